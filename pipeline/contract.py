@@ -1,0 +1,319 @@
+"""Reads the platform's bytes into records, as far as the contract shows them. No I/O.
+
+Nothing here refuses what is merely unexpected: an unknown event type, status or shape is read as
+far as it goes, and the views report it as a `new_code`. Only bytes that cannot be read at all, or
+a review without what a deadline needs, are `Unreadable` (rules.md section 8).
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from pipeline import instants
+from pipeline.errors import Unreadable
+
+JsonValue = Any  # JSON as Python reads it: None, bool, int, float, str, list or dict of such
+
+REVIEW_REQUIRED: Final = "regulatory.registration.review.required"
+SELLER_EVENTS: Final = frozenset(
+    f"seller.{what}" for what in ("created", "enabled", "denied", "disabled", "updated", "deleted")
+)
+BANK_ACCOUNT_EVENTS: Final = frozenset({"bank_account.associated", "bank_account.deleted"})
+EVENT_TYPES: Final = SELLER_EVENTS | BANK_ACCOUNT_EVENTS | {REVIEW_REQUIRED}
+
+REVIEW_TYPES: Final[Mapping[str, str]] = {
+    "REGISTRATION_REVIEW_REQUIRED": "ACP",
+    "INCONSISTENT_DATA_UPDATE_REQUIRED": "ACI",
+}
+
+MAX_DEPTH: Final = 64
+MAX_ID_CHARACTERS: Final = 512
+_LEAST_INTEGER, _GREATEST_INTEGER = -(2**63), 2**64 - 1
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+# --- bytes -> JSON ---------------------------------------------------------------------------
+
+
+def parse_json(data: bytes) -> JsonValue:
+    """The one JSON value in `data`, read strictly.
+
+    Raises `Unreadable` for what parsers disagree on, since two readers of one body must never see
+    two things: other encodings than UTF-8, a byte order mark, duplicate keys, NaN and Infinity,
+    numbers beyond 64 bits or beyond a double, lone surrogates, nesting beyond `MAX_DEPTH`.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"not UTF-8: {error.reason} at byte {error.start}") from None
+    if text.startswith("\ufeff"):
+        raise Unreadable("not JSON: it starts with a byte order mark")
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise Unreadable(
+            f"not JSON: {error.msg} at line {error.lineno} column {error.colno}"
+        ) from None
+    except RecursionError:
+        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels") from None
+    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels")
+    if _SURROGATE_ESCAPE.search(data):
+        _refuse_lone_surrogates(value)
+    return value
+
+
+def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise Unreadable(f"the key {key[:80]!r} stands twice in one object")
+            seen.add(key)
+    return result
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > 20 or not _LEAST_INTEGER <= (value := int(digits)) <= _GREATEST_INTEGER:
+        raise Unreadable("a whole number beyond 64 bits")
+    return value
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise Unreadable("a number beyond the range of a double")
+    return value
+
+
+def _constant(name: str) -> None:
+    raise Unreadable(f"{name} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_int=_integer,
+    parse_float=_float,
+    parse_constant=_constant,
+)
+
+
+def _depth(value: JsonValue) -> int:
+    """Levels of objects and arrays; walked level by level, so depth cannot exhaust the stack."""
+    depth, level = 0, [value]
+    while level := [item for item in level if isinstance(item, dict | list)]:
+        depth += 1
+        level = [
+            child
+            for item in level
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+    return depth
+
+
+def _refuse_lone_surrogates(value: JsonValue) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise Unreadable("a lone surrogate (half a character) in a string") from None
+
+
+def canonical_json(value: JsonValue) -> bytes:
+    """The one spelling of a JSON value: sorted keys, no spaces, UTF-8."""
+    return json.dumps(
+        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+    ).encode("utf-8")
+
+
+# --- JSON -> records -------------------------------------------------------------------------
+
+
+def identifier(value: JsonValue) -> str | None:
+    """A readable identifier: a non-empty string, bounded, without NUL (no index takes those)."""
+    if isinstance(value, str) and 0 < len(value) <= MAX_ID_CHARACTERS and "\0" not in value:
+        return value
+    return None
+
+
+def _text(value: JsonValue) -> str | None:
+    """A text field of a record; a number or object where a text was expected keeps its JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    return canonical_json(value).decode("utf-8")
+
+
+def _number(value: JsonValue) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _flag(value: JsonValue) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _requested(value: JsonValue) -> tuple[str, ...] | None:
+    if not isinstance(value, list):
+        return None
+    return tuple(dict.fromkeys(path for path in value if isinstance(path, str) and path))
+
+
+Text = Annotated[str | None, BeforeValidator(_text)]
+Number = Annotated[float | None, BeforeValidator(_number)]
+Flag = Annotated[bool | None, BeforeValidator(_flag)]
+Instant = Annotated[int | None, BeforeValidator(instants.parse)]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class DecisionReason(NamedTuple):
+    """Why a seller was denied. An absent, null or empty detail is None (rules.md section 7)."""
+
+    reason: str | None
+    detail: str | None
+
+
+class SellerRecord(_Record):
+    """The contract's seller record ("Resources and their fields"); absent and null alike None."""
+
+    id: Text = None
+    status: Text = None
+    resource: Text = None
+    account_balance: Number = None
+    current_balance: Number = None
+    first_name: Text = None
+    last_name: Text = None
+    email: Text = None
+    taxpayer_id: Text = None
+    phone_number: Text = None
+    birthdate: Text = None
+    address: Text = None
+    mcc: Text = None
+    show_profile_online: Flag = None
+    is_mobile: Flag = None
+    decline_on_fail_security_code: Flag = None
+    decline_on_fail_zipcode: Flag = None
+    delinquent: Flag = None
+    marketplace_id: Text = None
+    uri: Text = None
+    metadata: Text = None
+    created_at: Instant = None
+    updated_at: Instant = None
+    revenue: Number = None
+    type: Text = None
+    document_number: Text = None
+    retry: Flag = None
+    decision_reasons: Annotated[
+        tuple[DecisionReason, ...], BeforeValidator(lambda value: _decision_reasons(value))
+    ] = ()
+
+
+def _decision_reasons(value: JsonValue) -> tuple[DecisionReason, ...]:
+    items = value if isinstance(value, list) else []
+    return tuple(
+        DecisionReason(_text(item.get("reason")), _text(item.get("detail")) or None)
+        for item in items
+        if isinstance(item, dict)
+    )
+
+
+class Review(_Record):
+    """`payload.object` of a review event: which process, whose, until when, and what is asked."""
+
+    type: str
+    process_id: str
+    customer_id: str
+    deadline_at: int
+    status: Text = None
+    requested_fields: Annotated[tuple[str, ...] | None, BeforeValidator(_requested)] = None
+
+
+class Event(NamedTuple):
+    """What one delivery says. `id` is the platform's, or `sha256:<hex of the body>` without one."""
+
+    id: str
+    type: str
+    created_at: int | None
+    review: Review | None
+    seller: SellerRecord | None
+    seller_id: str | None
+    bank_account_id: str | None
+
+    @property
+    def process_id(self) -> str | None:
+        return self.review.process_id if self.review else None
+
+
+def read_event(body: bytes) -> Event:
+    """The event in a delivery's bytes; raises `Unreadable` for what goes to quarantine."""
+    envelope = parse_json(body)
+    if not isinstance(envelope, dict):
+        raise Unreadable("not a JSON object")
+    event_type = envelope.get("type")
+    if not isinstance(event_type, str) or not event_type:
+        raise Unreadable("no event type: `type` must be a non-empty string")
+    payload = envelope.get("payload")
+    payload = payload if isinstance(payload, dict) else {}
+    inner = payload.get("object")
+
+    review = seller = None
+    seller_id = account_id = None
+    if event_type == REVIEW_REQUIRED:
+        review = _read_review(inner)
+        seller_id = review.customer_id
+    elif event_type in SELLER_EVENTS:
+        record = next((it for it in (inner, payload) if _has_id(it)), None)
+        if record is not None:
+            seller = SellerRecord.model_validate(record)
+            seller_id = seller.id
+    elif event_type in BANK_ACCOUNT_EVENTS:
+        seller_id, account_id = _read_bank_account(inner if isinstance(inner, dict) else payload)
+    return Event(
+        id=identifier(envelope.get("id")) or f"sha256:{hashlib.sha256(body).hexdigest()}",
+        type=event_type,
+        created_at=instants.parse(envelope.get("created_at")),
+        review=review,
+        seller=seller,
+        seller_id=seller_id,
+        bank_account_id=account_id,
+    )
+
+
+def _has_id(value: JsonValue) -> bool:
+    return isinstance(value, dict) and identifier(value.get("id")) is not None
+
+
+def _read_review(inner: JsonValue) -> Review:
+    if not isinstance(inner, dict):
+        raise Unreadable("a review event without an object at payload.object")
+    readable = {
+        "process_id": identifier(inner.get("process_id")),
+        "customer_id": identifier(inner.get("customer_id")),
+        "type": identifier(inner.get("type")),
+        "deadline_at": instants.parse(inner.get("deadline_at")),
+    }
+    if missing := [f"payload.object.{name}" for name, it in readable.items() if it is None]:
+        raise Unreadable(f"a review event without a readable {', '.join(missing)}")
+    return Review.model_validate(inner | readable)
+
+
+def _read_bank_account(payload: Mapping[str, JsonValue]) -> tuple[str | None, str | None]:
+    """Seller and account of a bank account event, as far as an unknown shape names them.
+
+    The contract says only that the account is associated "to the customer"; the names tried are
+    those that the contract uses for a seller elsewhere.
+    """
+    holder = payload.get("customer") or payload.get("seller")
+    candidates = (
+        payload.get("customer_id"),
+        payload.get("seller_id"),
+        holder.get("id") if isinstance(holder, dict) else holder,
+    )
+    seller_id = next((it for it in map(identifier, candidates) if it), None)
+    return seller_id, identifier(payload.get("id"))
