@@ -194,8 +194,16 @@ def anybody(rng: random.Random) -> Profile:
     return business(rng) if rng.random() < 1 / 3 else person(rng)
 
 
-def address(rng: random.Random) -> Address:
-    return _address_in(rng, rng.choice(_CITIES))
+def restated(rng: random.Random, profile: Profile) -> Profile:
+    """The seller states it all afresh: another turnover, another street in the same city."""
+    owner = profile.owner_address
+    return replace(
+        profile,
+        revenue=_other_band(rng, profile.revenue),
+        address=_elsewhere(rng, profile.address),
+        owner_revenue=_other_band(rng, profile.owner_revenue) if owner else None,
+        owner_address=_elsewhere(rng, owner) if owner else None,
+    )
 
 
 def corrected(rng: random.Random, profile: Profile) -> Profile:
@@ -223,6 +231,20 @@ def cnpj(rng: random.Random) -> str:
     digits.append(_check_digit(digits, weights))
     digits.append(_check_digit(digits, [6, *weights]))
     return "".join(map(str, digits))
+
+
+def _elsewhere(rng: random.Random, known: Address) -> Address:
+    return replace(
+        known,
+        line1=f"{rng.choice(_STREETS)}, {rng.randint(10, 2990)}",
+        line2=rng.choice(_COMPLEMENTS).format(n=rng.randint(11, 204)),
+        line3=rng.choice(next(c[4] for c in _CITIES if c[0] == known.city)),
+        postal_code=f"{known.postal_code[:5]}{rng.randint(0, 999):03d}",
+    )
+
+
+def _other_band(rng: random.Random, known: str | None) -> str:
+    return rng.choice([band for band in REVENUE_BANDS if band != known])
 
 
 def _check_digit(digits: list[int], weights: list[int]) -> int:
