@@ -1,0 +1,127 @@
+"""Collections and whether they cover what was sent (rules.md sections 4 and 5)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from .model import Attempt, Entry, Log
+from .payload import covers, leaves_asked_for, sent_leaves
+from .processes import Process, processes
+from .reading import flattened, json_bytes, same_json
+
+WITHOUT_EVIDENCE = "field_without_evidence"
+NOT_SELLER = "source_not_seller"
+BEFORE_REQUEST = "evidence_before_request"
+
+
+@dataclass(frozen=True)
+class Sending:
+    """One leaf in one attempt, with the answer that stood at the attempt's start."""
+
+    attempt: Attempt
+    path: str
+    value: object
+    answer: Entry | None
+    broken_rule: str | None
+
+
+def answered_leaves(collection: Entry) -> dict[str, object]:
+    """The leaves of an `answered` collection; other steps carry none."""
+    fields = collection.line.get("fields")
+    if collection.line.get("step") != "answered" or not isinstance(fields, dict):
+        return {}
+    return flattened(fields)
+
+
+def latest_answer(process: Process, path: str, at: datetime) -> Entry | None:
+    """This process's latest `answered` collection with that path, at or before `at`."""
+    answers = [
+        collection
+        for collection in process.collections
+        if collection.occurred_at <= at and path in answered_leaves(collection)
+    ]
+    return max(answers, key=lambda answer: answer_order(answer, path), default=None)
+
+
+def answer_order(answer: Entry, path: str) -> tuple:
+    return (
+        answer.occurred_at,
+        answer.line.get("journey_id") or "",
+        answer.line.get("source") or "",
+        json_bytes(answered_leaves(answer)[path]),
+        -answer.seq,
+    )
+
+
+def sendings(process: Process) -> list[Sending]:
+    """Every leaf of every attempt that was sent, in order of the attempts."""
+    found = []
+    for attempt in process.attempts:
+        for path, value in sorted(sent_leaves(attempt).items()):
+            answer = latest_answer(process, path, attempt.started_at)
+            found.append(
+                Sending(attempt, path, value, answer, broken_rule(process, path, value, answer))
+            )
+    return found
+
+
+def broken_rule(process: Process, path: str, value: object, answer: Entry | None) -> str | None:
+    """None where the leaf is covered, else the one of the three rules that it breaks."""
+    if answer is None or not same_json(answered_leaves(answer)[path], value):
+        return WITHOUT_EVIDENCE
+    if answer.line.get("source") != "seller":
+        return NOT_SELLER
+    if process.opened_at is not None and answer.occurred_at < process.opened_at:
+        return BEFORE_REQUEST
+    return None
+
+
+def collections(log: Log) -> list[dict]:
+    """One row per collection."""
+    return [
+        {
+            "seq": entry.seq,
+            "occurred_at": entry.occurred_at,
+            "recorded_at": entry.recorded_at,
+            "process_id": entry.line["process_id"],
+            "seller_id": entry.line.get("seller_id"),
+            "journey_id": entry.line.get("journey_id"),
+            "step": entry.line.get("step"),
+            "channel": entry.line.get("channel"),
+            "source": entry.line.get("source"),
+            "paths": sorted(answered_leaves(entry)),
+        }
+        for entry in log.collections
+    ]
+
+
+def evidence_coverage(log: Log) -> list[dict]:
+    """One row per process and leaf path, over the paths requested, answered and sent."""
+    rows = []
+    for process in processes(log):
+        requested = process.requested_fields or []
+        sent = sendings(process)
+        paths = {path for entry in process.collections for path in answered_leaves(entry)}
+        paths |= {sending.path for sending in sent}
+        asked_for = {leaf for listed in requested for leaf in leaves_asked_for(listed)}
+        # A requested path that has leaves under it is shown by these alone.
+        paths |= {
+            listed
+            for listed in asked_for
+            if not any(path.startswith(f"{listed}.") for path in paths | asked_for)
+        }
+        for path in sorted(paths):
+            answer = latest_answer(process, path, log.as_of)
+            of_path = [sending for sending in sent if sending.path == path]
+            rows.append(
+                {
+                    "process_id": process.process_id,
+                    "path": path,
+                    "requested": any(covers(listed, path) for listed in requested),
+                    "answered_at": answer.occurred_at if answer else None,
+                    "sent_at": of_path[-1].attempt.started_at if of_path else None,
+                    "covered": all(sending.broken_rule is None for sending in of_path)
+                    if of_path
+                    else None,
+                }
+            )
+    return rows
