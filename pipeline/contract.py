@@ -110,9 +110,7 @@ def _depth(value: JsonValue) -> int:
     while level := [item for item in level if isinstance(item, dict | list)]:
         depth += 1
         level = [
-            child
-            for item in level
-            for child in (item.values() if isinstance(item, dict) else item)
+            child for item in level for child in (item.values() if isinstance(item, dict) else item)
         ]
     return depth
 
@@ -238,6 +236,7 @@ class Event(NamedTuple):
     """What one delivery says. `id` is the platform's, or `sha256:<hex of the body>` without one."""
 
     id: str
+    has_id: bool
     type: str
     created_at: int | None
     review: Review | None
@@ -274,8 +273,10 @@ def read_event(body: bytes) -> Event:
             seller_id = seller.id
     elif event_type in BANK_ACCOUNT_EVENTS:
         seller_id, account_id = _read_bank_account(inner if isinstance(inner, dict) else payload)
+    event_id = identifier(envelope.get("id"))
     return Event(
-        id=identifier(envelope.get("id")) or f"sha256:{hashlib.sha256(body).hexdigest()}",
+        id=event_id or f"sha256:{hashlib.sha256(body).hexdigest()}",
+        has_id=event_id is not None,
         type=event_type,
         created_at=instants.parse(envelope.get("created_at")),
         review=review,

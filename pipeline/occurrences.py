@@ -158,7 +158,7 @@ def record_entry(
         "process_n": place.process_n,
         "process_prev": place.process_prev,
         "process_stream": draft.process_id and public_name(draft.process_id, log_key),
-        "record_digest": record and hashlib.sha256(record).hexdigest(),
+        "record_digest": None if record is None else hashlib.sha256(record).hexdigest(),
         "recorded_at": instants.canonical(place.recorded_at),
         "recorded_by": draft.recorded_by,
         "seller_n": place.seller_n,

@@ -7,8 +7,8 @@ stores them can prove any leaf without hashing the whole log again.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Self
 
 HASH_BYTES = 32
 STORED_LEVELS = 8
@@ -16,11 +16,15 @@ STORED_LEVELS = 8
 
 
 class Node(NamedTuple):
-    """The root of the full subtree over leaves `index * 2**level` to `(index + 1) * 2**level`."""
+    """The root of a full subtree: of `2**level` leaves from leaf `position * 2**level` on."""
 
     level: int
-    index: int
+    position: int
     hash: bytes
+
+
+Subtree = Callable[[int, int], bytes]
+"""(level, position) -> the root of that full subtree, from wherever it is stored."""
 
 
 def leaf_hash(leaf: bytes) -> bytes:
@@ -69,5 +73,12 @@ class Frontier:
             root = node_hash(peak, root)
         return root
 
-    def copy(self) -> "Frontier":
-        return Frontier(self.size, self.peaks)
+    @classmethod
+    def at(cls, size: int, subtree: Subtree) -> Self:
+        """The frontier the tree had at an earlier size."""
+        peaks, start = [], 0
+        for level in reversed(range(size.bit_length())):
+            if size >> level & 1:
+                peaks.append(subtree(level, start >> level))
+                start += 1 << level
+        return cls(size, peaks)

@@ -1,0 +1,476 @@
+"""Reads typed facts out of entries: what the views ask about, column by column. No I/O.
+
+Each NamedTuple below is a row of the table of the same name in `queries/schema.sql`. Facts follow
+from the entries alone, so that a rebuilt ledger has the same ones.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from pipeline import contract, instants
+from pipeline import occurrences as kinds
+from pipeline.contract import JsonValue
+from pipeline.errors import Unreadable
+from pipeline.leaves import leaves
+from pipeline.occurrences import Entry
+
+NOT_EVIDENCED: Final = frozenset({"process_id", "type"})
+"""Leaves of a payload that no seller has to answer for (rules.md section 4)."""
+
+
+class Webhook(NamedTuple):
+    seq: int
+    event_id: str
+    event_type: str
+    created_at: int | None
+    occurred_at: int
+    recorded_at: int
+    origin: str
+    is_again: bool
+    has_id: bool
+    is_shape_known: bool
+    replay_of: int | None
+    body_sha256: bytes
+
+
+class ReviewFact(NamedTuple):
+    seq: int
+    event_id: str
+    occurred_at: int
+    created_at: int
+    process_id: str
+    seller_id: str
+    object_type: str
+    status: str | None
+    deadline_at: int
+    requested_fields: tuple[str, ...] | None
+
+
+class SellerEvent(NamedTuple):
+    seq: int
+    event_id: str
+    event_type: str
+    occurred_at: int
+    created_at: int
+    seller_id: str
+    status: str | None
+    resource: str | None
+    account_balance: float | None
+    current_balance: float | None
+    first_name: str | None
+    last_name: str | None
+    email: str | None
+    taxpayer_id: str | None
+    taxpayer_key: bytes | None
+    phone_number: str | None
+    birthdate: str | None
+    address: str | None
+    mcc: str | None
+    show_profile_online: bool | None
+    is_mobile: bool | None
+    decline_on_fail_security_code: bool | None
+    decline_on_fail_zipcode: bool | None
+    delinquent: bool | None
+    marketplace_id: str | None
+    uri: str | None
+    metadata: str | None
+    record_created_at: int | None
+    record_updated_at: int | None
+    revenue: float | None
+    type: str | None
+    document_number: str | None
+    retry: bool | None
+    reasons: list[dict[str, str | None]]
+
+
+class BankAccountEvent(NamedTuple):
+    seq: int
+    event_id: str
+    event_type: str
+    occurred_at: int
+    created_at: int
+    seller_id: str | None
+    bank_account_id: str | None
+
+
+class AttemptStart(NamedTuple):
+    seq: int
+    attempt_id: str
+    process_id: str
+    seller_id: str | None
+    occurred_at: int
+    is_again: bool
+    via: str | None
+    marketplace_id: str | None
+    idempotency_key: str | None
+    timeout_seconds: float | None
+    payload_type: str | None
+    body_size: int
+    body_sha256: bytes
+
+
+class AttemptFinish(NamedTuple):
+    seq: int
+    attempt_id: str
+    process_id: str
+    seller_id: str | None
+    occurred_at: int
+    is_again: bool
+    status: int | None
+    error: str | None
+    retry_after_at: int | None
+    body_sha256: bytes
+
+
+class SentLeaf(NamedTuple):
+    seq: int
+    attempt_id: str
+    process_id: str
+    path: str
+    value_key: bytes
+
+
+class Collection(NamedTuple):
+    seq: int
+    process_id: str
+    seller_id: str
+    occurred_at: int
+    recorded_at: int
+    journey_id: str
+    step: str
+    channel: str
+    source: str
+    actor: str | None
+    body_sha256: bytes
+
+
+class AnsweredLeaf(NamedTuple):
+    seq: int
+    process_id: str
+    path: str
+    value_key: bytes
+
+
+class Artifact(NamedTuple):
+    seq: int
+    process_id: str
+    journey_id: str
+    step: str
+    name: str
+    media_type: str
+    sha256: str | None
+    size_bytes: int | None
+
+
+class Quarantined(NamedTuple):
+    seq: int
+    occurred_at: int
+    recorded_at: int
+    origin: str
+    reason: str
+    size_bytes: int
+
+
+class Rejection(NamedTuple):
+    seq: int
+    occurred_at: int
+    status: int
+    reason: str
+    deliveries: int
+
+
+class Act(NamedTuple):
+    seq: int
+    kind: str
+    occurred_at: int
+    process_id: str | None
+    seller_id: str | None
+    attempt_id: str | None
+    actor: str | None
+    reason: str | None
+    content: str
+
+
+Fact = (
+    Webhook
+    | ReviewFact
+    | SellerEvent
+    | BankAccountEvent
+    | AttemptStart
+    | AttemptFinish
+    | SentLeaf
+    | Collection
+    | AnsweredLeaf
+    | Artifact
+    | Quarantined
+    | Rejection
+    | Act
+)
+
+TABLES: Final[dict[type[Fact], str]] = {
+    Webhook: "facts.webhooks",
+    ReviewFact: "facts.reviews",
+    SellerEvent: "facts.seller_events",
+    BankAccountEvent: "facts.bank_account_events",
+    AttemptStart: "facts.attempt_starts",
+    AttemptFinish: "facts.attempt_finishes",
+    SentLeaf: "facts.sent_leaves",
+    Collection: "facts.collections",
+    AnsweredLeaf: "facts.answered_leaves",
+    Artifact: "facts.artifacts",
+    Quarantined: "facts.quarantined",
+    Rejection: "facts.rejections",
+    Act: "facts.acts",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Secrets for digests that let values be compared but not guessed; kept outside the ledger."""
+
+    values: bytes
+    taxpayer: bytes
+
+    def of_value(self, value: JsonValue) -> bytes:
+        """Equal for the same JSON value: same type, same digits, same string."""
+        return hmac.digest(self.values, contract.canonical_json(value), "sha256")
+
+    def of_taxpayer(self, taxpayer_id: str | None) -> bytes | None:
+        """Compares tax ids by their digits, however they are punctuated; None without digits."""
+        digits = "".join(it for it in taxpayer_id or "" if it.isascii() and it.isdigit())
+        return hmac.digest(self.taxpayer, digits.encode(), "sha256") if digits else None
+
+
+def extract(entries: Iterable[Entry], keys: Keys) -> dict[type[Fact], list[Fact]]:
+    """The facts of entries by table, in order of seq."""
+    facts: dict[type[Fact], list[Fact]] = {table: [] for table in TABLES}
+    for entry in entries:
+        for fact in _READERS.get(entry.kind, _act)(entry, keys):
+            facts[type(fact)].append(fact)
+    return facts
+
+
+def _sha256(data: bytes | None) -> bytes:
+    return hashlib.sha256(data or b"").digest()
+
+
+def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
+    event = contract.read_event(entry.body or b"")
+    is_seller_event = event.type in contract.SELLER_EVENTS
+    yield Webhook(
+        seq=entry.seq,
+        event_id=event.id,
+        event_type=event.type,
+        created_at=event.created_at,
+        occurred_at=entry.occurred_at,
+        recorded_at=entry.recorded_at,
+        origin=entry.origin,
+        is_again=entry.is_again,
+        has_id=event.has_id,
+        is_shape_known=event.seller is not None or not is_seller_event,
+        replay_of=entry.particulars.get("replay_of") if entry.record else None,
+        body_sha256=_sha256(entry.body),
+    )
+    created_at = entry.occurred_at if event.created_at is None else event.created_at
+    if (review := event.review) is not None:
+        yield ReviewFact(
+            seq=entry.seq,
+            event_id=event.id,
+            occurred_at=entry.occurred_at,
+            created_at=created_at,
+            process_id=review.process_id,
+            seller_id=review.customer_id,
+            object_type=review.type,
+            status=review.status,
+            deadline_at=review.deadline_at,
+            requested_fields=review.requested_fields,
+        )
+    elif (seller := event.seller) is not None:
+        yield SellerEvent(
+            seq=entry.seq,
+            event_id=event.id,
+            event_type=event.type,
+            occurred_at=entry.occurred_at,
+            created_at=created_at,
+            seller_id=seller.id or "",
+            status=seller.status,
+            resource=seller.resource,
+            account_balance=seller.account_balance,
+            current_balance=seller.current_balance,
+            first_name=seller.first_name,
+            last_name=seller.last_name,
+            email=seller.email,
+            taxpayer_id=seller.taxpayer_id,
+            taxpayer_key=keys.of_taxpayer(seller.taxpayer_id),
+            phone_number=seller.phone_number,
+            birthdate=seller.birthdate,
+            address=seller.address,
+            mcc=seller.mcc,
+            show_profile_online=seller.show_profile_online,
+            is_mobile=seller.is_mobile,
+            decline_on_fail_security_code=seller.decline_on_fail_security_code,
+            decline_on_fail_zipcode=seller.decline_on_fail_zipcode,
+            delinquent=seller.delinquent,
+            marketplace_id=seller.marketplace_id,
+            uri=seller.uri,
+            metadata=seller.metadata,
+            record_created_at=seller.created_at,
+            record_updated_at=seller.updated_at,
+            revenue=seller.revenue,
+            type=seller.type,
+            document_number=seller.document_number,
+            retry=seller.retry,
+            reasons=[it._asdict() for it in seller.decision_reasons],
+        )
+    elif event.type in contract.BANK_ACCOUNT_EVENTS:
+        yield BankAccountEvent(
+            seq=entry.seq,
+            event_id=event.id,
+            event_type=event.type,
+            occurred_at=entry.occurred_at,
+            created_at=created_at,
+            seller_id=event.seller_id,
+            bank_account_id=event.bank_account_id,
+        )
+
+
+def _submission_started(entry: Entry, keys: Keys) -> Iterable[Fact]:
+    payload = _json_object(entry.body)
+    known = entry.particulars
+    payload_type = payload.get("type")
+    yield AttemptStart(
+        seq=entry.seq,
+        attempt_id=entry.attempt_id or "",
+        process_id=entry.process_id or "",
+        seller_id=entry.seller_id,
+        occurred_at=entry.occurred_at,
+        is_again=entry.is_again,
+        via=known.get("via"),
+        marketplace_id=known.get("marketplace_id"),
+        idempotency_key=known.get("idempotency_key"),
+        timeout_seconds=known.get("timeout_seconds"),
+        payload_type=payload_type if isinstance(payload_type, str) else None,
+        body_size=len(entry.body or b""),
+        body_sha256=_sha256(entry.body),
+    )
+    for path, value in leaves(payload):
+        if path not in NOT_EVIDENCED:
+            yield SentLeaf(
+                seq=entry.seq,
+                attempt_id=entry.attempt_id or "",
+                process_id=entry.process_id or "",
+                path=path,
+                value_key=keys.of_value(value),
+            )
+
+
+def _submission_finished(entry: Entry, _: Keys) -> Iterable[Fact]:
+    known = entry.particulars
+    yield AttemptFinish(
+        seq=entry.seq,
+        attempt_id=entry.attempt_id or "",
+        process_id=entry.process_id or "",
+        seller_id=entry.seller_id,
+        occurred_at=entry.occurred_at,
+        is_again=entry.is_again,
+        status=entry.status,
+        error=known.get("error"),
+        retry_after_at=instants.parse(known.get("retry_after_at")),
+        body_sha256=_sha256(entry.body),
+    )
+
+
+def _collection(entry: Entry, keys: Keys) -> Iterable[Fact]:
+    content = _json_object(entry.body)
+    process_id, journey_id, step = entry.process_id or "", content["journey_id"], content["step"]
+    yield Collection(
+        seq=entry.seq,
+        process_id=process_id,
+        seller_id=entry.seller_id or "",
+        occurred_at=entry.occurred_at,
+        recorded_at=entry.recorded_at,
+        journey_id=journey_id,
+        step=step,
+        channel=content["channel"],
+        source=content["source"],
+        actor=content.get("actor"),
+        body_sha256=_sha256(entry.body),
+    )
+    if step == "answered":
+        answered = dict(leaves(content.get("fields") or {}))  # a path named twice: the last counts
+        for path, value in answered.items():
+            yield AnsweredLeaf(
+                seq=entry.seq, process_id=process_id, path=path, value_key=keys.of_value(value)
+            )
+    for artifact in content.get("artifacts") or ():
+        yield Artifact(
+            seq=entry.seq,
+            process_id=process_id,
+            journey_id=journey_id,
+            step=step,
+            name=artifact["name"],
+            media_type=artifact.get("media_type") or "application/octet-stream",
+            sha256=artifact.get("sha256"),
+            size_bytes=artifact.get("size_bytes"),
+        )
+
+
+def _quarantine(entry: Entry, _: Keys) -> Iterable[Fact]:
+    yield Quarantined(
+        seq=entry.seq,
+        occurred_at=entry.occurred_at,
+        recorded_at=entry.recorded_at,
+        origin=entry.origin,
+        reason=entry.particulars["reason"],
+        size_bytes=len(entry.body or b""),
+    )
+
+
+def _rejection(entry: Entry, _: Keys) -> Iterable[Fact]:
+    known = entry.particulars
+    yield Rejection(
+        seq=entry.seq,
+        occurred_at=entry.occurred_at,
+        status=entry.status or 0,
+        reason=known["reason"],
+        deliveries=known["deliveries"],
+    )
+
+
+def _act(entry: Entry, _: Keys) -> Iterable[Fact]:
+    content = _json_object(entry.body)
+    actor, reason = content.pop("actor", None), content.pop("reason", None)
+    yield Act(
+        seq=entry.seq,
+        kind=entry.kind,
+        occurred_at=entry.occurred_at,
+        process_id=entry.process_id,
+        seller_id=entry.seller_id,
+        attempt_id=entry.attempt_id,
+        actor=actor if isinstance(actor, str) else None,
+        reason=reason if isinstance(reason, str) else None,
+        content=json.dumps(content, ensure_ascii=False),
+    )
+
+
+_READERS: Final[dict[str, Callable[[Entry, Keys], Iterable[Fact]]]] = {
+    kinds.WEBHOOK: _webhook,
+    kinds.QUARANTINE: _quarantine,
+    kinds.REJECTION: _rejection,
+    kinds.SUBMISSION_STARTED: _submission_started,
+    kinds.SUBMISSION_FINISHED: _submission_finished,
+    kinds.COLLECTION: _collection,
+}
+
+
+def _json_object(body: bytes | None) -> dict[str, JsonValue]:
+    """The object in a body; empty where there is none: an attempt may carry any bytes."""
+    try:
+        value = contract.parse_json(body or b"")
+    except Unreadable:
+        return {}
+    return value if isinstance(value, dict) else {}

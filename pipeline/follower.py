@@ -1,0 +1,262 @@
+"""Follows the inbox into a ledger, and guards that both tell the same history.
+
+The guard: after each commit the keeper leaves the ledger's size and root (its *head*) in the inbox,
+another file on another engine. A ledger whose root at that size differs is never served: it is
+built anew from the inbox, and if the inbox itself leads to another root, refused.
+"""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pipeline.errors import LedgerRefused, PrazoError
+from pipeline.inbox import Head, Inbox
+from pipeline.ledger import Ledger, LedgerDamaged, LedgerOutdated
+
+LOG = logging.getLogger(__name__)
+
+MAX_ENTRIES_A_BATCH: Final = 8192
+MAX_BYTES_A_BATCH: Final = 64 * 2**20
+LINGER_SECONDS: Final = 0.2
+"""Between batches while the inbox is busy: transactions of one entry take most of a core."""
+RETRY_SECONDS: Final = 2.0
+
+OpenLedger = Callable[[Path | None], Ledger]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far the ledger is, for the freshness line and `/readyz`. Instants in microseconds."""
+
+    last_seq: int
+    inbox_seq: int
+    recorded_at: int  # of the newest entry that the inbox holds
+    lag_seconds: float  # how long the oldest entry that is missing has been waiting
+    is_verified: bool  # the root was compared with the head that the inbox keeps
+    problem: str | None
+    healed: str | None  # what had to be rebuilt since the start, and why
+
+
+class Follower:
+    """Keeps one ledger up to date. `start` follows on a thread; `catch_up` does it here."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        path: Path | None,
+        open_ledger: OpenLedger,
+        *,
+        is_keeper: bool = True,
+    ) -> None:
+        """Opens the ledger at `path` (None: in memory) and proves it, or heals it first.
+
+        `is_keeper`: whether this follower leaves heads; exactly one of an inbox's does.
+        Raises `LedgerRefused` where the ledger and the inbox cannot both be true.
+        """
+        self._inbox = inbox
+        self._path = path
+        self._open_ledger = open_ledger
+        self._is_keeper = is_keeper
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._problem: str | None = None
+        self._healed: str | None = None
+        self._is_verified = False
+        self._behind_since: float | None = None
+        self.ledger = self._open_guarded()
+
+    # --- the guard ---
+
+    def _open_guarded(self) -> Ledger:
+        """The ledger, proved to lie on the history that the inbox tells, up to the last head."""
+        try:
+            ledger = self._open_ledger(self._path)
+        except (LedgerDamaged, LedgerOutdated) as error:
+            return self._rebuilt(error.why or error.what)
+        try:
+            self._reach_head(ledger)
+        except _Diverged as diverged:
+            ledger.close()
+            return self._rebuilt(str(diverged))
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+    def _reach_head(self, ledger: Ledger) -> None:
+        """Appends what is missing up to the head and compares the roots there."""
+        head, (last_seq, _) = self._inbox.head(), self._inbox.last()
+        if ledger.size > last_seq:
+            raise LedgerRefused(
+                "The ledger is not served",
+                f"it holds {ledger.size} entries and the inbox only {last_seq}",
+                "restore the inbox from a backup: acknowledged entries are missing from it",
+            )
+        if head is None:
+            return
+        missing = head.size - ledger.size
+        while ledger.size < head.size and self._append(ledger, until=head.size):
+            pass
+        if ledger.size < head.size or ledger.root_at(head.size) != head.root:
+            raise _Diverged(f"its first {head.size} entries lead to another root than was kept")
+        if missing > 0:
+            self._heal_note(
+                f"the ledger had lost its last {missing} entries; the inbox gave them back, and"
+                " they lead to the root that was kept for them"
+            )
+        self._is_verified = True
+
+    def _rebuilt(self, why: str) -> Ledger:
+        """A ledger made anew beside the old file, which stays where it is until the new one is
+        proved, and is kept aside then for whoever wants to look."""
+        LOG.warning("building the ledger anew from the inbox: %s", why)
+        draft = self._path and self._path.with_name(f"{self._path.name}.rebuilding")
+        _remove(draft)
+        ledger = self._open_ledger(draft)
+        try:
+            self._reach_head(ledger)
+            while self._append(ledger):
+                pass
+        except _Diverged as diverged:
+            ledger.close()
+            raise LedgerRefused(
+                "The ledger is not served",
+                f"built anew from the inbox, {diverged}",
+                "the inbox was changed: restore it from a backup",
+            ) from None
+        self._heal_note(f"the ledger was built anew from the inbox: {why}")
+        if self._path is None or draft is None:
+            return ledger
+        ledger.close()
+        _set_aside(self._path)
+        draft.rename(self._path)
+        return self._open_ledger(self._path)
+
+    def rebuild(self) -> None:
+        """`prazo rebuild`: the ledger made anew, whatever the present one is like."""
+        self.ledger.close()
+        self.ledger = self._rebuilt("as asked")
+
+    def _heal_note(self, note: str) -> None:
+        LOG.warning("%s", note)
+        self._healed = note
+
+    # --- following ---
+
+    def _append(self, ledger: Ledger, until: int | None = None) -> int:
+        """Appends one batch; how many entries it had. `until` ends it at that size."""
+        room = MAX_ENTRIES_A_BATCH if until is None else until - ledger.size
+        entries = self._inbox.read(
+            ledger.size, min(room, MAX_ENTRIES_A_BATCH), max_bytes=MAX_BYTES_A_BATCH
+        )
+        ledger.append(entries)
+        return len(entries)
+
+    def catch_up(self) -> int:
+        """Appends what the inbox holds, in batches; how many entries that were."""
+        before = self.ledger.size
+        while self.follow_once():
+            pass
+        return self.ledger.size - before
+
+    def follow_once(self) -> int:
+        """Appends one batch and keeps or compares the head; 0 when there was nothing to do."""
+        head = self._inbox.head()
+        is_ahead = head is not None and head.size > self.ledger.size
+        appended = self._append(
+            self.ledger, until=head.size if head and is_ahead and not self._is_keeper else None
+        )
+        if self._is_keeper:
+            if appended:
+                self._inbox.put_head(Head(self.ledger.size, self.ledger.frontier.root()))
+                self._is_verified = True
+        elif head and head.size == self.ledger.size and head.root != self.ledger.frontier.root():
+            raise LedgerRefused(
+                "The ledger is not followed any further",
+                f"at {head.size} entries it has another root than its inbox's keeper",
+                "one of the two read a changed inbox: stop and compare both",
+            )
+        return appended
+
+    def start(self) -> None:
+        """Follows on a thread of its own until `close`."""
+        self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                appended = self.follow_once()
+                self._problem = None
+                self._note_lag()
+            except LedgerRefused as error:
+                self._problem, self._is_verified = str(error), False
+                LOG.critical("%s", error)
+                return  # a false past must not grow; a person has to look
+            except PrazoError as error:
+                self._problem = str(error)
+                LOG.error("%s", error)
+                self._stop.wait(RETRY_SECONDS)
+                continue
+            if appended < MAX_ENTRIES_A_BATCH:
+                self._stop.wait(LINGER_SECONDS)
+
+    def _note_lag(self) -> None:
+        inbox_seq, _ = self._inbox.last()
+        if inbox_seq <= self.ledger.size:
+            self._behind_since = None
+        elif self._behind_since is None:
+            self._behind_since = time.monotonic()
+
+    def status(self) -> Status:
+        try:
+            inbox_seq, recorded_at = self._inbox.last()
+        except PrazoError as error:
+            inbox_seq, recorded_at = self.ledger.size, 0
+            self._problem = str(error)
+        since = self._behind_since
+        return Status(
+            last_seq=self.ledger.size,
+            inbox_seq=inbox_seq,
+            recorded_at=recorded_at,
+            lag_seconds=0.0 if since is None else time.monotonic() - since,
+            is_verified=self._is_verified,
+            problem=self._problem,
+            healed=self._healed,
+        )
+
+    def close(self) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        with contextlib.suppress(PrazoError):
+            self.ledger.close()
+
+
+class _Diverged(Exception):
+    """The ledger's root differs from the head that was kept for its size."""
+
+
+def _wal(path: Path) -> Path:
+    return path.with_name(f"{path.name}.wal")
+
+
+def _remove(path: Path | None) -> None:
+    if path is not None:
+        path.unlink(missing_ok=True)
+        _wal(path).unlink(missing_ok=True)
+
+
+def _set_aside(path: Path) -> None:
+    if not path.exists():
+        return
+    aside = path.with_name(f"{path.name}.set-aside-{time.time_ns()}")
+    path.rename(aside)
+    if _wal(path).exists():
+        _wal(path).rename(_wal(aside))
+    LOG.warning("the former ledger was kept as %s", aside)

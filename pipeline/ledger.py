@@ -1,0 +1,305 @@
+"""The ledger's one DuckDB file: the only `duckdb.connect`, the only writer of the log.
+
+`append` writes a batch of entries, the facts read out of them and the tree over them in one
+transaction, so the file always tells of a prefix of the log and never of half a batch.
+"""
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from pipeline import facts, tree
+from pipeline.errors import LedgerInUse, LedgerRefused, OperatorError
+from pipeline.occurrences import Entry
+
+SCHEMA_VERSION: Final = "1"
+"""Raise it whenever tables or the reading of facts change: an older file is then built anew."""
+
+QUERIES: Final = Path(__file__).resolve().parent.parent / "queries"
+
+_LOG_COLUMNS: Final = tuple(name for name in Entry._fields if name != "ingest_key")
+
+_MASKED_COLUMNS: Final = {
+    "log": {"body": "null", "salt": "null"},
+    "facts.seller_events": {
+        "first_name": "mask_text(first_name)",
+        "last_name": "mask_text(last_name)",
+        "email": "mask_text(email)",
+        "taxpayer_id": "mask_number(taxpayer_id)",
+        "phone_number": "mask_number(phone_number)",
+        "birthdate": "mask_all(birthdate)",
+        "address": "mask_all(address)",
+        "metadata": "mask_all(metadata)",
+        "document_number": "mask_number(document_number)",
+    },
+    "facts.collections": {"actor": "mask_text(actor)"},
+    "facts.acts": {"content": "null"},
+}
+"""What a ledger without bodies keeps in place of personal values."""
+
+
+_Config = dict[str, str | bool | int | float | list[str]]
+
+
+class LedgerDamaged(OperatorError):
+    """DuckDB cannot open the file, or cannot go on with it."""
+
+
+class LedgerOutdated(OperatorError):
+    """The file was written under another schema version."""
+
+
+class Ledger:
+    """An open ledger. One writer thread appends; any number of threads read through cursors."""
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        log: str,
+        keys: facts.Keys,
+        memory: str = "2GB",
+        threads: int = 2,
+        without_bodies: bool = False,
+    ) -> None:
+        """Opens or makes the file at `path`; None holds the ledger in memory.
+
+        Raises `LedgerInUse`, `LedgerDamaged`, `LedgerOutdated`, or `LedgerRefused` where the file
+        belongs to another log.
+        """
+        self.path = path
+        self.log = log
+        self._keys = keys
+        self._config: _Config = {"memory_limit": memory, "threads": str(threads)}
+        self._without_bodies = without_bodies
+        self._lock = threading.Lock()
+        self._open()
+
+    # --- opening ---
+
+    def _open(self) -> None:
+        is_new = self.path is None or not self.path.exists()
+        self._connection = self._connect()
+        try:
+            if is_new:
+                self._create()
+            self._check_identity()
+            self._load_position()
+            self._columns = self._arrow_columns()
+        except BaseException:
+            self._connection.close()
+            raise
+        if is_new and self.path is not None:
+            self._connection.execute("checkpoint")
+            _sync_directory(self.path.parent)
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            connection = duckdb.connect(str(self.path or ":memory:"), config=self._config)
+            connection.execute("set global TimeZone = 'UTC'")
+            return connection
+        except duckdb.IOException as error:
+            if "lock" in str(error).lower():
+                raise LedgerInUse(
+                    f"The ledger {self.path} is in use",
+                    "another process holds it, and DuckDB lets one process open a file",
+                    "ask that process over its API, or stop it; `prazo show` finds it by itself",
+                ) from None
+            raise self._damaged(error) from error
+        except duckdb.Error as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> LedgerDamaged:
+        return LedgerDamaged(
+            f"The ledger {self.path} cannot be opened",
+            str(error).splitlines()[0],
+            "`prazo rebuild` makes it anew from the inbox",
+        )
+
+    def _create(self) -> None:
+        with self._transaction() as connection:
+            connection.execute((QUERIES / "schema.sql").read_text())
+            connection.execute((QUERIES / "guards.sql").read_text())
+            connection.executemany(
+                "insert into meta values (?, ?)",
+                [
+                    ("log", self.log),
+                    ("schema_version", SCHEMA_VERSION),
+                    ("without_bodies", str(self._without_bodies).lower()),
+                ],
+            )
+
+    def _check_identity(self) -> None:
+        try:
+            meta = dict(self._rows("select name, value from meta"))
+        except duckdb.Error:
+            meta = {}  # a file that lost its first transaction, or no ledger at all
+        if meta.get("schema_version") != SCHEMA_VERSION:
+            raise LedgerOutdated(
+                f"The ledger {self.path} has schema {meta.get('schema_version', 'none')},"
+                f" this release needs {SCHEMA_VERSION}",
+                remedy="`prazo rebuild` makes it anew from the inbox",
+            )
+        if meta["log"] != self.log:
+            raise LedgerRefused(
+                f"The ledger {self.path} belongs to another log",
+                f"it follows {meta['log']}, and the inbox is {self.log}",
+                "set PRAZO_INBOX and PRAZO_LEDGER to files that belong together",
+            )
+        if meta["without_bodies"] != str(self._without_bodies).lower():
+            raise LedgerRefused(
+                f"The ledger {self.path} was made "
+                f"{'without' if meta['without_bodies'] == 'true' else 'with'} bodies",
+                remedy="open it the same way, or set PRAZO_LEDGER to another file",
+            )
+
+    def _load_position(self) -> None:
+        self._connection.execute((QUERIES / "macros.sql").read_text())
+        heads = self._rows("select size, peaks from tree_heads order by size desc limit 1")
+        self.frontier = tree.Frontier(*heads[0]) if heads else tree.Frontier()
+        [(last_seq,)] = self._rows("select coalesce(max(seq), 0) from log")
+        if last_seq != self.size:
+            raise LedgerDamaged(
+                f"The ledger {self.path} contradicts itself",
+                f"its log ends at {last_seq}, its tree at {self.size}",
+                "`prazo rebuild` makes it anew from the inbox",
+            )
+
+    def _arrow_columns(self) -> dict[str, pa.Schema]:
+        """Types of each table's columns, read from the one place that says them: schema.sql."""
+        return {
+            table: self._connection.sql(f"from {table} limit 0").to_arrow_table().schema
+            for table in ("log", "tree_heads", "tree_nodes", *facts.TABLES.values())
+        }
+
+    # --- writing ---
+
+    @property
+    def size(self) -> int:
+        """Entries in the log, which is also the seq of the last."""
+        return self.frontier.size
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Writes the entries that follow the last one, all or none.
+
+        Raises `LedgerRefused` where they do not follow it, `LedgerDamaged` where DuckDB failed;
+        the ledger has then been reopened at what is durable, so the caller reads its `size` anew.
+        """
+        if not entries:
+            return
+        expected = range(self.size + 1, self.size + 1 + len(entries))
+        if any(entry.seq != seq for entry, seq in zip(entries, expected, strict=True)):
+            raise LedgerRefused(
+                "The inbox's entries do not follow the ledger's",
+                f"after {self.size} came {entries[0].seq} to {entries[-1].seq} ({len(entries)})",
+                "the inbox was changed by hand or replaced: restore it from a backup",
+            )
+        frontier = tree.Frontier(self.size, self.frontier.peaks)
+        nodes = frontier.extend(tree.leaf_hash(entry.leaf) for entry in entries)
+        extracted = facts.extract(entries, self._keys)
+        try:
+            with self._transaction():
+                self._insert("log", [entry[: len(_LOG_COLUMNS)] for entry in entries])
+                for kind, table in facts.TABLES.items():
+                    self._insert(table, extracted[kind])
+                self._insert("tree_nodes", nodes)
+                self._insert(
+                    "tree_heads",
+                    [(frontier.size, frontier.root(), frontier.peaks, entries[-1].recorded_at)],
+                )
+        except duckdb.Error as error:
+            # Whether a failed commit is durable cannot be known from here: look at the file again.
+            self.reopen()
+            raise self._damaged(error) from error
+        self.frontier = frontier
+
+    def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
+        if not rows:
+            return
+        schema = self._columns[table]
+        batch = pa.Table.from_arrays(
+            [
+                pa.array(values, type=column.type)
+                for values, column in zip(zip(*rows, strict=True), schema, strict=True)
+            ],
+            schema=schema,
+        )
+        masks = _MASKED_COLUMNS.get(table, {}) if self._without_bodies else {}
+        columns = ", ".join(f"{masks.get(name, name)} as {name}" for name in schema.names)
+        self._connection.register("batch", batch)
+        try:
+            self._connection.execute(f"insert into {table} select {columns} from batch")
+        finally:
+            self._connection.unregister("batch")
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Rolls back on any error: DuckDB would commit an aborted transaction without a word."""
+        with self._lock:
+            self._connection.execute("begin")
+            try:
+                yield self._connection
+                self._connection.execute("commit")
+            except BaseException:
+                with contextlib.suppress(duckdb.Error):
+                    self._connection.execute("rollback")
+                raise
+
+    def reopen(self) -> None:
+        """Closes the file and opens it at what is durable."""
+        self._connection.close()
+        self._open()
+
+    # --- reading ---
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """A cursor for one thread and one call: sharing one gives wrong results silently."""
+        return self._connection.cursor()
+
+    def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self.cursor().execute(sql, parameters).fetchall()
+
+    def root_at(self, size: int) -> bytes:
+        """The tree's root when the log had `size` entries (at most the ledger's own size)."""
+        return tree.Frontier.at(size, self._subtree).root()
+
+    def _subtree(self, level: int, position: int) -> bytes:
+        if level >= tree.STORED_LEVELS and level % tree.STORED_LEVELS == 0:
+            rows = self._rows(
+                "select hash from tree_nodes where level = ? and position = ?", (level, position)
+            )
+            if not rows:
+                raise LedgerRefused(f"The ledger's tree lacks the node {level}/{position}")
+            stored: bytes = rows[0][0]
+            return stored
+        if level > tree.STORED_LEVELS:
+            left, right = (self._subtree(level - 1, 2 * position + side) for side in (0, 1))
+            return tree.node_hash(left, right)
+        first = (position << level) + 1
+        leaves = self._rows(
+            "select leaf from log where seq between ? and ? order by seq",
+            (first, first + (1 << level) - 1),
+        )
+        subtree = tree.Frontier()
+        subtree.extend(tree.leaf_hash(leaf) for (leaf,) in leaves)
+        return subtree.root()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _sync_directory(directory: Path) -> None:
+    """A new file's name is only durable once its directory is."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,171 @@
+"""Every setting of Prazo, with its default, unit and meaning. The only reader of the environment.
+
+Set them as `PRAZO_*` environment variables or in a `.env` file. Secrets are paths to files, so that
+they stand in no process list and can be rotated without a restart of anything but their reader.
+"""
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from pipeline.errors import SettingsError
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+class Settings(BaseSettings):
+    """All settings, checked together; `Settings.load` reports every problem at once."""
+
+    model_config = SettingsConfigDict(env_prefix="PRAZO_", env_file=".env", extra="ignore")
+
+    # --- where things are kept ---
+    inbox: str = Field(
+        "data/inbox.db", description="SQLite file of the inbox, or a postgresql:// URL."
+    )
+    ledger: Path = Field(Path("data/ledger.duckdb"), description="DuckDB file of the ledger.")
+    artifacts: Path = Field(Path("data/artifacts"), description="Folder of collected artifacts.")
+    signing_key_file: Path = Field(
+        Path("data/keys/signing.key"), description="Ed25519 key that signs checkpoints."
+    )
+    taxpayer_key_file: Path = Field(
+        Path("data/keys/taxpayer.key"),
+        description="Key under which tax ids are compared; made on first use. Keep it apart from"
+        " backups of the ledger: with both, tax ids can be guessed.",
+    )
+
+    # --- receiver ---
+    receiver_host: str = Field("127.0.0.1", description="Address the receiver listens on.")
+    receiver_port: Port = Field(8400, description="Port the receiver listens on.")
+    webhook_auth: Literal["none", "header", "basic", "hmac"] = Field(
+        "none",
+        description="How deliveries prove that they are the platform's. none: loopback only."
+        " header: a secret in a header. basic: user:password. hmac: Standard Webhooks signature.",
+    )
+    webhook_secret_file: Path | None = Field(
+        None,
+        description="One secret a line, all valid at once (rotation); reread when it changes.",
+    )
+    webhook_header: str = Field(
+        "X-Webhook-Secret", description="Header that carries the secret with `header`."
+    )
+    webhook_tolerance_seconds: float = Field(
+        300, gt=0, le=86_400, description="Greatest age of an hmac signature, in seconds."
+    )
+    max_body_bytes: int = Field(
+        1_048_576, ge=1024, le=67_108_864, description="Greatest body of a delivery, in bytes."
+    )
+    allow_remote: bool = Field(
+        False,
+        description="Lets a listener bind an address beyond loopback; needs authentication.",
+    )
+
+    # --- dashboard and API ---
+    dashboard_host: str = Field("127.0.0.1", description="Address the dashboard listens on.")
+    dashboard_port: Port = Field(8501, description="Port the dashboard listens on.")
+    api_tokens_file: Path | None = Field(
+        None, description="One `name:scopes:sha256 of the token` a line."
+    )
+    time_zone: str = Field(
+        "America/Sao_Paulo",
+        description="Zone in which pages show instants by default.",
+    )
+
+    # --- platform ---
+    platform_url: str | None = Field(None, description="Base URL of the platform's API; https.")
+    platform_ca_file: Path | None = Field(None, description="CA of the platform, if private.")
+    client_cert_file: Path | None = Field(None, description="Our TLS client certificate, PEM.")
+    client_key_file: Path | None = Field(None, description="Key of the client certificate, PEM.")
+    platform_auth: Literal["basic", "bearer"] = Field(
+        "basic", description="Form of the Authorization header that the platform wants."
+    )
+    platform_credentials_file: Path | None = Field(
+        None, description="`user:password` for basic, the token for bearer."
+    )
+    marketplace_id: str | None = Field(None, description="Our id in the platform's paths.")
+    request_timeout_seconds: float = Field(
+        60, gt=0, le=600, description="Longest wait for the platform's answer, in seconds."
+    )
+    evidence_gate: Literal["block", "warn"] = Field(
+        "block", description="What happens to a payload with a field that no seller answered."
+    )
+    allow_numeric_revenue: bool = Field(
+        False, description="Accept `revenue` as a JSON number, as the contract's samples show it."
+    )
+
+    # --- ledger ---
+    ledger_memory: str = Field(
+        "2GB", pattern=r"^\d+(\.\d+)?\s?[KMGT]i?B$", description="Most memory DuckDB may use."
+    )
+    ledger_threads: int = Field(2, ge=1, le=256, description="Threads that DuckDB may use.")
+
+    @field_validator("platform_url")
+    @classmethod
+    def _https_only(cls, url: str | None) -> str | None:
+        if url is not None and not url.startswith("https://"):
+            raise ValueError("must start with https://: the platform asks for mutual TLS")
+        return url.rstrip("/") if url else url
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (KeyError, ValueError, OSError):
+            raise ValueError(f"{name!r} is no IANA time zone, such as America/Sao_Paulo") from None
+        return name
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        problems = []
+        if self.webhook_auth != "none" and self.webhook_secret_file is None:
+            problems.append(
+                f"PRAZO_WEBHOOK_AUTH is {self.webhook_auth}: PRAZO_WEBHOOK_SECRET_FILE is missing"
+            )
+        for host in (self.receiver_host, self.dashboard_host):
+            if not is_loopback(host) and not self.allow_remote:
+                problems.append(
+                    f"{host} is reachable from other machines: set PRAZO_ALLOW_REMOTE=true if"
+                    " that is meant, or listen on 127.0.0.1"
+                )
+        if self.webhook_auth == "none" and not is_loopback(self.receiver_host):
+            problems.append(
+                "PRAZO_WEBHOOK_AUTH is none and PRAZO_RECEIVER_HOST is not loopback: anyone could"
+                " post deliveries; choose header, basic or hmac"
+            )
+        if (self.client_cert_file is None) != (self.client_key_file is None):
+            problems.append("PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE go together")
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+    @classmethod
+    def load(cls, **overrides: Any) -> "Settings":
+        """Settings of the environment, with overrides; raises `SettingsError` naming each fault."""
+        try:
+            return cls(**{name: it for name, it in overrides.items() if it is not None})
+        except ValidationError as error:
+            faults = [
+                f"{'PRAZO_' + str(it['loc'][0]).upper() + ': ' if it['loc'] else ''}"
+                f"{it['msg'].removeprefix('Value error, ')}"
+                for it in error.errors()
+            ]
+            raise SettingsError(
+                "The settings cannot be used",
+                "; ".join(faults),
+                "mend the PRAZO_* variables or the .env file; `prazo doctor` checks them",
+            ) from None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a host name or address (without a port)."""
+    name = host.strip("[]").lower()
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

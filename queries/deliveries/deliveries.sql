@@ -1,0 +1,54 @@
+-- One row per delivery of the platform that was answered 200 or quarantined, newest first.
+-- reads: clock, superseded_deliveries, facts.webhooks, facts.quarantined
+-- key: seq
+-- column: seq | the entry
+-- column: kind | webhook, or quarantine where the body could not be read
+-- column: event_id | the platform's id, or sha256:<digest of the body> without one; null in quarantine
+-- column: event_type | the event's type; null in quarantine
+-- column: created_at | when the platform created the event, where it says so
+-- column: occurred_at | when it was received
+-- column: recorded_at | when it was recorded
+-- column: record_seconds | from receipt to record; the platform waits 30 seconds
+-- column: origin | live, or ingested from a file
+-- column: is_redelivery | the event had been recorded before
+-- column: is_altered | its bytes differ from those of the delivery that counts for this event
+-- column: replay_of | the quarantined entry that was read again as this one
+-- column: reason | why it is in quarantine
+
+select
+    webhooks.seq,
+    'webhook' as kind,
+    webhooks.event_id,
+    webhooks.event_type,
+    webhooks.created_at,
+    webhooks.occurred_at,
+    webhooks.recorded_at,
+    case when webhooks.replay_of is null
+        then (epoch_us(webhooks.recorded_at) - epoch_us(webhooks.occurred_at)) / 1e6
+    end as record_seconds,
+    webhooks.origin,
+    webhooks.is_again as is_redelivery,
+    coalesce(superseded_deliveries.is_altered, false) as is_altered,
+    webhooks.replay_of,
+    null as reason
+from facts.webhooks
+left join superseded_deliveries on superseded_deliveries.seq = webhooks.seq
+where webhooks.occurred_at <= (select as_of from clock)
+union all
+select
+    seq,
+    'quarantine' as kind,
+    null as event_id,
+    null as event_type,
+    null as created_at,
+    occurred_at,
+    recorded_at,
+    (epoch_us(recorded_at) - epoch_us(occurred_at)) / 1e6 as record_seconds,
+    origin,
+    false as is_redelivery,
+    false as is_altered,
+    null as replay_of,
+    reason
+from facts.quarantined
+where occurred_at <= (select as_of from clock)
+order by seq desc

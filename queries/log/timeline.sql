@@ -1,0 +1,59 @@
+-- One row per entry of the log, in the order in which things happened: the whole story of a
+-- process or a seller, filtered by its id.
+-- reads: clock, log, facts.webhooks, facts.reviews, facts.attempt_finishes, facts.collections, facts.quarantined, facts.acts
+-- key: seq
+-- column: seq | the entry's place in the log
+-- column: occurred_at | when it happened on our side
+-- column: recorded_at | when the log recorded it
+-- column: kind | what happened (rules.md section 1)
+-- column: process_id | the review process it belongs to
+-- column: seller_id | the seller it belongs to
+-- column: event_id | the platform's id of a delivered event
+-- column: event_type | its type
+-- column: reported_status | the status a review event reports
+-- column: deadline_at | the deadline a review event carries
+-- column: attempt_id | our id of a submission attempt
+-- column: status | HTTP status of an answer
+-- column: error | timeout, network_error or refused, where there was no answer
+-- column: step | step of a collection journey
+-- column: channel | channel of a collection journey
+-- column: source | who gave the data of a collection
+-- column: actor | who did it, for what people did
+-- column: reason | why, for what people did; what is wrong, for a quarantined delivery
+-- column: is_again | recorded before under the same id
+-- column: origin | live, or ingested from a file
+-- column: recorded_by | token, command's user or file that recorded it
+-- column: leaf_hash | the entry's leaf in the Merkle tree, hex
+
+select
+    log.seq,
+    log.occurred_at,
+    log.recorded_at,
+    log.kind,
+    log.process_id,
+    log.seller_id,
+    log.event_id,
+    webhooks.event_type,
+    reviews.status as reported_status,
+    reviews.deadline_at,
+    log.attempt_id,
+    log.status,
+    finishes.error,
+    collections.step,
+    collections.channel,
+    collections.source,
+    acts.actor,
+    coalesce(acts.reason, quarantined.reason) as reason,
+    log.is_again,
+    log.origin,
+    log.recorded_by,
+    sha256('\x00'::blob || log.leaf) as leaf_hash
+from log
+left join facts.webhooks on webhooks.seq = log.seq
+left join facts.reviews on reviews.seq = log.seq
+left join facts.attempt_finishes as finishes on finishes.seq = log.seq
+left join facts.collections on collections.seq = log.seq
+left join facts.quarantined on quarantined.seq = log.seq
+left join facts.acts on acts.seq = log.seq
+where log.occurred_at <= (select as_of from clock)
+order by log.occurred_at, log.seq

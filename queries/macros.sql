@@ -1,0 +1,33 @@
+-- Small pure functions that several views share.
+
+-- Whole days of 24 hours between two instants, rounded down (so -1 for one microsecond late).
+create or replace macro whole_days(later, earlier) as
+    (epoch_us(later) - epoch_us(earlier)
+        - ((epoch_us(later) - epoch_us(earlier)) % 86400000000 + 86400000000) % 86400000000)
+    // 86400000000;
+
+-- What an ACP's or another review's clock says at an instant (rules.md section 2).
+create or replace macro clock_state(review_type, overdue_at, deadline_at, instant) as
+    case
+        when instant >= deadline_at then 'EXPIRED'
+        when review_type = 'ACP' and instant < overdue_at then 'PENDING'
+        else 'OVERDUE'
+    end;
+
+-- PENDING < OVERDUE < EXPIRED; any other status ranks nowhere.
+create or replace macro gravity(status) as
+    case status when 'PENDING' then 1 when 'OVERDUE' then 2 when 'EXPIRED' then 3 end;
+
+-- Personal text: a name's or e-mail's first letter, a number's last two digits, nothing else.
+-- Masking twice gives the same, so that a ledger of masked facts reads like any other.
+create or replace macro mask_text(value) as
+    case when value is null then null when value = '' then '' else left(value, 1) || '***' end;
+create or replace macro mask_number(value) as
+    case when value is null then null when length(value) < 5 then '***'
+        else '***' || right(value, 2) end;
+create or replace macro mask_all(value) as
+    case when value is null then null else '***' end;
+
+-- The value itself, for a reader who gave a reason to see it; its mask for everyone else.
+create or replace macro personal(value, masked) as
+    case when coalesce(getvariable('unmask'), false) then value else masked end;

@@ -1,0 +1,18 @@
+-- One row per denial: a `seller.denied` event that counts, newest first (rules.md section 7).
+-- reads: seller_events
+-- key: event_id
+-- column: event_id | the platform's id of the event
+-- column: seller_id | who was denied
+-- column: denied_at | when the platform created the event
+-- column: retry | whether a new onboarding can succeed; null where the platform does not say
+-- column: reasons | the sorted distinct list of {reason, detail}; an absent or empty detail is null
+
+select
+    event_id,
+    seller_id,
+    created_at as denied_at,
+    retry,
+    list_sort(list_distinct(reasons)) as reasons
+from seller_events
+where event_type = 'seller.denied'
+order by denied_at desc, event_id

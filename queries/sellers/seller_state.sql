@@ -1,0 +1,144 @@
+-- One row per seller seen in any event, attempt or collection (rules.md section 7), as at as_of.
+-- Each field of the seller record comes from the latest event that carries it.
+-- reads: seller_events, review_events, bank_account_events, attempts, process_state, facts.collections, clock
+-- key: seller_id
+-- column: seller_id | the platform's id of the seller
+-- column: status | enabled, denied, disabled, deleted, pending_analysis, the record's own, or unknown
+-- column: open_processes | review processes that are PENDING, OVERDUE or EXPIRED
+-- column: denials | times the seller was denied
+-- column: analysis_seconds | from seller.created to the first enabled or denied; null if either is missing
+-- column: last_event_at | when the platform created the latest seller event
+-- column: resource | constant `seller`
+-- column: account_balance | as the platform reports it
+-- column: current_balance | as the platform reports it
+-- column: first_name | personal, masked
+-- column: last_name | personal, masked
+-- column: email | personal, masked
+-- column: taxpayer_id | personal, masked
+-- column: phone_number | personal, masked
+-- column: birthdate | personal, masked
+-- column: address | personal, masked
+-- column: mcc | merchant category code
+-- column: show_profile_online | as the platform reports it
+-- column: is_mobile | as the platform reports it
+-- column: decline_on_fail_security_code | as the platform reports it
+-- column: decline_on_fail_zipcode | as the platform reports it
+-- column: delinquent | as the platform reports it
+-- column: marketplace_id | the marketplace the seller belongs to
+-- column: uri | path of the seller in the platform's API
+-- column: metadata | may hold anything: personal, masked
+-- column: created_at | when the platform created the seller, by its record
+-- column: updated_at | when the platform last changed it, by its record
+-- column: revenue | as the platform reports it
+-- column: type | individual or business
+-- column: document_number | personal, masked
+
+with events as (
+    select
+        *,
+        struct_pack(created_at, occurred_at, event_id) as place,
+        case event_type
+            when 'seller.enabled' then 'enabled'
+            when 'seller.denied' then 'denied'
+            when 'seller.disabled' then 'disabled'
+            when 'seller.deleted' then 'deleted'
+        end as decided
+    from seller_events
+),
+
+records as (
+    select
+        seller_id,
+        coalesce(
+            arg_max(decided, place),
+            max('pending_analysis') filter (where event_type = 'seller.created'),
+            arg_max(status, place),
+            'unknown'
+        ) as status,
+        count(*) filter (where event_type = 'seller.denied') as denials,
+        (epoch_us(min(created_at) filter (where decided in ('enabled', 'denied')))
+            - epoch_us(min(created_at) filter (where event_type = 'seller.created'))) / 1e6
+            as analysis_seconds,
+        max(created_at) as last_event_at,
+        arg_max(resource, place) as resource,
+        arg_max(account_balance, place) as account_balance,
+        arg_max(current_balance, place) as current_balance,
+        arg_max(first_name, place) as first_name,
+        arg_max(last_name, place) as last_name,
+        arg_max(email, place) as email,
+        arg_max(taxpayer_id, place) as taxpayer_id,
+        arg_max(phone_number, place) as phone_number,
+        arg_max(birthdate, place) as birthdate,
+        arg_max(address, place) as address,
+        arg_max(mcc, place) as mcc,
+        arg_max(show_profile_online, place) as show_profile_online,
+        arg_max(is_mobile, place) as is_mobile,
+        arg_max(decline_on_fail_security_code, place) as decline_on_fail_security_code,
+        arg_max(decline_on_fail_zipcode, place) as decline_on_fail_zipcode,
+        arg_max(delinquent, place) as delinquent,
+        arg_max(marketplace_id, place) as marketplace_id,
+        arg_max(uri, place) as uri,
+        arg_max(metadata, place) as metadata,
+        arg_max(record_created_at, place) as created_at,
+        arg_max(record_updated_at, place) as updated_at,
+        arg_max(revenue, place) as revenue,
+        arg_max(type, place) as type,
+        arg_max(document_number, place) as document_number
+    from events
+    group by seller_id
+),
+
+seen as (
+    select seller_id from records
+    union
+    select seller_id from review_events
+    union
+    select seller_id from bank_account_events where seller_id is not null
+    union
+    select seller_id from attempts where seller_id is not null
+    union
+    select seller_id from facts.collections where occurred_at <= (select as_of from clock)
+),
+
+open_processes as (
+    select seller_id, count(*) as processes
+    from process_state
+    where state in ('PENDING', 'OVERDUE', 'EXPIRED')
+    group by seller_id
+)
+
+select
+    seen.seller_id,
+    coalesce(records.status, 'unknown') as status,
+    coalesce(open_processes.processes, 0) as open_processes,
+    coalesce(records.denials, 0) as denials,
+    records.analysis_seconds,
+    records.last_event_at,
+    records.resource,
+    records.account_balance,
+    records.current_balance,
+    personal(records.first_name, mask_text(records.first_name)) as first_name,
+    personal(records.last_name, mask_text(records.last_name)) as last_name,
+    personal(records.email, mask_text(records.email)) as email,
+    personal(records.taxpayer_id, mask_number(records.taxpayer_id)) as taxpayer_id,
+    personal(records.phone_number, mask_number(records.phone_number)) as phone_number,
+    personal(records.birthdate, mask_all(records.birthdate)) as birthdate,
+    personal(records.address, mask_all(records.address)) as address,
+    records.mcc,
+    records.show_profile_online,
+    records.is_mobile,
+    records.decline_on_fail_security_code,
+    records.decline_on_fail_zipcode,
+    records.delinquent,
+    records.marketplace_id,
+    records.uri,
+    personal(records.metadata, mask_all(records.metadata)) as metadata,
+    records.created_at,
+    records.updated_at,
+    records.revenue,
+    records.type,
+    personal(records.document_number, mask_number(records.document_number)) as document_number
+from seen
+left join records using (seller_id)
+left join open_processes using (seller_id)
+order by seen.seller_id

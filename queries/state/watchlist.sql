@@ -1,0 +1,30 @@
+-- One row per review process that is OVERDUE or EXPIRED at as_of, worst first.
+-- reads: process_state
+-- key: process_id
+-- column: process_id | the platform's id of the process
+-- column: seller_id | the seller under review
+-- column: review_type | ACP or ACI; null for an unknown type
+-- column: state | EXPIRED or OVERDUE
+-- column: opened_at | when the platform created the process's earliest event
+-- column: deadline_at | the current deadline
+-- column: days_to_deadline | whole days of 24 hours left, negative once late
+-- column: requested_fields | the field paths asked for
+-- column: attempts | submission attempts that were sent
+-- column: last_outcome | what became of the last of them
+-- column: last_attempt_at | when the last of them started
+
+select
+    process_id,
+    seller_id,
+    review_type,
+    state,
+    opened_at,
+    deadline_at,
+    days_to_deadline,
+    requested_fields,
+    attempts,
+    last_outcome,
+    last_attempt_at
+from process_state
+where state in ('OVERDUE', 'EXPIRED')
+order by state, deadline_at, process_id
