@@ -72,7 +72,6 @@ class Past:
         self._numbers = itertools.count()
         self._agenda: list[tuple[int, int, Callable[[int], Iterable[Json]]]] = []
         self._deliveries: list[tuple[int, int, Event, bytes]] = []
-        self._heard: set[str] = set()
         self._mishaps: dict[str, deque[Mishap]] = {}
         self._altered: set[str] = set()
 
@@ -104,7 +103,7 @@ class Past:
     def undelivered(self) -> list[Event]:
         """Events said, but not delivered by `now`: live traffic begins with them."""
         waiting = [event for _, _, event, _ in sorted(self._deliveries, key=lambda d: d[:2])]
-        return [event for event in waiting if event.event_id not in self._heard]
+        return [event for event in waiting if not self.marketplace.has_heard(event.event_id)]
 
     # Staging
 
@@ -274,10 +273,8 @@ class Past:
         heapq.heappush(self._deliveries, (at, next(self._numbers), event, body))
 
     def _deliver(self, at: int) -> Iterable[Json]:
-        _, _, event, body = heapq.heappop(self._deliveries)
-        if event.event_id not in self._heard:
-            self._heard.add(event.event_id)
-            self.marketplace.hear(body, at)
+        _, _, _, body = heapq.heappop(self._deliveries)
+        self.marketplace.hear(body, at)
         yield _webhook(at, body.decode())
 
     def _deliver_garbage(self, at: int) -> Iterable[Json]:

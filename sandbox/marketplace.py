@@ -208,6 +208,7 @@ class Marketplace:
         self._plans: dict[str, Plan] = {}
         self._cases: dict[str, _Case] = {}
         self._denied: dict[str, int] = {}
+        self._heard: set[str] = set()
         self._due: list[tuple[int, int, Callable[[int], Iterable[Action]]]] = []
         self._planned = 0
 
@@ -224,13 +225,20 @@ class Marketplace:
         self._denied[taxpayer_id] = 2
 
     def hear(self, body: bytes, now: int) -> None:
-        """One webhook, however often it is delivered."""
+        """One webhook; a redelivery of it says nothing new."""
         envelope = json.loads(body)
-        subject = envelope["payload"]["object"]
-        if envelope["type"] == "regulatory.registration.review.required":
-            self._hear_review(subject, now)
-        elif envelope["type"] == "seller.denied":
-            self._hear_denial(subject, now)
+        event_id = envelope["id"]
+        if event_id in self._heard:
+            return
+        self._heard.add(event_id)
+        match envelope["type"]:
+            case "regulatory.registration.review.required":
+                self._hear_review(envelope["payload"]["object"], now)
+            case "seller.denied":
+                self._hear_denial(envelope["payload"]["object"], now)
+
+    def has_heard(self, event_id: str) -> bool:
+        return event_id in self._heard
 
     def next_at(self) -> int | None:
         return self._due[0][0] if self._due else None

@@ -15,6 +15,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from sandbox import people
 from sandbox.clock import DAY, MINUTE, SECOND, to_millisecond
 from sandbox.judge import Ruling, judge
 from sandbox.people import Profile
@@ -146,6 +147,10 @@ class Platform:
         seller.balance = self._draw_balance()
         self.sellers[seller.seller_id] = seller
         return seller
+
+    def draw_profile(self, is_business: bool) -> Profile:
+        """Somebody new, of the platform's own seed."""
+        return people.business(self._rng) if is_business else people.person(self._rng)
 
     def update_seller(self, seller_id: str, profile: Profile, now: int) -> None:
         seller = self._seller(seller_id)

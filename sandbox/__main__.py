@@ -1,0 +1,128 @@
+"""`python -m sandbox`: the simulated platform by itself, until it is stopped.
+
+    python -m sandbox --folder /tmp/sandbox --webhooks-to http://127.0.0.1:8400/webhooks --live 30
+    python -m sandbox --folder /tmp/sandbox --history /tmp/history.ndjson --live 30
+
+It prints one line of JSON with the addresses and the files a client needs.
+"""
+
+import argparse
+import json
+import signal
+import threading
+from pathlib import Path
+
+from sandbox.clock import wall_clock
+from sandbox.history import Past
+from sandbox.live import LIFELIKE
+from sandbox.server import Handle, running
+from sandbox.webhooks import Authentication, Basic, HeaderSecret, NoAuthentication, Signature
+
+
+def main() -> None:
+    terms = _parser().parse_args()
+    folder: Path = terms.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    past = Past(wall_clock(), days=terms.days, sellers=terms.sellers, seed=terms.seed)
+    occurrences = past.occurrences()
+    if terms.history:
+        with terms.history.open("w", encoding="utf-8") as file:
+            for occurrence in occurrences:
+                file.write(json.dumps(occurrence, ensure_ascii=False) + "\n")
+    else:
+        for _ in occurrences:  # lived through all the same: live traffic needs its sellers
+            pass
+
+    stopped = threading.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda *_: stopped.set())
+    with running(
+        folder=folder,
+        platform=past.platform,
+        webhooks_to=terms.webhooks_to,
+        authentication=_authentication(terms.webhook_auth, terms.webhook_secret_file),
+        manner=LIFELIKE,
+        port=terms.port,
+        control_port=terms.control_port,
+    ) as platform:
+        if terms.live:
+            token = terms.token_file.read_text().strip() if terms.token_file else None
+            platform.go_live(
+                past, events_per_minute=terms.live, receiver_url=terms.receiver, token=token
+            )
+        print(json.dumps(_what_a_client_needs(platform, folder)), flush=True)
+        stopped.wait()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m sandbox",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--folder", type=Path, required=True, help="for certificates and credentials")
+    add("--port", type=int, default=0, help="of the review endpoint (default: any)")
+    add("--control-port", type=int, default=0, help="of the control endpoint (default: any)")
+    add("--webhooks-to", help="URL that events are delivered to")
+    add(
+        "--webhook-auth",
+        choices=("none", "header", "basic", "hmac"),
+        default="none",
+        help="how deliveries are authenticated",
+    )
+    add(
+        "--webhook-secret-file",
+        type=Path,
+        help="header: the secret; basic: user:password; hmac: whsec_...",
+    )
+    add("--history", type=Path, help="write the history there, one occurrence a line")
+    add("--days", type=int, default=120, help="how far the history reaches back")
+    add("--sellers", type=int, default=400, help="how many sellers it has")
+    add("--seed", type=int, default=7, help="the same seed gives the same history")
+    add("--live", type=float, metavar="EVENTS", help="go on with so many events a minute")
+    add("--receiver", help="base URL to which collections and submissions go while live")
+    add("--token-file", type=Path, help="API token for the receiver")
+    return parser
+
+
+def _authentication(form: str, secret_file: Path | None) -> Authentication:
+    if form == "none":
+        return NoAuthentication()
+    if secret_file is None:
+        raise SystemExit(f"--webhook-auth {form} needs --webhook-secret-file")
+    secret = secret_file.read_text(encoding="utf-8").strip()
+    if form == "header":
+        return HeaderSecret(secret)
+    if form == "hmac":
+        return Signature(secret)
+    username, _, password = secret.partition(":")
+    return Basic(username, password)
+
+
+def _what_a_client_needs(platform: Handle, folder: Path) -> dict[str, str]:
+    """Secrets go into files of their owner's, not onto the screen."""
+    secrets = {
+        "basic_file": ("basic", f"{platform.credentials.username}:{platform.credentials.password}"),
+        "bearer_file": ("bearer", platform.credentials.token),
+    }
+    files = {}
+    for key, (name, secret) in secrets.items():
+        path = folder / name
+        path.touch(mode=0o600)
+        path.chmod(0o600)
+        path.write_text(secret + "\n", encoding="utf-8")
+        files[key] = str(path)
+    return {
+        "url": platform.url,
+        "control_url": platform.control_url,
+        "marketplace_id": platform.marketplace_id,
+        "authority": str(platform.certificates.authority),
+        "client_certificate": str(platform.certificates.client.certificate),
+        "client_key": str(platform.certificates.client.key),
+        **files,
+    }
+
+
+if __name__ == "__main__":
+    main()
