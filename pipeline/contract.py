@@ -154,10 +154,9 @@ def _flag(value: JsonValue) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _requested(value: JsonValue) -> tuple[str, ...] | None:
-    if not isinstance(value, list):
-        return None
-    return tuple(dict.fromkeys(path for path in value if isinstance(path, str) and path))
+def _requested(value: JsonValue) -> tuple[str, ...]:
+    """The listed paths as they came; a missing or malformed list asks for nothing."""
+    return tuple(it for it in value if isinstance(it, str)) if isinstance(value, list) else ()
 
 
 Text = Annotated[str | None, BeforeValidator(_text)]
@@ -173,7 +172,7 @@ class _Record(BaseModel):
 class DecisionReason(NamedTuple):
     """Why a seller was denied. An absent, null or empty detail is None (rules.md section 7)."""
 
-    reason: str | None
+    reason: str
     detail: str | None
 
 
@@ -213,11 +212,11 @@ class SellerRecord(_Record):
 
 
 def _decision_reasons(value: JsonValue) -> tuple[DecisionReason, ...]:
-    items = value if isinstance(value, list) else []
+    items = (it for it in value if isinstance(it, dict)) if isinstance(value, list) else ()
     return tuple(
-        DecisionReason(_text(item.get("reason")), _text(item.get("detail")) or None)
+        DecisionReason(reason, _text(item.get("detail")) or None)
         for item in items
-        if isinstance(item, dict)
+        if (reason := _text(item.get("reason")))
     )
 
 
@@ -229,7 +228,7 @@ class Review(_Record):
     customer_id: str
     deadline_at: int
     status: Text = None
-    requested_fields: Annotated[tuple[str, ...] | None, BeforeValidator(_requested)] = None
+    requested_fields: Annotated[tuple[str, ...], BeforeValidator(_requested)] = ()
 
 
 class Event(NamedTuple):

@@ -47,7 +47,7 @@ class ReviewFact(NamedTuple):
     object_type: str
     status: str | None
     deadline_at: int
-    requested_fields: tuple[str, ...] | None
+    requested_fields: tuple[str, ...]
 
 
 class SellerEvent(NamedTuple):

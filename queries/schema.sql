@@ -80,7 +80,7 @@ create table if not exists facts.reviews (
     object_type varchar not null,
     status varchar,
     deadline_at timestamp not null,
-    requested_fields varchar[]
+    requested_fields varchar[] not null
 );
 
 -- The seller record of a seller event. Personal columns are masked by the views, or here already

@@ -311,6 +311,15 @@ class SqliteInbox(Inbox):
         except (sqlite3.Error, OSError) as error:
             raise self._unavailable("written", error) from error
 
+    def probe(self) -> None:
+        try:
+            with self._exclusively():
+                self._writer.execute(
+                    "insert or replace into meta (name, value) values ('probe', randomblob(8))"
+                )
+        except (sqlite3.Error, OSError) as error:
+            raise self._unavailable("written", error) from error
+
     def close(self) -> None:
         for connection in [*self._readers, self._writer]:
             connection.close()

@@ -163,6 +163,10 @@ class Inbox(ABC):
     def put_head(self, head: Head) -> None:
         """Keeps the ledger's size and root; a smaller size than the kept one is refused."""
 
+    @abstractmethod
+    def probe(self) -> None:
+        """A durable write beside the log; raises `InboxUnavailable` where none is possible."""
+
     # --- reading ---
 
     @abstractmethod

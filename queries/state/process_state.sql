@@ -19,9 +19,9 @@
 -- column: requested_fields | the field paths that the latest event asks for
 -- column: reported_status | the status that the latest event reports
 -- column: reported_at | when the platform created the latest event
--- column: finished_at | the end of the first attempt answered 200, or the first report of FINISHED
+-- column: finished_at | the first end of an attempt answered 200 or creation of a report of FINISHED
 -- column: finished_by | submission or platform, whichever was first; on a tie, submission
--- column: finished_late | finished at the deadline or after it; false while unfinished
+-- column: finished_late | finished at the deadline or after it; false while unfinished; null where no deadline is known
 -- column: attempts | submission attempts that were sent (refusals left out)
 -- column: last_outcome | what became of the last of them
 -- column: last_attempt_at | when the last of them started
@@ -70,8 +70,7 @@ submissions as (
         count(*) filter (where outcome <> 'refused') as attempts,
         arg_max(struct_pack(outcome, ordered_at), struct_pack(ordered_at, attempt_id))
             filter (where outcome <> 'refused') as last,
-        arg_min(finished_at, struct_pack(ordered_at, attempt_id))
-            filter (where outcome = 'accepted') as accepted_at
+        min(finished_at) filter (where outcome = 'accepted') as accepted_at
     from attempts
     group by process_id
 ),
@@ -156,13 +155,16 @@ select
     reported_at,
     finished_at,
     finished_by,
-    coalesce(finished_at >= deadline_at, false) as finished_late,
+    finished_at is not null and finished_at >= deadline_at as finished_late,
     attempts,
     last_outcome,
     last_attempt_at,
-    abs(epoch_us(deadline_at) - epoch_us(opened_at)
-        - case when review_type = 'ACP' then 60 else 30 end * 86400000000) > 86400000000
-        as deadline_mismatch,
+    case when has_event then coalesce(
+        abs(epoch_us(deadline_at) - epoch_us(opened_at)
+            - case review_type when 'ACP' then 60 when 'ACI' then 30 end * 86400000000)
+            > 86400000000,
+        false
+    ) end as deadline_mismatch,
     deadline_changed,
     case when has_event then coalesce(
         reported_status in ('PENDING', 'OVERDUE', 'EXPIRED')

@@ -1,0 +1,36 @@
+-- One row per review process of the watchlist, worst first, with what to do next.
+-- reads: watchlist, next_actions
+-- key: process_id
+-- column: process_id | the platform's id of the process
+-- column: seller_id | the seller under review
+-- column: review_type | ACP or ACI; null for an unknown type
+-- column: state | EXPIRED or OVERDUE
+-- column: opened_at | when the platform created the process's earliest event
+-- column: deadline_at | the current deadline
+-- column: days_to_deadline | whole days of 24 hours left, negative once late
+-- column: is_due_within_7_days | neither late nor more than 7 days away
+-- column: requested_fields | the field paths asked for
+-- column: fields | how many they are
+-- column: attempts | submission attempts that were sent
+-- column: last_outcome | what became of the last of them
+-- column: last_attempt_at | when the last of them started
+-- column: next_action | the one thing to do next
+
+select
+    watchlist.process_id,
+    seller_id,
+    review_type,
+    state,
+    opened_at,
+    deadline_at,
+    days_to_deadline,
+    days_to_deadline between 0 and 6 as is_due_within_7_days,
+    requested_fields,
+    len(requested_fields) as fields,
+    attempts,
+    last_outcome,
+    last_attempt_at,
+    next_action
+from watchlist
+join next_actions on next_actions.process_id = watchlist.process_id
+order by state, deadline_at, watchlist.process_id
