@@ -141,11 +141,13 @@ class _SqliteTransaction:
     def seen_ingest_keys(self, keys: Collection[bytes]) -> set[bytes]:
         if not keys:
             return set()
-        rows = self._connection.execute(
-            "select ingest_key from json_each(?) join entries on ingest_key = unhex(value)",
-            (json.dumps([key.hex() for key in keys]),),
+        found = (
+            self._connection.execute(
+                "select ingest_key from entries where ingest_key = ?", (key,)
+            ).fetchone()
+            for key in keys
         )
-        return {row[0] for row in rows}
+        return {row[0] for row in found if row}
 
     def insert(self, entries: Sequence[Entry]) -> None:
         self._connection.executemany(_INSERT, entries)

@@ -159,6 +159,10 @@ class Inbox(ABC):
     def _writing(self) -> AbstractContextManager[Transaction]:
         """A transaction that excludes other writers; durable when the block ends."""
 
+    def probe(self) -> None:
+        """Raises `InboxUnavailable` where no entry could be recorded at present."""
+        self.append([])
+
     @abstractmethod
     def put_head(self, head: Head) -> None:
         """Keeps the ledger's size and root; a smaller size than the kept one is refused."""
