@@ -259,8 +259,8 @@ class Past:
         for event in self.platform.take_events():
             at = event.created_at + int(self._rng.lognormvariate(-1.2, 0.6) * SECOND)
             chance = self._rng.random()
-            if chance < 0.02:  # overtaken by what was said after it
-                at += self._rng.randint(20 * SECOND, 6 * MINUTE)
+            if chance < 0.03:  # overtaken by what was said after it
+                at += self._rng.randint(30 * SECOND, 40 * MINUTE)
             self._send(at, event, event.body)
             if chance > 0.965:  # no 200 within the platform's 30 seconds, so once more
                 self._send(at + self._rng.randint(31 * SECOND, 95 * SECOND), event, event.body)

@@ -15,7 +15,7 @@ import httpx
 
 from sandbox import people
 from sandbox.faults import Fault
-from sandbox.marketplace import BRISK, Collect, Marketplace, Onboard, Submit
+from sandbox.marketplace import BRISK, Collect, Habits, Marketplace, Onboard, Submit
 from sandbox.records import Seller
 from sandbox.service import Service
 from sandbox.webhooks import Manner, Message
@@ -86,6 +86,7 @@ class Live:
         *,
         edge: Edge | None = None,
         events_per_minute: float = 30.0,
+        habits: Habits = BRISK,
         seed: int = 0,
     ) -> None:
         if events_per_minute <= 0:
@@ -93,6 +94,7 @@ class Live:
         self._service = service
         self._marketplace = marketplace
         self._edge = edge
+        self._habits = habits
         self._pause_seconds = 60.0 / events_per_minute
         self._rng = random.Random(f"{seed}:live")
         self._tasks: set[asyncio.Task[None]] = set()
@@ -108,14 +110,14 @@ class Live:
 
     async def run(self) -> None:
         """Until cancelled."""
-        self._marketplace.habits = BRISK
+        self._marketplace.habits = self._habits
         self._service.courier.delivered = self._hear
         loop = asyncio.get_running_loop()
         began_at, said_before = loop.time(), self._service.said
         try:
             while True:
                 allowed = (loop.time() - began_at) / self._pause_seconds
-                if self._service.said - said_before < allowed:
+                if self._service.said - said_before + 1 <= allowed:
                     acts, weights = zip(*self._acts, strict=True)
                     self._rng.choices(acts, weights)[0]()
                     self._service.post_events()

@@ -125,7 +125,7 @@ class Courier:
         self.delivered: Callable[[Message], None] | None = None  # told of each 200
         self._wall_seconds = wall_seconds
         self._rng = random.Random(f"{seed}:webhooks")
-        self._queue: deque[Message] = deque()
+        self._queue: deque[tuple[Message, bool]] = deque()  # a message, and whether it is a repeat
         self._client: httpx.AsyncClient | None = None
         self._sender: asyncio.Task[None] | None = None
         self._others: set[asyncio.Task[None]] = set()
@@ -133,9 +133,10 @@ class Courier:
     def post(self, message: Message) -> None:
         """Queues a message. Without a `url` it waits until there is one."""
         if self._rng.random() < self.manner.late_share:
-            self._later(self._post_late(message, self._rng.uniform(*self.manner.late_seconds)))
+            pause = self._rng.uniform(*self.manner.late_seconds)
+            self._later(self._post_late(message, pause, is_repeat=False))
         else:
-            self._queue.append(message)
+            self._queue.append((message, False))
             self._send_queue()
 
     def point_at(self, url: str, authentication: Authentication | None = None) -> None:
@@ -177,17 +178,18 @@ class Courier:
         """One message after the other, so that order holds; a failed one lets the next pass."""
         try:
             while self._queue:
-                message = self._queue.popleft()
+                message, is_repeat = self._queue.popleft()
                 if not await self._attempt(message, 1):
                     self._later(self._deliver(message, first=2))
-                elif self._rng.random() < self.manner.duplicate_share:
-                    self._later(self._post_late(message, self._rng.uniform(0.0, 5.0)))
+                elif not is_repeat and self._rng.random() < self.manner.duplicate_share:
+                    pause = self._rng.uniform(0.0, 2.0)
+                    self._later(self._post_late(message, pause, is_repeat=True))
         finally:
             self._sender = None
 
-    async def _post_late(self, message: Message, seconds: float) -> None:
+    async def _post_late(self, message: Message, seconds: float, *, is_repeat: bool) -> None:
         await asyncio.sleep(seconds)
-        self._queue.append(message)
+        self._queue.append((message, is_repeat))
         self._send_queue()
 
     async def _deliver(self, message: Message, first: int) -> None:
