@@ -1,0 +1,156 @@
+"""The submission body that the contract shows: its keys, and what each leaf must look like."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, TypeAlias
+
+from pipeline.contract import JsonValue
+
+MAX_AMOUNT_DIGITS: Final = 18
+"""Digits of a band's bound: fits a 64-bit integer, and any revenue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """What a leaf must look like, in words and in code."""
+
+    expected: str
+    accepts: Callable[[JsonValue], bool]
+    is_optional: bool = False
+
+
+Shown: TypeAlias = Format | Mapping[str, "Shown"]
+"""What the contract shows at a path: a leaf's format, or the members of an object."""
+
+
+def _is_band(value: JsonValue) -> bool:
+    lower, _, upper = value.partition("_to_") if isinstance(value, str) else ("", "", "")
+    return _is_amount(lower) and _is_amount(upper) and int(lower) < int(upper)
+
+
+def _is_amount(text: str) -> bool:
+    return _is_digits(text) and len(text) <= MAX_AMOUNT_DIGITS
+
+
+def _is_digits(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _is_text(value: JsonValue) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_state(value: JsonValue) -> bool:
+    return isinstance(value, str) and len(value) == 2 and value.isascii() and value.isalpha()
+
+
+def _is_postal_code(value: JsonValue) -> bool:
+    return isinstance(value, str) and len(value) == 8 and _is_digits(value)
+
+
+def _is_country(value: JsonValue) -> bool:
+    return isinstance(value, str) and value in _country_codes()
+
+
+@cache
+def _country_codes() -> frozenset[str]:
+    import pycountry  # 0.1 s: a submission pays for it, not every start of the command line
+
+    return frozenset(country.alpha_2 for country in pycountry.countries)
+
+
+BAND: Final = Format(
+    "a band <lower>_to_<upper> of whole numbers with lower < upper, such as 1000_to_5000", _is_band
+)
+_ADDRESS: Final[Mapping[str, Shown]] = {
+    "line1": Format("street and number in one non-empty string", _is_text),
+    "line2": Format("the complement as a non-empty string, or no key", _is_text, is_optional=True),
+    "line3": Format("the neighbourhood as a non-empty string", _is_text),
+    "city": Format("the city as a non-empty string", _is_text),
+    "state": Format("a state code of two letters, such as SP", _is_state),
+    "postal_code": Format("a string of 8 digits without a mask", _is_postal_code),
+    "country_code": Format("an ISO 3166-1 alpha-2 code in upper case, such as BR", _is_country),
+}
+BODY: Final[Mapping[str, Shown]] = {
+    "revenue": BAND,
+    "address": _ADDRESS,
+    "owner": {"revenue": BAND, "address": _ADDRESS},
+}
+"""The seller's data in the body; `process_id` and `type` stand beside it."""
+
+
+def shown_at(path: str) -> Shown | None:
+    """What the contract shows at a dotted path, or None."""
+    shown: Shown | None = BODY
+    for key in path.split("."):
+        shown = shown.get(key) if isinstance(shown, Mapping) else None
+    return shown
+
+
+def required_leaves(path: str) -> Iterator[str]:
+    """What a path asks for: all of an object that the contract shows, otherwise itself.
+
+    A leaf that may always be left out is never asked for.
+    """
+    shown = shown_at(path)
+    if isinstance(shown, Mapping):
+        for key in shown:
+            yield from required_leaves(f"{path}.{key}")
+    elif shown is None or not shown.is_optional:
+        yield path
+
+
+_LINES: Final[Mapping[str, str]] = {
+    "street": "line1, which holds street and number in one string",
+    "number": "line1, which holds street and number in one string",
+    "complement": "line2, which holds the complement",
+    "neighborhood": "line3, which holds the neighbourhood",
+}
+
+
+def instead_of(key: str, shown: Mapping[str, Shown]) -> str:
+    """What to send in place of a key that is not shown among these members."""
+    if line := _LINES.get(_letters(key)):
+        return line
+    if meant := next((name for name in shown if _letters(name) == _letters(key)), None):
+        return f"{meant}, spelled like this"
+    if "." in key:
+        return "nested objects: a dotted path is not a key"
+    return "no such key: neither the contract nor requested_fields name it"
+
+
+def _letters(key: str) -> str:
+    return "".join(it for it in key.lower() if it.isalnum())
+
+
+def shape(value: JsonValue) -> str:
+    """A JSON value in words that tell its fault but not its content, which may be personal."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int():
+            return "a whole number"
+        case float():
+            return "a decimal number"
+        case str():
+            return f"a string of {_characters(value)}" if value else "an empty string"
+        case list():
+            return "an array"
+        case _:
+            return "an object" if value else "an empty object"
+
+
+def _characters(text: str) -> str:
+    """`9 characters (digits: 8, others: 1)`: shows a mask, a wrong case or a stray space."""
+    counts = {
+        "upper-case letters": sum("A" <= it <= "Z" for it in text),
+        "lower-case letters": sum("a" <= it <= "z" for it in text),
+        "digits": sum("0" <= it <= "9" for it in text),
+        "spaces": text.count(" "),
+    }
+    counts["others"] = len(text) - sum(counts.values())
+    kinds = ", ".join(f"{kind}: {count}" for kind, count in counts.items() if count)
+    return f"{len(text)} characters ({kinds})"
