@@ -1,5 +1,6 @@
 """The submission body that the contract shows: its keys, and what each leaf must look like."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -111,17 +112,14 @@ _LINES: Final[Mapping[str, str]] = {
 
 def instead_of(key: str, shown: Mapping[str, Shown]) -> str:
     """What to send in place of a key that is not shown among these members."""
-    if line := _LINES.get(_letters(key)):
+    plain = re.sub(r"[\W_]", "", key.lower())
+    if line := _LINES.get(plain):
         return line
-    if meant := next((name for name in shown if _letters(name) == _letters(key)), None):
+    if meant := next((name for name in shown if name.replace("_", "") == plain), None):
         return f"{meant}, spelled like this"
     if "." in key:
         return "nested objects: a dotted path is not a key"
     return "no such key: neither the contract nor requested_fields name it"
-
-
-def _letters(key: str) -> str:
-    return "".join(it for it in key.lower() if it.isalnum())
 
 
 def shape(value: JsonValue) -> str:
