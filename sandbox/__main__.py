@@ -23,7 +23,13 @@ def main() -> None:
     terms = _parser().parse_args()
     folder: Path = terms.folder
     folder.mkdir(parents=True, exist_ok=True)
-    past = Past(wall_clock(), days=terms.days, sellers=terms.sellers, seed=terms.seed)
+    past = Past(
+        wall_clock(),
+        days=terms.days,
+        sellers=terms.sellers,
+        seed=terms.seed,
+        artifacts=terms.artifacts,
+    )
     occurrences = past.occurrences()
     if terms.history:
         with terms.history.open("w", encoding="utf-8") as file:
@@ -77,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         help="header: the secret; basic: user:password; hmac: whsec_...",
     )
     add("--history", type=Path, help="write the history there, one occurrence a line")
+    add("--artifacts", type=Path, help="write the history's screens and logs into this folder")
     add("--days", type=int, default=120, help="how far the history reaches back")
     add("--sellers", type=int, default=400, help="how many sellers it has")
     add("--seed", type=int, default=7, help="the same seed gives the same history")

@@ -16,6 +16,7 @@ import json
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from sandbox import people
@@ -49,7 +50,10 @@ def history(now: int, days: int = 120, sellers: int = 400, seed: int = 7) -> Ite
 
 
 class Past:
-    """One run of the simulation from `now - days` to `now`, the same for the same arguments."""
+    """One run of the simulation from `now - days` to `now`, the same for the same arguments.
+
+    With a folder for `artifacts`, collections name the screens and logs that were written there.
+    """
 
     def __init__(
         self,
@@ -59,6 +63,7 @@ class Past:
         sellers: int = 400,
         seed: int = 7,
         marketplace_id: str = "mkt_praca",
+        artifacts: Path | None = None,
     ) -> None:
         if days < MIN_DAYS:
             raise ValueError(f"days must be at least {MIN_DAYS}: the situations reach that far")
@@ -68,6 +73,7 @@ class Past:
         self.platform = Platform(seed=seed, marketplace_id=marketplace_id, policy=BELIEVABLE)
         self.marketplace = Marketplace(seed=seed)
         self._days = days
+        self._artifacts = artifacts
         self._rng = random.Random(f"{seed}:history")
         self._numbers = itertools.count()
         self._agenda: list[tuple[int, int, Callable[[int], Iterable[Json]]]] = []
@@ -246,11 +252,30 @@ class Past:
     def _act_for_marketplace(self, at: int) -> Iterable[Json]:
         for action in self.marketplace.due(at):
             if isinstance(action, Collect):
-                yield action.occurrence()
+                yield action.occurrence() | self._kept(action)
             elif isinstance(action, Submit):
                 yield from self._submit(action, at)
             elif isinstance(action, Onboard):
                 self._onboard(action.profile, at, None)
+
+    def _kept(self, action: Collect) -> Json:
+        """Writes the action's artifacts, and says where they are."""
+        artifacts = action.artifacts()
+        if self._artifacts is None or not artifacts:
+            return {}
+        self._artifacts.mkdir(parents=True, exist_ok=True)
+        kept = []
+        for artifact in artifacts:
+            path = self._artifacts / f"{action.process_id}-{artifact.name}"
+            path.write_bytes(artifact.content)
+            kept.append(
+                {
+                    "name": artifact.name,
+                    "media_type": artifact.media_type,
+                    "path": str(path.resolve()),
+                }
+            )
+        return {"artifacts": kept}
 
     # Webhooks
 

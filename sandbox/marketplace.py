@@ -25,6 +25,7 @@ from sandbox.records import (
     Json,
     to_bytes,
 )
+from sandbox.screens import screen
 
 Step = Literal["invited", "opened", "answered", "confirmed"]
 Flaw = Literal["leaves_out_city", "sends_extra_field", "masks_postal_code"]
@@ -72,6 +73,15 @@ def answers_after(days: float, **changes: Any) -> Plan:
 
 
 @dataclass(frozen=True)
+class Artifact:
+    """A file that shows a step of a journey."""
+
+    name: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True)
 class Collect:
     """Something a seller did, or was asked to do, in a collection journey."""
 
@@ -85,8 +95,24 @@ class Collect:
     actor: str
     fields: Mapping[str, Any] = field(default_factory=dict)
 
+    def artifacts(self) -> tuple[Artifact, ...]:
+        """What the marketplace keeps: the filled form, and the log of the journey's last step."""
+        match self.step:
+            case "answered":
+                picture = screen(f"{self.journey_id} {self.step}", len(self.fields))
+                return (Artifact("form.png", "image/png", picture),)
+            case "confirmed":
+                log = {
+                    "journey_id": self.journey_id,
+                    "channel": self.channel,
+                    "confirmed_at": exact_text(self.at),
+                }
+                return (Artifact("journey.json", "application/json", to_bytes(log)),)
+            case _:
+                return ()
+
     def occurrence(self) -> Json:
-        """The action as a `collection` of the product's NDJSON and HTTP interfaces."""
+        """The action as a `collection` of the product's interfaces, without its artifacts."""
         line: Json = {
             "kind": "collection",
             "occurred_at": exact_text(self.at),

@@ -210,7 +210,7 @@ def bank_account_record(account: BankAccount) -> Json:
     return {
         "id": account.account_id,
         "resource": "bank_account",
-        "customer": account.seller_id,
+        "customer_id": account.seller_id,
         "bank_code": account.bank_code,
         "routing_number": account.routing_number,
         "account_number": account.account_number,

@@ -262,7 +262,7 @@ def everyday(rng: random.Random, days: int) -> Story:
     if rng.random() < 0.55:
         reviews = []
         if rng.random() < 0.75:
-            reviews.append(Review(_days_ago(rng, days), "ACP"))
+            reviews.append(Review(_days_ago_of_an_acp(rng, days), "ACP"))
         if rng.random() < 0.3:
             reviews.append(Review(_days_ago(rng, days), "ACI"))
         turns: list[tuple[float, Turn]] = []
@@ -290,6 +290,14 @@ def everyday(rng: random.Random, days: int) -> Story:
         reviews=tuple(reviews),
         turns=((arrived - rng.uniform(0.01, 0.1), "bank_account"),) if rng.random() < 0.8 else (),
     )
+
+
+def _days_ago_of_an_acp(rng: random.Random, days: int) -> float:
+    """The platform asks for most of them in waves, a week and a half apart."""
+    if rng.random() < 0.45:
+        return _days_ago(rng, days)
+    wave = rng.randrange(days // 11)
+    return 4.2 + 11 * wave + rng.uniform(-0.4, 0.4)
 
 
 def _days_ago(rng: random.Random, days: int) -> float:

@@ -5,9 +5,12 @@ nor from what the simulation believes.
 """
 
 import json
+import struct
+import zlib
 from collections import Counter, defaultdict
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -435,6 +438,45 @@ def test_what_was_sent_was_answered_before_but_for_the_cases_that_break_the_rule
                 uncovered.add(line["process_id"])
     # From the database; with a mask; with an extra field; sent again after the end.
     assert len(uncovered) == 4
+
+
+def test_artifacts_are_written_where_they_are_wanted(tmp_path: Path) -> None:
+    kept = [
+        (line["step"], artifact)
+        for line in Past(NOW, sellers=len(SCRIPTED), artifacts=tmp_path).occurrences()
+        for artifact in line.get("artifacts", ())
+    ]
+    assert {(step, artifact["media_type"]) for step, artifact in kept} == {
+        ("answered", "image/png"),
+        ("confirmed", "application/json"),
+    }
+    contents = [Path(artifact["path"]).read_bytes() for _, artifact in kept]
+    assert len({artifact["path"] for _, artifact in kept}) == len(kept) > 20
+    assert len(contents) - len(set(contents)) == 0
+    for (step, _), content in zip(kept, contents, strict=True):
+        if step == "answered":
+            assert png_size(content) == (180, 320)
+        else:
+            assert "journey_id" in json.loads(content)
+
+
+def png_size(content: bytes) -> tuple[int, int]:
+    """Width and height of a PNG whose chunks and pixels are sound."""
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    chunks, at_byte = {}, 8
+    while at_byte < len(content):
+        (length,) = struct.unpack_from(">I", content, at_byte)
+        kind = content[at_byte + 4 : at_byte + 8]
+        data = content[at_byte + 8 : at_byte + 8 + length]
+        (crc,) = struct.unpack_from(">I", content, at_byte + 8 + length)
+        assert crc == zlib.crc32(kind + data)
+        chunks[kind] = data
+        at_byte += length + 12
+    width, height = struct.unpack_from(">II", chunks[b"IHDR"])
+    pixels = zlib.decompress(chunks[b"IDAT"])
+    assert len(pixels) == height * (width + 1)
+    assert max(pixels) < len(chunks[b"PLTE"]) // 3
+    return width, height
 
 
 def test_a_journey_is_used_for_two_processes_once(lines: list[Json]) -> None:

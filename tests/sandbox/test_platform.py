@@ -389,7 +389,9 @@ def test_bank_accounts_come_and_go() -> None:
         "bank_account.associated",
         "bank_account.deleted",
     ]
-    assert {read(event)["payload"]["object"]["customer"] for event in events} == {seller.seller_id}
+    assert {read(event)["payload"]["object"]["customer_id"] for event in events} == {
+        seller.seller_id
+    }
     assert seller.bank_accounts == {}
 
 
