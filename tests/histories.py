@@ -115,7 +115,7 @@ TYPE_OF = {
 }
 REVIEW_TYPES = [*sorted(set(TYPE_OF.values())), "SOMETHING_NEW"]
 STATUSES = ["PENDING", "OVERDUE", "EXPIRED", "FINISHED", "SUSPENDED", "", None]
-EVENT_IDS = [f"evt_{number}" for number in range(1, 9)]
+EVENT_IDS = [f"evt_{number}" for number in range(1, 17)]
 ATTEMPT_OF = {"a1": "p1", "a2": "p1", "a3": "p1", "a4": "p2", "a5": "p3", "a6": "p9"}
 REASONS = [
     {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"},
@@ -349,8 +349,11 @@ def reports(draw) -> list[dict]:
     """Several events of one process: moved deadlines, contradictory statuses."""
     process_id = draw(st.sampled_from(sorted(HOME_OF)))
     events = draw(st.lists(review_events(process_id), min_size=2, max_size=4))
-    deadline_kept = draw(st.booleans())
-    if deadline_kept:
+    for number, event in enumerate(events):
+        if "id" in event:
+            event["id"] = f"evt_{process_id}_{number}"
+    keeps_its_deadline = draw(st.booleans())
+    if keeps_its_deadline:
         moment = draw(deadlines())
         for event in events:
             event["payload"]["object"]["deadline_at"] = draw(spelled(st.just(moment)))
@@ -390,7 +393,7 @@ def attempts(draw) -> list[dict]:
     """A start and its finish; either may be lost, late, refused or told twice."""
     attempt_id = draw(st.sampled_from(sorted(ATTEMPT_OF)))
     process_id = ATTEMPT_OF[attempt_id]
-    started_at = draw(moments())
+    started_at = draw(st.one_of(moments(), moments(), deadlines()))
     took = draw(st.sampled_from([timedelta(0), TICK, timedelta(seconds=59), HOUR, -HOUR]))
     seller_id = draw(usually(st.just(HOME_OF.get(process_id, "s9")), st.sampled_from(SELLERS)))
     start = {
@@ -487,11 +490,22 @@ def collections(draw) -> list[dict]:
 
 @st.composite
 def answered_submissions(draw) -> list[dict]:
-    """A review, the seller's answers to it, and what was sent; any of them may be a little off."""
-    process_id = draw(st.sampled_from(sorted(HOME_OF)))
-    event = draw(review_events(process_id))
-    lines = [draw(webhook(draw(texts(event))))]
+    """Reviews, the seller's answers to them, and what was sent; any may be a little off.
+
+    Two reviews of one seller may be answered with the same values.
+    """
     payload = draw(st.sampled_from(PAYLOADS))
+    process_ids = draw(st.sampled_from([["p1"], ["p2"], ["p3"], ["p4"], ["p1", "p2"]]))
+    return [
+        line
+        for process_id in process_ids
+        for line in draw(answered_submission(process_id, payload))
+    ]
+
+
+@st.composite
+def answered_submission(draw, process_id: str, payload: dict) -> list[dict]:
+    lines = [draw(webhook(draw(texts(draw(review_events(process_id))))))]
     answered = {key: value for key, value in payload.items() if key != "type"}
     for _ in range(draw(st.sampled_from([1, 1, 2]))):
         [collection] = draw(collections())
@@ -641,7 +655,7 @@ def instants_of(history: list[dict]) -> st.SearchStrategy[datetime]:
     at = sorted(turning_points(history) | {START})
     return st.builds(
         lambda moment, ticks: moment + ticks * TICK,
-        st.sampled_from(at),
+        st.one_of(st.sampled_from(at), st.sampled_from(at[len(at) // 2 :])),
         st.sampled_from([0, 0, 0, -1, 1]),
     )
 

@@ -2,12 +2,12 @@
 
 from datetime import date, datetime
 
-import histories
-import oracle
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from oracle.reading import Unreadable, instant, read_json
+
+from tests import histories, oracle
+from tests.oracle.reading import Unreadable, instant, read_json
 
 
 def at(text: str) -> datetime:
@@ -195,11 +195,12 @@ def test_each_json_trap_is_unreadable(body):
         '{"type":"regulatory.registration.review.required","payload":{}}',
     ],
 )
-def test_a_body_without_a_type_or_a_review_goes_to_quarantine_and_nowhere_else(body):
+def test_a_body_without_a_type_or_a_review_goes_to_quarantine(body):
     history = [webhook(body)]
     [row] = oracle.rows("quarantine", history, at("2026-03-01T12:00:00"))
     assert (row["seq"], row["occurred_at"]) == (1, at("2026-03-01T12:00:00"))
-    assert oracle.rows("deliveries", history, at("2026-03-02T00:00:00")) == []
+    [delivery] = oracle.rows("deliveries", history, at("2026-03-02T00:00:00"))
+    assert (delivery["kind"], delivery["event_id"]) == ("quarantine", None)
     assert found(history, "2026-03-02T00:00:00", "quarantined") == [
         ("quarantined", "risk", 1, at("2026-03-01T12:00:00"))
     ]
@@ -217,6 +218,8 @@ def test_a_replay_takes_a_delivery_out_of_the_quarantined_findings():
     history = [webhook("{}"), {**review(), "replay_of": 1, "origin": "live"}]
     assert found(history, "2026-03-02T00:00:00", "quarantined") == []
     assert process(history, "2026-03-02T00:00:00")["state"] == "PENDING"
+    [row] = oracle.rows("quarantine", history, at("2026-03-02T00:00:00"))
+    assert row["replayed_as"] == 2
 
 
 # Counting once
@@ -246,10 +249,9 @@ def test_live_deliveries_of_one_event_are_two_deliveries_and_one_event():
             "event_id": "e1",
             "event_type": "regulatory.registration.review.required",
             "deliveries": 2,
-            "redeliveries": 1,
-            "bodies": 1,
-            "first_delivered_at": at("2026-03-01T12:00:00"),
-            "last_delivered_at": at("2026-03-01T13:00:00"),
+            "altered": 0,
+            "first_at": at("2026-03-01T12:00:00"),
+            "last_at": at("2026-03-01T13:00:00"),
         }
     ]
     assert oracle.rows("redeliveries", history, at("2026-03-01T12:59:59.999999")) == []
@@ -261,6 +263,11 @@ def test_of_one_event_id_with_different_bytes_the_earliest_counts_and_the_other_
         review(occurred_at="2026-03-01T12:00:00Z"),
     ]
     assert process(history, "2026-03-02T00:00:00")["deadline_at"] == at("2026-04-30T12:00:00")
+    rows = oracle.rows("deliveries", history, at("2026-03-02T00:00:00"))
+    assert [(row["is_redelivery"], row["is_altered"]) for row in rows] == [
+        (False, True),
+        (True, False),
+    ]
     assert found(history, "2026-03-02T00:00:00", "event_altered", "deadline_changed") == [
         ("event_altered", "risk", 1, at("2026-03-01T13:00:00"))
     ]
@@ -271,7 +278,7 @@ def test_altered_bytes_at_one_instant_are_settled_by_the_smaller_sha256():
     history = [webhook('{"id":"e","type":"x"}'), webhook('{"id":"e","type":"y"}')]
     for order in (history, history[::-1]):
         rows = oracle.rows("deliveries", order, at("2026-03-02T00:00:00"))
-        assert {row["event_type"]: row["is_redelivery"] for row in rows} == {"x": False, "y": True}
+        assert {row["event_type"]: row["is_altered"] for row in rows} == {"x": False, "y": True}
 
 
 def test_an_event_without_an_id_is_named_by_the_sha256_of_its_body():

@@ -20,7 +20,7 @@ line may carry:
 
     origin           "live" or "ingested" (the default); only ingested lines are counted once
     recorded_at      an instant; occurred_at where absent
-    via              on submission_started; "ingested" where absent on an ingested line
+    via              on submission_started; "ingested" where absent
     timeout_seconds  on submission_started; 60 where absent
     replay_of        on webhook: the seq of the quarantined delivery that it replays
 
@@ -50,8 +50,9 @@ Counting once
     smaller content (compact sorted JSON of the rest of the line) counts.
  8. An altered delivery says nothing anywhere but in deliveries, redeliveries and the finding;
     an event type that the contract does not list, nothing but deliveries and `new_code`.
- 9. A quarantined delivery is no delivery of its event. `quarantine` and `quarantined` have one
-    row per entry, repeated live ones included.
+ 9. A quarantined delivery is a row of `deliveries` but no delivery of its event. `quarantine`
+    and `quarantined` have one row per entry, repeated live ones included. A delivery "seen
+    before" is one recorded before, which may not be the one that counts.
 
 Processes
 10. `finished_at` by submission is the earliest end of any attempt answered 200 (not the end of
@@ -112,7 +113,7 @@ Findings: see findings.py.
 from datetime import datetime
 
 from . import attempts, deliveries, evidence, findings, processes, sellers
-from .model import Log
+from .model import Log, entries
 
 VIEWS = {
     "process_state": processes.process_state,
@@ -140,4 +141,4 @@ VIEWS = {
 
 def rows(view: str, history: list[dict], as_of: datetime) -> list[dict]:
     """The rows of `view` over `history` as of that instant (naive means UTC)."""
-    return VIEWS[view](Log(history, as_of))
+    return VIEWS[view](Log(entries(history), as_of))

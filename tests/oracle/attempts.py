@@ -65,7 +65,7 @@ def submission_attempts(log: Log) -> list[dict]:
             "attempt_id": attempt.attempt_id,
             "process_id": attempt.process_id,
             "seller_id": attempt.seller_id,
-            "via": via(attempt),
+            "via": attempt.said("via") or "ingested",
             "started_at": attempt.started_at,
             "finished_at": attempt.finished_at,
             "status": attempt.status,
@@ -74,13 +74,6 @@ def submission_attempts(log: Log) -> list[dict]:
         }
         for attempt in log.attempts
     ]
-
-
-def via(attempt: Attempt) -> str | None:
-    if attempt.said("via"):
-        return attempt.said("via")
-    entry = attempt.start or attempt.finish
-    return "ingested" if entry.origin == "ingested" else None
 
 
 def submission_outcomes(log: Log) -> list[dict]:

@@ -1,26 +1,46 @@
 """Deliveries as they came (rules.md sections 1, 7 and 8)."""
 
 from .model import BANK_EVENTS, Delivery, Log
-from .reading import sha256, text_of
+from .reading import instant, text_of
 
 
 def deliveries(log: Log) -> list[dict]:
-    """One row per readable delivery, in order of recording."""
+    """One row per delivery, readable or not, in order of recording."""
     counted = {event.event_id: event for event in log.events}
-    return [
-        {
-            "seq": delivery.entry.seq,
-            "event_id": delivery.event_id,
-            "event_type": delivery.event_type,
-            "created_at": delivery.created_at,
-            "occurred_at": delivery.occurred_at,
-            "recorded_at": delivery.entry.recorded_at,
-            "origin": delivery.entry.origin,
-            "is_redelivery": delivery is not counted[delivery.event_id],
-            "is_altered": delivery.entry.body != counted[delivery.event_id].entry.body,
-        }
-        for delivery in log.deliveries
-    ]
+    seen_before: set[str] = set()
+    rows = []
+    for delivery in log.deliveries:
+        rows.append(
+            {
+                "seq": delivery.entry.seq,
+                "kind": "webhook",
+                "event_id": delivery.event_id,
+                "event_type": delivery.event_type,
+                "created_at": instant(delivery.envelope.get("created_at")),
+                "occurred_at": delivery.occurred_at,
+                "recorded_at": delivery.entry.recorded_at,
+                "origin": delivery.entry.origin,
+                "is_redelivery": delivery.event_id in seen_before,
+                "is_altered": delivery.entry.body != counted[delivery.event_id].entry.body,
+            }
+        )
+        seen_before.add(delivery.event_id)
+    for entry, _ in log.quarantined:
+        rows.append(
+            {
+                "seq": entry.seq,
+                "kind": "quarantine",
+                "event_id": None,
+                "event_type": None,
+                "created_at": None,
+                "occurred_at": entry.occurred_at,
+                "recorded_at": entry.recorded_at,
+                "origin": entry.origin,
+                "is_redelivery": False,
+                "is_altered": False,
+            }
+        )
+    return sorted(rows, key=lambda row: row["seq"])
 
 
 def redeliveries(log: Log) -> list[dict]:
@@ -34,10 +54,9 @@ def redeliveries(log: Log) -> list[dict]:
                     "event_id": event.event_id,
                     "event_type": event.event_type,
                     "deliveries": len(times),
-                    "redeliveries": len(times) - 1,
-                    "bodies": len({delivery.entry.body for delivery in times}),
-                    "first_delivered_at": min(delivery.occurred_at for delivery in times),
-                    "last_delivered_at": max(delivery.occurred_at for delivery in times),
+                    "altered": sum(each.entry.body != event.entry.body for each in times),
+                    "first_at": min(each.occurred_at for each in times),
+                    "last_at": max(each.occurred_at for each in times),
                 }
             )
     return rows
@@ -49,7 +68,6 @@ def deliveries_of(log: Log, event: Delivery) -> list[Delivery]:
 
 def quarantine(log: Log) -> list[dict]:
     """One row per delivery that could not be read; a replay names it in `replay_of`."""
-    replayed = {entry.line.get("replay_of") for entry in log.of_kind("webhook")}
     return [
         {
             "seq": entry.seq,
@@ -57,11 +75,20 @@ def quarantine(log: Log) -> list[dict]:
             "recorded_at": entry.recorded_at,
             "origin": entry.origin,
             "reason": reason,
-            "body_sha256": sha256(entry.body),
-            "is_replayed": entry.seq in replayed,
+            "size_bytes": len(entry.body or b""),
+            "replayed_as": replays(log).get(entry.seq),
         }
         for entry, reason in log.quarantined
     ]
+
+
+def replays(log: Log) -> dict[int, int]:
+    """Of each quarantined entry that could be read since: the first entry that it became."""
+    became: dict[int, int] = {}
+    for delivery in log.deliveries:
+        if delivery.entry.line.get("replay_of") is not None:
+            became.setdefault(delivery.entry.line["replay_of"], delivery.entry.seq)
+    return became
 
 
 def bank_accounts(log: Log) -> list[dict]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from .attempts import RETRYABLE, outcome, outcome_at, sent_attempts
-from .deliveries import bank_account_seller, deliveries_of
+from .deliveries import bank_account_seller, deliveries_of, replays
 from .evidence import Sending, answered_leaves, sendings
 from .model import (
     ACI,
@@ -417,7 +417,7 @@ def slow_record(log: Log) -> Iterator[dict]:
 
 def quarantined(log: Log) -> Iterator[dict]:
     """Until it is replayed."""
-    replayed = {entry.line.get("replay_of") for entry in log.of_kind("webhook")}
+    replayed = replays(log)
     for entry, reason in log.quarantined:
         if entry.seq not in replayed:
             yield finding("quarantined", RISK, entry.occurred_at, entry.seq, detail=reason)

@@ -41,6 +41,14 @@ class Entry:
     line: dict
     body: bytes | None
 
+    @cached_property
+    def reading(self) -> "Delivery | Unreadable":
+        """What a webhook's bytes say, or why they cannot be read."""
+        try:
+            return read_delivery(self)
+        except Unreadable as reason:
+            return reason
+
 
 @dataclass(frozen=True)
 class Delivery:
@@ -55,6 +63,11 @@ class Delivery:
     @property
     def occurred_at(self) -> datetime:
         return self.entry.occurred_at
+
+    @cached_property
+    def review(self) -> "ReviewEvent":
+        """Of a review event alone: what its object says."""
+        return read_review(self)
 
     @property
     def order(self) -> tuple:
@@ -205,7 +218,7 @@ def read_delivery(entry: Entry) -> Delivery:
         envelope=envelope,
     )
     if event_type == REVIEW_REQUIRED:
-        read_review(delivery)
+        read_review(delivery)  # raises for a review that cannot be read
     return delivery
 
 
@@ -237,35 +250,32 @@ def read_review(delivery: Delivery) -> ReviewEvent:
 class Log:
     """Everything known at `as_of`, counted once."""
 
-    def __init__(self, history: list[dict], as_of: datetime) -> None:
-        self.history = history
+    def __init__(self, recorded: list[Entry], as_of: datetime) -> None:
+        self.recorded = recorded
         self.as_of = utc(as_of)
-        self.entries = [entry for entry in entries(history) if entry.occurred_at <= self.as_of]
+        self.entries = [entry for entry in recorded if entry.occurred_at <= self.as_of]
 
     def at(self, as_of: datetime) -> "Log":
-        """The same history, looked at from another instant."""
-        return Log(self.history, as_of)
+        """The same entries, looked at from another instant."""
+        return Log(self.recorded, as_of)
 
     def of_kind(self, kind: str) -> list[Entry]:
         return [entry for entry in self.entries if entry.kind == kind]
 
     @cached_property
-    def _webhooks(self) -> tuple[list[Delivery], list[tuple[Entry, str]]]:
-        read, refused = [], []
-        for entry in self.of_kind("webhook"):
-            try:
-                read.append(read_delivery(entry))
-            except Unreadable as reason:
-                refused.append((entry, str(reason)))
-        return read, refused
-
-    @property
     def deliveries(self) -> list[Delivery]:
-        return self._webhooks[0]
+        """Webhooks that could be read, in order of recording."""
+        readings = [entry.reading for entry in self.of_kind("webhook")]
+        return [reading for reading in readings if isinstance(reading, Delivery)]
 
     @property
     def quarantined(self) -> list[tuple[Entry, str]]:
-        return self._webhooks[1]
+        """Webhooks that could not, each with its reason."""
+        return [
+            (entry, str(entry.reading))
+            for entry in self.of_kind("webhook")
+            if isinstance(entry.reading, Unreadable)
+        ]
 
     @cached_property
     def events(self) -> list[Delivery]:
@@ -278,7 +288,7 @@ class Log:
     @cached_property
     def review_events(self) -> list[ReviewEvent]:
         """In order: the first is the earliest, the last the latest."""
-        return [read_review(event) for event in self.events if event.event_type == REVIEW_REQUIRED]
+        return [event.review for event in self.events if event.event_type == REVIEW_REQUIRED]
 
     @cached_property
     def attempts(self) -> list[Attempt]:
