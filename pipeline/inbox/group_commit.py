@@ -7,6 +7,7 @@ all of it. There is no timer: an idle receiver commits at once, a busy one in la
 import asyncio
 import contextlib
 import threading
+from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import Final, NamedTuple
 
@@ -17,10 +18,14 @@ from pipeline.occurrences import Draft
 MAX_ENTRIES_A_COMMIT: Final = 512
 MAX_BYTES_A_COMMIT: Final = 16 * 2**20
 MAX_WAITING: Final = 4096
+MAX_BYTES_WAITING: Final = 256 * 2**20
+
+Answer = Receipt | InboxUnavailable
 
 
 class _Waiting(NamedTuple):
     draft: Draft
+    size: int  # of the body, in bytes
     answer: asyncio.Future[Receipt]
 
 
@@ -31,59 +36,77 @@ class GroupCommit:
         self._inbox = inbox
         self._loop = loop
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
+        self._waiting = self._waiting_bytes = 0  # counted on the loop's thread alone
+        self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="group-commit", daemon=True)
         self._thread.start()
 
     async def record(self, draft: Draft) -> Receipt:
         """Returns once the draft is on disk; raises `InboxUnavailable` where it may not be."""
-        if self._queue.qsize() >= MAX_WAITING:
+        if self._is_closed:
+            raise InboxUnavailable("The entry was not recorded", "the receiver is stopping")
+        if self._waiting >= MAX_WAITING or self._waiting_bytes >= MAX_BYTES_WAITING:
             raise InboxUnavailable(
-                "The inbox is too slow", f"{MAX_WAITING} entries wait to be written", "send again"
+                "The entry was not recorded",
+                f"the inbox is too slow: {self._waiting} entries of {self._waiting_bytes} bytes"
+                " wait to be written",
+                "look at the disk's or the server's load",
             )
-        answer: asyncio.Future[Receipt] = self._loop.create_future()
-        self._queue.put(_Waiting(draft, answer))
-        return await answer
+        waiting = _Waiting(draft, len(draft.body or b""), self._loop.create_future())
+        self._waiting += 1
+        self._waiting_bytes += waiting.size
+        self._queue.put(waiting)
+        return await waiting.answer
 
     def close(self) -> None:
-        """Writes what is waiting, then ends the thread."""
+        """Writes what is waiting, then ends the thread; what comes later is turned down."""
+        self._is_closed = True
         self._queue.put(None)
         self._thread.join()
 
     def _run(self) -> None:
-        while (batch := self._next_batch()) is not None:
-            receipts: list[Receipt] | InboxUnavailable
-            try:
-                receipts = self._inbox.append([it.draft for it in batch])
-            except InboxUnavailable as error:
-                receipts = error
-            except Exception as error:  # a waiting request must be answered, whatever happened
-                receipts = InboxUnavailable("The entry could not be recorded", repr(error))
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                self._loop.call_soon_threadsafe(_answer, batch, receipts)
+        is_last = False
+        while not is_last:
+            batch, is_last = self._next_batch()
+            if batch:
+                answers = self._commit([it.draft for it in batch])
+                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                    self._loop.call_soon_threadsafe(self._answer, batch, answers)
 
-    def _next_batch(self) -> list[_Waiting] | None:
-        first = self._queue.get()
-        if first is None:
-            return None
-        batch, size = [first], len(first.draft.body or b"")
-        while len(batch) < MAX_ENTRIES_A_COMMIT and size < MAX_BYTES_A_COMMIT:
+    def _next_batch(self) -> tuple[list[_Waiting], bool]:
+        """Whatever waits now, at least one; and whether it is the last."""
+        batch: list[_Waiting] = []
+        size = 0
+        following = self._queue.get()
+        while following is not None:
+            batch.append(following)
+            size += following.size
+            if len(batch) >= MAX_ENTRIES_A_COMMIT or size >= MAX_BYTES_A_COMMIT:
+                return batch, False
             try:
                 following = self._queue.get_nowait()
             except Empty:
-                break
-            if following is None:
-                self._queue.put(None)  # closing: this batch first
-                break
-            batch.append(following)
-            size += len(following.draft.body or b"")
-        return batch
+                return batch, False
+        return batch, True
 
+    def _commit(self, drafts: Sequence[Draft]) -> Sequence[Answer]:
+        try:
+            return self._inbox.append(drafts)
+        except InboxUnavailable as error:
+            return [error] * len(drafts)
+        except Exception as error:  # a waiting request must be answered, whatever happened
+            if len(drafts) == 1:
+                return [InboxUnavailable("The entry could not be recorded", repr(error))]
+            # One draft that cannot be recorded must not turn down those that came with it.
+            return [answer for draft in drafts for answer in self._commit([draft])]
 
-def _answer(batch: list[_Waiting], receipts: list[Receipt] | InboxUnavailable) -> None:
-    for position, waiting in enumerate(batch):
-        if waiting.answer.done():
-            continue  # its caller has gone
-        if isinstance(receipts, InboxUnavailable):
-            waiting.answer.set_exception(receipts)
-        else:
-            waiting.answer.set_result(receipts[position])
+    def _answer(self, batch: Sequence[_Waiting], answers: Sequence[Answer]) -> None:
+        for waiting, answer in zip(batch, answers, strict=True):
+            self._waiting -= 1
+            self._waiting_bytes -= waiting.size
+            if waiting.answer.done():
+                continue  # its caller has gone
+            if isinstance(answer, InboxUnavailable):
+                waiting.answer.set_exception(answer)
+            else:
+                waiting.answer.set_result(answer)

@@ -1,32 +1,46 @@
 """The inbox in one SQLite file: WAL, `synchronous=FULL`, no server to run."""
 
+import contextlib
 import json
 import os
 import sqlite3
+import tempfile
 import threading
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pipeline.errors import InboxUnavailable
+from pipeline.inbox.readers import Readers
 from pipeline.inbox.store import (
     COLUMNS,
+    LOG_KEY_BYTES,
     MAX_BYTES_A_READ,
+    Asked,
     Head,
     Inbox,
+    Known,
     Tail,
     Transaction,
     new_log_name,
 )
 from pipeline.occurrences import Entry
 
-BUSY_TIMEOUT_SECONDS = 10.0
+BUSY_SECONDS: Final = 10.0
+WRITER_CACHE_KIB: Final = 65_536  # the indexes' pages of a large log
+MAX_WAL_BYTES: Final = 64 * 2**20  # a larger one, after a long read, is cut when it is next reused
 
-_SCHEMA = """
-create table if not exists meta (name text primary key, value blob not null) strict;
+APPLICATION_ID: Final = int.from_bytes(b"PRZO", "big")
+SCHEMA_VERSION: Final = 1
 
-create table if not exists entries (
+_SCHEMA = f"""
+pragma application_id = {APPLICATION_ID};
+pragma user_version = {SCHEMA_VERSION};
+
+create table meta (name text primary key, value blob not null) strict;
+
+create table entries (
     seq integer primary key,
     kind text not null,
     occurred_at integer not null,       -- microseconds since the epoch, UTC, like every instant
@@ -50,32 +64,36 @@ create table if not exists entries (
     ingest_key blob
 ) strict;
 
-create index if not exists entries_process on entries (process_id, process_n)
-    where process_id is not null;
-create index if not exists entries_seller on entries (seller_id, seller_n)
-    where seller_id is not null;
-create index if not exists entries_event on entries (event_id) where event_id is not null;
-create index if not exists entries_attempt on entries (attempt_id) where attempt_id is not null;
-create unique index if not exists entries_ingest on entries (ingest_key)
-    where ingest_key is not null;
-create index if not exists entries_quarantine on entries (kind) where kind = 'quarantine';
+create index entries_process on entries (process_id, process_n) where process_id is not null;
+create index entries_seller on entries (seller_id, seller_n) where seller_id is not null;
+create index entries_event on entries (event_id) where event_id is not null;
+create index entries_attempt on entries (attempt_id) where attempt_id is not null;
+create unique index entries_ingest on entries (ingest_key) where ingest_key is not null;
+create index entries_quarantine on entries (kind) where kind = 'quarantine';
 
-create trigger if not exists entries_no_update before update on entries
+create trigger entries_no_update before update on entries
 begin select raise(abort, 'append-only: entries are never changed'); end;
-create trigger if not exists entries_no_delete before delete on entries
+create trigger entries_no_delete before delete on entries
 begin select raise(abort, 'append-only: entries are never deleted'); end;
 
-create table if not exists heads (
-    only integer primary key check (only = 1),
+create table heads (
+    id integer primary key check (id = 1),
     size integer not null,
     root blob not null
 ) strict;
+
+create table probes (id integer primary key check (id = 1), probed_at integer not null) strict;
 """
 
+_LAST = "select seq, recorded_at from entries order by seq desc limit 1"
 _SELECT = f"select {', '.join(COLUMNS)} from entries"
 _IS_AGAIN = COLUMNS.index("is_again")
-_ROWS_A_FETCH = 256
 _INSERT = f"insert into entries ({', '.join(COLUMNS)}) values ({', '.join('?' * len(COLUMNS))})"
+_PUT_HEAD = """
+    insert into heads (id, size, root) values (1, ?, ?)
+    on conflict (id) do update set size = excluded.size, root = excluded.root
+    where excluded.size > heads.size"""
+_PROBE = "insert or replace into probes (id, probed_at) values (1, ?)"
 
 
 def _tails(stream: str) -> str:
@@ -90,6 +108,12 @@ def _tails(stream: str) -> str:
 
 
 _PROCESS_TAILS, _SELLER_TAILS = _tails("process"), _tails("seller")
+_SEEN_EVENTS = """
+    select value from json_each(?) where exists (select 1 from entries where event_id = value)"""
+_SEEN_ATTEMPTS = """
+    select distinct kind, attempt_id from entries
+    where attempt_id in (select value from json_each(?))"""
+_SEEN_INGEST_KEY = "select ingest_key from entries where ingest_key = ?"
 
 
 def _entry(row: Sequence[Any]) -> Entry:
@@ -100,54 +124,26 @@ class _SqliteTransaction:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def last(self) -> tuple[int, int]:
-        row = self._connection.execute(
-            "select seq, recorded_at from entries order by seq desc limit 1"
-        ).fetchone()
-        return (row[0], row[1]) if row else (0, 0)
+    def look_up(self, asked: Asked) -> Known:
+        seq, recorded_at = self._connection.execute(_LAST).fetchone() or (0, 0)
+        return Known(
+            seq=seq,
+            recorded_at=recorded_at,
+            processes=self._tails(_PROCESS_TAILS, asked.processes),
+            sellers=self._tails(_SELLER_TAILS, asked.sellers),
+            events={row[0] for row in self._rows(_SEEN_EVENTS, asked.events)},
+            attempts=set(self._rows(_SEEN_ATTEMPTS, asked.attempts)),
+            ingest_keys={key for key in asked.ingest_keys if self._is_ingested(key)},
+        )
 
-    def process_tails(self, ids: Collection[str]) -> dict[str, Tail]:
-        return self._tails(_PROCESS_TAILS, ids)
-
-    def seller_tails(self, ids: Collection[str]) -> dict[str, Tail]:
-        return self._tails(_SELLER_TAILS, ids)
+    def _rows(self, query: str, ids: Collection[str]) -> list[Any]:
+        return self._connection.execute(query, (json.dumps(ids),)).fetchall() if ids else []
 
     def _tails(self, query: str, ids: Collection[str]) -> dict[str, Tail]:
-        if not ids:
-            return {}
-        rows = self._connection.execute(query, (json.dumps(list(ids)),))
-        return {name: Tail(n, seq) for name, n, seq in rows}
+        return {name: Tail(n, seq) for name, n, seq in self._rows(query, ids)}
 
-    def seen_events(self, ids: Collection[str]) -> set[str]:
-        if not ids:
-            return set()
-        rows = self._connection.execute(
-            "select value from json_each(?)"
-            " where exists (select 1 from entries where event_id = value)",
-            (json.dumps(list(ids)),),
-        )
-        return {row[0] for row in rows}
-
-    def seen_attempts(self, ids: Collection[str]) -> set[tuple[str, str]]:
-        if not ids:
-            return set()
-        rows = self._connection.execute(
-            "select kind, attempt_id from entries"
-            " where attempt_id in (select value from json_each(?))",
-            (json.dumps(list(ids)),),
-        )
-        return set(rows)
-
-    def seen_ingest_keys(self, keys: Collection[bytes]) -> set[bytes]:
-        if not keys:
-            return set()
-        found = (
-            self._connection.execute(
-                "select ingest_key from entries where ingest_key = ?", (key,)
-            ).fetchone()
-            for key in keys
-        )
-        return {row[0] for row in found if row}
+    def _is_ingested(self, key: bytes) -> bool:
+        return self._connection.execute(_SEEN_INGEST_KEY, (key,)).fetchone() is not None
 
     def insert(self, entries: Sequence[Entry]) -> None:
         self._connection.executemany(_INSERT, entries)
@@ -158,44 +154,78 @@ class SqliteInbox(Inbox):
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self._path = path
-        self._lock = threading.Lock()
-        self._per_thread = threading.local()
-        self._readers: list[sqlite3.Connection] = []
-        if not create and not path.exists():
-            raise InboxUnavailable(
-                f"There is no inbox at {path}",
-                "the file does not exist",
-                "set PRAZO_INBOX to the file that `prazo receive` writes, or start it first",
-            )
+        self._uri = f"{path.absolute().as_uri()}?mode=rw"  # opening alone never makes a file
+        self._writing_alone = threading.Lock()
+        self._writer: sqlite3.Connection | None = None
+        self._has_failed = self._is_closed = False
+        self._readers = Readers(self._connect)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._writer = self._connect()
-            self._set_up()
+            if not path.exists():
+                if not create:
+                    raise _missing(path)
+                self._create()
+            self._file = _identity(path)
+            self.log, self.log_key = self._read_meta()
         except (sqlite3.Error, OSError) as error:
+            self.close()
             raise self._unavailable("opened", error) from error
+        except InboxUnavailable:
+            self.close()
+            raise
+
+    # --- opening ---
+
+    def _create(self) -> None:
+        """Made whole beside its path, then put there: a crash leaves no half of an inbox, and
+        where another process was faster, its log stays."""
+        folder = self._path.parent
+        missing = [it for it in (folder, *folder.parents) if not it.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".", dir=folder) as aside:
+            draft = Path(aside) / self._path.name
+            # SQLite gives its WAL the mode of this file; bodies hold personal data.
+            os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+                connection.execute("pragma journal_mode = wal")
+                connection.execute("pragma synchronous = full")
+                connection.executescript(f"begin; {_SCHEMA} commit;")
+                connection.executemany(
+                    "insert into meta (name, value) values (?, ?)",
+                    [("log", new_log_name().encode()), ("log_key", os.urandom(LOG_KEY_BYTES))],
+                )
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, self._path)
+        for place in (folder, *(it.parent for it in missing)):
+            _sync(place)  # the name must survive a power cut like the bytes behind it
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._path,
-            timeout=BUSY_TIMEOUT_SECONDS,
+            self._uri,
+            uri=True,
+            timeout=BUSY_SECONDS,
             isolation_level=None,
             check_same_thread=False,
         )
-        connection.execute("pragma journal_mode = wal")
-        connection.execute("pragma synchronous = full")
-        connection.execute("pragma cache_size = -65536")  # KiB; index pages of a large log
+        try:
+            connection.execute("pragma synchronous = full")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
-    def _set_up(self) -> None:
-        self._path.chmod(0o600)  # bodies hold personal data
-        self._writer.executescript(_SCHEMA)
-        with self._exclusively():
-            self._writer.executemany(
-                "insert or ignore into meta (name, value) values (?, ?)",
-                [("log", new_log_name().encode()), ("log_key", os.urandom(32))],
-            )
-        meta: dict[str, bytes] = dict(self._writer.execute("select name, value from meta"))
-        self.log, self.log_key = meta["log"].decode(), meta["log_key"]
+    def _read_meta(self) -> tuple[str, bytes]:
+        with self._readers.borrowed() as connection:
+            (application,) = connection.execute("pragma application_id").fetchone()
+            (version,) = connection.execute("pragma user_version").fetchone()
+            if (application, version) != (APPLICATION_ID, SCHEMA_VERSION):
+                raise InboxUnavailable(
+                    f"{self._path} is no inbox",
+                    f"it is an SQLite file of another program or version ({application:#x},"
+                    f" {version}; expected {APPLICATION_ID:#x}, {SCHEMA_VERSION})",
+                    "set PRAZO_INBOX to the inbox's file, or to a path where nothing is yet",
+                )
+            meta: dict[str, bytes] = dict(connection.execute("select name, value from meta"))
+        return meta["log"].decode(), meta["log_key"]
 
     def _unavailable(self, done: str, error: Exception) -> InboxUnavailable:
         return InboxUnavailable(
@@ -204,124 +234,143 @@ class SqliteInbox(Inbox):
             "check the disk's free space and the file's permissions, then try again",
         )
 
-    @contextmanager
-    def _exclusively(self) -> Iterator[None]:
-        with self._lock:
-            self._writer.execute("begin immediate")
-            try:
-                yield
-                self._writer.execute("commit")
-            except BaseException:
-                if self._writer.in_transaction:
-                    self._writer.execute("rollback")
-                raise
+    # --- writing ---
 
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
+        with self._exclusively() as connection:
+            yield _SqliteTransaction(connection)
+
+    @contextmanager
+    def _exclusively(self) -> Iterator[sqlite3.Connection]:
+        """The writer, in a transaction that is committed and synced when the block ends."""
         try:
-            with self._exclusively():
-                yield _SqliteTransaction(self._writer)
+            with self._writing_alone:
+                connection = self._begun()
+                try:
+                    yield connection
+                    connection.execute("commit")
+                except sqlite3.Error:
+                    self._has_failed = True
+                    raise
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("rollback")
         except (sqlite3.Error, OSError) as error:
-            self._reopen()
             raise self._unavailable("written", error) from error
 
-    def _reopen(self) -> None:
-        """A connection whose commit failed is not trusted again.
-
-        The full checkpoint writes and syncs anew what a failed sync may have left in memory only;
-        while that fails too, so does every append.
-        """
-        with self._lock:
-            self._writer.close()
+    def _begun(self) -> sqlite3.Connection:
+        if self._is_closed:
+            raise sqlite3.ProgrammingError("it is closed already")
+        if _identity(self._path) != self._file:
+            raise OSError("another file lies at its path since it was opened; restart to use that")
+        if self._has_failed:
+            self._recover()
+        if self._writer is None:
             self._writer = self._connect()
-            try:
-                self._writer.execute("pragma wal_checkpoint(truncate)")
-            except sqlite3.Error:
-                return  # still failing: the next append says so again
+            self._writer.execute(f"pragma cache_size = -{WRITER_CACHE_KIB}")
+            self._writer.execute(f"pragma journal_size_limit = {MAX_WAL_BYTES}")
+        self._writer.execute("begin immediate")
+        return self._writer
 
-    def _reader(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._per_thread, "connection", None)
-        if connection is None:
-            connection = self._per_thread.connection = self._connect()
-            self._readers.append(connection)
-        return connection
+    def _recover(self) -> None:
+        """After a failed commit, empties the WAL into the database before anything is appended.
 
-    def _query(self, sql: str, parameters: Sequence[object]) -> list[tuple[object, ...]]:
+        A sync that failed may never be reported again, while the pages that it should have written
+        count as clean. Entries appended behind such pages would be acknowledged, and lost with the
+        next power cut. The checkpoint writes the pages anew and syncs them; as long as it cannot,
+        nothing is appended.
+        """
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        with closing(self._connect()) as connection:
+            is_busy, *_ = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+        if is_busy:
+            raise sqlite3.OperationalError(
+                f"a write failed, and for {BUSY_SECONDS:.0f} s a reader has kept the file from"
+                " being made sound again"
+            )
+        self._has_failed = False
+
+    def probe(self) -> None:
+        with self._exclusively() as connection:
+            connection.execute(_PROBE, (self.clock(),))
+
+    def put_head(self, head: Head) -> None:
+        with self._exclusively() as connection:
+            connection.execute(_PUT_HEAD, head)
+
+    # --- reading ---
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
         try:
-            return self._reader().execute(sql, parameters).fetchall()
+            with self._readers.borrowed() as connection:
+                yield connection
         except sqlite3.Error as error:
             raise self._unavailable("read", error) from error
 
     def last(self) -> tuple[int, int]:
-        try:
-            return _SqliteTransaction(self._reader()).last()
-        except sqlite3.Error as error:
-            raise self._unavailable("read", error) from error
+        with self._reading() as connection:
+            seq, recorded_at = connection.execute(_LAST).fetchone() or (0, 0)
+            return seq, recorded_at
 
     def read(self, after: int, limit: int, *, max_bytes: int = MAX_BYTES_A_READ) -> list[Entry]:
         entries: list[Entry] = []
         size = 0
-        try:
-            rows = self._reader().execute(
-                f"{_SELECT} where seq > ? order by seq limit ?", (after, limit)
-            )
-            while size < max_bytes and (some := rows.fetchmany(_ROWS_A_FETCH)):
-                entries += map(_entry, some)
-                size += sum(len(entry.body or b"") for entry in entries[-len(some) :])
-            rows.close()
-        except sqlite3.Error as error:
-            raise self._unavailable("read", error) from error
+        with (
+            self._reading() as connection,
+            closing(
+                connection.execute(f"{_SELECT} where seq > ? order by seq limit ?", (after, limit))
+            ) as rows,
+        ):
+            for row in rows:
+                entry = _entry(row)
+                entries.append(entry)
+                size += len(entry.body or b"")
+                if size >= max_bytes:
+                    break
         return entries
 
-    def find(
-        self,
-        *,
-        process_id: str | None = None,
-        seller_id: str | None = None,
-        attempt_id: str | None = None,
-        event_id: str | None = None,
-        kind: str | None = None,
-    ) -> list[Entry]:
-        given = {
-            name: it
-            for name, it in {
-                "process_id": process_id,
-                "seller_id": seller_id,
-                "attempt_id": attempt_id,
-                "event_id": event_id,
-                "kind": kind,
-            }.items()
-            if it is not None
-        }
-        condition = " and ".join(f"{name} = ?" for name in given)
-        rows = self._query(f"{_SELECT} where {condition} order by seq", list(given.values()))
-        return [_entry(row) for row in rows]
+    def _find(self, given: Mapping[str, str]) -> list[Entry]:
+        condition = " and ".join(f"{column} = ?" for column in given)
+        with self._reading() as connection:
+            rows = connection.execute(
+                f"{_SELECT} where {condition} order by seq", list(given.values())
+            )
+            return [_entry(row) for row in rows]
 
     def head(self) -> Head | None:
-        rows = self._query("select size, root from heads", ())
-        return Head._make(rows[0]) if rows else None
-
-    def put_head(self, head: Head) -> None:
-        try:
-            with self._exclusively():
-                self._writer.execute(
-                    "insert into heads (only, size, root) values (1, ?, ?)"
-                    " on conflict (only) do update set size = excluded.size, root = excluded.root"
-                    " where excluded.size >= size",
-                    head,
-                )
-        except (sqlite3.Error, OSError) as error:
-            raise self._unavailable("written", error) from error
-
-    def probe(self) -> None:
-        try:
-            with self._exclusively():
-                self._writer.execute(
-                    "insert or replace into meta (name, value) values ('probe', randomblob(8))"
-                )
-        except (sqlite3.Error, OSError) as error:
-            raise self._unavailable("written", error) from error
+        with self._reading() as connection:
+            row = connection.execute("select size, root from heads").fetchone()
+            return Head._make(row) if row else None
 
     def close(self) -> None:
-        for connection in [*self._readers, self._writer]:
-            connection.close()
+        with self._writing_alone:
+            self._is_closed = True
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+        self._readers.close()
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _missing(path: Path) -> InboxUnavailable:
+    return InboxUnavailable(
+        f"There is no inbox at {path}",
+        "the file does not exist",
+        "set PRAZO_INBOX to the file that `prazo receive` writes, or start it first",
+    )

@@ -7,7 +7,7 @@ the leaf that follows from it, is decided here, once.
 import os
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import NamedTuple, Protocol, TypeVar
@@ -26,6 +26,7 @@ from pipeline.occurrences import (
 COLUMNS = Entry._fields
 
 MAX_BYTES_A_READ = 64 * 2**20
+LOG_KEY_BYTES = 32
 
 COUNTED_ONCE = frozenset({WEBHOOK, SUBMISSION_STARTED, SUBMISSION_FINISHED})
 """Kinds that may come again under the same id and then count once (rules.md section 1)."""
@@ -61,22 +62,32 @@ class Tail(NamedTuple):
 NO_TAIL = Tail(0, 0)
 
 
+class Asked(NamedTuple):
+    """The identifiers that a batch of drafts carries, each once."""
+
+    processes: list[str]
+    sellers: list[str]
+    events: list[str]
+    attempts: list[str]
+    ingest_keys: list[bytes]
+
+
+class Known(NamedTuple):
+    """What the log holds of the asked identifiers, and where it ends."""
+
+    seq: int  # of the newest entry; 0 in an empty log
+    recorded_at: int
+    processes: dict[str, Tail]
+    sellers: dict[str, Tail]
+    events: set[str]
+    attempts: set[tuple[str, str]]  # (kind, attempt id)
+    ingest_keys: set[bytes]
+
+
 class Transaction(Protocol):
     """One engine's view of the log while no one else can write to it."""
 
-    def last(self) -> tuple[int, int]:
-        """(seq, recorded_at) of the newest entry; (0, 0) for an empty log."""
-
-    def process_tails(self, ids: Collection[str]) -> dict[str, Tail]: ...
-
-    def seller_tails(self, ids: Collection[str]) -> dict[str, Tail]: ...
-
-    def seen_events(self, ids: Collection[str]) -> set[str]: ...
-
-    def seen_attempts(self, ids: Collection[str]) -> set[tuple[str, str]]:
-        """(kind, attempt id) of the submission entries that carry one of these attempt ids."""
-
-    def seen_ingest_keys(self, keys: Collection[bytes]) -> set[bytes]: ...
+    def look_up(self, asked: Asked) -> Known: ...
 
     def insert(self, entries: Sequence[Entry]) -> None: ...
 
@@ -84,12 +95,12 @@ class Transaction(Protocol):
 T = TypeVar("T")
 
 
-def _given(values: Iterable[T | None]) -> set[T]:
-    return {it for it in values if it is not None}
+def _distinct(values: Iterable[T | None]) -> list[T]:
+    return list(dict.fromkeys(it for it in values if it is not None))
 
 
 class Inbox(ABC):
-    """An open inbox. `append` is safe from several threads and processes at once."""
+    """An open inbox. Every method is safe from several threads and processes at once."""
 
     log: str
     """Names this log, in every leaf and checkpoint: an entry fits no other log."""
@@ -97,6 +108,7 @@ class Inbox(ABC):
     """Keys the HMACs of identifiers that would be personal in a leaf."""
 
     clock: Callable[[], int] = staticmethod(instants.now)
+    random: Callable[[int], bytes] = staticmethod(os.urandom)
 
     # --- writing ---
 
@@ -112,15 +124,18 @@ class Inbox(ABC):
             transaction.insert([it.entry for it in receipts if it.entry is not None])
         return receipts
 
-    def _place(self, transaction: Transaction, drafts: Sequence[Draft]) -> Iterable[Receipt]:
-        seq, last_recorded_at = transaction.last()
-        recorded_at = max(self.clock(), last_recorded_at)  # a clock may go back, the log never
-        processes = transaction.process_tails(_given(it.process_id for it in drafts))
-        sellers = transaction.seller_tails(_given(it.seller_id for it in drafts))
-        events = transaction.seen_events(_given(it.event_id for it in drafts))
-        attempts = transaction.seen_attempts(_given(it.attempt_id for it in drafts))
+    def _place(self, transaction: Transaction, drafts: Sequence[Draft]) -> Iterator[Receipt]:
+        seq, last_recorded_at, processes, sellers, events, attempts, keys = transaction.look_up(
+            Asked(
+                processes=_distinct(it.process_id for it in drafts),
+                sellers=_distinct(it.seller_id for it in drafts),
+                events=_distinct(it.event_id for it in drafts),
+                attempts=_distinct(it.attempt_id for it in drafts),
+                ingest_keys=_distinct(it.ingest_key for it in drafts),
+            )
+        )
         seen = {(WEBHOOK, it) for it in events} | attempts
-        keys = transaction.seen_ingest_keys(_given(it.ingest_key for it in drafts))
+        recorded_at = max(self.clock(), last_recorded_at)  # a clock may go back, the log never
 
         for draft in drafts:
             process = processes.get(draft.process_id or "", NO_TAIL)
@@ -140,36 +155,31 @@ class Inbox(ABC):
                 process_prev=process.seq or None,
                 seller_n=seller.n + 1 if draft.seller_id else None,
                 seller_prev=seller.seq or None,
-                is_again=name in seen,
+                is_again=draft.kind in COUNTED_ONCE and name in seen,
             )
+            seen.add(name)
             if draft.process_id:
                 processes[draft.process_id] = Tail(process.n + 1, seq)
             if draft.seller_id:
                 sellers[draft.seller_id] = Tail(seller.n + 1, seq)
-            if draft.kind in COUNTED_ONCE:
-                seen.add(name)
             if draft.ingest_key:
                 keys.add(draft.ingest_key)
             yield Receipt(
                 Outcome.RECORDED,
-                record_entry(draft, place, log=self.log, log_key=self.log_key, random=os.urandom),
+                record_entry(draft, place, log=self.log, log_key=self.log_key, random=self.random),
             )
 
     @abstractmethod
     def _writing(self) -> AbstractContextManager[Transaction]:
         """A transaction that excludes other writers; durable when the block ends."""
 
+    @abstractmethod
     def probe(self) -> None:
-        """Raises `InboxUnavailable` where no entry could be recorded at present."""
-        self.append([])
+        """Writes and syncs a mark beside the log; `InboxUnavailable` where that cannot be done."""
 
     @abstractmethod
     def put_head(self, head: Head) -> None:
-        """Keeps the ledger's size and root; a smaller size than the kept one is refused."""
-
-    @abstractmethod
-    def probe(self) -> None:
-        """A durable write beside the log; raises `InboxUnavailable` where none is possible."""
+        """Keeps the ledger's size and root; one that is not larger than the kept one is ignored."""
 
     # --- reading ---
 
@@ -179,10 +189,9 @@ class Inbox(ABC):
 
     @abstractmethod
     def read(self, after: int, limit: int, *, max_bytes: int = MAX_BYTES_A_READ) -> list[Entry]:
-        """Entries with a seq greater than `after`, in order: at most `limit`, and no more once
-        their bodies reach `max_bytes`."""
+        """Entries with a seq greater than `after`, in order: at most `limit`, and none after the
+        one whose body makes it `max_bytes` in all."""
 
-    @abstractmethod
     def find(
         self,
         *,
@@ -192,7 +201,22 @@ class Inbox(ABC):
         event_id: str | None = None,
         kind: str | None = None,
     ) -> list[Entry]:
-        """Entries that match all that is given, in order of seq."""
+        """Entries that match all that is given, in order of seq; ValueError where nothing is."""
+        asked = {
+            "process_id": process_id,
+            "seller_id": seller_id,
+            "attempt_id": attempt_id,
+            "event_id": event_id,
+            "kind": kind,
+        }
+        given = {column: it for column, it in asked.items() if it is not None}
+        if not given:
+            raise ValueError("find needs a condition: the whole log is what `read` is for")
+        return self._find(given)
+
+    @abstractmethod
+    def _find(self, given: Mapping[str, str]) -> list[Entry]:
+        """Entries whose columns equal all of the given values, in order of seq."""
 
     @abstractmethod
     def head(self) -> Head | None:
