@@ -1,4 +1,4 @@
-"""Says whether a delivery is the platform's: bytes, headers, settings and now -> Verified | Refused.
+"""Says whether a delivery is the platform's: bytes, headers and now -> Verified or Refused.
 
 The contract does not show how deliveries are signed, so the form is a setting. Every comparison
 takes the same time whatever the secret, and every secret of the file is tried, so that secrets can

@@ -146,6 +146,11 @@ def _text(value: JsonValue) -> str | None:
     return canonical_json(value).decode("utf-8")
 
 
+def _code(value: JsonValue) -> str | None:
+    """A code such as a status or a reason; whatever is no text, or empty, is none."""
+    return value if isinstance(value, str) and value else None
+
+
 def _number(value: JsonValue) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
@@ -160,6 +165,7 @@ def _requested(value: JsonValue) -> tuple[str, ...]:
 
 
 Text = Annotated[str | None, BeforeValidator(_text)]
+Code = Annotated[str | None, BeforeValidator(_code)]
 Number = Annotated[float | None, BeforeValidator(_number)]
 Flag = Annotated[bool | None, BeforeValidator(_flag)]
 Instant = Annotated[int | None, BeforeValidator(instants.parse)]
@@ -180,7 +186,7 @@ class SellerRecord(_Record):
     """The contract's seller record ("Resources and their fields"); absent and null alike None."""
 
     id: Text = None
-    status: Text = None
+    status: Code = None
     resource: Text = None
     account_balance: Number = None
     current_balance: Number = None
@@ -214,9 +220,9 @@ class SellerRecord(_Record):
 def _decision_reasons(value: JsonValue) -> tuple[DecisionReason, ...]:
     items = (it for it in value if isinstance(it, dict)) if isinstance(value, list) else ()
     return tuple(
-        DecisionReason(reason, _text(item.get("detail")) or None)
+        DecisionReason(reason, _code(item.get("detail")))
         for item in items
-        if (reason := _text(item.get("reason")))
+        if (reason := _code(item.get("reason")))
     )
 
 
@@ -227,7 +233,7 @@ class Review(_Record):
     process_id: str
     customer_id: str
     deadline_at: int
-    status: Text = None
+    status: Code = None
     requested_fields: Annotated[tuple[str, ...], BeforeValidator(_requested)] = ()
 
 

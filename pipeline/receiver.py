@@ -82,7 +82,7 @@ class Rejections:
 
 
 class Metrics:
-    """What `/metrics` shows, in a registry of its own so that several apps can live in a process."""
+    """What `/metrics` shows, in a registry of its own: several apps may live in a process."""
 
     def __init__(self) -> None:
         self.registry = prometheus_client.CollectorRegistry()

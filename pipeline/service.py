@@ -13,10 +13,12 @@ from typing import cast
 
 from pipeline.facts import Keys
 from pipeline.follower import Follower, Status
+from pipeline.holder import announced
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.keys import secret_key
 from pipeline.ledger import Ledger
 from pipeline.settings import Settings
+from pipeline.tokens import Tokens
 from pipeline.views import Reader
 
 _ANCHOR = "prazo_ledger_service"
@@ -49,6 +51,7 @@ class LedgerService:
             self.inbox.close()
             raise
         self.reader = Reader(self._follower.ledger)
+        self.tokens = Tokens(None)
 
     @property
     def ledger(self) -> Ledger:
@@ -76,12 +79,14 @@ class LedgerService:
 
 @contextmanager
 def ledger_service(settings: Settings, **options: bool) -> Iterator[LedgerService]:
-    """The process's ledger, following its inbox for as long as the block lasts."""
+    """The process's ledger, following its inbox and announced for as long as the block lasts."""
     service = LedgerService(settings, **options)
-    _anchor().service = service
-    service.start()
     try:
-        yield service
+        with announced(settings.ledger, settings.dashboard_host, settings.dashboard_port) as holder:
+            service.tokens = Tokens(settings.api_tokens_file, local=holder.token.encode())
+            service.start()
+            _anchor().service = service
+            yield service
     finally:
         _anchor().service = None
         service.close()

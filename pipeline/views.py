@@ -4,7 +4,9 @@ A view's file says in its header what one row is, what it reads, its key and its
 loader orders files by what they read, and documentation is made from the headers alone.
 """
 
+import contextlib
 import graphlib
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from pipeline import instants
-from pipeline.errors import UnknownView
+from pipeline.errors import CallerError, UnknownView
 from pipeline.ledger import QUERIES, Ledger
 
 _NOT_VIEWS: Final = frozenset({"schema.sql", "guards.sql", "macros.sql"})
@@ -61,7 +63,8 @@ def public() -> Mapping[str, View]:
 def _read(path: Path) -> View:
     lines = path.read_text(encoding="utf-8").splitlines()
     header = list(_header(lines))
-    notes = [line for line in header if not re.match(r"(reads|key|column):", line)]
+    paragraph = itertools.takewhile(bool, header)
+    notes = [line for line in paragraph if not re.match(r"(reads|key|column):", line)]
     columns = {}
     for line in header:
         if line.startswith("column:"):
@@ -127,8 +130,9 @@ class Reader:
         window = f" limit {int(limit)}" if limit is not None else ""
         window += f" offset {int(offset)}" if offset else ""
         cursor = self._cursor(as_of, unmask)
-        rows = cursor.sql(f"select * from {view}{condition}{order}{window}", params=parameters)
-        return rows.to_arrow_table()
+        with _told_plainly(view):
+            rows = cursor.sql(f"select * from {view}{condition}{order}{window}", params=parameters)
+            return rows.to_arrow_table()
 
     def count(
         self,
@@ -152,6 +156,19 @@ class Reader:
         if unmask:
             cursor.execute("set variable unmask = true")
         return cursor
+
+
+@contextlib.contextmanager
+def _told_plainly(view: str) -> Iterator[None]:
+    """A filter whose value has another type than its column is the caller's error."""
+    try:
+        yield
+    except (duckdb.ConversionException, duckdb.BinderException) as error:
+        raise CallerError(
+            f"The filter does not fit the view {view}",
+            str(error).splitlines()[0],
+            "compare a column with a value of its own type",
+        ) from None
 
 
 def _public(name: str) -> View:
@@ -202,8 +219,26 @@ def _order(view: View, order_by: str | None) -> str:
     return f" order by {_column(view, name)} {direction}".rstrip()
 
 
-def parse_value(text: str) -> Any:
-    """A filter's value as typed: an instant, true, false, null, or the text as it is."""
+def parse_filters(texts: Sequence[str]) -> dict[str, object]:
+    """Filters written as `COL=VALUE`; an instant, true, false and null are read as such.
+
+    The same column twice means either value. Raises `CallerError` for what is no filter.
+    """
+    filters: dict[str, object] = {}
+    for text in texts:
+        column, equals, value = text.partition("=")
+        if not column or not equals:
+            raise CallerError(f"{text!r} is no filter", remedy="write it as COLUMN=VALUE")
+        if column in filters:
+            former = filters[column]
+            either = former if isinstance(former, list) else [former]
+            filters[column] = [*either, _value(value)]
+        else:
+            filters[column] = _value(value)
+    return filters
+
+
+def _value(text: str) -> Any:
     if text in ("true", "false"):
         return text == "true"
     if text == "null":

@@ -49,7 +49,6 @@ select
     finishes.status,
     finishes.error,
     case
-        when finishes.error is not null then finishes.error
         when finishes.status = 200 then 'accepted'
         when finishes.status = 400 then 'invalid_payload'
         when finishes.status = 401 then 'unauthorized'
@@ -58,6 +57,8 @@ select
         when finishes.status = 429 then 'rate_limited'
         when finishes.status between 500 and 599 then 'platform_error'
         when finishes.status is not null then 'unexpected_status'
+        when finishes.error in ('timeout', 'network_error', 'refused') then finishes.error
+        when finishes.attempt_id is not null then 'unknown'
         when (select as_of from clock) < starts.occurred_at
             + to_microseconds(cast(round(coalesce(starts.timeout_seconds, 60) * 1e6) as bigint))
             then 'in_flight'

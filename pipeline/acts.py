@@ -1,0 +1,44 @@
+"""Drafts of what people do to the log's data: each with a reason and a name, none without."""
+
+from pipeline import instants
+from pipeline.contract import JsonValue, canonical_json
+from pipeline.errors import CallerError
+from pipeline.occurrences import UNMASK, Draft
+
+MAX_REASON_CHARACTERS = 2000
+
+
+def act(
+    kind: str,
+    *,
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+    process_id: str | None = None,
+    seller_id: str | None = None,
+    attempt_id: str | None = None,
+    **content: JsonValue,
+) -> Draft:
+    """An occurrence that a person answers for; raises `CallerError` without reason or name."""
+    if not reason.strip() or not (actor or "").strip():
+        raise CallerError(
+            f"The {kind} was not recorded",
+            "a reason and a name are needed",
+            "say why, and who asks for it",
+        )
+    if len(reason) > MAX_REASON_CHARACTERS:
+        raise CallerError(f"The reason is over {MAX_REASON_CHARACTERS} characters")
+    return Draft(
+        kind=kind,
+        occurred_at=instants.now(),
+        recorded_by=recorded_by,
+        body=canonical_json({"actor": actor, "reason": reason, **content}),
+        process_id=process_id,
+        seller_id=seller_id,
+        attempt_id=attempt_id,
+    )
+
+
+def unmasking(view: str, *, reason: str, actor: str | None, recorded_by: str) -> Draft:
+    """Somebody is about to see a view's personal columns."""
+    return act(UNMASK, reason=reason, actor=actor, recorded_by=recorded_by, view=view)

@@ -1,0 +1,168 @@
+"""The HTTP API of whoever holds the ledger: rows of views for commands, scripts and notebooks."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from pipeline import instants, tables, views
+from pipeline.acts import unmasking
+from pipeline.errors import CallerError, InboxUnavailable, PrazoError, UnknownView
+from pipeline.service import current, ledger_service
+from pipeline.settings import Settings
+from pipeline.tokens import Caller
+
+MAX_ROWS_A_PAGE = 1_000_000
+
+
+def routes() -> list[BaseRoute]:
+    """The API's routes, over the ledger that this process holds."""
+    return [
+        Route("/api/status", _status),
+        Route("/api/views", _list_views),
+        Route("/api/views/{name}", _read_view),
+        Route("/api/views/{name}/count", _count_view),
+    ]
+
+
+async def _status(request: Request) -> Response:
+    """How far the ledger is, and how far its inbox."""
+    caller = _caller(request, "read")
+    if isinstance(caller, Response):
+        return caller
+    return JSONResponse(asdict(await run_in_threadpool(current().status)))
+
+
+async def _list_views(request: Request) -> Response:
+    """The views with what each says."""
+    caller = _caller(request, "read")
+    if isinstance(caller, Response):
+        return caller
+    return JSONResponse(
+        [
+            {"name": it.name, "summary": it.summary, "columns": dict(it.columns)}
+            for it in views.public().values()
+        ]
+    )
+
+
+async def _read_view(request: Request) -> Response:
+    """`?as_of=&limit=&offset=&format=&where=COL=VALUE&unmask=REASON&actor=NAME`."""
+    return await _answer(request, _rows)
+
+
+async def _count_view(request: Request) -> Response:
+    """How many rows there are: `?as_of=&where=COL=VALUE`."""
+    return await _answer(request, _count)
+
+
+async def _answer(request: Request, ask: Callable[[Request, Caller], Response]) -> Response:
+    caller = _caller(request, "read")
+    if isinstance(caller, Response):
+        return caller
+    try:
+        return await run_in_threadpool(ask, request, caller)
+    except UnknownView as error:
+        return _fault(404, error)
+    except InboxUnavailable as error:
+        return _fault(503, error)
+    except CallerError as error:
+        return _fault(400, error)
+
+
+def _count(request: Request, _: Caller) -> Response:
+    rows = current().reader.count(
+        request.path_params["name"],
+        as_of=_instant(request.query_params.get("as_of")),
+        where=views.parse_filters(request.query_params.getlist("where")),
+    )
+    return JSONResponse({"count": rows})
+
+
+def _rows(request: Request, caller: Caller) -> Response:
+    query = request.query_params
+    name = request.path_params["name"]
+    form = query.get("format", "json")
+    if form not in tables.FORMATS:
+        raise CallerError(f"There is no format {form!r}", remedy=", ".join(tables.FORMATS))
+    as_of = _instant(query.get("as_of"))
+    reason = query.get("unmask")
+    if reason is not None:
+        _unmask(name, reason, query.get("actor"), caller)
+    service = current()
+    rows = service.reader.read(
+        name,
+        as_of=as_of,
+        where=views.parse_filters(query.getlist("where")),
+        limit=_whole(query.get("limit"), "limit"),
+        offset=_whole(query.get("offset"), "offset") or 0,
+        unmask=reason is not None,
+    )
+    status = service.status()
+    headers = {"Prazo-Last-Seq": str(status.last_seq)}
+    notes = {"view": name, "as_of": query.get("as_of", "now"), "last_seq": str(status.last_seq)}
+    return Response(
+        tables.encode(rows, form, notes), media_type=tables.MEDIA_TYPES[form], headers=headers
+    )
+
+
+def _unmask(view: str, reason: str, actor: str | None, caller: Caller) -> None:
+    """Recorded before anything is shown: no personal value leaves without its entry."""
+    if "read_personal" not in caller.scopes:
+        raise CallerError("This token may not see personal data", "it lacks read_personal")
+    name = actor if caller.name in ("local", "loopback") and actor else caller.name
+    draft = unmasking(view, reason=reason, actor=name, recorded_by=caller.name)
+    current().inbox.append([draft])
+
+
+def _caller(request: Request, scope: str) -> Caller | Response:
+    headers: Mapping[bytes, bytes] = dict(request.headers.raw)
+    tokens = current().tokens
+    caller = tokens.identify(headers)
+    if isinstance(caller, str):
+        status = 401 if tokens.are_required else 403
+        return JSONResponse({"error": caller}, status)
+    if scope not in caller.scopes:
+        return JSONResponse({"error": f"this token lacks the scope {scope}"}, 403)
+    return caller
+
+
+def _instant(text: str | None) -> int | None:
+    if not text:
+        return None
+    instant = instants.parse(text)
+    if instant is None:
+        raise CallerError(f"{text!r} is no instant", remedy="write as_of like 2026-03-01T09:00:00Z")
+    return instant
+
+
+def _whole(text: str | None, name: str) -> int | None:
+    if not text:
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) > MAX_ROWS_A_PAGE * 1000:
+        raise CallerError(f"{name} is no whole number", remedy=f"{name}=50")
+    return int(text)
+
+
+def _fault(status: int, error: PrazoError) -> Response:
+    content: dict[str, Any] = {"error": error.what, "why": error.why, "remedy": error.remedy}
+    return JSONResponse(content, status)
+
+
+def serve(settings: Settings, *, is_keeper: bool, without_bodies: bool) -> None:
+    """Runs the API alone over a ledger of this process, until SIGTERM or SIGINT."""
+    with ledger_service(settings, is_keeper=is_keeper, without_bodies=without_bodies):
+        uvicorn.run(
+            Starlette(routes=routes()),
+            host=settings.dashboard_host,
+            port=settings.dashboard_port,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+        )

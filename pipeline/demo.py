@@ -1,0 +1,106 @@
+"""`prazo demo`: the whole product against the simulated platform, in a folder of its own."""
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pipeline import ingest
+from pipeline.errors import OperatorError
+from pipeline.inbox import open_inbox
+from pipeline.settings import Settings
+from pipeline.supervisor import Supervisor
+
+Say = Callable[[str], None]
+
+
+def run(
+    folder: Path, *, receiver_port: int, dashboard_port: int, events_per_minute: float, say: Say
+) -> int:
+    """Runs until SIGTERM or Ctrl-C; its exit code. The folder is emptied first."""
+    _empty(folder)
+    secret = folder / "webhook.secret"
+    secret.touch(mode=0o600)
+    secret.write_text(f"whsec_{_random_base64()}\n", encoding="ascii")
+    environment = {
+        "PRAZO_INBOX": str(folder / "inbox.db"),
+        "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
+        "PRAZO_ARTIFACTS": str(folder / "artifacts"),
+        "PRAZO_SIGNING_KEY_FILE": str(folder / "keys" / "signing.key"),
+        "PRAZO_TAXPAYER_KEY_FILE": str(folder / "keys" / "taxpayer.key"),
+        "PRAZO_WEBHOOK_AUTH": "hmac",
+        "PRAZO_WEBHOOK_SECRET_FILE": str(secret),
+        "PRAZO_RECEIVER_PORT": str(receiver_port),
+        "PRAZO_DASHBOARD_PORT": str(dashboard_port),
+    }
+    os.environ.update(environment)
+    settings = Settings.load()
+
+    say("Starting the simulated platform and living through its last four months ...")
+    platform, known = _start_sandbox(folder, settings, events_per_minute)
+    try:
+        say(f"The platform answers at {known['url']} (mutual TLS).")
+        inbox = open_inbox(settings.inbox)
+        outcomes = ingest.ingest(folder / "history.ndjson", inbox, lambda _: None)
+        inbox.close()
+        say(f"{outcomes.recorded} occurrences of its past are in the inbox.")
+        supervisor = Supervisor()
+        for part in ("receive", "dashboard"):
+            supervisor.add(part, [sys.executable, "-m", "pipeline.cli", part])
+        say(f"\n  Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}")
+        say(f"  Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks")
+        say(f"  Commands   PRAZO_INBOX={settings.inbox} PRAZO_LEDGER={settings.ledger} prazo show")
+        say("\nWebhooks arrive live from now on. Ctrl-C stops everything.")
+        return supervisor.run()
+    finally:
+        platform.terminate()
+        platform.wait()
+
+
+def _empty(folder: Path) -> None:
+    """Only a folder that a demo made is ever emptied."""
+    mark = folder / ".prazo-demo"
+    if folder.exists() and any(folder.iterdir()) and not mark.exists():
+        raise OperatorError(
+            f"{folder} was not made by a demo", "it is not empty", "name another with --folder"
+        )
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    mark.touch()
+
+
+def _random_base64() -> str:
+    return secrets.token_bytes(32).hex()  # hex digits are base64 as well
+
+
+def _start_sandbox(
+    folder: Path, settings: Settings, events_per_minute: float
+) -> tuple[subprocess.Popen[str], dict[str, Any]]:
+    """The simulated platform as a process of its own, and what it says a client needs."""
+    receiver = f"http://{settings.receiver_host}:{settings.receiver_port}"
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "sandbox"),
+            *("--folder", str(folder / "platform")),
+            *("--history", str(folder / "history.ndjson")),
+            *("--webhooks-to", f"{receiver}/webhooks"),
+            *("--webhook-auth", "hmac"),
+            *("--webhook-secret-file", str(settings.webhook_secret_file)),
+            *("--live", str(events_per_minute)),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        raise OperatorError(
+            "The simulated platform did not start", "it ended without a word", "see above"
+        )
+    known: dict[str, Any] = json.loads(line)
+    return process, known

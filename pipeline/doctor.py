@@ -1,0 +1,171 @@
+"""Checks an installation: settings, keys, disk, clock, inbox, ledger; each with a remedy."""
+
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import httpx
+
+from pipeline import holder, instants
+from pipeline.errors import LedgerInUse, PrazoError
+from pipeline.inbox import open_inbox
+from pipeline.service import LedgerService
+from pipeline.settings import Settings
+from pipeline.tokens import Tokens
+
+FREE_BYTES: Final = 2**30
+CLOCK_TOLERANCE_SECONDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What one check found, and what to do where it is not well."""
+
+    check: str
+    verdict: Literal["ok", "warning", "fault"]
+    found: str
+    remedy: str = ""
+
+
+def examine(settings: Settings) -> Iterator[Diagnosis]:
+    """Every check in turn; one that cannot be made is a fault of its own, never an exception."""
+    for name, check in _CHECKS:
+        try:
+            yield from check(settings)
+        except PrazoError as error:
+            found = f"{error.what}: {error.why}" if error.why else error.what
+            yield Diagnosis(name, "fault", found, error.remedy)
+
+
+def _authenticity(settings: Settings) -> Iterator[Diagnosis]:
+    if settings.webhook_auth == "none":
+        yield Diagnosis(
+            "deliveries",
+            "warning",
+            "deliveries are not authenticated; only this machine can post them",
+            "set PRAZO_WEBHOOK_AUTH and PRAZO_WEBHOOK_SECRET_FILE before real use",
+        )
+    else:
+        yield Diagnosis("deliveries", "ok", f"authenticated by {settings.webhook_auth}")
+
+
+def _tokens(settings: Settings) -> Iterator[Diagnosis]:
+    Tokens(settings.api_tokens_file)
+    if settings.api_tokens_file is None:
+        yield Diagnosis("API", "ok", "no tokens: open to this machine, closed to every other")
+    else:
+        yield Diagnosis("API", "ok", f"tokens of {settings.api_tokens_file}")
+
+
+def _secrets(settings: Settings) -> Iterator[Diagnosis]:
+    for path in (
+        settings.webhook_secret_file,
+        settings.taxpayer_key_file,
+        settings.signing_key_file,
+        settings.platform_credentials_file,
+        settings.client_key_file,
+    ):
+        if path is None or not path.exists():
+            continue
+        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            yield Diagnosis(
+                "secrets", "fault", f"{path} can be read by others", f"chmod 600 {path}"
+            )
+        else:
+            yield Diagnosis("secrets", "ok", f"{path} is its owner's alone")
+
+
+def _disk(settings: Settings) -> Iterator[Diagnosis]:
+    places = [settings.ledger.parent, settings.artifacts]
+    if "://" not in settings.inbox:
+        places.append(Path(settings.inbox).parent)
+    for place in dict.fromkeys(_existing(it) for it in places):
+        free = shutil.disk_usage(place).free
+        if free < FREE_BYTES:
+            yield Diagnosis(
+                "disk",
+                "fault",
+                f"{free / 2**20:,.0f} MiB free at {place}",
+                "make room: when the inbox cannot be written, deliveries are answered 503",
+            )
+        else:
+            yield Diagnosis("disk", "ok", f"{free / 2**30:,.1f} GiB free at {place}")
+
+
+def _existing(path: Path) -> Path:
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path.resolve()
+
+
+def _inbox(settings: Settings) -> Iterator[Diagnosis]:
+    inbox = open_inbox(settings.inbox)
+    try:
+        inbox.probe()
+        last_seq, recorded_at = inbox.last()
+        yield Diagnosis("inbox", "ok", f"can be written; its last entry is {last_seq}")
+        ahead = (recorded_at - instants.now()) / instants.SECOND
+        if ahead > CLOCK_TOLERANCE_SECONDS:
+            yield Diagnosis(
+                "clock",
+                "fault",
+                f"the clock is {ahead:,.0f} s behind the newest entry",
+                "set the clock (NTP); entries keep the later time until it has caught up",
+            )
+        else:
+            yield Diagnosis("clock", "ok", f"{instants.readable(instants.now())}")
+    finally:
+        inbox.close()
+
+
+def _ledger(settings: Settings) -> Iterator[Diagnosis]:
+    try:
+        service = LedgerService(settings)
+    except LedgerInUse:
+        yield _held(settings)
+        return
+    try:
+        service.catch_up()
+        status = service.status()
+        if status.healed:
+            yield Diagnosis("ledger", "warning", status.healed)
+        yield Diagnosis("ledger", "ok", f"{status.last_seq} entries, up to the inbox's last")
+    finally:
+        service.close()
+
+
+def _held(settings: Settings) -> Diagnosis:
+    held = holder.find(settings.ledger)
+    if held is not None:
+        try:
+            status = httpx.get(
+                f"{held.url}/api/status",
+                headers={"Authorization": f"Bearer {held.token}"},
+                trust_env=False,
+            ).json()
+        except (httpx.HTTPError, ValueError):
+            status = {}
+        if status.get("problem"):
+            return Diagnosis("ledger", "fault", status["problem"])
+        if "last_seq" in status:
+            behind = status["inbox_seq"] - status["last_seq"]
+            return Diagnosis("ledger", "ok", f"held by {held.url}, {behind} entries behind")
+    return Diagnosis(
+        "ledger",
+        "fault",
+        "another process holds it and does not answer",
+        "look for a running `prazo dashboard` or `prazo follow`, and stop it if it hangs",
+    )
+
+
+_CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]] = (
+    ("deliveries", _authenticity),
+    ("API", _tokens),
+    ("secrets", _secrets),
+    ("disk", _disk),
+    ("inbox", _inbox),
+    ("ledger", _ledger),
+)

@@ -1,0 +1,107 @@
+"""Takes NDJSON files of occurrences into the inbox: back-fill, and other systems' logs."""
+
+import hashlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from pipeline import occurrences
+from pipeline.errors import CallerError, Unreadable
+from pipeline.inbox import Inbox, Outcome
+from pipeline.occurrences import QUARANTINE, Draft
+
+LINES_A_COMMIT: Final = 1000
+MAX_LINE_BYTES: Final = 4 * 2**20
+
+Progress = Callable[[int], None]
+"""Told how many bytes were read since it was told last."""
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """What became of a file's lines."""
+
+    recorded: int = 0
+    already_there: int = 0
+    quarantined: list[tuple[int, str]] = field(default_factory=list)  # line number, reason
+    bad: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def are_clean(self) -> bool:
+        return not self.bad and not self.quarantined
+
+
+def ingest(path: Path, inbox: Inbox, progress: Progress) -> Outcomes:
+    """Records a file's lines in order; `-` is standard input. Taking it again adds nothing.
+
+    A bad line is reported and the others are taken. Raises `CallerError` where there is no file,
+    and `InboxUnavailable`; what was taken until then stays, and the file can be taken again.
+    """
+    if str(path) == "-":
+        with tempfile.TemporaryFile() as spool:  # read twice: its digest names who recorded it
+            shutil.copyfileobj(sys.stdin.buffer, spool)
+            return _ingest(spool, inbox, progress)
+    try:
+        with path.open("rb") as file:
+            return _ingest(file, inbox, progress)
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise CallerError(
+            f"{path} cannot be read", error.strerror or "", "check the path"
+        ) from None
+
+
+def _ingest(file: BinaryIO, inbox: Inbox, progress: Progress) -> Outcomes:
+    digest = hashlib.sha256()
+    file.seek(0)
+    while block := file.read(MAX_LINE_BYTES):
+        digest.update(block)
+    file.seek(0)
+    recorded_by = f"file:{digest.hexdigest()}"
+    outcomes = Outcomes()
+    batch: list[tuple[int, Draft]] = []
+    for number, line in _lines(file, progress):
+        try:
+            batch.append((number, _draft(line, recorded_by)))
+        except Unreadable as unreadable:
+            outcomes.bad.append((number, unreadable.what))
+        if len(batch) >= LINES_A_COMMIT:
+            _record(batch, inbox, outcomes)
+            batch = []
+    _record(batch, inbox, outcomes)
+    return outcomes
+
+
+def _lines(file: BinaryIO, progress: Progress) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines, blank ones left out; a line over the limit is read to its end, cut."""
+    number = 0
+    while line := file.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        size = len(line)
+        while not line.endswith(b"\n") and (rest := file.readline(MAX_LINE_BYTES)):
+            size += len(rest)
+            if rest.endswith(b"\n"):
+                break
+        progress(size)
+        if line.strip():
+            yield number, line
+
+
+def _draft(line: bytes, recorded_by: str) -> Draft:
+    if len(line) > MAX_LINE_BYTES:
+        raise Unreadable(f"longer than {MAX_LINE_BYTES} bytes")
+    return occurrences.read_line(line, recorded_by=recorded_by)
+
+
+def _record(batch: list[tuple[int, Draft]], inbox: Inbox, outcomes: Outcomes) -> None:
+    receipts = inbox.append([draft for _, draft in batch])
+    for (number, draft), receipt in zip(batch, receipts, strict=True):
+        if draft.kind == QUARANTINE:
+            outcomes.quarantined.append((number, draft.particulars["reason"]))
+        if receipt.outcome is Outcome.DUPLICATE:
+            outcomes.already_there += 1
+        else:
+            outcomes.recorded += 1
