@@ -1,0 +1,5 @@
+"""`python -m pipeline.cli`: the same as `prazo`."""
+
+from pipeline.cli import main
+
+main()

@@ -1,0 +1,51 @@
+"""The `prazo` command itself: its options, its exit codes and how it tells of errors."""
+
+import getpass
+import logging
+import os
+import sys
+from typing import Any
+
+import click
+
+from pipeline.errors import PrazoError
+
+
+class _Group(click.Group):
+    """Turns every error of ours into what failed, why and what to do, and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PrazoError as error:
+            if ctx.params.get("debug"):
+                raise
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(error.exit_code)
+        except BrokenPipeError:  # the reader of our output has seen enough
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+            ctx.exit(0)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--debug", is_flag=True, help="Show a traceback where a command fails.")
+@click.version_option(package_name="prazo", prog_name="prazo")
+def main(debug: bool) -> None:
+    """Prazo watches the deadlines of seller registration reviews and keeps the proof.
+
+    Settings are PRAZO_* environment variables or a .env file; `prazo doctor` checks them.
+    """
+    logging.basicConfig(
+        level=logging.DEBUG if debug else logging.INFO,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+def user() -> str:
+    """Who runs this command, as the log names them."""
+    try:
+        return f"user:{getpass.getuser()}"
+    except (KeyError, OSError):
+        return "user:unknown"

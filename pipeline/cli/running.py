@@ -1,0 +1,117 @@
+"""Commands that run: receive, dashboard, follow, serve, demo."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from pipeline.cli.group import main
+from pipeline.settings import Settings
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+_listening = [
+    click.option("--host", help="Address to listen on."),
+    click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on."),
+]
+
+
+def _listens(command: Any) -> Any:
+    for option in reversed(_listening):
+        command = option(command)
+    return command
+
+
+@main.command()
+@_listens
+def receive(host: str | None, port: int | None) -> None:
+    """Run the receiver alone: webhooks into the inbox, 200 once they are on disk.
+
+    Example: prazo receive --port 8400
+    """
+    from pipeline import receiver
+
+    receiver.serve(Settings.load(receiver_host=host, receiver_port=port))
+
+
+@main.command()
+@_listens
+def dashboard(host: str | None, port: int | None) -> NoReturn:
+    """Run the dashboard, which holds the ledger and follows the inbox.
+
+    Example: prazo dashboard --port 8501
+    """
+    settings = Settings.load(dashboard_host=host, dashboard_port=port)
+    os.environ["PRAZO_DASHBOARD_HOST"] = settings.dashboard_host
+    os.environ["PRAZO_DASHBOARD_PORT"] = str(settings.dashboard_port)
+    command = [
+        *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")),
+        *("--server.address", settings.dashboard_host),
+        *("--server.port", str(settings.dashboard_port)),
+    ]
+    os.execv(sys.executable, command)
+
+
+@main.command()
+@_listens
+@click.option("--without-bodies", is_flag=True, help="Commitments and masked facts only.")
+def follow(host: str | None, port: int | None, without_bodies: bool) -> None:
+    """Keep a ledger alone, without pages, with its API: what an analyst gets.
+
+    Example: PRAZO_LEDGER=analyst.duckdb prazo follow --without-bodies --port 8502
+    """
+    from pipeline import api
+
+    settings = Settings.load(dashboard_host=host, dashboard_port=port)
+    api.serve(settings, is_keeper=not without_bodies, without_bodies=without_bodies)
+
+
+@main.command()
+@_listens
+@click.option("--dashboard-port", type=click.IntRange(1, 65535), help="Port of the dashboard.")
+def serve(host: str | None, port: int | None, dashboard_port: int | None) -> None:
+    """Run receiver and dashboard on one machine, for real use. SIGTERM stops both cleanly.
+
+    --host and --port are the receiver's. Example: prazo serve --port 8400 --dashboard-port 8501
+    """
+    from pipeline.supervisor import Supervisor
+
+    settings = Settings.load(receiver_host=host, receiver_port=port, dashboard_port=dashboard_port)
+    environment = {
+        **os.environ,
+        "PRAZO_RECEIVER_HOST": settings.receiver_host,
+        "PRAZO_RECEIVER_PORT": str(settings.receiver_port),
+        "PRAZO_DASHBOARD_PORT": str(settings.dashboard_port),
+    }
+    supervisor = Supervisor()
+    for part in ("receive", "dashboard"):
+        supervisor.add(part, [sys.executable, "-m", "pipeline.cli", part], environment)
+    click.echo(
+        f"Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks\n"
+        f"Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}"
+    )
+    sys.exit(supervisor.run())
+
+
+@main.command()
+@click.option("--folder", type=click.Path(path_type=Path), default=Path("data/demo"))
+@click.option("--port", type=click.IntRange(1, 65535), default=8400, help="Of the receiver.")
+@click.option("--dashboard-port", type=click.IntRange(1, 65535), default=8501)
+@click.option("--events-per-minute", type=click.FloatRange(0.1, 6000), default=30.0)
+def demo(folder: Path, port: int, dashboard_port: int, events_per_minute: float) -> None:
+    """Show the whole product against a simulated platform, with a history and live traffic.
+
+    Example: prazo demo --events-per-minute 120
+    """
+    from pipeline import demo as show
+
+    code = show.run(
+        folder.resolve(),
+        receiver_port=port,
+        dashboard_port=dashboard_port,
+        events_per_minute=events_per_minute,
+        say=click.echo,
+    )
+    sys.exit(code)
