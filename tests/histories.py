@@ -408,8 +408,6 @@ def attempts(draw) -> list[dict]:
     }
     if draw(st.booleans()):
         start["timeout_seconds"] = draw(st.sampled_from([5, 60, 3600, 0.5]))
-    if draw(st.booleans()):
-        start["via"] = draw(st.sampled_from(["cli", "api", "gateway", "ingested"]))
     status = draw(
         st.sampled_from([200, 200, 400, 401, 404, 409, 429, 500, 503, 599, 302, 600, None])
     )
@@ -605,7 +603,10 @@ def perhaps_live(draw, line: dict) -> dict:
             [timedelta(0), timedelta(seconds=5), timedelta(seconds=5) + TICK, DAY, DAY + TICK]
         )
     )
-    return {**line, "origin": "live", "recorded_at": in_zulu(instant_of(line) + late)}
+    entry = {**line, "origin": "live", "recorded_at": in_zulu(instant_of(line) + late)}
+    if line["kind"] == "submission_started":
+        entry["via"] = draw(st.sampled_from(["cli", "api", "gateway"]))
+    return entry
 
 
 def instant_of(line: dict) -> datetime:
@@ -627,22 +628,21 @@ def reordered(history: list[dict]) -> st.SearchStrategy[list[dict]]:
 def repeated(draw, history: list[dict]) -> list[dict]:
     """The same occurrences, some of them recorded more than once, the same or later.
 
-    A repeated ingested line is the same line. A live one is another entry of the same
-    occurrence: a webhook or a submission entry may come again later, a collection, an override
-    or a replacement only as it was, since its instant is part of it.
+    A repeated ingested line is the same line. A webhook may be delivered again, now or later,
+    and a submission entry be told again later: the earliest telling counts. A collection, an
+    override or a replacement comes again only as it was, since its instant is part of it.
     """
     if not history:
         return []
     lines = list(history)
     for line in draw(st.lists(st.sampled_from(history), max_size=4)):
         again = dict(line)
-        if line["kind"] in ("webhook", "submission_started", "submission_finished") and draw(
-            st.booleans()
-        ):
-            again["origin"] = "live"
+        if line["kind"] in ("webhook", "submission_started", "submission_finished"):
             later = draw(st.sampled_from([timedelta(0), TICK, DAY]))
             again["occurred_at"] = in_zulu(instant_of(line) + later)
             again.pop("recorded_at", None)
+        if line["kind"] == "webhook" and draw(st.booleans()):
+            again["origin"] = "live"
         lines.insert(draw(st.integers(0, len(lines))), again)
     return lines
 

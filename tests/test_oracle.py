@@ -647,6 +647,19 @@ def test_an_unfinished_attempt_is_in_flight_until_its_timeout_is_over(timeout, a
     assert row["outcome"] == outcome
 
 
+def test_an_attempt_came_in_by_what_its_live_start_says_or_by_a_file():
+    live = {"origin": "live", "via": "gateway"}
+    history = [started("a1"), started("a2", **live), finished("a3"), started("a1", **live)]
+    rows = oracle.rows("submission_attempts", history, at("2026-03-02T00:00:01"))
+    assert {row["attempt_id"]: row["via"] for row in rows} == {
+        "a1": "gateway",
+        "a2": "gateway",
+        "a3": None,
+    }
+    [row] = oracle.rows("submission_attempts", history[:1], at("2026-03-02T00:00:01"))
+    assert row["via"] == "ingested"
+
+
 def test_a_finish_without_a_start_is_an_attempt_ordered_by_its_finish():
     history = [
         review(),

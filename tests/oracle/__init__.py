@@ -20,7 +20,7 @@ line may carry:
 
     origin           "live" or "ingested" (the default); only ingested lines are counted once
     recorded_at      an instant; occurred_at where absent
-    via              on submission_started; "ingested" where absent
+    via              on a live submission_started: cli, api or gateway
     timeout_seconds  on submission_started; 60 where absent
     replay_of        on webhook: the seq of the quarantined delivery that it replays
 
@@ -46,8 +46,9 @@ Bytes and text
 Counting once
  6. Collections, overrides and replacements have no id: equal in occurred_at and content they
     count once, live ones too, since a repeated request must not change a row.
- 7. Submission entries of one attempt_id and kind that tie in instant and in body bytes: the
-    smaller content (compact sorted JSON of the rest of the line) counts.
+ 7. Submission entries of one attempt_id and kind that tie in instant and in body bytes: a live
+    one counts before an ingested one, then the smaller content (compact sorted JSON of the rest
+    of the line).
  8. An altered delivery says nothing anywhere but in deliveries, redeliveries and the finding;
     an event type that the contract does not list, nothing but deliveries and `new_code`.
  9. A quarantined delivery is a row of `deliveries` but no delivery of its event. `quarantine`
@@ -72,6 +73,7 @@ Processes
 
 Attempts
 18. A finish with neither a status nor a known error is `unknown`. A status stands before an error.
+    `via` is "ingested" for an ingested start, and null where the start is lost.
 19. The timeout is over at start + timeout_seconds exactly; one that is no number >= 0 is 60.
 20. `in_flight` is no failure, but such a process counts as one with an attempt. Accepted "after"
     a failure is by the order of attempts. `submission_outcomes` takes an attempt whose start is

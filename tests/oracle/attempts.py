@@ -65,7 +65,7 @@ def submission_attempts(log: Log) -> list[dict]:
             "attempt_id": attempt.attempt_id,
             "process_id": attempt.process_id,
             "seller_id": attempt.seller_id,
-            "via": attempt.said("via") or "ingested",
+            "via": attempt.via,
             "started_at": attempt.started_at,
             "finished_at": attempt.finished_at,
             "status": attempt.status,

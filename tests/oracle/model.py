@@ -156,6 +156,13 @@ class Attempt:
         return self.finish or self.start
 
     @property
+    def via(self) -> str | None:
+        """A file says how an attempt was sent, but it came in by the file."""
+        if self.start is None:
+            return None
+        return self.start.line.get("via") if self.start.origin == "live" else "ingested"
+
+    @property
     def timeout(self) -> timedelta:
         seconds = self.start.line.get("timeout_seconds") if self.start else None
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds < 0:
@@ -328,7 +335,13 @@ def counted_once(submissions: list[Entry]) -> dict[str, Entry]:
 
 
 def submission_order(entry: Entry) -> tuple:
-    return (entry.occurred_at, sha256(entry.body), content_of(entry.line), entry.seq)
+    return (
+        entry.occurred_at,
+        sha256(entry.body),
+        entry.origin != "live",
+        content_of(entry.line),
+        entry.seq,
+    )
 
 
 def distinct(given: list[Entry]) -> list[Entry]:
