@@ -1,11 +1,16 @@
 """A simulated payment platform: the other side of the contract, for the demo and the tests.
 
-    people -> records -> judge -> platform         what the platform knows, and how it decides
-    certificates, faults, webhooks -> server       the same over real HTTP and mutual TLS
-    marketplace -> history -> live                 a believable past, and its continuation
+    people, records -> judge -> platform            what the platform knows, and how it decides
+    faults, webhooks, door, control -> service      the same in one event loop, over HTTP
+    certificates -> server                          on real sockets, behind mutual TLS
+    screens -> marketplace, stories -> history      a believable past, lived through
+    live                                            and its continuation
 
 It imports nothing of the product, and signs and judges on its own: a bug that both shared would
 cancel out and be seen by nobody.
+
+    with sandbox.running(webhooks_to=url) as platform: ...
+    python -m sandbox --help
 """
 
 from sandbox.server import Handle, running

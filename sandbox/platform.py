@@ -287,19 +287,17 @@ class Platform:
         self._plan(to_millisecond(now + int(interval_days * spread * DAY)), require)
 
     def _watch(self, process: Process) -> None:
-        """Plans the steps of a process's clock; a step that a moved deadline overtook is void."""
-        deadline_at = process.deadline_at
+        """Plans the steps of a process's clock. One that a moved deadline overtook finds nothing
+        to do: the status is always worked out anew."""
 
         def step(then: int) -> None:
-            if process.status == "FINISHED" or process.deadline_at != deadline_at:
-                return
             status = process.status_at(then)
-            if status != process.status:
+            if process.status != "FINISHED" and process.status != status:
                 process.status = status
                 self._say_of_review(process, then)
 
         self._plan(process.overdue_at, step)
-        self._plan(deadline_at, step)
+        self._plan(process.deadline_at, step)
 
     def _conclude(self, process: Process, seller: Seller, document: Json, now: int) -> None:
         process.status, process.finished_at = "FINISHED", now
