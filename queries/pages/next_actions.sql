@@ -1,23 +1,9 @@
 -- One row per unfinished review process: the one thing to do next, by what was last tried and what
 -- the seller has answered so far (contract, "Errors", column "Expected action").
--- reads: clock, process_state, facts.collections
+-- reads: process_state, process_journeys
 -- key: process_id
 -- column: process_id | the platform's id of the process
 -- column: next_action | await_answer, mend_credentials, mend_payload, check_ids, check_status, read_answer, send_again, submit, remind_seller, find_event or start_collection
--- column: invited_at | first invitation to a collection journey
--- column: opened_by_seller_at | first time the seller opened one
--- column: answered_at | latest answer of the seller
-
-with journeys as (
-    select
-        process_id,
-        min(occurred_at) filter (where step = 'invited') as invited_at,
-        min(occurred_at) filter (where step = 'opened') as opened_by_seller_at,
-        max(occurred_at) filter (where step = 'answered') as answered_at
-    from facts.collections
-    where occurred_at <= (select as_of from clock)
-    group by process_id
-)
 
 select
     process_state.process_id,
@@ -30,13 +16,10 @@ select
         when last_outcome = 'unexpected_status' then 'read_answer'
         when last_outcome is not null then 'send_again'
         when answered_at is not null then 'submit'
-        when invited_at is not null or opened_by_seller_at is not null then 'remind_seller'
+        when journeys.process_id is not null then 'remind_seller'
         when state = 'UNKNOWN' then 'find_event'
         else 'start_collection'
-    end as next_action,
-    invited_at,
-    opened_by_seller_at,
-    answered_at
+    end as next_action
 from process_state
-left join journeys on journeys.process_id = process_state.process_id
+left join process_journeys as journeys on journeys.process_id = process_state.process_id
 where state <> 'FINISHED'

@@ -1,0 +1,83 @@
+"""Keeps what a page is asked for in its URL, as codes that read the same in both languages.
+
+Streamlit's own binding writes a selection's label into the URL, so a link shared in Portuguese
+would say nothing in English. What stands around every page (`lang`, `tz`, `as_of`) has labels of
+no language, and is bound by Streamlit, which carries it from page to page.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import streamlit as st
+
+from pipeline.contract import MAX_ID_CHARACTERS
+
+
+def text(label: str, key: str, *, placeholder: str, width: int | Literal["stretch"]) -> str:
+    """A line of text; nothing typed is nothing in the URL."""
+    _followed(key, st.query_params.get(key, ""))
+    typed = st.text_input(
+        label,
+        key=key,
+        type="search",
+        placeholder=placeholder,
+        width=width,
+        max_chars=MAX_ID_CHARACTERS,
+    ).strip()
+    _tell(key, [typed] if typed else [])
+    return typed
+
+
+def choices(
+    label: str, options: Mapping[str, str], key: str, *, placeholder: str | None = None
+) -> list[str]:
+    """Any of the options (code -> label); none chosen means all of them.
+
+    Few options stand side by side; with a placeholder they fold away into a list.
+    """
+    asked = [code for code in st.query_params.get_all(key) if code in options]
+    _followed(key, asked)
+    names = options.__getitem__
+    chosen: list[str]
+    if placeholder is None:
+        chosen = st.pills(label, list(options), format_func=names, selection_mode="multi", key=key)
+    else:
+        chosen = st.multiselect(
+            label, list(options), format_func=names, key=key, placeholder=placeholder
+        )
+    _tell(key, chosen)
+    return chosen
+
+
+def page_number(pages: int, key: str = "page") -> int:
+    """The page of a long list, between 1 and `pages`."""
+    asked = st.query_params.get(key, "")
+    number = min(max(int(asked), 1), pages) if asked.isascii() and asked.isdigit() else 1
+    _followed(key, number)
+    st.session_state[key] = min(max(st.session_state[key], 1), pages)
+    chosen = st.pagination(pages, key=key)
+    _tell(key, [str(chosen)] if chosen > 1 else [])
+    return chosen
+
+
+def restart_pages(*filters: object, key: str = "page") -> None:
+    """Goes back to the first page of a list once its filters have changed."""
+    seen = f"{key} filters"
+    if st.session_state.setdefault(seen, filters) != filters:
+        st.session_state[key] = 1
+        st.query_params.pop(key, None)
+        st.session_state[f"{key} told"] = []
+    st.session_state[seen] = filters
+
+
+def _followed(key: str, asked: object) -> None:
+    """Sets the input from the URL when someone else changed it: a link, or the back button."""
+    in_url = st.query_params.get_all(key)
+    if key not in st.session_state or st.session_state.get(f"{key} told") != in_url:
+        st.session_state[key] = asked
+
+
+def _tell(key: str, values: list[str]) -> None:
+    if values != st.query_params.get_all(key):
+        st.query_params[key] = values
+    st.session_state[f"{key} told"] = values

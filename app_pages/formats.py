@@ -1,0 +1,132 @@
+"""Writes values the reader's way: instants in their zone, numbers in their language, safe text."""
+
+import re
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
+import streamlit as st
+from babel import dates, numbers
+
+from app_pages.i18n import _, language, locale, ngettext
+from pipeline import service
+
+_DAY = {"en": "d MMM y", "pt": "dd/MM/y"}
+_DAY_OF_YEAR = {"en": "d MMM", "pt": "d 'de' MMM"}
+_MINUTE = {"en": "d MMM y, HH:mm", "pt": "dd/MM/y HH:mm"}
+_CLOCK = {"en": "HH:mm", "pt": "HH:mm"}
+_SECOND = {"en": "d MMM y, HH:mm:ss", "pt": "dd/MM/y HH:mm:ss"}
+GRID_MINUTE = {"en": "D MMM YYYY, HH:mm", "pt": "DD/MM/YYYY HH:mm"}
+"""The grid writes instants in the browser, by a pattern of its own dialect."""
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=/&\"'@])")
+
+
+def zone() -> ZoneInfo:
+    """The zone that the reader chose, else that of the settings; no state depends on it."""
+    try:
+        return ZoneInfo(st.session_state.get("tz") or st.query_params.get("tz", ""))
+    except (KeyError, ValueError, OSError):
+        return ZoneInfo(service.current().settings.time_zone)
+
+
+def minute(instant: datetime | None) -> str:
+    """An instant of a view (naive UTC) to the minute."""
+    return _instant(instant, _MINUTE)
+
+
+def second(instant: datetime | None) -> str:
+    """An instant of a view (naive UTC) to the second."""
+    return _instant(instant, _SECOND)
+
+
+def local_day(instant: datetime | None) -> str:
+    """The day of an instant on the reader's wall."""
+    return _instant(instant, _DAY)
+
+
+def local_short_day(instant: datetime) -> str:
+    return _instant(instant, _DAY_OF_YEAR)
+
+
+def clock_time(instant: datetime | None) -> str:
+    return _instant(instant, _CLOCK)
+
+
+def day(when: date | None) -> str:
+    """A day of a view: a UTC day, so no zone is applied."""
+    return "–" if when is None else dates.format_date(when, _DAY[language()], locale=locale())
+
+
+def short_day(when: date) -> str:
+    return dates.format_date(when, _DAY_OF_YEAR[language()], locale=locale())
+
+
+def _instant(instant: datetime | None, patterns: dict[str, str]) -> str:
+    if instant is None:
+        return "–"
+    aware = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+    return dates.format_datetime(aware, patterns[language()], tzinfo=zone(), locale=locale())
+
+
+def number(value: float | None) -> str:
+    return "–" if value is None else numbers.format_decimal(value, locale=locale())
+
+
+def share(value: float | None) -> str:
+    """A share of one as a percentage with one digit after the comma; a dash for none."""
+    return "–" if value is None else numbers.format_percent(value, "#,##0.0 %", locale=locale())
+
+
+def seconds(value: float) -> str:
+    """A duration as short as it can be told: 0.4 s, 12 s, 3 min, 2 h, 5 d."""
+    for size, digits, unit in ((90, "0.#" if value < 10 else "0", "s"), (5400, "0", "min")):
+        if value < size:
+            amount = value if unit == "s" else value / 60
+            return f"{numbers.format_decimal(amount, digits, locale=locale())} {unit}"
+    hours = value / 3600
+    if hours < 48:
+        return f"{numbers.format_decimal(hours, '0', locale=locale())} h"
+    return f"{numbers.format_decimal(hours / 24, '0', locale=locale())} d"
+
+
+def days_left(days: int | None) -> str:
+    """Whole days to a deadline in words, with the number that the view gives."""
+    if days is None:
+        return "–"
+    if days < 0:
+        return ngettext("{n} day late", "{n} days late", -days, n=number(-days))
+    if days == 0:
+        return _("due within 24 hours")
+    return ngettext("{n} day left", "{n} days left", days, n=number(days))
+
+
+def value(it: object) -> str:
+    """A value of the platform's record, as plain text."""
+    if isinstance(it, bool):
+        return _("yes") if it else _("no")
+    if isinstance(it, int | float):
+        return number(it)
+    return plain(it)
+
+
+def badge(text: str, colour: str, icon: str = "") -> str:
+    """Our own words as a chip; text from outside goes through `plain` first."""
+    return f":{colour}-badge[{icon} {text}]" if icon else f":{colour}-badge[{text}]"
+
+
+def muted(text: str) -> str:
+    """Our own words, less loud; a caption would be too pale to read (WCAG 1.4.3)."""
+    return f":gray[{text}]"
+
+
+def plain(text: object) -> str:
+    """Text from outside, as Markdown that shows exactly it: no link, image or directive in it."""
+    return _MARKUP.sub(r"\\\1", " ".join(str(text).split()))
+
+
+def code(text: object) -> str:
+    """An id from outside in fixed width; its backticks cannot end the span."""
+    body = " ".join(str(text).split())
+    fence = "`" * (max((len(run) for run in re.findall(r"`+", body)), default=0) + 1)
+    edge = " " if body.startswith("`") or body.endswith("`") else ""
+    return f"{fence}{edge}{body}{edge}{fence}"

@@ -1,0 +1,274 @@
+"""What stands around every page: language, time zone, instant, freshness, and the ledger itself."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+import streamlit as st
+from babel import dates
+
+from app_pages import formats, words
+from app_pages.i18n import LANGUAGES, _, language, locale, ngettext, preferred
+from pipeline import instants, service
+
+ZONES: Final = (
+    "America/Sao_Paulo",
+    "America/Manaus",
+    "America/Rio_Branco",
+    "America/Noronha",
+    "Europe/Lisbon",
+    "UTC",
+)
+FRESHNESS_SECONDS: Final = 5
+BEHIND_SECONDS: Final = 5  # from here on the lag is worth a colour
+FAR_BEHIND_SECONDS: Final = 60
+TRAIL: Final = 40  # entries of a story that are told
+# The only scripts of our own; the content security policy lets these through by their digests.
+LANGUAGE_SCRIPTS: Final = {
+    code: f"document.documentElement.lang = '{str(spoken).replace('_', '-')}'"
+    for code, spoken in LANGUAGES.items()
+}
+
+Row = dict[str, Any]
+
+
+# --- the ledger ----------------------------------------------------------------------------------
+
+
+def read(view: str, **asked: Any) -> list[Row]:
+    """Rows of a view at the page's instant; `asked` as for `pipeline.views.Reader.read`."""
+    rows: list[Row] = service.current().reader.read(view, as_of=as_of(), **asked).to_pylist()
+    return rows
+
+
+def read_one(view: str, **asked: Any) -> Row | None:
+    """The first row of a view, if there is any."""
+    rows = read(view, limit=1, **asked)
+    return rows[0] if rows else None
+
+
+def count(
+    view: str,
+    *,
+    where: Mapping[str, object] | None = None,
+    contains: Mapping[str, str] | None = None,
+) -> int:
+    return service.current().reader.count(view, as_of=as_of(), where=where, contains=contains)
+
+
+# --- the reader's choices ------------------------------------------------------------------------
+
+
+def as_of() -> int | None:
+    """The instant that the page looks at, in microseconds; None for now."""
+    return instants.parse(st.session_state.get("as_of", st.query_params.get("as_of")))
+
+
+def moment() -> datetime:
+    """The page's instant as the views write instants: naive UTC."""
+    at = as_of()
+    return instants.of(instants.now() if at is None else at).replace(tzinfo=None)
+
+
+def declare_language() -> None:
+    """Tells the browser which language the page is in, for whoever has it read aloud."""
+    st.html(f"<script>{LANGUAGE_SCRIPTS[language()]}</script>", unsafe_allow_javascript=True)
+
+
+def choose_language_and_zone() -> None:
+    """Both stand in the URL and stay from page to page."""
+    st.segmented_control(
+        "Language · Idioma",
+        list(LANGUAGES),
+        default=preferred(st.context.locale),
+        required=True,
+        key="lang",
+        bind="query-params",
+    )
+    st.selectbox(
+        _("Time zone"),
+        _zones(),
+        key="tz",
+        bind="query-params",
+        help=_("Instants are shown in this zone. A day in a chart is a UTC day, always."),
+    )
+
+
+def choose_instant() -> None:
+    """Now, or an earlier instant (time travel); stands in the URL and stays from page to page."""
+    st.datetime_input(
+        _("Look at an earlier instant"),
+        value=None,
+        key="picked",
+        format="DD/MM/YYYY",
+        on_change=_take_picked,
+        help=_("Everything is shown as it stood then. Pick it in the time zone that you chose."),
+    )
+    typed = st.text_input(
+        _("… or exactly, in UTC"),
+        key="as_of",
+        bind="query-params",
+        placeholder="2026-03-01T12:00:00Z",
+        help=_("ISO 8601. Without an offset it is UTC. Leave it empty for now."),
+    )
+    if typed and as_of() is None:
+        st.warning(_("This is no instant. Write it as in 2026-03-01T12:00:00Z."))
+    st.button(_("Back to now"), on_click=_back_to_now, disabled=not typed, width="stretch")
+
+
+def zone_label() -> str:
+    """The zone's city, for a button."""
+    return str(dates.get_timezone_location(formats.zone(), locale=locale(), return_city=True))
+
+
+def _zones() -> list[str]:
+    """The one of the settings first, since it is the default, and the browser's own."""
+    known = [service.current().settings.time_zone, *ZONES, st.context.timezone]
+    return list(dict.fromkeys(zone for zone in known if zone))
+
+
+def _take_picked() -> None:
+    picked: datetime | None = st.session_state["picked"]
+    st.session_state["as_of"] = (
+        ""
+        if picked is None
+        else instants.readable(
+            instants.from_datetime(picked.replace(tzinfo=formats.zone()).astimezone(UTC))
+        )
+    )
+
+
+def _back_to_now() -> None:
+    st.session_state["as_of"] = ""
+    st.session_state["picked"] = None
+
+
+# --- what every page says ------------------------------------------------------------------------
+
+
+def time_travel_banner() -> None:
+    """Says that the page shows another instant than now; nothing when it shows now."""
+    if as_of() is not None:
+        st.warning(
+            _("What happened later is left out, and every clock is read at that instant."),
+            title=_("You are looking at {instant}, not at now", instant=formats.second(moment())),
+            icon=":material/history:",
+        )
+
+
+@st.fragment(run_every=FRESHNESS_SECONDS)
+def freshness() -> None:
+    """As of when, up to which entry, how far behind, and whether the ledger is verified; live."""
+    status = service.current().status()
+    parts = [
+        _("As of {instant}", instant=formats.second(moment())),
+        formats.plain(str(formats.zone())),
+        _("up to entry {seq}", seq=formats.number(status.last_seq)),
+    ]
+    badges = [_verified_badge(status.is_verified), _lag_badge(status.lag_seconds)]
+    if service.current().settings.webhook_auth == "none":
+        open_door = _("Deliveries are not authenticated")
+        badges.append(formats.badge(open_door, "orange", ":material/no_encryption:"))
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        st.markdown(formats.muted(" · ".join(parts)), width="content")
+        st.markdown(" ".join(badges), width="content")
+    if status.problem:
+        st.error(
+            formats.plain(status.problem),
+            title=_("The ledger does not follow its inbox: these pages may miss what came last"),
+            icon=":material/error:",
+        )
+
+
+def _verified_badge(is_verified: bool) -> str:
+    if is_verified:
+        return formats.badge(_("Ledger verified"), "green", ":material/verified:")
+    return formats.badge(_("Ledger not verified"), "red", ":material/gpp_maybe:")
+
+
+def _lag_badge(lag_seconds: float) -> str:
+    colour = "blue"
+    if lag_seconds >= BEHIND_SECONDS:
+        colour = "orange" if lag_seconds < FAR_BEHIND_SECONDS else "red"
+    text = _("{duration} behind", duration=formats.seconds(lag_seconds))
+    return formats.badge(text, colour, ":material/sync:")
+
+
+# --- pieces that several pages show --------------------------------------------------------------
+
+
+def empty(what: str, how: str, command: str | None = None) -> None:
+    """An empty state: what is missing, and what to do first."""
+    with st.container(border=True, horizontal_alignment="center", gap="small"):
+        st.space("small")
+        st.markdown(f"**{what}**", text_alignment="center")
+        st.markdown(formats.muted(how), text_alignment="center", width=560)
+        if command:
+            st.code(command, language="bash", width="content")
+        st.space("small")
+
+
+def fact(label: str, value: str, note: str, colour: words.Colour = "gray") -> None:
+    """A bordered figure with a note below it, as tall as its neighbours."""
+    st.metric(
+        label,
+        value,
+        note,
+        delta_arrow="off",
+        delta_color=colour,
+        border=True,
+        height="stretch",
+    )
+
+
+class Story(NamedTuple):
+    """The newest entries of the log on one process or seller, and how many there are."""
+
+    entries: list[Row]
+    total: int
+
+
+def story(**of: str) -> Story:
+    """`process_id=` or `seller_id=`: the newest entries on it."""
+    entries = read("timeline", where=of, order_by="occurred_at desc", limit=TRAIL)
+    return Story(entries, len(entries) if len(entries) < TRAIL else count("timeline", where=of))
+
+
+def trail(of: Story) -> None:
+    """The newest entries, each with its place and leaf in the log."""
+    st.header(_("Audit trail"), anchor=False)
+    for entry in of.entries:
+        told = words.told(entry)
+        title = f"**{told.title}** · {told.detail}" if told.detail else f"**{told.title}**"
+        place = (
+            formats.second(entry["occurred_at"]),
+            _("entry {seq}", seq=formats.number(entry["seq"])),
+            formats.code(entry["leaf_hash"][:8]),
+        )
+        label = f"{title}  \n{formats.muted(' · '.join(place))}"
+        with st.expander(label, icon=told.icon, type="step"):
+            st.table(_facts(entry), border="horizontal", width="content")
+    if of.total > len(of.entries):
+        shown = ngettext(
+            "The newest {n} of {total} entries",
+            "The newest {n} of {total} entries",
+            of.total,
+            n=formats.number(len(of.entries)),
+            total=formats.number(of.total),
+        )
+        st.markdown(formats.muted(shown))
+
+
+def _facts(entry: Row) -> dict[str, str]:
+    """What else the log knows of an entry, by name; what it does not know is left out."""
+    known = {
+        _("Recorded"): formats.second(entry["recorded_at"]),
+        _("By"): formats.plain(entry["recorded_by"]),
+        _("Process"): entry["process_id"] and formats.code(entry["process_id"]),
+        _("Event"): entry["event_id"] and formats.code(entry["event_id"]),
+        _("Attempt"): entry["attempt_id"] and formats.code(entry["attempt_id"]),
+        _("Leaf"): formats.code(entry["leaf_hash"]),
+    }
+    return {name: value for name, value in known.items() if value}

@@ -1,0 +1,60 @@
+"""Translates the pages: English stands in the source, Portuguese in one gettext catalogue.
+
+`locale/pt_BR.po` is an ordinary PO file, so that a translator can work on it with the tools of the
+trade. Texts that are looked up by a code are marked with `N_` where they stand.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from gettext import GNUTranslations, NullTranslations
+from io import BytesIO
+from pathlib import Path
+
+import streamlit as st
+from babel import Locale
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+LANGUAGES: Mapping[str, Locale] = {"en": Locale("en", "GB"), "pt": Locale("pt", "BR")}
+CATALOGUE = Path(__file__).with_name("locale") / "pt_BR.po"
+
+
+def language() -> str:
+    """The reader's choice, `en` or `pt`; the browser's language until there is one."""
+    chosen = st.session_state.get("lang") or st.query_params.get("lang")
+    return str(chosen) if chosen in LANGUAGES else preferred(st.context.locale)
+
+
+def preferred(browser_locale: str | None) -> str:
+    return "pt" if (browser_locale or "").lower().startswith("pt") else "en"
+
+
+def locale() -> Locale:
+    return LANGUAGES[language()]
+
+
+def N_(message: str) -> str:
+    """Marks a text for the catalogue; `_` translates it when it is shown."""
+    return message
+
+
+def _(message: str, /, **values: object) -> str:
+    """The text in the reader's language, with `{names}` filled in."""
+    text = translations(language()).gettext(message)
+    return text.format(**values) if values else text
+
+
+def ngettext(one: str, many: str, count: int, /, **values: object) -> str:
+    """`one` or `many`, as the language's plural asks; `values` fill in the `{names}`."""
+    return translations(language()).ngettext(one, many, count).format(**values)
+
+
+@cache
+def translations(into: str) -> NullTranslations:
+    if into == "en":
+        return NullTranslations()
+    compiled = BytesIO()
+    with CATALOGUE.open("rb") as file:
+        write_mo(compiled, read_po(file, locale="pt_BR"))
+    compiled.seek(0)
+    return GNUTranslations(compiled)

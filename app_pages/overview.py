@@ -1,0 +1,131 @@
+"""Overview: how many reviews are late or close to it, what is coming, and what to do today."""
+
+import streamlit as st
+
+from app_pages import charts, formats, frame, words
+from app_pages.i18n import _, ngettext
+
+
+def _counts(row: frame.Row) -> list[str]:
+    """How many processes wait for an action, the gravest named first."""
+    badges = []
+    if row["expired"]:
+        expired = formats.number(row["expired"])
+        text = ngettext("{n} expired", "{n} expired", row["expired"], n=expired)
+        badges.append(formats.badge(text, "red"))
+    if row["due_within_7_days"]:
+        due = formats.number(row["due_within_7_days"])
+        text = ngettext("{n} due in 7 days", "{n} due in 7 days", row["due_within_7_days"], n=due)
+        badges.append(formats.badge(text, "orange"))
+    waiting = ngettext(
+        "{n} process", "{n} processes", row["processes"], n=formats.number(row["processes"])
+    )
+    badges.append(formats.badge(waiting, "gray"))
+    return badges
+
+
+figures = frame.read_one("overview_figures")
+assert figures is not None  # the view is one row, always
+
+if not figures["processes"]:
+    frame.empty(
+        _("No review process is in the log yet"),
+        _(
+            "Point the platform's webhook at the receiver, or ingest the deliveries you already"
+            " have. The first review event appears here within seconds."
+        ),
+        "prazo ingest deliveries.ndjson",
+    )
+    st.stop()
+
+bars = frame.read("deadline_bars")
+decisions = frame.read("onboarding_decisions")
+
+# --- the four figures ------------------------------------------------------------------------
+
+with st.grid(4, min_column_width=170):
+    st.metric(
+        f"{words.STATE_ICONS['EXPIRED']} {words.word(words.STATES, 'EXPIRED')}",
+        formats.number(figures["expired"]),
+        border=True,
+        height="stretch",
+        help=_("Past the deadline: the sellers can be blocked from cash-in and cash-out."),
+    )
+    st.metric(
+        f"{words.STATE_ICONS['OVERDUE']} {words.word(words.STATES, 'OVERDUE')}",
+        formats.number(figures["overdue"]),
+        border=True,
+        height="stretch",
+        help=_("In the tolerance period of an ACP, or an open ACI: a submission is still in time."),
+    )
+    st.metric(
+        ":material/hourglass_top: " + _("Due in 7 days"),
+        formats.number(figures["due_within_7_days"]),
+        delta=ngettext(
+            "{n} within 24 hours",
+            "{n} within 24 hours",
+            figures["due_within_24_hours"],
+            n=formats.number(figures["due_within_24_hours"]),
+        ),
+        delta_arrow="off",
+        delta_color="off",
+        border=True,
+        height="stretch",
+    )
+    st.metric(
+        ":material/block: " + _("Denial rate"),
+        formats.share(figures["denial_share"]),
+        border=True,
+        height="stretch",
+    )
+
+# --- deadlines and flow ------------------------------------------------------------------------
+
+left, right = st.columns([3, 2], gap="small")
+with left.container(border=True, height="stretch"):
+    st.header(_("Deadlines: what is late and what is coming"), anchor=False)
+    charts.show(
+        charts.deadline_bars(bars, figures["as_of"].date()),
+        alt=_("Deadlines of unfinished processes per day, late ones to the left of today"),
+        key="deadlines",
+    )
+    older = [row["due"] for row in bars if row["is_older"]]
+    if older:
+        st.caption(
+            ngettext(
+                "Not drawn: {n} process whose deadline passed more than 30 days ago.",
+                "Not drawn: {n} processes whose deadline passed more than 30 days ago.",
+                older[0],
+                n=formats.number(older[0]),
+            )
+        )
+with right.container(border=True, height="stretch"):
+    st.header(_("Where processes of the last 90 days stand"), anchor=False)
+    charts.show(
+        charts.review_flow(frame.read("review_flow")),
+        alt=_("Flow from the type of review to its state"),
+        key="flow",
+    )
+
+# --- what to do today --------------------------------------------------------------------------
+
+st.header(_("What needs action today"), anchor=False)
+actions = frame.read("open_actions")
+if not actions:
+    st.success(_("Nothing is overdue."), icon=":material/task_alt:")
+for row in actions:
+    action = words.ACTIONS[row["next_action"]]
+    with st.container(
+        border=True, horizontal=True, vertical_alignment="center", key=f"todo_{row['next_action']}"
+    ):
+        with st.container(gap="xxsmall"):
+            st.markdown(f"{action.icon} **{_(action.name)}**")
+            st.markdown(formats.muted(_(action.how)))
+        st.markdown(" ".join(_counts(row)), width="content")
+        st.page_link(
+            "app_pages/watchlist.py",
+            label=_("Show"),
+            icon=":material/arrow_forward:",
+            icon_position="right",
+            query_params={"action": row["next_action"]},
+        )

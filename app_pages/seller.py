@@ -1,0 +1,125 @@
+"""Seller: one seller's status, its review processes side by side, its denials and its trail."""
+
+import streamlit as st
+
+from app_pages import address, formats, frame, words
+from app_pages.i18n import _
+
+LISTED = 100  # more than any seller has; a limit all the same
+
+asked = address.text(_("Seller"), "seller_id", placeholder="sel_…", width=360)
+if not asked:
+    frame.empty(
+        _("Which seller?"),
+        _("Type the id of a seller, or open one from a process of the watchlist."),
+    )
+    st.page_link("app_pages/watchlist.py", label=_("Open the watchlist"), icon=":material/alarm:")
+    st.stop()
+
+seller = frame.read_one("seller_state", where={"seller_id": asked})
+if seller is None:
+    frame.empty(
+        _("No entry of the log names {seller}", seller=formats.code(asked)),
+        _("The id must be exactly as the platform wrote it (`customer_id` of a review event)."),
+    )
+    st.stop()
+
+processes = frame.read(
+    "process_state", where={"seller_id": asked}, order_by="opened_at desc", limit=LISTED
+)
+denials = frame.read("denials", where={"seller_id": asked}, limit=LISTED)
+story = frame.story(seller_id=asked)
+
+# --- who it is -----------------------------------------------------------------------------------
+
+with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    st.header(formats.plain(asked), anchor=False, width="content")
+    st.badge(
+        formats.plain(words.word(words.SELLER_STATES, seller["status"])),
+        color=words.SELLER_STATE_COLOURS.get(seller["status"], "gray"),
+    )
+
+with st.grid(4, min_column_width=170):
+    frame.fact(
+        _("Open processes"),
+        formats.number(seller["open_processes"]),
+        _("{n} in all", n=formats.number(len(processes))),
+        "orange" if seller["open_processes"] else "gray",
+    )
+    frame.fact(
+        _("Denials"),
+        formats.number(seller["denials"]),
+        _("last on {day}", day=formats.local_day(denials[0]["denied_at"]))
+        if denials
+        else _("never denied"),
+        "red" if denials else "gray",
+    )
+    frame.fact(
+        _("Analysis took"),
+        "–" if seller["analysis_seconds"] is None else formats.seconds(seller["analysis_seconds"]),
+        _("promised: 3 min for 99 %"),
+    )
+    frame.fact(
+        _("Created"),
+        formats.local_day(seller["created_at"]),
+        formats.plain(seller["type"] or "–"),
+    )
+
+# --- its processes, denials and record -----------------------------------------------------------
+
+left, right = st.columns([3, 2], gap="small")
+with left:
+    with st.container(border=True, gap="xsmall"):
+        st.header(_("Review processes"), anchor=False)
+        if processes:
+            note = _("Each is independent, with a collection and a submission of its own.")
+            st.markdown(formats.muted(note))
+        else:
+            st.markdown(_("The platform has not asked for a review of this seller."))
+        for process in processes:
+            link, state, when, kind = st.columns([5, 3, 3, 2], vertical_alignment="center")
+            link.page_link(
+                "app_pages/process.py",
+                label=formats.plain(process["process_id"]),
+                icon=":material/timeline:",
+                query_params={"process": process["process_id"]},
+            )
+            state.badge(
+                words.word(words.STATES, process["state"]),
+                icon=words.STATE_ICONS[process["state"]],
+                color=words.STATE_COLOURS[process["state"]],
+            )
+            when.markdown(
+                formats.days_left(process["days_to_deadline"])
+                if process["finished_at"] is None
+                else formats.local_day(process["finished_at"])
+            )
+            kind.markdown(formats.plain(process["review_type"] or "–"))
+    with st.container(border=True, gap="xsmall"):
+        st.header(_("Denials"), anchor=False)
+        if not denials:
+            st.markdown(_("This seller was never denied."))
+        for denial in denials:
+            reasons = " ".join(
+                formats.badge(formats.plain(words.reason(pair)), "gray")
+                for pair in denial["reasons"] or ()
+            )
+            st.markdown(
+                f"**{formats.minute(denial['denied_at'])}** {reasons}"
+                f"  \n{_(words.RETRIES[denial['retry']])}"
+            )
+    with st.container(border=True, gap="xsmall"):
+        st.header(_("Record"), anchor=False)
+        record = {
+            _(label): formats.value(seller[column])
+            for column, label in words.SELLER_RECORD.items()
+            if seller[column] is not None
+        }
+        if record:
+            note = _("As the platform last sent it; personal data is masked.")
+            st.markdown(formats.muted(note))
+            st.table(record, border="horizontal", alt=_("The seller's record, masked"))
+        else:
+            st.markdown(_("The platform has sent no record of this seller yet."))
+with right.container(border=True):
+    frame.trail(story)
