@@ -560,6 +560,7 @@ USUAL_EPISODES = (
     "onboardings",
     "broken_deliveries",
     "attempts",
+    "retries",
     "collections",
     "answered_submissions",
     "answered_submissions",

@@ -1109,6 +1109,18 @@ def test_values_of_an_earlier_review_sent_again_are_a_risk():
     assert found(history, "2026-03-03T00:00:00", "values_reused") == []
 
 
+def test_a_retry_and_an_attempt_at_the_same_instant_reuse_no_values():
+    retried = [
+        started(),
+        finished(status=500),
+        started("a2", "2026-03-02T01:00:00Z"),
+        finished("a2", 200, "2026-03-02T01:00:01Z"),
+    ]
+    assert found(retried, "2026-03-03T00:00:00", "values_reused") == []
+    together = [started(), started("a2", process_id="p2"), finished("a2", process_id="p2")]
+    assert found(together, "2026-03-03T00:00:00", "values_reused") == []
+
+
 FULL = {
     "line1": "Rua A, 1",
     "line3": "Centro",
@@ -1195,7 +1207,11 @@ def test_other_bytes_after_a_retryable_outcome_need_a_replacement():
     assert found(history, "2026-03-03T00:00:00", rule) == [
         (rule, "risk", 3, at("2026-03-02T01:00:00"))
     ]
-    assert found([*history, replacement], "2026-03-03T00:00:00", rule) == []
+    for replaced_at in ("2026-03-02T00:00:00Z", "2026-03-02T01:00:00Z"):
+        replaced = [*history, {**replacement, "occurred_at": replaced_at}]
+        assert found(replaced, "2026-03-03T00:00:00", rule) == []
+    for unrelated in ({"process_id": "p2"}, {"occurred_at": "2026-03-02T01:00:00.000001Z"}):
+        assert found([*history, {**replacement, **unrelated}], "2026-03-03T00:00:00", rule) != []
     history[1] = finished(status=400)
     assert found(history, "2026-03-03T00:00:00", rule) == []
 
@@ -1239,6 +1255,11 @@ def test_a_401_is_one_finding_until_a_later_200_on_any_process():
         ("unauthorized", "risk", 2, at("2026-03-02T00:00:01"))
     ]
     assert found(history, "2026-03-02T02:00:01", "unauthorized") == []
+
+
+def test_a_200_at_the_instant_of_a_401_is_not_later():
+    history = [started(), finished(status=401), started("a2"), finished("a2", 200)]
+    assert len(found(history, "2026-03-03T00:00:00", "unauthorized")) == 1
 
 
 @pytest.mark.parametrize(("status", "unknown"), [(409, True), (500, False), (None, True)])
