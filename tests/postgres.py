@@ -13,26 +13,26 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
 SUPERUSER = "postgres"
+DATABASE = "prazo"
+MEMORY_BYTES = 512 * 2**20
 STARTUP_SECONDS = 20.0
 _ACCOUNTS = ("postgres", "nobody")
+_ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
 
 
 class PostgresServer:
     """One cluster in a temporary folder, on a free loopback port; started and stopped at will."""
 
-    def __init__(
-        self, binaries: Path, folder: Path, environment: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, binaries: Path, folder: Path) -> None:
         self._binaries = binaries
         self._folder = folder
-        self._environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8", **(environment or {})}
         self._port = _free_port()
-        self._databases = 0
         self._server: subprocess.Popen[bytes] | None = None
         _own(folder)
         self._run("initdb", "--auth=trust", "--encoding=UTF8", "--no-sync", f"-U{SUPERUSER}")
@@ -40,30 +40,34 @@ class PostgresServer:
     def url(self, database: str = "postgres", *, user: str = SUPERUSER) -> str:
         return f"postgresql://{user}@127.0.0.1:{self._port}/{database}"
 
-    def new_database(self, *, encoding: str = "UTF8") -> str:
-        """The URL of an empty database of its own."""
-        self._databases += 1
-        name = f"inbox_{self._databases}"
-        self.execute(f"create database {name} encoding '{encoding}' locale 'C' template template0")
+    def new_database(self, name: str, *, encoding: str = "UTF8") -> str:
+        """The URL of an empty database of its own; it lasts as long as the server's folder."""
+        create = f"create database {name} encoding '{encoding}' locale 'C' template template0"
+        self.execute(self.url(), create)
         return self.url(name)
 
-    def execute(self, statement: str) -> None:
-        """Runs a statement as the superuser, in the database `postgres`."""
-        with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(statement.encode())
+    @staticmethod
+    def execute(url: str, *statements: str) -> list[tuple[Any, ...]]:
+        """Runs statements, each in a transaction of its own; the rows of the last."""
+        with psycopg.connect(url, autocommit=True) as connection:
+            for statement in statements:
+                cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
 
-    def start(self) -> None:
+    def start(self, environment: Mapping[str, str] | None = None, **options: str) -> None:
+        """`environment` and `options` (of postgresql.conf) hold until it is stopped."""
         settings = {
             "listen_addresses": "127.0.0.1",
             "port": str(self._port),
             "unix_socket_directories": "",
             "max_connections": "50",
+            **options,
         }
         log = self._folder / "server.log"
         with log.open("ab") as errors:
             self._server = subprocess.Popen(
                 self._command("postgres", *(f"-c{name}={it}" for name, it in settings.items())),
-                **self._as_its_owner(),
+                **self._as_its_owner(environment),
                 stderr=errors,
             )
         deadline = time.monotonic() + STARTUP_SECONDS
@@ -94,9 +98,9 @@ class PostgresServer:
             check=True,
         )
 
-    def _as_its_owner(self) -> dict[str, object]:
+    def _as_its_owner(self, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
         """PostgreSQL refuses to run as root."""
-        common: dict[str, object] = {"cwd": self._folder, "env": self._environment}
+        common = {"cwd": self._folder, "env": {**_ENVIRONMENT, **(environment or {})}}
         account = _unprivileged()
         if account is None:
             return common
@@ -135,20 +139,35 @@ def _free_port() -> int:
         return port
 
 
+def _scratch() -> str | None:
+    """Memory, where there is enough of it: crash recovery syncs every file of a cluster."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and shutil.disk_usage(memory).free > MEMORY_BYTES:
+        return str(memory)
+    return None
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """A running server, shared by the whole session; stop it only to start it again."""
     binaries = installed()
-    with tempfile.TemporaryDirectory(prefix="prazo-postgres-") as folder:
+    with tempfile.TemporaryDirectory(prefix="prazo-postgres-", dir=_scratch()) as folder:
         server = PostgresServer(binaries, Path(folder))
         server.start()
+        server.new_database(DATABASE)
         try:
             yield server
         finally:
-            server.stop()
+            server.stop(signal.SIGQUIT)  # its data is thrown away: no checkpoint of it all
 
 
 @pytest.fixture
-def database(postgres: PostgresServer) -> str:
-    """The URL of an empty database."""
-    return postgres.new_database()
+def database(postgres: PostgresServer) -> Iterator[str]:
+    """The URL of an empty database with the server's default settings."""
+    yield postgres.url(DATABASE)
+    postgres.execute(
+        postgres.url(DATABASE),
+        "drop schema if exists prazo, public cascade",
+        "create schema public",
+        f"alter database {DATABASE} reset all",
+    )

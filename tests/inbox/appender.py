@@ -1,0 +1,115 @@
+"""A process that appends to an inbox when it is told to, and says what was acknowledged.
+
+`python -m tests.inbox.appender LOCATION NAME` opens the inbox at its first command. Commands, one a
+line: a number of drafts to append in one batch, or `endless`. Answers, one JSON object a line:
+`{"seqs": [...], "seconds": ...}` or `{"failed": ...}`. Event ids are NAME:1, NAME:2 and so on.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import InboxUnavailable
+from pipeline.inbox import Inbox, open_inbox
+from tests.inbox.drafts import webhook
+
+ROOT = Path(__file__).parents[2]
+
+
+class Appender:
+    """The test's hold on such a process."""
+
+    def __init__(self, location: str, name: str, environment: Mapping[str, str] | None = None):
+        self.name = name
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.inbox.appender", location, name],
+            cwd=ROOT,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._commands, self._answers = self.process.stdin, self.process.stdout
+
+    def tell(self, command: int | str) -> None:
+        self._commands.write(f"{command}\n")
+        self._commands.flush()
+
+    def answer(self) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(self._answers.readline())
+        return answer
+
+    def append(self, count: int = 1) -> dict[str, Any]:
+        self.tell(count)
+        return self.answer()
+
+    def kill(self) -> list[dict[str, Any]]:
+        """SIGKILL; the answers that it gave until then and nobody read (a torn last line is
+        no answer)."""
+        self.process.kill()
+        rest = self._answers.read()
+        self._close()
+        return [json.loads(line) for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+
+    def stop(self) -> None:
+        if not self._commands.closed:
+            self._commands.close()
+            self._close()
+
+    def _close(self) -> None:
+        self.process.wait()
+        self._answers.close()
+        if not self._commands.closed:
+            self._commands.close()
+
+
+@contextmanager
+def appenders(
+    location: str, *names: str, environment: Mapping[str, str] | None = None
+) -> Iterator[list[Appender]]:
+    """Some of them, stopped at the end."""
+    started = [Appender(location, name, environment) for name in names]
+    try:
+        yield started
+    finally:
+        for appender in started:
+            appender.stop()
+
+
+def _main(location: str, name: str) -> None:
+    inbox: Inbox | None = None
+    count = 0
+    for command in sys.stdin:
+        while True:
+            size = 1 + count % 3 if command.strip() == "endless" else int(command)
+            drafts = [
+                webhook(f"{name}:{it}", process_id=f"p{it % 3}", seller_id="s")
+                for it in range(count + 1, count + size + 1)
+            ]
+            count += size
+            started = time.monotonic()
+            try:
+                inbox = inbox or open_inbox(location)
+                receipts = inbox.append(drafts)
+                answer: dict[str, Any] = {"seqs": [it.entry.seq for it in receipts if it.entry]}
+            except InboxUnavailable as error:
+                answer = {"failed": str(error)}
+            answer |= {"seconds": time.monotonic() - started, "last": count}
+            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.flush()
+            if command.strip() != "endless":
+                break
+    if inbox is not None:
+        inbox.close()
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1], sys.argv[2])

@@ -1,0 +1,209 @@
+"""What only the PostgreSQL inbox has to get right: its server and the way to it."""
+
+import signal
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from pipeline.errors import InboxUnavailable
+from pipeline.inbox.postgres import PostgresInbox
+from tests.inbox.drafts import note
+from tests.inbox.soundness import all_entries, assert_sound
+from tests.postgres import DATABASE, PostgresServer
+
+
+@pytest.fixture
+def inbox(database: str) -> Iterator[PostgresInbox]:
+    inbox = PostgresInbox(database)
+    yield inbox
+    inbox.close()
+
+
+_run = PostgresServer.execute
+
+
+def _cut_off(database: str) -> None:
+    """Ends every session of the inbox, as a failover or an administrator would."""
+    _run(
+        database,
+        "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+        " where datname = current_database() and pid <> pg_backend_pid()",
+    )
+
+
+# --- the connection --------------------------------------------------------------------------
+
+
+def test_a_connection_that_died_while_idle_costs_no_delivery(inbox: PostgresInbox, database: str):
+    """Nothing was under way on it, so a new one may take over: a 503 could be the platform's last
+    try."""
+    inbox.append([note()])
+    _cut_off(database)
+    [receipt] = inbox.append([note()])
+    assert receipt.entry is not None
+    assert receipt.entry.seq == 2
+
+
+def test_a_read_on_a_lost_connection_fails_and_the_next_one_connects_anew(
+    inbox: PostgresInbox, database: str
+):
+    inbox.append([note()])
+    assert inbox.last()[0] == 1
+    _cut_off(database)
+    with pytest.raises(InboxUnavailable, match="cannot be read"):
+        inbox.last()
+    assert inbox.last()[0] == 1
+
+
+def test_a_connection_lost_inside_a_transaction_leaves_nothing_of_it(
+    inbox: PostgresInbox, database: str
+):
+    inbox.append([note()])
+
+    def cut_off_and_tell_the_time() -> int:
+        _cut_off(database)
+        return 0
+
+    inbox.clock = cut_off_and_tell_the_time  # asked for between the lock and the entries
+    with pytest.raises(InboxUnavailable, match="cannot be written"):
+        inbox.append([note()])
+    del inbox.clock
+    [receipt] = inbox.append([note()])
+    assert receipt.entry is not None
+    assert receipt.entry.seq == 2
+
+
+def test_while_the_server_is_down_calls_fail_and_afterwards_all_is_there(
+    postgres: PostgresServer, inbox: PostgresInbox
+):
+    inbox.append([note(), note()])
+    postgres.stop(signal.SIGQUIT)  # as in a crash: what was acknowledged is in its WAL
+    try:
+        with pytest.raises(InboxUnavailable, match="cannot be written"):
+            inbox.append([note()])
+        with pytest.raises(InboxUnavailable, match="cannot be read"):
+            inbox.last()
+        with pytest.raises(InboxUnavailable):
+            inbox.probe()
+    finally:
+        postgres.start()
+    inbox.append([note()])
+    entries = all_entries(inbox)
+    assert len(entries) == 3
+    assert_sound(entries, inbox.log)
+
+
+def test_a_server_that_cannot_be_reached_is_reported_without_the_password():
+    with pytest.raises(InboxUnavailable) as raised:
+        PostgresInbox("postgresql://prazo:secret@127.0.0.1:1/prazo?connect_timeout=2")
+    assert "127.0.0.1:1/prazo" in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def test_a_url_that_cannot_be_read_is_not_repeated():
+    with pytest.raises(InboxUnavailable, match="not a valid PostgreSQL URL") as raised:
+        PostgresInbox("postgresql://prazo:secret@[::1/prazo")
+    assert "secret" not in str(raised.value)
+
+
+def test_a_writer_waits_for_the_lock_no_longer_than_its_limit(
+    inbox: PostgresInbox, database: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(
+        "pipeline.inbox.postgres._SESSION",
+        "select 'on', 'UTF8', set_config('lock_timeout', '50ms', false)",
+    )
+    with psycopg.connect(database) as other:
+        other.execute("select pg_advisory_xact_lock(%s)", (int.from_bytes(b"prazo", "big"),))
+        with pytest.raises(InboxUnavailable, match="lock timeout"):
+            inbox.append([note()])
+    assert inbox.append([note()])[0].entry is not None
+
+
+# --- durability ------------------------------------------------------------------------------
+
+
+def test_a_server_default_of_synchronous_commit_off_does_not_reach_the_inbox(
+    database: str,
+):
+    """With it off the server answers a commit up to 0.6 s before it is on disk."""
+    _run(database, f"alter database {DATABASE} set synchronous_commit = off")
+    assert _run(database, "show synchronous_commit") == [("off",)]
+    inbox = PostgresInbox(database)
+    inbox.append([note()])
+    with inbox._writing():
+        assert inbox._writer is not None
+        assert inbox._writer.execute("show synchronous_commit").fetchone() == ("on",)
+    inbox.close()
+
+
+def test_a_stronger_synchronous_commit_than_ours_is_kept(database: str):
+    _run(database, f"alter database {DATABASE} set synchronous_commit = remote_apply")
+    inbox = PostgresInbox(database)
+    with inbox._writing():
+        assert inbox._writer is not None
+        assert inbox._writer.execute("show synchronous_commit").fetchone() == ("remote_apply",)
+    inbox.close()
+
+
+def test_a_server_without_fsync_is_refused(postgres: PostgresServer, database: str):
+    postgres.stop()
+    postgres.start(fsync="off")
+    try:
+        with pytest.raises(InboxUnavailable, match="fsync off"):
+            PostgresInbox(database)
+    finally:
+        postgres.stop()
+        postgres.start()
+
+
+def test_a_database_that_cannot_hold_every_identifier_is_refused(postgres: PostgresServer):
+    with pytest.raises(InboxUnavailable, match="LATIN1"):
+        PostgresInbox(postgres.new_database("latin", encoding="LATIN1"))
+
+
+# --- the database's own settings -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_a_stricter_default_isolation_does_not_make_a_writer_see_the_past(
+    database: str, level: str
+):
+    """Its snapshot would be taken before the lock is had, and the same seq given twice."""
+    _run(database, f"alter database {DATABASE} set default_transaction_isolation = '{level}'")
+    first, second = PostgresInbox(database), PostgresInbox(database)
+    for inbox in (first, second, first, second):
+        inbox.append([note(process_id="p")])
+    assert_sound(all_entries(first), first.log)
+    first.close()
+    second.close()
+
+
+def test_truncating_is_refused_like_updating_and_deleting(inbox: PostgresInbox, database: str):
+    inbox.append([note()])
+    with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+        _run(database, "truncate prazo.entries")
+    with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+        _run(database, "set session_replication_role = replica", "delete from prazo.entries")
+    assert inbox.last()[0] == 1
+
+
+def test_tables_of_other_programs_in_the_same_database_are_not_touched(database: str):
+    _run(database, "create table entries (a text)", "create table meta (a text)")
+    inbox = PostgresInbox(database)
+    inbox.append([note()])
+    assert _run(database, "select count(*) from public.entries") == [(0,)]
+    inbox.close()
+
+
+def test_a_user_who_may_not_make_tables_is_told_so(postgres: PostgresServer, database: str):
+    postgres.execute(database, "create role reader login")
+    with pytest.raises(InboxUnavailable, match="permission denied"):
+        PostgresInbox(postgres.url(DATABASE, user="reader"))
+
+
+def test_an_inbox_of_a_later_version_is_not_opened(inbox: PostgresInbox, database: str):
+    _run(database, "update prazo.meta set value = '2' where name = 'version'")
+    with pytest.raises(InboxUnavailable, match="version 2"):
+        PostgresInbox(database)

@@ -1,0 +1,151 @@
+"""What only the SQLite inbox has to get right: its file."""
+
+import os
+import sqlite3
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import InboxUnavailable
+from pipeline.inbox.sqlite import SqliteInbox
+from tests.inbox.drafts import note
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "inbox.db"
+
+
+def _modes(path: Path) -> dict[str, int]:
+    return {it.name: stat.S_IMODE(it.stat().st_mode) for it in path.parent.iterdir()}
+
+
+def _open_files() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def test_the_file_its_wal_and_its_index_are_the_owners_alone(path: Path):
+    """Bodies hold names and tax ids; with the usual umask everyone could read the WAL."""
+    before = os.umask(0)
+    try:
+        inbox = SqliteInbox(path)
+        inbox.append([note()])
+        assert _modes(path) == {"inbox.db": 0o600, "inbox.db-wal": 0o600, "inbox.db-shm": 0o600}
+        inbox.close()
+    finally:
+        os.umask(before)
+
+
+def test_a_mode_that_the_operator_chose_later_is_kept(path: Path):
+    SqliteInbox(path).close()
+    path.chmod(0o640)
+    SqliteInbox(path).close()
+    assert _modes(path) == {"inbox.db": 0o640}
+
+
+def test_the_folders_of_a_new_inbox_are_made(tmp_path: Path):
+    inbox = SqliteInbox(tmp_path / "of" / "prazo" / "inbox.db")
+    assert inbox.append([note()])[0].entry is not None
+    inbox.close()
+
+
+def test_a_path_with_the_characters_of_a_uri_is_only_a_path(tmp_path: Path):
+    path = tmp_path / "in?mode=memory&box #1 100%.db"
+    inbox = SqliteInbox(path)
+    inbox.append([note()])
+    inbox.close()
+    assert [it.name for it in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_database_of_another_program_is_left_as_it_is(path: Path):
+    other = sqlite3.connect(path)
+    other.execute("create table entries (seq integer)")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(InboxUnavailable, match="is no inbox"):
+        SqliteInbox(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1, say, or a DuckDB file" * 100])
+def test_a_file_that_is_no_database_is_left_as_it_is(path: Path, content: bytes):
+    path.write_bytes(content)
+    with pytest.raises(InboxUnavailable):
+        SqliteInbox(path)
+    assert path.read_bytes() == content
+
+
+def test_an_inbox_of_a_later_version_is_not_opened(path: Path):
+    SqliteInbox(path).close()
+    later = sqlite3.connect(path)
+    later.execute("pragma user_version = 2")
+    later.close()
+    with pytest.raises(InboxUnavailable, match="version"):
+        SqliteInbox(path)
+
+
+def test_a_folder_that_is_a_file_is_reported_as_unavailable(tmp_path: Path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(InboxUnavailable, match="cannot be opened"):
+        SqliteInbox(tmp_path / "taken" / "inbox.db")
+
+
+def test_nothing_is_acknowledged_into_a_file_that_was_moved_away(path: Path):
+    """A backup moved into place under a running receiver: it went on writing to the file that no
+    longer had a name, and every acknowledged entry was gone with the next restart."""
+    inbox = SqliteInbox(path)
+    inbox.append([note()])
+    path.rename(path.with_name("moved.db"))
+    with pytest.raises(InboxUnavailable, match="cannot be written"):
+        inbox.append([note()])
+    SqliteInbox(path).close()
+    with pytest.raises(InboxUnavailable, match="another file lies at its path"):
+        inbox.append([note()])
+    inbox.close()
+    assert sorted(_modes(path)) == ["inbox.db", "moved.db"]
+
+
+def test_a_writer_that_waits_too_long_for_another_is_told_so_and_may_try_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("pipeline.inbox.sqlite.BUSY_SECONDS", 0.05)
+    inbox = SqliteInbox(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin immediate")
+    with pytest.raises(InboxUnavailable, match="locked"):
+        inbox.append([note()])
+    other.execute("rollback")
+    other.close()
+    assert inbox.append([note()])[0].entry is not None
+    inbox.close()
+
+
+def test_a_long_read_of_another_process_holds_no_writer_up(path: Path):
+    inbox = SqliteInbox(path)
+    inbox.append([note()])
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin")
+    assert other.execute("select count(*) from entries").fetchone() == (1,)
+    inbox.append([note()])
+    assert other.execute("select count(*) from entries").fetchone() == (1,)
+    other.close()
+    inbox.close()
+
+
+def test_threads_that_come_and_go_leave_no_open_file_behind(path: Path):
+    """Each thread that ever read kept a connection: a dashboard's threads last one page view."""
+
+    def read_in_a_new_thread() -> None:
+        thread = threading.Thread(target=inbox.last)
+        thread.start()
+        thread.join()
+
+    inbox = SqliteInbox(path)
+    read_in_a_new_thread()
+    before = _open_files()
+    for _ in range(20):
+        read_in_a_new_thread()
+    assert _open_files() == before
+    inbox.close()
