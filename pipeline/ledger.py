@@ -18,10 +18,13 @@ from pipeline import facts, tree
 from pipeline.errors import LedgerInUse, LedgerRefused, OperatorError
 from pipeline.occurrences import Entry
 
-SCHEMA_VERSION: Final = "1"
+SCHEMA_VERSION: Final = "2"
 """Raise it whenever tables or the reading of facts change: an older file is then built anew."""
 
 QUERIES: Final = Path(__file__).resolve().parent.parent / "queries"
+
+CHECKPOINT_THRESHOLD: Final = "256MB"
+"""DuckDB checkpoints inside a commit; at its default of 16 MB every other batch waits for one."""
 
 _LOG_COLUMNS: Final = tuple(name for name in Entry._fields if name != "ingest_key")
 
@@ -76,7 +79,11 @@ class Ledger:
         self.path = path
         self.log = log
         self._keys = keys
-        self._config: _Config = {"memory_limit": memory, "threads": str(threads)}
+        self._config: _Config = {
+            "memory_limit": memory,
+            "threads": threads,
+            "checkpoint_threshold": CHECKPOINT_THRESHOLD,
+        }
         self._without_bodies = without_bodies
         self._lock = threading.Lock()
         self._open()
@@ -92,6 +99,9 @@ class Ledger:
             self._check_identity()
             self._load_position()
             self._columns = self._arrow_columns()
+        except duckdb.Error as error:
+            self._connection.close()
+            raise self._damaged(error) from error
         except BaseException:
             self._connection.close()
             raise

@@ -22,8 +22,8 @@ from pipeline.errors import CallerError, UnknownView
 from pipeline.ledger import QUERIES, Ledger
 
 _NOT_VIEWS: Final = frozenset({"schema.sql", "guards.sql", "macros.sql"})
-_INTERNAL: Final = "occurrences"
-"""Folder of views for other views alone: their personal columns are not masked."""
+_INTERNAL: Final = frozenset({"occurrences", "rules", "checks"})
+"""Folders of views for other views alone: their personal columns are not masked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,14 @@ class View:
     sql: str
 
     @property
+    def order(self) -> str:
+        """The order of its rows where its SQL states none: by its key."""
+        has_order = re.search(r"^order by", self.sql, re.MULTILINE)  # indented ones are inner ones
+        return "" if has_order else f" order by {', '.join(self.key)}"
+
+    @property
     def is_public(self) -> bool:
-        return self.group not in (_INTERNAL, "checks")
+        return self.group not in _INTERNAL
 
 
 @cache
@@ -212,7 +218,7 @@ def _condition(
 
 def _order(view: View, order_by: str | None) -> str:
     if order_by is None:
-        return ""
+        return view.order
     name, _, direction = order_by.partition(" ")
     if direction not in ("", "asc", "desc"):
         raise UnknownView(f"{order_by!r} is no order", remedy="`column` or `column desc`")

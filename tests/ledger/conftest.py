@@ -1,0 +1,62 @@
+"""An inbox with a small believable log, and settings that point at it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline import instants, occurrences
+from pipeline.inbox import Inbox, open_inbox
+from pipeline.settings import Settings
+
+OPENED = instants.parse("2026-03-01T00:00:00Z") or 0
+
+
+def review(number: int, status: str = "PENDING") -> bytes:
+    """A review event of process `p<number>`, opened on 1 March 2026 and due 60 days later."""
+    return json.dumps(
+        {
+            "id": f"evt_{number}_{status}",
+            "type": "regulatory.registration.review.required",
+            "created_at": "2026-03-01T00:00:00Z",
+            "payload": {
+                "object": {
+                    "type": "REGISTRATION_REVIEW_REQUIRED",
+                    "process_id": f"p{number}",
+                    "customer_id": f"s{number // 2}",
+                    "status": status,
+                    "deadline_at": "2026-04-30T00:00:00Z",
+                    "requested_fields": ["revenue", "address"],
+                }
+            },
+        }
+    ).encode()
+
+
+def deliver(inbox: Inbox, numbers: range) -> None:
+    inbox.append(
+        [
+            occurrences.delivery(review(it), occurred_at=OPENED + it, recorded_by="webhook")
+            for it in numbers
+        ]
+    )
+
+
+@pytest.fixture()
+def settings(tmp_path: Path) -> Settings:
+    return Settings(
+        _env_file=None,
+        inbox=str(tmp_path / "inbox.db"),
+        ledger=tmp_path / "ledger.duckdb",
+        artifacts=tmp_path / "artifacts",
+        signing_key_file=tmp_path / "keys" / "signing.key",
+        taxpayer_key_file=tmp_path / "keys" / "taxpayer.key",
+    )
+
+
+@pytest.fixture()
+def inbox(settings: Settings):
+    opened = open_inbox(settings.inbox)
+    deliver(opened, range(300))
+    yield opened
+    opened.close()

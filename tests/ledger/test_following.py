@@ -1,0 +1,288 @@
+"""The ledger shows what the inbox holds, whatever happens to its own file."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipeline import views
+from pipeline.errors import LedgerInUse, LedgerRefused
+from pipeline.inbox import open_inbox
+from pipeline.service import LedgerService
+from pipeline.settings import Settings
+from tests.ledger.conftest import OPENED, deliver
+
+DAY_OF_LATER = OPENED + 70 * 86_400 * 1_000_000
+
+
+def rows_of_every_view(service: LedgerService) -> dict[str, Any]:
+    """Views evaluated at one instant, so that two moments can be compared."""
+    names = [name for name in views.public() if name != "clock"]
+    return {name: service.reader.read(name, as_of=DAY_OF_LATER).to_pylist() for name in names}
+
+
+def caught_up(settings: Settings) -> LedgerService:
+    service = LedgerService(settings)
+    service.catch_up()
+    return service
+
+
+def test_every_delivery_becomes_a_row_in_order(settings, inbox):
+    with closing(caught_up(settings)) as service:
+        log = service.ledger.cursor().execute("select seq from log order by seq").fetchall()
+        assert [seq for (seq,) in log] == list(range(1, 301))
+        assert service.reader.count("process_state") == 300
+        first = service.reader.read("process_state", where={"process_id": "p0"}).to_pylist()[0]
+        assert (first["seller_id"], first["review_type"], first["state"]) == (
+            "s0",
+            "ACP",
+            "EXPIRED",
+        )
+
+
+def test_following_again_adds_nothing(settings, inbox):
+    with closing(caught_up(settings)) as service:
+        assert service.catch_up() == 0
+    with closing(caught_up(settings)) as service:
+        assert service.status().last_seq == 300
+        assert service.status().is_verified
+
+
+def test_nothing_in_the_log_can_be_changed_or_deleted(settings, inbox):
+    with closing(caught_up(settings)) as service:
+        for statement in (
+            "delete from log",
+            "delete from log where seq = 1",
+            "update log set kind = 'note'",
+            "truncate log",
+        ):
+            with pytest.raises(duckdb.Error, match="append-only"):
+                service.ledger.cursor().execute(statement).fetchall()
+        assert service.ledger.cursor().execute("select count(*) from log").fetchall() == [(300,)]
+
+
+def delete_the_file(path: Path) -> None:
+    path.unlink()
+    path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
+
+
+def overwrite_the_file(path: Path) -> None:
+    path.write_bytes(b"not a database" * 1000)
+    path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
+
+
+def cut_the_file(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def flip_bits(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    for position in range(0, len(content), 4096):
+        content[position] ^= 0xFF
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [delete_the_file, overwrite_the_file, cut_the_file, flip_bits])
+def test_a_damaged_file_is_made_anew_with_the_same_rows(
+    settings: Settings, inbox, damage: Callable[[Path], None]
+):
+    with closing(caught_up(settings)) as service:
+        before, root = rows_of_every_view(service), service.ledger.frontier.root()
+    damage(settings.ledger)
+    with closing(caught_up(settings)) as service:
+        assert service.status().healed
+        assert service.status().is_verified
+        assert service.ledger.frontier.root() == root
+        assert rows_of_every_view(service) == before
+
+
+def killed_after_commit(settings: Settings, deliveries: range) -> None:
+    """A process that followed further and was killed: its last commits stand in the WAL alone."""
+    opened = open_inbox(settings.inbox)
+    deliver(opened, deliveries)
+    opened.close()
+    code = (
+        "import os, signal, sys, json\n"
+        "from pipeline.settings import Settings\n"
+        "from pipeline.service import LedgerService\n"
+        "service = LedgerService(Settings(_env_file=None, **json.loads(sys.argv[1])))\n"
+        "service.catch_up()\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    given = json.loads(settings.model_dump_json(exclude_none=True))
+    ended = subprocess.run([sys.executable, "-c", code, json.dumps(given)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+
+
+def test_commits_that_stand_in_the_wal_survive_a_kill(settings, inbox):
+    with closing(caught_up(settings)):
+        pass
+    killed_after_commit(settings, range(300, 400))
+    assert settings.ledger.with_name("ledger.duckdb.wal").stat().st_size > 0
+    with closing(LedgerService(settings)) as service:
+        assert service.status().last_seq == 400
+        assert service.status().healed is None
+
+
+@pytest.mark.parametrize("left", [0, 1, 2, 3])
+def test_a_cut_wal_is_noticed_and_healed_from_the_inbox(settings, inbox, left: int):
+    """DuckDB opens such a file without a word, with acknowledged rows gone."""
+    with closing(caught_up(settings)):
+        pass
+    killed_after_commit(settings, range(300, 400))
+    wal = settings.ledger.with_name("ledger.duckdb.wal")
+    if left == 0:
+        wal.unlink()
+    else:
+        os.truncate(wal, wal.stat().st_size * left // 4)
+    with closing(caught_up(settings)) as service:
+        assert service.status().healed
+        assert service.status().last_seq == 400
+        assert service.status().is_verified
+        assert service.reader.count("process_state") == 400
+
+
+def test_an_old_copy_put_back_is_noticed_and_healed(settings, inbox, tmp_path):
+    with closing(caught_up(settings)):
+        pass
+    old = tmp_path / "old.duckdb"
+    shutil.copy(settings.ledger, old)
+    deliver(inbox, range(300, 350))
+    with closing(caught_up(settings)) as service:
+        before = rows_of_every_view(service)
+    shutil.copy(old, settings.ledger)
+    with closing(caught_up(settings)) as service:
+        assert "lost its last 50 entries" in (service.status().healed or "")
+        assert rows_of_every_view(service) == before
+
+
+def test_a_changed_leaf_in_the_ledger_is_noticed_and_the_ledger_made_anew(settings, inbox):
+    with closing(caught_up(settings)) as service:
+        root = service.ledger.frontier.root()
+    connection = duckdb.connect(str(settings.ledger))
+    connection.execute("drop trigger log_no_update on log").fetchall()
+    connection.execute("update log set leaf = '{}'::blob where seq = 299").fetchall()
+    connection.close()
+    with closing(caught_up(settings)) as service:
+        assert "another root" in (service.status().healed or "")
+        assert service.ledger.frontier.root() == root
+        kept = list(settings.ledger.parent.glob("ledger.duckdb.set-aside-*"))
+        assert len(kept) == 1
+
+
+def test_an_inbox_that_lost_entries_is_refused_and_the_ledger_kept(settings, inbox):
+    with closing(caught_up(settings)):
+        pass
+    inbox.close()
+    raw = sqlite3.connect(settings.inbox)
+    raw.execute("drop trigger entries_no_delete")
+    raw.execute("delete from entries where seq > 290")
+    raw.commit()
+    raw.close()
+    with pytest.raises(LedgerRefused, match="holds 300 entries and the inbox only 290"):
+        LedgerService(settings)
+    assert settings.ledger.exists()
+
+
+def test_an_inbox_of_another_log_is_refused(settings, inbox, tmp_path):
+    with closing(caught_up(settings)):
+        pass
+    other = settings.model_copy(update={"inbox": str(tmp_path / "other.db")})
+    with pytest.raises(LedgerRefused, match="another log"):
+        LedgerService(other)
+
+
+def test_a_second_process_is_told_that_the_ledger_is_in_use(settings, inbox):
+    with closing(caught_up(settings)):
+        code = (
+            "import sys, json\n"
+            "from pipeline.settings import Settings\n"
+            "from pipeline.service import LedgerService\n"
+            "LedgerService(Settings(_env_file=None, **json.loads(sys.argv[1])))\n"
+        )
+        given = json.loads(settings.model_dump_json(exclude_none=True))
+        ended = subprocess.run(
+            [sys.executable, "-c", code, json.dumps(given)],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert LedgerInUse.__name__ in ended.stderr
+
+
+def test_a_ledger_without_bodies_has_the_same_root_and_no_personal_value(settings, inbox):
+    seller = {
+        "id": "evt_seller",
+        "type": "seller.enabled",
+        "created_at": "2026-03-01T00:00:00Z",
+        "payload": {"object": {"id": "s1", "first_name": "Benedita", "taxpayer_id": "39053344705"}},
+    }
+    from pipeline import occurrences
+
+    inbox.append(
+        [
+            occurrences.delivery(
+                json.dumps(seller).encode(), occurred_at=OPENED, recorded_by="webhook"
+            )
+        ]
+    )
+    with closing(caught_up(settings)) as service:
+        root = service.ledger.frontier.root()
+        whole = service.reader.read("seller_state", where={"seller_id": "s1"}).to_pylist()
+    analyst = settings.model_copy(update={"ledger": settings.ledger.with_name("analyst.duckdb")})
+    with closing(LedgerService(analyst, is_keeper=False, without_bodies=True)) as service:
+        service.catch_up()
+        assert service.ledger.frontier.root() == root
+        assert service.reader.read("seller_state", where={"seller_id": "s1"}).to_pylist() == whole
+        assert whole[0]["first_name"] == "B***"
+        service.ledger.cursor().execute("checkpoint").fetchall()
+    content = analyst.ledger.read_bytes()
+    assert b"Benedita" not in content
+    assert b"39053344705" not in content
+
+
+FOLLOW_UNTIL_KILLED = """
+import json, sys
+from pipeline.settings import Settings
+from pipeline.service import LedgerService
+service = LedgerService(Settings(_env_file=None, **json.loads(sys.argv[1])))
+service.start()
+print("following", flush=True)
+import time
+time.sleep(60)
+"""
+
+
+def test_a_follower_killed_again_and_again_loses_and_doubles_nothing(settings, inbox):
+    given = json.dumps(json.loads(settings.model_dump_json(exclude_none=True)))
+    chance = random.Random(7)
+    for round_number in range(5):
+        child = subprocess.Popen(
+            [sys.executable, "-c", FOLLOW_UNTIL_KILLED, given], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == "following\n"
+        for batch in range(10):
+            start = 300 + (round_number * 10 + batch) * 40
+            deliver(inbox, range(start, start + 40))
+            time.sleep(chance.uniform(0, 0.05))
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+    with closing(caught_up(settings)) as service:
+        rows = service.ledger.cursor().execute("select seq from log order by seq").fetchall()
+        assert [seq for (seq,) in rows] == list(range(1, 2301))
+        assert service.reader.count("process_state") == 2300
+        assert service.status().is_verified
