@@ -1,0 +1,368 @@
+"""`prazo ingest`, `show`, `quarantine`, `rebuild` and `doctor`, as a person would use them."""
+
+import csv
+import io
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import openpyxl
+import pyarrow.parquet
+import pytest
+
+from pipeline.inbox import open_inbox
+
+REVIEW = {
+    "kind": "webhook",
+    "occurred_at": "2026-03-01T00:00:01Z",
+    "body": {
+        "id": "evt_1",
+        "type": "regulatory.registration.review.required",
+        "created_at": "2026-03-01T00:00:00Z",
+        "payload": {
+            "object": {
+                "type": "INCONSISTENT_DATA_UPDATE_REQUIRED",
+                "process_id": "p1",
+                "customer_id": "s1",
+                "status": "OVERDUE",
+                "deadline_at": "2026-03-31T00:00:00Z",
+                "requested_fields": ["revenue", "address.city"],
+            }
+        },
+    },
+}
+DENIAL = {
+    "kind": "webhook",
+    "occurred_at": "2026-03-02T00:00:00.5Z",
+    "body": {
+        "id": "evt_2",
+        "type": "seller.denied",
+        "created_at": "2026-03-02T00:00:00.25Z",
+        "payload": {
+            "object": {
+                "id": "s2",
+                "status": "denied",
+                "resource": "seller",
+                "first_name": "=Benedita",
+                "taxpayer_id": "390.533.447-05",
+                "retry": True,
+                "decision_reasons": [
+                    {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"},
+                    {"reason": "INTERNAL_KYC_POLICY"},
+                ],
+            }
+        },
+    },
+}
+STARTED = {
+    "kind": "submission_started",
+    "occurred_at": "2026-03-03T00:00:00Z",
+    "attempt_id": "a1",
+    "process_id": "p1",
+    "seller_id": "s1",
+    "marketplace_id": "m1",
+    "idempotency_key": "p1",
+    "body": {"process_id": "p1", "type": "individual", "revenue": "1000_to_5000"},
+}
+FINISHED = {
+    "kind": "submission_finished",
+    "occurred_at": "2026-03-03T00:00:02Z",
+    "attempt_id": "a1",
+    "process_id": "p1",
+    "status": 500,
+    "error": None,
+    "body": None,
+}
+ANSWERED = {
+    "kind": "collection",
+    "occurred_at": "2026-03-02T12:00:00Z",
+    "process_id": "p1",
+    "seller_id": "s1",
+    "journey_id": "j1",
+    "step": "answered",
+    "channel": "web_form",
+    "source": "seller",
+    "actor": "Ana",
+    "fields": {"revenue": "1000_to_5000"},
+    "artifacts": [],
+}
+HISTORY = [REVIEW, DENIAL, ANSWERED, STARTED, FINISHED]
+
+
+def ndjson(*lines: dict) -> str:
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def test_a_history_of_every_kind_is_taken_and_shown(prazo):
+    taken = prazo("ingest", "-", given=ndjson(*HISTORY))
+    assert taken.returncode == 0, taken.stderr
+    assert "5 recorded" in taken.stdout
+
+    shown = prazo("show", "process_state", "--format", "json", "--as-of", "2026-03-30T00:00:00Z")
+    [process] = json.loads(shown.stdout)
+    assert process["process_id"] == "p1"
+    assert process["state"] == "OVERDUE"
+    assert process["deadline_at"] == "2026-03-31T00:00:00Z"
+    assert process["days_to_deadline"] == 1
+    assert process["attempts"] == 1
+    assert process["last_outcome"] == "platform_error"
+    assert process["requested_fields"] == ["revenue", "address.city"]
+
+    timeline = prazo("show", "timeline", "--where", "process_id=p1", "--format", "ndjson")
+    kinds = [json.loads(line)["kind"] for line in timeline.stdout.splitlines()]
+    assert kinds == ["webhook", "collection", "submission_started", "submission_finished"]
+
+
+def test_taking_a_file_twice_adds_nothing(prazo, tmp_path):
+    history = tmp_path / "history.ndjson"
+    history.write_text(ndjson(*HISTORY))
+    assert "5 recorded, 0 already there" in prazo("ingest", str(history)).stdout
+    again = prazo("ingest", str(history))
+    assert again.returncode == 0
+    assert "0 recorded, 5 already there" in again.stdout
+    # The same occurrences in another file, spelled otherwise, are the same occurrences.
+    spelled = {**REVIEW, "occurred_at": "2026-02-28T21:00:01.000000999-03:00"}
+    assert "0 recorded, 1 already there" in prazo("ingest", "-", given=ndjson(spelled)).stdout
+
+
+def test_bad_lines_are_named_and_the_others_are_taken(prazo):
+    given = (
+        ndjson(REVIEW)
+        + "not json\n"
+        + "\n"
+        + ndjson({**FINISHED, "occurred_at": "2026-03-03T00:00:02"})
+        + ndjson({"kind": "dance", "occurred_at": "2026-03-03T00:00:02Z"})
+        + ndjson({**ANSWERED, "step": "guessed"})
+        + ndjson(DENIAL)
+    )
+    taken = prazo("ingest", "-", given=given)
+    assert taken.returncode == 1
+    assert "2 recorded" in taken.stdout
+    assert "4 bad" in taken.stdout
+    assert "-:2: not taken: not JSON" in taken.stderr
+    assert "-:4: not taken: occurred_at: '2026-03-03T00:00:02' is not ISO 8601" in taken.stderr
+    assert "-:5: not taken" in taken.stderr
+    assert "-:6: not taken: step:" in taken.stderr
+
+
+def test_an_unreadable_event_goes_to_quarantine_and_makes_exit_1(prazo):
+    broken = {"kind": "webhook", "occurred_at": "2026-03-01T00:00:00Z", "body": '{"id":"e1"'}
+    taken = prazo("ingest", "-", given=ndjson(REVIEW, broken))
+    assert taken.returncode == 1
+    assert "-:2: in quarantine: not JSON" in taken.stderr
+    [held] = json.loads(prazo("show", "quarantine", "--format", "json").stdout)
+    assert held["seq"] == 2
+    assert held["replayed_as"] is None
+    replayed = prazo("quarantine", "--replay")
+    assert replayed.returncode == 1
+    assert "0 replayed, 1 still cannot be read" in replayed.stdout
+
+
+def test_each_format_has_every_row_and_no_formula(prazo, tmp_path):
+    prazo("ingest", "-", given=ndjson(*HISTORY))
+    reasons = [
+        {
+            "reason": "DOCUMENT_VALIDATION",
+            "detail": "DOCUMENT_QUALITY",
+            "denials": 1,
+            "retryable": 1,
+            "retryable_share": 1.0,
+        },
+        {
+            "reason": "INTERNAL_KYC_POLICY",
+            "detail": None,
+            "denials": 1,
+            "retryable": 1,
+            "retryable_share": 1.0,
+        },
+    ]
+    assert json.loads(prazo("show", "denial_reasons", "--format", "json").stdout) == reasons
+    rows = list(
+        csv.DictReader(io.StringIO(prazo("show", "denial_reasons", "--format", "csv").stdout))
+    )
+    assert [row["reason"] for row in rows] == ["DOCUMENT_VALIDATION", "INTERNAL_KYC_POLICY"]
+
+    out = tmp_path / "denials.parquet"
+    assert prazo("show", "denials", "--format", "parquet", "--out", str(out)).returncode == 0
+    table = pyarrow.parquet.read_table(out)
+    assert str(table.schema.field("denied_at").type) == "timestamp[us, tz=UTC]"
+    assert table.num_rows == 1
+
+    sheet = tmp_path / "sellers.xlsx"
+    shown = prazo(
+        *("show", "seller_state", "--format", "xlsx", "--out", str(sheet)),
+        *("--unmask", "checking names", "--actor", "Ana"),
+    )
+    assert shown.returncode == 0, shown.stderr
+    cells = [cell for row in openpyxl.load_workbook(sheet)["rows"].values for cell in row]
+    assert "'=Benedita" in cells
+
+
+def test_personal_columns_are_masked_and_unmasking_is_an_entry(prazo):
+    prazo("ingest", "-", given=ndjson(*HISTORY))
+    where = ("--where", "seller_id=s2")
+    [masked] = json.loads(prazo("show", "seller_state", *where, "--format", "json").stdout)
+    assert masked["taxpayer_id"] == "***05"
+    assert masked["first_name"] == "=***"
+
+    refused = prazo("show", "seller_state", *where, "--unmask", "audit 12")
+    assert refused.returncode == 2
+    assert "--actor" in refused.stderr
+
+    shown = prazo(
+        *("show", "seller_state", *where, "--format", "json"),
+        *("--unmask", "audit 12", "--actor", "Ana"),
+    )
+    [seller] = json.loads(shown.stdout)
+    assert seller["taxpayer_id"] == "390.533.447-05"
+    entries = prazo("show", "timeline", "--where", "kind=unmask", "--format", "json")
+    [entry] = json.loads(entries.stdout)
+    assert (entry["reason"], entry["actor"]) == ("audit 12", "Ana")
+
+
+def test_a_table_shows_50_rows_and_says_of_how_many(prazo):
+    lines = []
+    for number in range(60):
+        body = json.loads(json.dumps(REVIEW["body"]))
+        body["id"] = f"evt_{number}"
+        body["payload"]["object"]["process_id"] = f"p{number:02}"
+        lines.append({**REVIEW, "body": body})
+    prazo("ingest", "-", given=ndjson(*lines))
+    shown = prazo("show", "process_state").stdout
+    assert "50 of 60 rows" in shown
+    assert len(json.loads(prazo("show", "process_state", "--format", "json").stdout)) == 60
+
+
+def test_wrong_usage_says_what_to_do(prazo):
+    unknown = prazo("show", "watchlst")
+    assert unknown.returncode == 2
+    assert "There is no view 'watchlst'" in unknown.stderr
+    assert "watchlist" in unknown.stderr
+    assert "Traceback" not in unknown.stderr
+    assert prazo("show", "watchlist", "--where", "colour=red").returncode == 2
+    assert prazo("show", "watchlist", "--as-of", "yesterday").returncode == 2
+    assert prazo("ingest", "missing.ndjson").returncode == 1
+
+
+def test_a_rebuilt_ledger_has_the_same_root(prazo):
+    prazo("ingest", "-", given=ndjson(*HISTORY))
+    [health] = json.loads(prazo("show", "ledger_health", "--format", "json").stdout)
+    rebuilt = prazo("rebuild")
+    assert rebuilt.returncode == 0
+    assert f"5 entries, root {health['root']}" in rebuilt.stdout
+
+
+def test_settings_that_contradict_each_other_are_all_named(prazo, environment):
+    environment["PRAZO_WEBHOOK_AUTH"] = "hmac"
+    environment["PRAZO_RECEIVER_HOST"] = "0.0.0.0"
+    environment["PRAZO_RECEIVER_PORT"] = "8400"
+    ended = prazo("receive")
+    assert ended.returncode == 2
+    assert "PRAZO_WEBHOOK_SECRET_FILE is missing" in ended.stderr
+    assert "PRAZO_ALLOW_REMOTE" in ended.stderr
+
+
+def test_doctor_finds_keys_that_others_can_read(prazo, environment):
+    prazo("ingest", "-", given=ndjson(*HISTORY))
+    well = prazo("doctor")
+    assert well.returncode == 0, well.stdout
+    assert "deliveries are not authenticated" in well.stdout
+    key = Path(environment["PRAZO_TAXPAYER_KEY_FILE"])
+    assert key.stat().st_mode & 0o777 == 0o600
+    key.chmod(0o644)
+    ill = prazo("doctor")
+    assert ill.returncode == 1
+    assert f"chmod 600 {key}" in ill.stdout
+
+
+@pytest.fixture
+def follower(environment, prazo):
+    """`prazo follow`, which holds the ledger."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline.cli", "follow", "--port", str(port)],
+        env=environment,
+        stderr=subprocess.DEVNULL,
+    )
+    url = f"http://127.0.0.1:{port}"
+    for _ in range(200):
+        try:
+            if httpx.get(f"{url}/api/status", trust_env=False).status_code == 200:
+                break
+        except httpx.HTTPError:
+            time.sleep(0.05)
+    yield url
+    process.send_signal(signal.SIGTERM)
+    process.wait(10)
+
+
+def test_reading_commands_work_while_another_process_holds_the_ledger(prazo, follower):
+    prazo("ingest", "-", given=ndjson(*HISTORY))
+    shown = prazo("show", "process_state", "--format", "json")
+    assert shown.returncode == 0, shown.stderr
+    assert [row["process_id"] for row in json.loads(shown.stdout)] == ["p1"]
+    assert "1 row" in prazo("show", "denials").stdout
+    assert "held by" in prazo("doctor").stdout
+    unknown = prazo("show", "watchlst")
+    assert unknown.returncode == 2
+    assert "There is no view 'watchlst'" in unknown.stderr
+    rebuild = prazo("rebuild")
+    assert rebuild.returncode == 2
+    assert "in use" in rebuild.stderr
+
+
+def test_the_api_serves_rows_to_this_machine_and_nobody_else(prazo, follower):
+    prazo("ingest", "-", given=ndjson(*HISTORY))
+    with httpx.Client(base_url=follower, trust_env=False) as client:
+        for _ in range(100):
+            if client.get("/api/status").json()["last_seq"] == 5:
+                break
+            time.sleep(0.05)
+        rows = client.get("/api/views/process_state", params={"as_of": "2026-03-02T00:00:00Z"})
+        assert rows.json()[0]["state"] == "OVERDUE"
+        assert client.get("/api/views/nothing").status_code == 404
+        assert client.get("/api/views/denials?limit=many").status_code == 400
+        assert client.get("/api/views/denials?where=denied_at=red").status_code == 400
+        for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}):
+            assert client.get("/api/views/denials", headers=headers).status_code == 403
+        masked = client.get("/api/views/seller_state", params={"where": "seller_id=s2"}).json()
+        assert masked[0]["taxpayer_id"] == "***05"
+
+
+def test_quarantined_bytes_can_be_read_again_after_a_fix(prazo, environment, monkeypatch):
+    """A reader that refused too much once: the replay keeps the original instant."""
+    from pipeline import occurrences
+    from pipeline.errors import Unreadable
+
+    body = json.dumps(REVIEW["body"]).encode()
+    inbox = open_inbox(environment["PRAZO_INBOX"])
+    with monkeypatch.context() as earlier_release:
+
+        def refuse(_: bytes):
+            raise Unreadable("this release could not read it")
+
+        earlier_release.setattr(occurrences.contract, "read_event", refuse)
+        inbox.append(
+            [occurrences.delivery(body, occurred_at=1_772_323_201_000_000, recorded_by="w")]
+        )
+    inbox.close()
+    assert json.loads(prazo("show", "process_state", "--format", "json").stdout) == []
+    replayed = prazo("quarantine", "--replay")
+    assert (replayed.returncode, replayed.stdout) == (0, "1 replayed, 0 still cannot be read\n")
+    assert "0 replayed" in prazo("quarantine", "--replay").stdout
+    [process] = json.loads(prazo("show", "process_state", "--format", "json").stdout)
+    assert process["process_id"] == "p1"
+    [delivery] = json.loads(
+        prazo("show", "deliveries", "--where", "kind=webhook", "--format", "json").stdout
+    )
+    assert delivery["occurred_at"] == "2026-03-01T00:00:01Z"
+    assert delivery["replay_of"] == 1
+    [held] = json.loads(prazo("show", "quarantine", "--format", "json").stdout)
+    assert held["replayed_as"] == 2
