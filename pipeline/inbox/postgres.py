@@ -6,13 +6,13 @@ its own, `prazo`; a database holds one inbox.
 """
 
 import os
+import select
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
-from psycopg import OperationalError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pipeline.errors import InboxUnavailable
@@ -224,15 +224,15 @@ class _PostgresTransaction:
 
 
 class PostgresInbox(Inbox):
-    """The inbox in the database at a `postgresql://` URL. A lost connection fails the call under
-    way and is made anew by the next."""
+    """The inbox in the database at a `postgresql://` URL. A connection that is lost fails the call
+    under way, and is made anew by the next."""
 
     def __init__(self, url: str, *, create: bool = True) -> None:
         self._conninfo, self._place_name = _connection_of(url)
         self._writing_alone = threading.Lock()
         self._writer: Connection | None = None
         self._is_closed = False
-        self._readers = Readers(self._connect)
+        self._readers = Readers(self._connect, _is_usable)
         try:
             with self._doing("opened"), self._readers.borrowed() as connection:
                 self._set_up(connection, create=create)
@@ -326,18 +326,21 @@ class PostgresInbox(Inbox):
                 raise
 
     def _begun(self) -> Connection:
-        """The writer, in a transaction that excludes every other; a kept connection that died
-        while it was idle is replaced, since nothing of ours was under way on it."""
+        """The writer, in a transaction that excludes every other.
+
+        Read committed, whatever the server's default: a snapshot as old as the wait for the lock
+        would not show what the lock's former holder has written.
+        """
         if self._is_closed:
             raise psycopg.InterfaceError("it is closed already")
-        if self._writer is not None:
-            try:
-                return _begin(self._writer)
-            except OperationalError:
-                if not self._writer.closed:
-                    raise
-        self._writer = self._connect()
-        return _begin(self._writer)
+        if self._writer is not None and not _is_usable(self._writer):
+            self._drop_writer()
+        if self._writer is None:
+            self._writer = self._connect()
+        with self._writer.pipeline():
+            self._writer.execute("begin isolation level read committed read write")
+            self._writer.execute("select pg_advisory_xact_lock(%s)", (ADVISORY_LOCK,))
+        return self._writer
 
     def _drop_writer(self) -> None:
         if self._writer is not None:
@@ -391,13 +394,12 @@ class PostgresInbox(Inbox):
         self._readers.close()
 
 
-def _begin(connection: Connection) -> Connection:
-    """Read committed, whatever the server's default: a snapshot that is as old as the wait for the
-    lock would not show what the lock's former holder has written."""
-    with connection.pipeline():
-        connection.execute("begin isolation level read committed read write")
-        connection.execute("select pg_advisory_xact_lock(%s)", (ADVISORY_LOCK,))
-    return connection
+def _is_usable(connection: Connection) -> bool:
+    """Whether the server is still there, as far as this end knows: between two statements it
+    sends nothing but a farewell. So a restart of the server costs no delivery a 503."""
+    waiting = select.poll()
+    waiting.register(connection.fileno(), select.POLLIN)
+    return not waiting.poll(0)
 
 
 def _has_tables(connection: Connection) -> bool:

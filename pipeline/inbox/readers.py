@@ -20,22 +20,24 @@ C = TypeVar("C", bound=_Connection)
 class Readers(Generic[C]):
     """Idle connections wait here, not with a thread: threads die without closing anything."""
 
-    def __init__(self, connect: Callable[[], C]) -> None:
+    def __init__(
+        self, connect: Callable[[], C], is_usable: Callable[[C], bool] = lambda _: True
+    ) -> None:
+        """`is_usable` says of a connection that was idle whether the other end is still there."""
         self._connect = connect
+        self._is_usable = is_usable
         self._lock = Lock()
         self._idle: list[C] = []
         self._is_closed = False
 
     @contextmanager
     def borrowed(self) -> Iterator[C]:
-        """A connection for this block alone. After an error no idle one is trusted either: what
-        broke it, such as a server's restart, broke them all."""
+        """A connection for this block alone; after an error it is not used again."""
         connection = self._taken()
         try:
             yield connection
         except BaseException:
             connection.close()
-            self._close_idle()
             raise
         with self._lock:
             if not self._is_closed and len(self._idle) < MAX_IDLE:
@@ -47,18 +49,17 @@ class Readers(Generic[C]):
         with self._lock:
             if self._is_closed:
                 raise InboxUnavailable("The inbox cannot be read", "it is closed already")
-            if self._idle:
-                return self._idle.pop()
-        return self._connect()
-
-    def _close_idle(self) -> None:
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for connection in idle:
+            connection = self._idle.pop() if self._idle else None
+        if connection is not None and self._is_usable(connection):
+            return connection
+        if connection is not None:
             connection.close()
+        return self._connect()
 
     def close(self) -> None:
         """Closes what is idle; what is in use is closed when it comes back."""
         with self._lock:
             self._is_closed = True
-        self._close_idle()
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()

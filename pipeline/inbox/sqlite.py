@@ -198,11 +198,11 @@ class SqliteInbox(Inbox):
         for place in (folder, *(it.parent for it in missing)):
             _sync(place)  # the name must survive a power cut like the bytes behind it
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, busy_seconds: float | None = None) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self._uri,
             uri=True,
-            timeout=BUSY_SECONDS,
+            timeout=BUSY_SECONDS if busy_seconds is None else busy_seconds,
             isolation_level=None,
             check_same_thread=False,
         )
@@ -250,12 +250,10 @@ class SqliteInbox(Inbox):
                 try:
                     yield connection
                     connection.execute("commit")
-                except sqlite3.Error:
-                    self._has_failed = True
+                except BaseException as error:
+                    self._has_failed = self._has_failed or isinstance(error, sqlite3.Error)
+                    self._drop_writer()  # rolls back what is not committed
                     raise
-                finally:
-                    if connection.in_transaction:
-                        connection.execute("rollback")
         except (sqlite3.Error, OSError) as error:
             raise self._unavailable("written", error) from error
 
@@ -264,34 +262,36 @@ class SqliteInbox(Inbox):
             raise sqlite3.ProgrammingError("it is closed already")
         if _identity(self._path) != self._file:
             raise OSError("another file lies at its path since it was opened; restart to use that")
-        if self._has_failed:
-            self._recover()
         if self._writer is None:
+            self._empty_wal()
             self._writer = self._connect()
             self._writer.execute(f"pragma cache_size = -{WRITER_CACHE_KIB}")
             self._writer.execute(f"pragma journal_size_limit = {MAX_WAL_BYTES}")
         self._writer.execute("begin immediate")
         return self._writer
 
-    def _recover(self) -> None:
-        """After a failed commit, empties the WAL into the database before anything is appended.
+    def _empty_wal(self) -> None:
+        """Moves the WAL's pages into the database, so that a new writer starts an empty one.
 
-        A sync that failed may never be reported again, while the pages that it should have written
-        count as clean. Entries appended behind such pages would be acknowledged, and lost with the
-        next power cut. The checkpoint writes the pages anew and syncs them; as long as it cannot,
-        nothing is appended.
+        After a sync that failed, the system may count pages as clean that never reached the disk.
+        Entries that are appended behind such pages would be acknowledged, and lost in a power cut.
+        The checkpoint writes the pages anew and syncs them; after a failure of ours nothing is
+        appended until it succeeds. What a former process left is emptied too, unless someone is
+        using it just now: that process may have ended because of such a failure.
         """
+        with closing(self._connect(BUSY_SECONDS if self._has_failed else 0)) as connection:
+            is_busy, *_ = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+        if is_busy and self._has_failed:
+            raise sqlite3.OperationalError(
+                f"a write has failed, and a reader kept the file busy for {BUSY_SECONDS:.0f} s, so"
+                " that it could not be made sound again"
+            )
+        self._has_failed = False
+
+    def _drop_writer(self) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
-        with closing(self._connect()) as connection:
-            is_busy, *_ = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
-        if is_busy:
-            raise sqlite3.OperationalError(
-                f"a write failed, and for {BUSY_SECONDS:.0f} s a reader has kept the file from"
-                " being made sound again"
-            )
-        self._has_failed = False
 
     def probe(self) -> None:
         with self._exclusively() as connection:
@@ -349,9 +349,7 @@ class SqliteInbox(Inbox):
     def close(self) -> None:
         with self._writing_alone:
             self._is_closed = True
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
+            self._drop_writer()
         self._readers.close()
 
 

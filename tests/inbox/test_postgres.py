@@ -1,12 +1,15 @@
 """What only the PostgreSQL inbox has to get right: its server and the way to it."""
 
 import signal
+import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import psycopg
 import pytest
 
 from pipeline.errors import InboxUnavailable
+from pipeline.inbox import Receipt
 from pipeline.inbox.postgres import PostgresInbox
 from tests.inbox.drafts import note
 from tests.inbox.soundness import all_entries, assert_sound
@@ -35,24 +38,30 @@ def _cut_off(database: str) -> None:
 # --- the connection --------------------------------------------------------------------------
 
 
-def test_a_connection_that_died_while_idle_costs_no_delivery(inbox: PostgresInbox, database: str):
-    """Nothing was under way on it, so a new one may take over: a 503 could be the platform's last
+def test_connections_that_died_while_idle_cost_no_delivery_and_no_read(
+    inbox: PostgresInbox, database: str
+):
+    """Nothing was under way on them, so new ones take over: a 503 could be the platform's last
     try."""
     inbox.append([note()])
+    assert inbox.last()[0] == 1
     _cut_off(database)
+    assert inbox.last()[0] == 1
     [receipt] = inbox.append([note()])
     assert receipt.entry is not None
     assert receipt.entry.seq == 2
 
 
-def test_a_read_on_a_lost_connection_fails_and_the_next_one_connects_anew(
-    inbox: PostgresInbox, database: str
-):
+def test_a_connection_lost_inside_a_read_fails_that_read_alone(inbox: PostgresInbox, database: str):
     inbox.append([note()])
-    assert inbox.last()[0] == 1
-    _cut_off(database)
+
+    def lose_it_and_read() -> None:
+        with inbox._using() as connection:
+            _cut_off(database)
+            connection.execute("select 1")
+
     with pytest.raises(InboxUnavailable, match="cannot be read"):
-        inbox.last()
+        lose_it_and_read()
     assert inbox.last()[0] == 1
 
 
@@ -170,11 +179,31 @@ def test_a_database_that_cannot_hold_every_identifier_is_refused(postgres: Postg
 def test_a_stricter_default_isolation_does_not_make_a_writer_see_the_past(
     database: str, level: str
 ):
-    """Its snapshot would be taken before the lock is had, and the same seq given twice."""
+    """Its snapshot would be as old as its wait for the lock, and the same seq be given twice."""
     _run(database, f"alter database {DATABASE} set default_transaction_isolation = '{level}'")
     first, second = PostgresInbox(database), PostgresInbox(database)
-    for inbox in (first, second, first, second):
-        inbox.append([note(process_id="p")])
+    first.append([note(process_id="p")])
+    second.append([note(process_id="p")])
+
+    def wait_until_the_second_writer_waits() -> int:
+        waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+        deadline = time.monotonic() + 10
+        while _run(database, waiting) != [(1,)]:
+            assert time.monotonic() < deadline
+        return 0
+
+    with ThreadPoolExecutor() as threads:
+        behind: list[Future[list[Receipt]]] = []
+
+        def start_the_second_writer() -> int:
+            behind.append(threads.submit(second.append, [note(process_id="p")]))
+            return wait_until_the_second_writer_waits()
+
+        first.clock = start_the_second_writer  # asked for while the first holds the lock
+        first.append([note(process_id="p")])
+        [receipt] = behind[0].result()
+    assert receipt.entry is not None
+    assert receipt.entry.seq == 4
     assert_sound(all_entries(first), first.log)
     first.close()
     second.close()

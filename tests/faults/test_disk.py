@@ -1,0 +1,180 @@
+"""A disk that is slow, fails or fills up: what is acknowledged is on it, and stays."""
+
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import InboxUnavailable
+from pipeline.inbox import open_inbox
+from pipeline.inbox.sqlite import SqliteInbox
+from tests.faults.shim import FsyncShim
+from tests.inbox.appender import Appender, appenders
+from tests.inbox.drafts import note
+from tests.inbox.soundness import all_entries, assert_sound
+from tests.postgres import PostgresServer
+
+
+def _seqs_in(path: Path) -> list[int]:
+    inbox = open_inbox(path, create=False)
+    entries = all_entries(inbox)
+    assert_sound(entries, inbox.log)
+    inbox.close()
+    return [it.seq for it in entries]
+
+
+# --- SQLite ----------------------------------------------------------------------------------
+
+
+def test_sqlite_acknowledges_no_entry_before_the_sync_has_returned(
+    tmp_path: Path, fsync_shim: FsyncShim
+):
+    with appenders(str(tmp_path / "inbox.db"), "a", environment=fsync_shim.env) as [appender]:
+        assert appender.append()["seqs"] == [1]
+        fsync_shim.delay(300)
+        answer = appender.append()
+        fsync_shim.heal()
+    assert answer["seqs"] == [2]
+    assert answer["seconds"] >= 0.3
+
+
+def test_sqlite_makes_no_inbox_that_a_power_cut_could_take_back(
+    tmp_path: Path, fsync_shim: FsyncShim
+):
+    fsync_shim.fail()
+    path = tmp_path / "inbox.db"
+    with appenders(str(path), "a", environment=fsync_shim.env) as [appender]:
+        assert "cannot be opened" in appender.append()["failed"]
+        assert not path.exists()
+        fsync_shim.heal()
+        assert appender.append()["seqs"] == [1]
+
+
+def test_sqlite_acknowledges_nothing_while_syncs_fail_and_goes_on_when_they_work(
+    tmp_path: Path, fsync_shim: FsyncShim
+):
+    path = tmp_path / "inbox.db"
+    acknowledged: list[int] = []
+    with appenders(str(path), "a", environment=fsync_shim.env) as [appender]:
+        for _ in range(3):
+            acknowledged += appender.append(3)["seqs"]
+            fsync_shim.fail()
+            for _ in range(2):
+                assert "cannot be written" in appender.append(2)["failed"]
+            fsync_shim.heal()
+            acknowledged += appender.append(1)["seqs"]
+    seqs = _seqs_in(path)
+    assert len(acknowledged) == 12
+    assert set(acknowledged) <= set(seqs)
+
+
+@pytest.mark.parametrize("is_killed", [True, False], ids=["restarted", "same-process"])
+def test_sqlite_appends_nothing_behind_pages_that_a_failed_sync_left_in_memory(
+    tmp_path: Path, fsync_shim: FsyncShim, is_killed: bool
+):
+    """The system reports a failed sync once and counts the pages as clean from then on. SQLite
+    finds their frames whole in the WAL, appends behind them and syncs without an error; then a
+    power cut takes the frames that were never written, and with them all that lies behind."""
+    path, wal = tmp_path / "inbox.db", tmp_path / "inbox.db-wal"
+    first = Appender(str(path), "a", fsync_shim.env)
+    assert first.append(3)["seqs"] == [1, 2, 3]
+    synced = wal.stat().st_size
+    fsync_shim.fail()
+    assert "cannot be written" in first.append(20)["failed"]
+    header, written = wal.read_bytes()[:32], wal.stat().st_size
+    assert written > synced
+    second = first
+    if is_killed:
+        first.kill()
+        second = Appender(str(path), "b", fsync_shim.env)
+    fsync_shim.heal()
+    [seq] = second.append(1)["seqs"]
+
+    after_power_cut = tmp_path / "after"
+    after_power_cut.mkdir()
+    shutil.copy(path, after_power_cut)
+    frames = bytearray(wal.read_bytes())
+    if frames[:32] == header:  # the same WAL: what was not synced then is lost now
+        frames[synced:written] = bytes(written - synced)
+    (after_power_cut / "inbox.db-wal").write_bytes(frames)
+    second.kill()
+    assert seq in _seqs_in(after_power_cut / "inbox.db")
+
+
+def test_sqlite_loses_nothing_on_a_full_disk_and_goes_on_when_there_is_room(small_disk: Path):
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(3 * 2**20))
+    inbox = SqliteInbox(small_disk / "inbox.db")
+    acknowledged: list[int] = []
+
+    def append_for_ever() -> None:
+        while True:
+            receipts = inbox.append([note(body=bytes(20_000))])
+            acknowledged.extend(it.entry.seq for it in receipts if it.entry)
+
+    for _ in range(2):  # it stays full
+        with pytest.raises(InboxUnavailable, match="full"):
+            append_for_ever()
+    assert len(acknowledged) > 1
+    assert [it.seq for it in all_entries(inbox)] == acknowledged
+
+    ballast.unlink()
+    [receipt] = inbox.append([note()])
+    assert receipt.entry is not None
+    entries = all_entries(inbox)
+    assert_sound(entries, inbox.log)
+    assert [it.seq for it in entries] == [*acknowledged, receipt.entry.seq]
+    inbox.close()
+
+
+def test_sqlite_makes_nothing_on_a_disk_that_is_full_already(small_disk: Path):
+    (small_disk / "ballast").write_bytes(bytes(4 * 2**20))
+    with pytest.raises(InboxUnavailable, match="cannot be opened"):
+        SqliteInbox(small_disk / "inbox.db")
+    assert [it.name for it in small_disk.iterdir()] == ["ballast"]
+
+
+# --- PostgreSQL ------------------------------------------------------------------------------
+
+
+def test_postgres_acknowledges_no_entry_before_the_sync_has_returned(
+    postgres: PostgresServer, database: str, fsync_shim: FsyncShim
+):
+    postgres.stop()
+    postgres.start(environment=fsync_shim.env)
+    try:
+        with appenders(database, "a") as [appender]:
+            assert appender.append()["seqs"] == [1]
+            fsync_shim.delay(300)
+            answer = appender.append()
+            fsync_shim.heal()
+        assert answer["seqs"] == [2]
+        assert answer["seconds"] >= 0.3
+    finally:
+        fsync_shim.heal()
+        postgres.stop()
+        postgres.start()
+
+
+def test_postgres_acknowledges_nothing_while_syncs_fail_and_all_is_there_after_a_restart(
+    postgres: PostgresServer, database: str, fsync_shim: FsyncShim
+):
+    postgres.stop()
+    postgres.start(environment=fsync_shim.env)
+    try:
+        inbox = open_inbox(database)
+        acknowledged = len(inbox.append([note() for _ in range(3)]))
+        fsync_shim.fail()  # the server panics at the first one
+        for _ in range(2):
+            with pytest.raises(InboxUnavailable):
+                inbox.append([note()])
+    finally:
+        fsync_shim.heal()
+        postgres.stop(signal.SIGQUIT)
+        postgres.start()
+    inbox.append([note()])
+    entries = all_entries(inbox)
+    assert_sound(entries, inbox.log)
+    assert len(entries) >= acknowledged + 1
+    inbox.close()
