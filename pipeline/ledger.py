@@ -5,10 +5,12 @@ transaction, so the file always tells of a prefix of the log and never of half a
 """
 
 import contextlib
+import functools
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import duckdb
@@ -46,6 +48,9 @@ _MASKED_COLUMNS: Final = {
 }
 """What a ledger without bodies keeps in place of personal values."""
 
+
+_REMEMBERED_BLOCKS: Final = 1024
+"""Of 256 nodes each, while proofs are made: 30 MB at most."""
 
 _Config = dict[str, str | bool | int | float | list[str]]
 
@@ -98,7 +103,8 @@ class Ledger:
                 self._create()
             self._check_identity()
             self._load_position()
-            self._columns = self._arrow_columns()
+            tables = ("log", "tree_heads", "tree_nodes", *facts.TABLES.values())
+            self._columns = _arrow_columns(self._connection, tables)
         except duckdb.Error as error:
             self._connection.close()
             raise self._damaged(error) from error
@@ -183,13 +189,6 @@ class Ledger:
                 "`prazo rebuild` makes it anew from the inbox",
             )
 
-    def _arrow_columns(self) -> dict[str, pa.Schema]:
-        """Types of each table's columns, read from the one place that says them: schema.sql."""
-        return {
-            table: self._connection.sql(f"from {table} limit 0").to_arrow_table().schema
-            for table in ("log", "tree_heads", "tree_nodes", *facts.TABLES.values())
-        }
-
     # --- writing ---
 
     @property
@@ -232,23 +231,8 @@ class Ledger:
         self.frontier = frontier
 
     def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
-        if not rows:
-            return
-        schema = self._columns[table]
-        batch = pa.Table.from_arrays(
-            [
-                pa.array(values, type=column.type)
-                for values, column in zip(zip(*rows, strict=True), schema, strict=True)
-            ],
-            schema=schema,
-        )
         masks = _MASKED_COLUMNS.get(table, {}) if self._without_bodies else {}
-        columns = ", ".join(f"{masks.get(name, name)} as {name}" for name in schema.names)
-        self._connection.register("batch", batch)
-        try:
-            self._connection.execute(f"insert into {table} select {columns} from batch")
-        finally:
-            self._connection.unregister("batch")
+        _insert(self._connection, table, self._columns[table], rows, masks)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -279,31 +263,121 @@ class Ledger:
 
     def root_at(self, size: int) -> bytes:
         """The tree's root when the log had `size` entries (at most the ledger's own size)."""
-        return tree.Frontier.at(size, self._subtree).root()
+        return tree.Frontier.at(size, self.subtrees()).root()
 
-    def _subtree(self, level: int, position: int) -> bytes:
-        if level >= tree.STORED_LEVELS and level % tree.STORED_LEVELS == 0:
-            rows = self._rows(
-                "select hash from tree_nodes where level = ? and position = ?", (level, position)
-            )
-            if not rows:
+    def subtrees(self) -> tree.Subtree:
+        """Reads roots of full subtrees, remembering what it read: for many proofs in a row.
+
+        What it gave stays true while the log grows, since a full subtree never changes.
+        """
+        read = functools.lru_cache(maxsize=_REMEMBERED_BLOCKS)(self._block)
+
+        def subtree(level: int, position: int) -> bytes:
+            stored, above = level - level % tree.STORED_LEVELS, level % tree.STORED_LEVELS
+            within = tree.STORED_LEVELS - above
+            nodes = read(stored, position >> within)[above]
+            place = position & (1 << within) - 1
+            if place >= len(nodes):
                 raise LedgerRefused(f"The ledger's tree lacks the node {level}/{position}")
-            stored: bytes = rows[0][0]
-            return stored
-        if level > tree.STORED_LEVELS:
-            left, right = (self._subtree(level - 1, 2 * position + side) for side in (0, 1))
-            return tree.node_hash(left, right)
-        first = (position << level) + 1
-        leaves = self._rows(
-            "select leaf from log where seq between ? and ? order by seq",
-            (first, first + (1 << level) - 1),
-        )
-        subtree = tree.Frontier()
-        subtree.extend(tree.leaf_hash(leaf) for (leaf,) in leaves)
-        return subtree.root()
+            return nodes[place]
+
+        return subtree
+
+    def _block(self, level: int, block: int) -> list[list[bytes]]:
+        """Up to 256 stored nodes of a level, side by side, and the levels above them."""
+        first = block << tree.STORED_LEVELS
+        if level == 0:
+            sql = "select leaf from log where seq between ? and ? order by seq"
+            rows = self._rows(sql, (first + 1, first + (1 << tree.STORED_LEVELS)))
+            nodes = [tree.leaf_hash(leaf) for (leaf,) in rows]
+        else:
+            sql = (
+                "select hash from tree_nodes where level = ? and position between ? and ?"
+                " order by position"
+            )
+            last = first + (1 << tree.STORED_LEVELS) - 1
+            nodes = [node for (node,) in self._rows(sql, (level, first, last))]
+        levels = [nodes]
+        while len(nodes) > 1:
+            nodes = list(map(tree.node_hash, nodes[::2], nodes[1::2]))
+            levels.append(nodes)
+        return levels + [[]] * (tree.STORED_LEVELS - len(levels))
 
     def close(self) -> None:
         self._connection.close()
+
+
+class Excerpt:
+    """The facts of a few entries in memory, without log and tree: what one decision needs.
+
+    Made once and filled again and again, since making it takes longer than anything it is asked.
+    For one thread at a time.
+    """
+
+    def __init__(self, keys: facts.Keys, views: Iterable[tuple[str, str]], tables: Iterable[str]):
+        """`views`: name and SQL, each after those it reads; `tables`: the facts that they read."""
+        self._keys = keys
+        self._tables = frozenset(tables)
+        self._connection = duckdb.connect(":memory:", config={"threads": "1"})
+        self._connection.execute("set global TimeZone = 'UTC'")
+        self._connection.execute((QUERIES / "schema.sql").read_text())
+        self._connection.execute((QUERIES / "macros.sql").read_text())
+        for name, sql in views:
+            self._connection.execute(f"create view {name} as {sql}")
+        self._columns = _arrow_columns(self._connection, self._tables)
+        # For a handful of rows, looking for a better plan takes longer than a worse one.
+        self._connection.execute("pragma disable_optimizer")
+
+    @contextlib.contextmanager
+    def of(self, entries: Iterable[Entry], as_of: int) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The views over these entries alone, as of an instant in microseconds."""
+        connection = self._connection
+        connection.execute("set variable as_of = make_timestamp(?::bigint)", (as_of,))
+        connection.execute("begin")
+        try:
+            for kind, rows in facts.extract(entries, self._keys).items():
+                if (table := facts.TABLES[kind]) in self._tables:
+                    _insert(connection, table, self._columns[table], rows)
+            yield connection
+        finally:
+            connection.execute("rollback")  # and it is empty again
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _arrow_columns(
+    connection: duckdb.DuckDBPyConnection, tables: Iterable[str]
+) -> dict[str, pa.Schema]:
+    """Types of each table's columns, read from the one place that says them: schema.sql."""
+    return {
+        table: connection.sql(f"from {table} limit 0").to_arrow_table().schema for table in tables
+    }
+
+
+def _insert(
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    schema: pa.Schema,
+    rows: Sequence[Sequence[object]],
+    masks: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Adds rows to a table, through Arrow; `masks` are expressions that stand in for columns."""
+    if not rows:
+        return
+    batch = pa.Table.from_arrays(
+        [
+            pa.array(values, type=column.type)
+            for values, column in zip(zip(*rows, strict=True), schema, strict=True)
+        ],
+        schema=schema,
+    )
+    columns = ", ".join(f"{masks.get(name, name)} as {name}" for name in schema.names)
+    connection.register("batch", batch)
+    try:
+        connection.execute(f"insert into {table} select {columns} from batch")
+    finally:
+        connection.unregister("batch")
 
 
 def _sync_directory(directory: Path) -> None:

@@ -6,9 +6,10 @@ the frontier. Roots of full subtrees of 256^k leaves are handed out as they fill
 stores them can prove any leaf without hashing the whole log again.
 """
 
+import base64
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 HASH_BYTES = 32
 STORED_LEVELS = 8
@@ -66,19 +67,85 @@ class Frontier:
         return completed
 
     def root(self) -> bytes:
-        if not self.peaks:
-            return EMPTY_ROOT
-        *rest, root = self.peaks
-        for peak in reversed(rest):
-            root = node_hash(peak, root)
-        return root
+        return _joined(self.peaks)
 
     @classmethod
     def at(cls, size: int, subtree: Subtree) -> Self:
         """The frontier the tree had at an earlier size."""
-        peaks, start = [], 0
-        for level in reversed(range(size.bit_length())):
-            if size >> level & 1:
-                peaks.append(subtree(level, start >> level))
-                start += 1 << level
-        return cls(size, peaks)
+        return cls(size, _peaks(0, size, subtree))
+
+
+def _joined(peaks: Sequence[bytes]) -> bytes:
+    """The root over perfect subtrees that stand side by side, largest first."""
+    if not peaks:
+        return EMPTY_ROOT
+    *rest, root = peaks
+    for peak in reversed(rest):
+        root = node_hash(peak, root)
+    return root
+
+
+def _peaks(start: int, end: int, subtree: Subtree) -> list[bytes]:
+    """The perfect subtrees over leaves `start` to `end`, where `start` is aligned to them all."""
+    peaks = []
+    for level in reversed(range((end - start).bit_length())):
+        if end - start >> level & 1:
+            peaks.append(subtree(level, start >> level))
+            start += 1 << level
+    return peaks
+
+
+# --- proofs ----------------------------------------------------------------------------------
+
+
+def inclusion_proof(index: int, size: int, subtree: Subtree) -> list[bytes]:
+    """The hashes that lead from leaf `index` to the root of the first `size` leaves, lowest first
+    (RFC 9162, section 2.1.3.1). ValueError outside of the tree."""
+    if not 0 <= index < size:
+        raise ValueError(f"there is no leaf {index} in a tree of {size}")
+    proof: list[bytes] = []
+    start, end = 0, size
+    while end - start > 1:
+        middle = start + _split(end - start)
+        if index < middle:
+            proof.append(_joined(_peaks(middle, end, subtree)))
+            end = middle
+        else:
+            proof.append(_joined(_peaks(start, middle, subtree)))
+            start = middle
+    return proof[::-1]
+
+
+def consistency_proof(old: int, new: int, subtree: Subtree) -> list[bytes]:
+    """The hashes that show the first `old` leaves to be unchanged among the first `new` ones
+    (RFC 9162, section 2.1.4.1); none where the sizes are equal. ValueError unless 0 < old <= new.
+    """
+    if not 0 < old <= new:
+        raise ValueError(f"a tree of {old} leaves is no beginning of one of {new}")
+    proof: list[bytes] = []
+    start, end = 0, new
+    while end != old:
+        middle = start + _split(end - start)
+        if old <= middle:
+            proof.append(_joined(_peaks(middle, end, subtree)))
+            end = middle
+        else:
+            proof.append(_joined(_peaks(start, middle, subtree)))
+            start = middle
+    if start:  # otherwise it is the whole old tree, whose root the verifier holds already
+        proof.append(_joined(_peaks(start, end, subtree)))
+    return proof[::-1]
+
+
+def _split(size: int) -> int:
+    """The largest power of two smaller than `size`: where RFC 9162 divides a tree."""
+    return 1 << (size - 1).bit_length() - 1
+
+
+TLOG_PROOF: Final = "c2sp.org/tlog-proof@v1"
+
+
+def tlog_proof(index: int, proof: Sequence[bytes], checkpoint: str) -> str:
+    """An inclusion proof and the signed checkpoint it leads to, as one text (C2SP tlog-proof)."""
+    hashes = "".join(f"{base64.b64encode(it).decode()}\n" for it in proof)
+    return f"{TLOG_PROOF}\nindex {index}\n{hashes}\n{checkpoint}"
