@@ -1,8 +1,9 @@
 """Follows the inbox into a ledger, and guards that both tell the same history.
 
 The guard: after each commit the keeper leaves the ledger's size and root (its *head*) in the inbox,
-another file on another engine. A ledger whose root at that size differs is never served: it is
-built anew from the inbox, and if the inbox itself leads to another root, refused.
+another file on another engine, and every few minutes a signed checkpoint of them. A ledger whose
+root differs from either is never served: it is built anew from the inbox, and if the inbox itself
+leads to another root, refused.
 """
 
 import contextlib
@@ -14,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pipeline.checkpoints import Checkpoint, Signer
 from pipeline.errors import LedgerRefused, PrazoError
-from pipeline.inbox import Head, Inbox
+from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.ledger import Ledger, LedgerDamaged, LedgerOutdated
 
 LOG = logging.getLogger(__name__)
@@ -25,6 +27,17 @@ MAX_BYTES_A_BATCH: Final = 64 * 2**20
 LINGER_SECONDS: Final = 0.2
 """Between batches while the inbox is busy: transactions of one entry take most of a core."""
 RETRY_SECONDS: Final = 2.0
+CHECKPOINT_SECONDS: Final = 300.0
+"""Between signed checkpoints while entries come in: each is kept, so that a package can later be
+shown to continue it. Whoever needs one of this moment asks for it (`Follower.checkpoint`)."""
+
+Progress = Callable[[int], None]
+"""Told the ledger's size after each batch."""
+
+
+def _silently(_: int) -> None:
+    """Nobody watches."""
+
 
 OpenLedger = Callable[[Path | None], Ledger]
 
@@ -52,16 +65,20 @@ class Follower:
         open_ledger: OpenLedger,
         *,
         is_keeper: bool = True,
+        signer: Signer | None = None,
     ) -> None:
         """Opens the ledger at `path` (None: in memory) and proves it, or heals it first.
 
-        `is_keeper`: whether this follower leaves heads; exactly one of an inbox's does.
+        `is_keeper`: whether this follower leaves heads, and signs them with `signer`; exactly one
+        of an inbox's does.
         Raises `LedgerRefused` where the ledger and the inbox cannot both be true.
         """
         self._inbox = inbox
         self._path = path
         self._open_ledger = open_ledger
         self._is_keeper = is_keeper
+        self._signer = signer
+        self._sign_at = 0.0  # on the monotonic clock
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._problem: str | None = None
@@ -89,27 +106,49 @@ class Follower:
         return ledger
 
     def _reach_head(self, ledger: Ledger) -> None:
-        """Appends what is missing up to the head and compares the roots there."""
-        head, (last_seq, _) = self._inbox.head(), self._inbox.last()
+        """Appends what is missing up to the head and the last checkpoint, and compares the roots
+        there."""
+        head, signed, (last_seq, _) = self._inbox.head(), self._signed_head(), self._inbox.last()
         if ledger.size > last_seq:
             raise LedgerRefused(
                 "The ledger is not served",
                 f"it holds {ledger.size} entries and the inbox only {last_seq}",
                 "restore the inbox from a backup: acknowledged entries are missing from it",
             )
-        if head is None:
-            return
-        missing = head.size - ledger.size
-        while ledger.size < head.size and self._append(ledger, until=head.size):
-            pass
-        if ledger.size < head.size or ledger.root_at(head.size) != head.root:
-            raise _Diverged(f"its first {head.size} entries lead to another root than was kept")
-        if missing > 0:
+        before = ledger.size
+        for kept, how in ((signed, "signed"), (head, "kept")):
+            if kept is None:
+                continue
+            while ledger.size < kept.size and self._append(ledger, until=kept.size):
+                pass
+            if ledger.size < kept.size or ledger.root_at(kept.size) != kept.root:
+                raise _Diverged(
+                    f"its first {kept.size} entries lead to another root than was {how}"
+                )
+            self._is_verified = True
+        if ledger.size > before:
             self._heal_note(
-                f"the ledger had lost its last {missing} entries; the inbox gave them back, and"
-                " they lead to the root that was kept for them"
+                f"the ledger had lost its last {ledger.size - before} entries; the inbox gave them"
+                " back, and they lead to the root that was kept for them"
             )
-        self._is_verified = True
+
+    def _signed_head(self) -> Head | None:
+        """What the newest checkpoint says; `LedgerRefused` where our key did not sign it."""
+        signed = self._inbox.checkpoint()
+        if signed is None:
+            return None
+        try:
+            text = self._signer.key.opened(signed.note) if self._signer else signed.note
+            checkpoint = Checkpoint.read(text)
+            if (checkpoint.origin, checkpoint.size) != (self._inbox.log, signed.size):
+                raise ValueError("it is of another log or another size")
+        except ValueError as error:
+            raise LedgerRefused(
+                "The ledger is not served",
+                f"the inbox's checkpoint of {signed.size} entries is not one of ours: {error}",
+                "restore PRAZO_SIGNING_KEY_FILE, or the inbox, from a backup",
+            ) from None
+        return Head(checkpoint.size, checkpoint.root)
 
     def _rebuilt(self, why: str) -> Ledger:
         """A ledger made anew beside the old file, which stays where it is until the new one is
@@ -157,11 +196,11 @@ class Follower:
         ledger.append(entries)
         return len(entries)
 
-    def catch_up(self) -> int:
+    def catch_up(self, progress: Progress = _silently) -> int:
         """Appends what the inbox holds, in batches; how many entries that were."""
         before = self.ledger.size
         while self.follow_once():
-            pass
+            progress(self.ledger.size)
         return self.ledger.size - before
 
     def follow_once(self) -> int:
@@ -183,6 +222,22 @@ class Follower:
             )
         return appended
 
+    def checkpoint(self) -> SignedHead | None:
+        """The newest checkpoint; signed anew where this follower holds the key and the ledger has
+        grown since the last one. None while nothing was signed."""
+        tree = self.ledger.frontier
+        signed = self._inbox.checkpoint()
+        if self._signer is None or tree.size <= (signed.size if signed else 0):
+            return signed
+        signed = SignedHead(tree.size, self._signer.checkpoint(tree.size, tree.root()))
+        self._inbox.put_checkpoint(signed)
+        return signed
+
+    def _checkpoint_in_time(self) -> None:
+        if self._signer is not None and time.monotonic() >= self._sign_at:
+            self.checkpoint()
+            self._sign_at = time.monotonic() + CHECKPOINT_SECONDS
+
     def start(self) -> None:
         """Follows on a thread of its own until `close`."""
         self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
@@ -192,6 +247,7 @@ class Follower:
         while not self._stop.is_set():
             try:
                 appended = self.follow_once()
+                self._checkpoint_in_time()
                 self._problem = None
                 self._note_lag()
             except LedgerRefused as error:

@@ -4,6 +4,7 @@ The instance hangs on a module of its own in `sys.modules`, because Streamlit dr
 this one when a watched file changes, and a second ledger in one process must never open.
 """
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,15 +12,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import cast
 
+from pipeline.checkpoints import Signer
 from pipeline.facts import Keys
-from pipeline.follower import Follower, Status
+from pipeline.follower import Follower, Progress, Status
 from pipeline.holder import announced
-from pipeline.inbox import Inbox, open_inbox
+from pipeline.inbox import Inbox, SignedHead, open_inbox
 from pipeline.keys import secret_key
 from pipeline.ledger import Ledger
 from pipeline.settings import Settings
 from pipeline.tokens import Tokens
 from pipeline.views import Reader
+
+LOG = logging.getLogger(__name__)
 
 _ANCHOR = "prazo_ledger_service"
 
@@ -30,28 +34,57 @@ class LedgerService:
     def __init__(
         self, settings: Settings, *, is_keeper: bool = True, without_bodies: bool = False
     ) -> None:
-        """Raises `LedgerInUse`, `LedgerRefused` or `InboxUnavailable`."""
+        """`is_keeper`: may leave heads in the inbox and sign them, if it has the log's key.
+
+        Raises `LedgerInUse`, `LedgerRefused` or `InboxUnavailable`.
+        """
         self.settings = settings
         self.inbox: Inbox = open_inbox(settings.inbox)
-        keys = Keys(values=self.inbox.log_key, taxpayer=secret_key(settings.taxpayer_key_file))
 
         def open_ledger(path: Path | None) -> Ledger:
             return Ledger(
                 path,
                 log=self.inbox.log,
-                keys=keys,
+                keys=self.keys,
                 memory=settings.ledger_memory,
                 threads=settings.ledger_threads,
                 without_bodies=without_bodies,
             )
 
         try:
-            self._follower = Follower(self.inbox, settings.ledger, open_ledger, is_keeper=is_keeper)
+            self.keys = Keys(
+                values=self.inbox.log_key, taxpayer=secret_key(settings.taxpayer_key_file)
+            )
+            self.signer = self._find_signer() if is_keeper else None
+            self._follower = Follower(
+                self.inbox,
+                settings.ledger,
+                open_ledger,
+                is_keeper=self.signer is not None,
+                signer=self.signer,
+            )
         except BaseException:
             self.inbox.close()
             raise
         self.reader = Reader(self._follower.ledger)
         self.tokens = Tokens(None)
+
+    def _find_signer(self) -> Signer | None:
+        """The log's key, made on first use; None where it signed before and is not here."""
+        path = self.settings.signing_key_file
+        if not path.exists() and self.inbox.checkpoint() is not None:
+            LOG.warning(
+                "checkpoints of %s were signed with a key that is not at %s: this ledger follows"
+                " and compares, but signs nothing",
+                self.inbox.log,
+                path,
+            )
+            return None
+        is_new = not path.exists()
+        signer = Signer(self.inbox.log, path)
+        if is_new:
+            LOG.info("made the signing key %s; hand its public part on: %s", path, signer.key)
+        return signer
 
     @property
     def ledger(self) -> Ledger:
@@ -60,9 +93,13 @@ class LedgerService:
     def status(self) -> Status:
         return self._follower.status()
 
-    def catch_up(self) -> int:
+    def catch_up(self, progress: Progress | None = None) -> int:
         """Appends what the inbox holds; how many entries that were."""
-        return self._follower.catch_up()
+        return self._follower.catch_up(progress) if progress else self._follower.catch_up()
+
+    def checkpoint(self) -> SignedHead | None:
+        """The newest signed checkpoint, of this moment where this process holds the key."""
+        return self._follower.checkpoint()
 
     def rebuild(self) -> None:
         """Makes the ledger anew from the inbox."""

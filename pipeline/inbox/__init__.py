@@ -7,9 +7,9 @@ PostgreSQL (several receivers on several machines). `open_inbox` picks by the se
 from pathlib import Path
 
 from pipeline.inbox.group_commit import GroupCommit
-from pipeline.inbox.store import Head, Inbox, Outcome, Receipt
+from pipeline.inbox.store import Head, Inbox, Outcome, Receipt, SignedHead
 
-__all__ = ["GroupCommit", "Head", "Inbox", "Outcome", "Receipt", "open_inbox"]
+__all__ = ["GroupCommit", "Head", "Inbox", "Outcome", "Receipt", "SignedHead", "open_inbox"]
 
 
 def open_inbox(location: str | Path, *, create: bool = True) -> Inbox:

@@ -25,6 +25,7 @@ from pipeline.inbox.store import (
     Head,
     Inbox,
     Known,
+    SignedHead,
     Tail,
     Transaction,
     new_log_name,
@@ -119,6 +120,8 @@ create table if not exists prazo.heads (
     root bytea not null
 );
 
+create table if not exists prazo.checkpoints (size bigint primary key, note text not null);
+
 create table if not exists prazo.probes (
     id integer primary key check (id = 1),
     probed_at bigint not null
@@ -155,6 +158,9 @@ _PUT_HEAD = """
     insert into prazo.heads (id, size, root) values (1, %s, %s)
     on conflict (id) do update set size = excluded.size, root = excluded.root
     where excluded.size > heads.size"""
+_PUT_CHECKPOINT = """
+    insert into prazo.checkpoints (size, note) values (%s, %s) on conflict do nothing"""
+_CHECKPOINTS = "select size, note from prazo.checkpoints order by size"
 _PROBE = """
     insert into prazo.probes (id, probed_at) values (1, %s)
     on conflict (id) do update set probed_at = excluded.probed_at"""
@@ -355,6 +361,10 @@ class PostgresInbox(Inbox):
         with self._using("written") as connection:
             connection.execute(_PUT_HEAD, head)
 
+    def put_checkpoint(self, signed: SignedHead) -> None:
+        with self._using("written") as connection:
+            connection.execute(_PUT_CHECKPOINT, signed)
+
     # --- reading ---
 
     @contextmanager
@@ -386,6 +396,15 @@ class PostgresInbox(Inbox):
         with self._using() as connection:
             row = connection.execute("select size, root from prazo.heads", binary=True).fetchone()
             return Head._make(row) if row else None
+
+    def checkpoint(self) -> SignedHead | None:
+        with self._using() as connection:
+            row = connection.execute(f"{_CHECKPOINTS} desc limit 1", binary=True).fetchone()
+            return SignedHead._make(row) if row else None
+
+    def checkpoints(self) -> list[SignedHead]:
+        with self._using() as connection:
+            return [SignedHead._make(row) for row in connection.execute(_CHECKPOINTS, binary=True)]
 
     def close(self) -> None:
         with self._writing_alone:

@@ -21,6 +21,7 @@ from pipeline.inbox.store import (
     Head,
     Inbox,
     Known,
+    SignedHead,
     Tail,
     Transaction,
     new_log_name,
@@ -82,6 +83,8 @@ create table heads (
     root blob not null
 ) strict;
 
+create table checkpoints (size integer primary key, note text not null) strict;
+
 create table probes (id integer primary key check (id = 1), probed_at integer not null) strict;
 """
 
@@ -93,6 +96,8 @@ _PUT_HEAD = """
     insert into heads (id, size, root) values (1, ?, ?)
     on conflict (id) do update set size = excluded.size, root = excluded.root
     where excluded.size > heads.size"""
+_PUT_CHECKPOINT = "insert into checkpoints (size, note) values (?, ?) on conflict do nothing"
+_CHECKPOINTS = "select size, note from checkpoints order by size"
 _PROBE = "insert or replace into probes (id, probed_at) values (1, ?)"
 
 
@@ -301,6 +306,10 @@ class SqliteInbox(Inbox):
         with self._exclusively() as connection:
             connection.execute(_PUT_HEAD, head)
 
+    def put_checkpoint(self, signed: SignedHead) -> None:
+        with self._exclusively() as connection:
+            connection.execute(_PUT_CHECKPOINT, signed)
+
     # --- reading ---
 
     @contextmanager
@@ -345,6 +354,15 @@ class SqliteInbox(Inbox):
         with self._reading() as connection:
             row = connection.execute("select size, root from heads").fetchone()
             return Head._make(row) if row else None
+
+    def checkpoint(self) -> SignedHead | None:
+        with self._reading() as connection:
+            row = connection.execute(f"{_CHECKPOINTS} desc limit 1").fetchone()
+            return SignedHead._make(row) if row else None
+
+    def checkpoints(self) -> list[SignedHead]:
+        with self._reading() as connection:
+            return list(map(SignedHead._make, connection.execute(_CHECKPOINTS).fetchall()))
 
     def close(self) -> None:
         with self._writing_alone:

@@ -52,6 +52,13 @@ class Head(NamedTuple):
     root: bytes
 
 
+class SignedHead(NamedTuple):
+    """A checkpoint as it was handed out: the log's size and the signed note over it."""
+
+    size: int
+    note: str
+
+
 class Tail(NamedTuple):
     """The last entry of a stream: its number there and its seq."""
 
@@ -181,6 +188,10 @@ class Inbox(ABC):
     def put_head(self, head: Head) -> None:
         """Keeps the ledger's size and root; one that is not larger than the kept one is ignored."""
 
+    @abstractmethod
+    def put_checkpoint(self, signed: SignedHead) -> None:
+        """Keeps a signed checkpoint; one of a size that is kept already is ignored."""
+
     # --- reading ---
 
     @abstractmethod
@@ -221,6 +232,14 @@ class Inbox(ABC):
     @abstractmethod
     def head(self) -> Head | None:
         """The newest head that a ledger's keeper left, if any."""
+
+    @abstractmethod
+    def checkpoint(self) -> SignedHead | None:
+        """The newest checkpoint that the keeper signed, if any; needs no ledger."""
+
+    @abstractmethod
+    def checkpoints(self) -> list[SignedHead]:
+        """Every checkpoint that was signed, smallest first."""
 
     @abstractmethod
     def close(self) -> None: ...
