@@ -1,0 +1,161 @@
+"""Instants: which texts are one, which microsecond they are, and how they are written again."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline import instants
+
+unhurried = settings(deadline=None)  # the machine may be busy
+
+FIRST = -62_135_596_800_000_000  # 0001-01-01T00:00:00Z
+LAST = 253_402_300_799_999_999  # 9999-12-31T23:59:59.999999Z
+FIRST_OF_MARCH = 1_772_323_200_000_000  # 2026-03-01T00:00:00Z
+
+every_instant = st.integers(FIRST, LAST)
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("1970-01-01T00:00:00Z", 0),
+        ("2026-03-01T00:00:00Z", FIRST_OF_MARCH),
+        ("2026-03-01T00:00:00z", FIRST_OF_MARCH),
+        ("2026-03-01t00:00:00Z", FIRST_OF_MARCH),
+        ("2026-03-01 00:00:00Z", FIRST_OF_MARCH),
+        # Without an offset it is UTC.
+        ("2026-03-01T00:00:00", FIRST_OF_MARCH),
+        ("2026-03-01T00:00", FIRST_OF_MARCH),
+        # Offsets, in every spelling.
+        ("2026-02-28T21:00:00-03:00", FIRST_OF_MARCH),
+        ("2026-02-28T21:00:00-0300", FIRST_OF_MARCH),
+        ("2026-02-28T21:00:00-03", FIRST_OF_MARCH),
+        ("2026-03-01T05:45:00+05:45", FIRST_OF_MARCH),
+        ("2026-03-01T00:00:00+00:00", FIRST_OF_MARCH),
+        ("2026-03-01T00:00:00-00:00", FIRST_OF_MARCH),
+        ("2026-03-01T23:59:00+23:59", FIRST_OF_MARCH),
+        # Fractions: as many digits as there are; past the microsecond they are cut.
+        ("2026-03-01T00:00:00.5Z", FIRST_OF_MARCH + 500_000),
+        ("2026-03-01T00:00:00,5Z", FIRST_OF_MARCH + 500_000),
+        ("2026-03-01T00:00:00.000001Z", FIRST_OF_MARCH + 1),
+        ("2026-03-01T00:00:00.0000019Z", FIRST_OF_MARCH + 1),
+        ("2026-03-01T00:00:00.999999999Z", FIRST_OF_MARCH + 999_999),
+        ("2026-02-28T21:00:00.123-03:00", FIRST_OF_MARCH + 123_000),
+        # Cut towards the past also before 1970.
+        ("1969-12-31T23:59:59.9999999Z", -1),
+        ("1969-12-31T23:59:59.9Z", -100_000),
+        # The calendar: leap days, and its two ends.
+        ("2024-02-29T00:00:00Z", 1_709_164_800_000_000),
+        ("2000-02-29T12:00:00Z", 951_825_600_000_000),
+        ("0001-01-01T00:00:00Z", FIRST),
+        ("9999-12-31T23:59:59.999999Z", LAST),
+        ("0001-01-01T03:00:00+03:00", FIRST),
+    ],
+)
+def test_a_date_and_time_is_read_to_the_microsecond(text: str, instant: int):
+    assert instants.parse(text) == instant
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "2026-03-01",  # a date alone is no instant
+        "2026-03-01T",
+        "2026-03-01T00",
+        "2026-03-01T00:00.5Z",  # a fraction of a minute
+        "2026-03-01T00:00:00.Z",
+        "2026-03-01T24:00:01Z",
+        "2026-03-01T00:60:00Z",
+        "2026-06-30T23:59:60Z",  # a leap second: no clock here has one
+        "2026-02-29T00:00:00Z",
+        "2025-13-01T00:00:00Z",
+        "2026-00-10T00:00:00Z",
+        "0000-01-01T00:00:00Z",
+        "10000-01-01T00:00:00Z",
+        "-0001-01-01T00:00:00Z",
+        "26-03-01T00:00:00Z",
+        "2026-3-1T00:00:00Z",
+        "20260301T000000Z",
+        "2026-W09-7T00:00:00Z",
+        "2026-03-01T00:00:00+24:00",
+        "2026-03-01T00:00:00+3:00",
+        "2026-03-01T00:00:00 Z",
+        "2026-03-01T00:00:00 America/Sao_Paulo",
+        " 2026-03-01T00:00:00Z",
+        "2026-03-01T00:00:00Z\n",
+        "2026-03-01T00:00:00Z\0",
+        "２０２６-03-01T00:00:00Z",  # digits, but not ASCII
+        "1772323200",
+        "now",
+        # A legal local time that its offset pushes out of the calendar.
+        "0001-01-01T00:00:00+00:01",
+        "9999-12-31T23:59:59-00:01",
+    ],
+)
+def test_any_other_text_is_no_instant(text: str):
+    assert instants.parse(text) is None
+
+
+@pytest.mark.parametrize("value", [None, 0, 1_772_323_200, 1.5, True, [], {}, b"2026-03-01T00:00Z"])
+def test_only_a_text_is_an_instant(value: object):
+    assert instants.parse(value) is None
+
+
+@unhurried
+@given(text=st.one_of(st.text(), st.from_regex(r"[-0-9Tt :.,+Zz]{0,40}", fullmatch=True)))
+def test_any_text_gives_an_instant_of_the_calendar_or_none(text: str):
+    instant = instants.parse(text)
+    assert instant is None or FIRST <= instant <= LAST
+
+
+@pytest.mark.parametrize(
+    ("instant", "canonical", "readable"),
+    [
+        (0, "1970-01-01T00:00:00.000000Z", "1970-01-01T00:00:00Z"),
+        (-1, "1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"),
+        (1, "1970-01-01T00:00:00.000001Z", "1970-01-01T00:00:00.000001Z"),
+        (FIRST_OF_MARCH, "2026-03-01T00:00:00.000000Z", "2026-03-01T00:00:00Z"),
+        (FIRST_OF_MARCH + 500_000, "2026-03-01T00:00:00.500000Z", "2026-03-01T00:00:00.5Z"),
+        (951_782_400_000_000, "2000-02-29T00:00:00.000000Z", "2000-02-29T00:00:00Z"),
+        # Trailing zeros of the clock are no fraction.
+        (FIRST_OF_MARCH + 36_000_000_000, "2026-03-01T10:00:00.000000Z", "2026-03-01T10:00:00Z"),
+        (FIRST, "0001-01-01T00:00:00.000000Z", "0001-01-01T00:00:00Z"),
+        (LAST, "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_an_instant_has_one_canonical_and_one_readable_spelling(
+    instant: int, canonical: str, readable: str
+):
+    assert instants.canonical(instant) == canonical
+    assert instants.readable(instant) == readable
+
+
+@unhurried
+@given(instant=every_instant)
+def test_what_is_written_is_read_back(instant: int):
+    assert instants.parse(instants.canonical(instant)) == instant
+    assert instants.parse(instants.readable(instant)) == instant
+    assert instants.from_datetime(instants.of(instant)) == instant
+
+
+@unhurried
+@given(earlier=every_instant, later=every_instant)
+def test_canonical_texts_sort_as_their_instants_do(earlier: int, later: int):
+    earlier, later = sorted((earlier, later))
+    assert instants.canonical(earlier) <= instants.canonical(later)
+
+
+@pytest.mark.parametrize("instant", [FIRST - 1, LAST + 1])
+def test_outside_of_the_calendar_there_is_no_spelling(instant: int):
+    with pytest.raises(OverflowError):
+        instants.canonical(instant)
+
+
+def test_a_naive_datetime_is_utc_and_an_aware_one_what_it_says():
+    assert instants.from_datetime(datetime(2026, 3, 1)) == FIRST_OF_MARCH  # noqa: DTZ001
+    sao_paulo = timezone(timedelta(hours=-3))
+    assert instants.from_datetime(datetime(2026, 2, 28, 21, tzinfo=sao_paulo)) == FIRST_OF_MARCH
+    assert instants.of(FIRST_OF_MARCH) == datetime(2026, 3, 1, tzinfo=UTC)
