@@ -18,9 +18,6 @@ from pipeline.errors import Unreadable
 from pipeline.leaves import leaves
 from pipeline.occurrences import Entry
 
-NOT_EVIDENCED: Final = frozenset({"process_id", "type"})
-"""Leaves of a payload that no seller has to answer for (rules.md section 4)."""
-
 
 class Webhook(NamedTuple):
     seq: int
@@ -109,7 +106,8 @@ class AttemptStart(NamedTuple):
     idempotency_key: str | None
     timeout_seconds: float | None
     payload_type: str | None
-    body_size: int
+    is_object: bool
+    body_size: int | None
     body_sha256: bytes
 
 
@@ -131,6 +129,7 @@ class SentLeaf(NamedTuple):
     attempt_id: str
     process_id: str
     path: str
+    is_null: bool
     value_key: bytes
 
 
@@ -193,6 +192,7 @@ class Act(NamedTuple):
     actor: str | None
     reason: str | None
     content: str
+    body_sha256: bytes
 
 
 Fact = (
@@ -341,7 +341,7 @@ def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
 def _submission_started(entry: Entry, keys: Keys) -> Iterable[Fact]:
     payload = _json_object(entry.body)
     known = entry.particulars
-    payload_type = payload.get("type")
+    payload_type = None if payload is None else payload.get("type")
     yield AttemptStart(
         seq=entry.seq,
         attempt_id=entry.attempt_id or "",
@@ -354,18 +354,19 @@ def _submission_started(entry: Entry, keys: Keys) -> Iterable[Fact]:
         idempotency_key=known.get("idempotency_key"),
         timeout_seconds=known.get("timeout_seconds"),
         payload_type=payload_type if isinstance(payload_type, str) else None,
-        body_size=len(entry.body or b""),
+        is_object=payload is not None,
+        body_size=None if entry.body is None else len(entry.body),
         body_sha256=_sha256(entry.body),
     )
-    for path, value in leaves(payload):
-        if path not in NOT_EVIDENCED:
-            yield SentLeaf(
-                seq=entry.seq,
-                attempt_id=entry.attempt_id or "",
-                process_id=entry.process_id or "",
-                path=path,
-                value_key=keys.of_value(value),
-            )
+    for path, value in dict(leaves(payload or {})).items():  # a path sent twice: the last counts
+        yield SentLeaf(
+            seq=entry.seq,
+            attempt_id=entry.attempt_id or "",
+            process_id=entry.process_id or "",
+            path=path,
+            is_null=value is None,
+            value_key=keys.of_value(value),
+        )
 
 
 def _submission_finished(entry: Entry, _: Keys) -> Iterable[Fact]:
@@ -385,7 +386,7 @@ def _submission_finished(entry: Entry, _: Keys) -> Iterable[Fact]:
 
 
 def _collection(entry: Entry, keys: Keys) -> Iterable[Fact]:
-    content = _json_object(entry.body)
+    content = _json_object(entry.body) or {}
     process_id, journey_id, step = entry.process_id or "", content["journey_id"], content["step"]
     yield Collection(
         seq=entry.seq,
@@ -442,7 +443,7 @@ def _rejection(entry: Entry, _: Keys) -> Iterable[Fact]:
 
 
 def _act(entry: Entry, _: Keys) -> Iterable[Fact]:
-    content = _json_object(entry.body)
+    content = _json_object(entry.body) or {}
     actor, reason = content.pop("actor", None), content.pop("reason", None)
     yield Act(
         seq=entry.seq,
@@ -454,6 +455,7 @@ def _act(entry: Entry, _: Keys) -> Iterable[Fact]:
         actor=actor if isinstance(actor, str) else None,
         reason=reason if isinstance(reason, str) else None,
         content=json.dumps(content, ensure_ascii=False),
+        body_sha256=_sha256(entry.body),
     )
 
 
@@ -467,10 +469,10 @@ _READERS: Final[dict[str, Callable[[Entry, Keys], Iterable[Fact]]]] = {
 }
 
 
-def _json_object(body: bytes | None) -> dict[str, JsonValue]:
-    """The object in a body; empty where there is none: an attempt may carry any bytes."""
+def _json_object(body: bytes | None) -> dict[str, JsonValue] | None:
+    """The object in a body, if there is one: an attempt may carry any bytes."""
     try:
         value = contract.parse_json(body or b"")
     except Unreadable:
-        return {}
-    return value if isinstance(value, dict) else {}
+        return None
+    return value if isinstance(value, dict) else None

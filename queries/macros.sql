@@ -18,6 +18,14 @@ create or replace macro clock_state(review_type, overdue_at, deadline_at, instan
 create or replace macro gravity(status) as
     case status when 'PENDING' then 1 when 'OVERDUE' then 2 when 'EXPIRED' then 3 end;
 
+-- Outcomes after which the same payload is sent again (rules.md section 3).
+create or replace macro is_retryable(outcome) as
+    outcome in ('rate_limited', 'platform_error', 'timeout', 'network_error', 'unknown');
+
+-- A listed path covers itself and what is under it.
+create or replace macro covers(listed, path) as
+    listed = path or starts_with(path, listed || '.');
+
 -- Personal text: a name's or e-mail's first letter, a number's last two digits, nothing else.
 -- Masking twice gives the same, so that a ledger of masked facts reads like any other.
 create or replace macro mask_text(value) as

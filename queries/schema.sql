@@ -144,6 +144,7 @@ create table if not exists facts.attempt_starts (
     idempotency_key varchar,
     timeout_seconds double,
     payload_type varchar,
+    is_object boolean not null,
     body_size bigint,
     body_sha256 blob not null
 );
@@ -168,6 +169,7 @@ create table if not exists facts.sent_leaves (
     attempt_id varchar not null,
     process_id varchar not null,
     path varchar not null,
+    is_null boolean not null,
     value_key blob not null
 );
 
@@ -232,5 +234,6 @@ create table if not exists facts.acts (
     attempt_id varchar,
     actor varchar,
     reason varchar,
-    content varchar
+    content varchar,
+    body_sha256 blob not null
 );

@@ -6,13 +6,14 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pipeline import facts, instants, occurrences
+from pipeline import facts, instants, occurrences, tree
 from pipeline.errors import Unreadable
 from pipeline.inbox import open_inbox
-from pipeline.ledger import Ledger
+from pipeline.ledger import QUERIES, Ledger
 from pipeline.occurrences import Draft
 from pipeline.views import Reader
 
@@ -35,6 +36,8 @@ def draft(line: dict[str, Any]) -> Draft | None:
         particulars["via"] = line.get("via", "api")
     if "replay_of" in line:
         particulars["replay_of"] = line["replay_of"]
+    if "retry_after_at" in line:
+        particulars["retry_after_at"] = line["retry_after_at"]
     return Draft(
         **{
             name: getattr(ingested, name)
@@ -48,10 +51,14 @@ def draft(line: dict[str, Any]) -> Draft | None:
 
 @contextlib.contextmanager
 def ledger_of(history: Sequence[dict[str, Any]]) -> Iterator[Reader]:
-    """A reader over a ledger that holds the history, recorded in the order of its lines."""
+    """A reader over a ledger that holds the history, recorded in the order of its lines.
+
+    One ledger in memory serves them all, emptied in between: to make the views takes far longer
+    than to fill it. So only one is open at a time.
+    """
+    ledger, reader = _shared()
     with tempfile.TemporaryDirectory(prefix="prazo-") as folder:
         inbox = open_inbox(Path(folder) / "inbox.db")
-        ledger = Ledger(None, log=inbox.log, keys=KEYS, memory="512MB", threads=1)
         try:
             for recorded_at, lines in itertools.groupby(history, recorded_at_of):
                 if recorded_at is not None:
@@ -59,10 +66,25 @@ def ledger_of(history: Sequence[dict[str, Any]]) -> Iterator[Reader]:
                 inbox.append([it for it in map(draft, lines) if it is not None])
             while entries := inbox.read(ledger.size, 4096):
                 ledger.append(entries)
-            yield Reader(ledger)
+            yield reader
         finally:
-            ledger.close()
+            _empty(ledger)
             inbox.close()
+
+
+@cache
+def _shared() -> tuple[Ledger, Reader]:
+    ledger = Ledger(None, log="tests", keys=KEYS, memory="512MB", threads=1)
+    return ledger, Reader(ledger)
+
+
+def _empty(ledger: Ledger) -> None:
+    cursor = ledger.cursor()
+    cursor.execute("drop trigger if exists log_no_delete on log")
+    for table in ("log", "tree_heads", "tree_nodes", *facts.TABLES.values()):
+        cursor.execute(f"delete from {table}")
+    cursor.execute((QUERIES / "guards.sql").read_text())
+    ledger.frontier = tree.Frontier()
 
 
 def recorded_at_of(line: dict[str, Any]) -> int | None:

@@ -1,0 +1,53 @@
+-- One row per code that the contract lists: any other is a `new_code`.
+-- reads:
+-- key: kind, code
+-- column: kind | what the code is: event type, review type, review status, requested path, reason or detail
+-- column: code | as the platform writes it
+
+from (values
+    ('event type', 'seller.created'),
+    ('event type', 'seller.enabled'),
+    ('event type', 'seller.denied'),
+    ('event type', 'seller.disabled'),
+    ('event type', 'seller.updated'),
+    ('event type', 'seller.deleted'),
+    ('event type', 'bank_account.associated'),
+    ('event type', 'bank_account.deleted'),
+    ('event type', 'regulatory.registration.review.required'),
+    ('review type', 'REGISTRATION_REVIEW_REQUIRED'),
+    ('review type', 'INCONSISTENT_DATA_UPDATE_REQUIRED'),
+    ('review status', 'PENDING'),
+    ('review status', 'OVERDUE'),
+    ('review status', 'EXPIRED'),
+    ('review status', 'FINISHED'),
+    ('requested path', 'process_id'),
+    ('requested path', 'type'),
+    ('requested path', 'revenue'),
+    ('requested path', 'address'),
+    ('requested path', 'address.line1'),
+    ('requested path', 'address.line2'),
+    ('requested path', 'address.line3'),
+    ('requested path', 'address.city'),
+    ('requested path', 'address.state'),
+    ('requested path', 'address.postal_code'),
+    ('requested path', 'address.country_code'),
+    ('requested path', 'owner'),
+    ('requested path', 'owner.revenue'),
+    ('requested path', 'owner.address'),
+    ('requested path', 'owner.address.line1'),
+    ('requested path', 'owner.address.line2'),
+    ('requested path', 'owner.address.line3'),
+    ('requested path', 'owner.address.city'),
+    ('requested path', 'owner.address.state'),
+    ('requested path', 'owner.address.postal_code'),
+    ('requested path', 'owner.address.country_code'),
+    ('reason', 'DOCUMENT_VALIDATION'),
+    ('reason', 'INTERNAL_KYC_POLICY'),
+    ('reason', 'FRAUD_PREVENTION'),
+    ('reason', 'REGISTRATION_INCONSISTENCY'),
+    ('detail', 'DOCUMENT_NOT_MATCH'),
+    ('detail', 'DOCUMENT_QUALITY'),
+    ('detail', 'NAME_INVALID'),
+    ('detail', 'BIRTH_DATE_INVALID'),
+    ('detail', 'REGISTRATION_STATUS_INVALID')
+) as listed (kind, code)

@@ -1,0 +1,16 @@
+-- One row per UTC day and outcome: submission attempts that started that day. One whose start is
+-- lost counts on the day of its finish; refusals were never sent and count nowhere.
+-- reads: attempts
+-- key: day, outcome
+-- column: day | UTC day of the start
+-- column: outcome | what became of the attempts (rules.md section 3)
+-- column: attempts | how many
+
+select
+    cast(ordered_at as date) as day,
+    outcome,
+    count(*) as attempts
+from attempts
+where outcome <> 'refused'
+group by cast(ordered_at as date), outcome
+order by day, outcome
