@@ -1316,6 +1316,8 @@ def test_an_override_is_a_notice():
     assert found([review(), line], "2026-03-03T00:00:00", "override") == [
         ("override", "notice", 2, at("2026-03-02T00:00:00"))
     ]
+    [row] = oracle.rows("findings", [line], at("2026-03-03T00:00:00"))
+    assert (row["rule"], row["process_id"], row["seller_id"]) == ("override", "p1", None)
 
 
 # Invariance

@@ -424,9 +424,15 @@ def quarantined(log: Log) -> Iterator[dict]:
 
 
 def override(log: Log) -> Iterator[dict]:
+    """The process that the entry names, though nothing else may have named it yet."""
     for entry in log.overrides:
+        row = finding("override", NOTICE, entry.occurred_at, entry.seq)
         process = process_of(log, entry.line.get("process_id"))
-        yield finding("override", NOTICE, entry.occurred_at, entry.seq, process)
+        yield {
+            **row,
+            "process_id": entry.line.get("process_id"),
+            "seller_id": process.seller_id if process else None,
+        }
 
 
 def new_code(log: Log) -> Iterator[dict]:
