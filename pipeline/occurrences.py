@@ -11,7 +11,7 @@ import hmac
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import (
@@ -43,8 +43,7 @@ LIVE: Final = "live"
 INGESTED: Final = "ingested"
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """An occurrence that is to be recorded.
 
     `body` is kept byte for byte. `particulars` are what we know beside it (how it came in, why it
@@ -58,7 +57,7 @@ class Draft:
     occurred_at: int
     recorded_by: str
     body: bytes | None = None
-    particulars: Mapping[str, JsonValue] = field(default_factory=dict)
+    particulars: Mapping[str, JsonValue] = MappingProxyType({})
     origin: str = LIVE
     event_id: str | None = None
     attempt_id: str | None = None
@@ -145,10 +144,8 @@ def record_entry(
         if draft.particulars
         else None
     )
-    leaf: dict[str, str | int | None] = {
+    leaf = {
         "attempt_id": draft.attempt_id and public_name(draft.attempt_id, log_key),
-        "body_commitment": None,
-        "body_size": None,
         "event_id": draft.event_id and public_name(draft.event_id, log_key),
         "kind": draft.kind,
         "log": log,
