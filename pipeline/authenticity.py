@@ -12,13 +12,17 @@ import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pipeline import instants
 from pipeline.errors import SettingsError
 from pipeline.files import RereadFile
 
 Method = Literal["none", "header", "basic", "hmac"]
+
+MAX_SIGNATURES: Final = 8
+"""Tried of those in one header; a sender that rotates its secret sends two."""
+_BASIC_CHALLENGE: Final = ((b"www-authenticate", b'Basic realm="webhooks"'),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,9 @@ class Authenticator:
         tolerance_seconds: float = 300,
     ) -> None:
         """Raises `SettingsError` where the secrets cannot be read."""
-        self.method = method
+        self.challenge = _BASIC_CHALLENGE if method == "basic" else ()
+        """Headers of a 401: many clients show Basic credentials only when asked to."""
+        self._method = method
         self._header = header.lower().encode("latin-1")
         self._tolerance = round(tolerance_seconds * instants.SECOND)
         self._secrets = (
@@ -62,7 +68,7 @@ class Authenticator:
         if self._secrets is None:
             return Verified("none", None)
         secrets = self._secrets.get()
-        match self.method:
+        match self._method:
             case "header":
                 return _match(headers.get(self._header), secrets, "header")
             case "basic":
@@ -94,7 +100,7 @@ class Authenticator:
         found = None
         for line, secret in enumerate(secrets, start=1):
             expected = base64.b64encode(hmac.digest(secret, signed, hashlib.sha256))
-            for signature in signatures[:8]:
+            for signature in signatures[:MAX_SIGNATURES]:
                 if hmac.compare_digest(signature, expected):
                     found = line
         return Refused("the signature does not match") if found is None else Verified("hmac", found)
@@ -113,20 +119,29 @@ def _match(given: bytes | None, secrets: Sequence[bytes], method: Method) -> Ver
 def _secrets(text: str, method: Method, path: Path | None) -> list[bytes]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
-        raise SettingsError(
-            f"The webhook secrets in {path} cannot be used",
-            "the file is empty, and an empty secret would let anyone in",
-            "write one secret a line",
-        )
-    return [_signing_secret(line, path) if method == "hmac" else line.encode() for line in lines]
+        raise _unusable(path, "the file is empty", "write one secret a line")
+    match method:
+        case "hmac":
+            return [_signing_secret(line, path) for line in lines]
+        case "basic" if not all(line.partition(":")[2] for line in lines):
+            raise _unusable(path, "a line has no password", "write user:password, one a line")
+        case _:
+            return [line.encode() for line in lines]
 
 
 def _signing_secret(line: str, path: Path | None) -> bytes:
     try:
-        return base64.b64decode(line.removeprefix("whsec_"), validate=True)
-    except binascii.Error:
-        raise SettingsError(
-            f"The webhook secrets in {path} cannot be used",
+        secret = base64.b64decode(line.removeprefix("whsec_"), validate=True)
+    except ValueError:
+        secret = b""
+    if not secret:  # with an empty key, anyone could sign
+        raise _unusable(
+            path,
             "an hmac secret is not base64",
             "write it as the platform shows it: whsec_ and base64",
-        ) from None
+        )
+    return secret
+
+
+def _unusable(path: Path | None, why: str, remedy: str) -> SettingsError:
+    return SettingsError(f"The webhook secrets in {path} cannot be used", why, remedy)

@@ -48,19 +48,22 @@ class RereadFile(Generic[T]):
         try:
             stat = self._path.stat()
         except OSError as error:
-            raise self._unreadable(error) from None
+            raise self._unreadable(str(error)) from None
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
     def _read(self) -> str:
         try:
-            with self._path.open(encoding="utf-8") as file:
-                return file.read(MAX_FILE_BYTES)
+            with self._path.open("rb") as file:
+                data = file.read(MAX_FILE_BYTES + 1)
+            if len(data) > MAX_FILE_BYTES:
+                raise self._unreadable(f"it is over {MAX_FILE_BYTES} bytes")
+            return data.decode("utf-8-sig")  # some editors put a mark in front
         except (OSError, UnicodeDecodeError) as error:
-            raise self._unreadable(error) from None
+            raise self._unreadable(str(error)) from None
 
-    def _unreadable(self, error: Exception) -> SettingsError:
+    def _unreadable(self, why: str) -> SettingsError:
         return SettingsError(
             f"The file {self._path} cannot be read",
-            str(error),
+            why,
             "check the path in the settings and the file's permissions",
         )

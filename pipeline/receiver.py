@@ -5,80 +5,42 @@ order of checks is that of rules.md section 8: method, content encoding, size, c
 """
 
 import asyncio
-import json
+import contextlib
 import logging
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 import prometheus_client
-import uvicorn
 
-from pipeline import contract, instants, occurrences
+from pipeline import contract, instants, occurrences, server
+from pipeline.asgi import (
+    Gone,
+    Handler,
+    Receive,
+    Request,
+    Scope,
+    Send,
+    TooLarge,
+    answer,
+    answer_json,
+    folded,
+    read_body,
+)
 from pipeline.authenticity import Authenticator, Refused
 from pipeline.errors import InboxUnavailable
 from pipeline.exposure import outside_hint
-from pipeline.inbox import GroupCommit, Inbox, open_inbox
-from pipeline.occurrences import QUARANTINE, REJECTION, Draft
+from pipeline.inbox import GroupCommit, open_inbox
+from pipeline.occurrences import QUARANTINE, Draft
+from pipeline.rejections import SECONDS_BETWEEN_ENTRIES, Rejected, Rejections, entry_of
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
-Headers = Mapping[bytes, bytes]
-
-BODY_SECONDS: Final = 20.0
-"""Longest wait for a body; the platform itself gives up after 30."""
-REJECTION_SECONDS: Final = 60.0
-PROBE_SECONDS: Final = 1.0
-GRACEFUL_SECONDS: Final = 25
-
-
-class _Gone(Exception):
-    """The caller closed the connection before its body was complete."""
-
-
-class _TooLarge(Exception):
-    """The body is over the limit; it is not read any further."""
-
-
-class Rejections:
-    """Counts deliveries that are turned away unread; nobody outside may fill the log with them.
-
-    Each reason becomes at most one entry a minute, with the count since the one before.
-    """
-
-    def __init__(self) -> None:
-        self._waiting: Counter[tuple[int, str]] = Counter()
-        self._recorded_at: dict[tuple[int, str], float] = {}
-
-    def note(self, status: int, reason: str) -> None:
-        self._waiting[status, reason] += 1
-
-    def due(self, now: float, occurred_at: int, *, all_of_them: bool = False) -> list[Draft]:
-        """Entries that may be recorded now; `now` in seconds of a monotonic clock."""
-        drafts = []
-        for (status, reason), deliveries in list(self._waiting.items()):
-            last = self._recorded_at.get((status, reason), -REJECTION_SECONDS)
-            if not all_of_them and now - last < REJECTION_SECONDS:
-                continue
-            self._recorded_at[status, reason] = now
-            del self._waiting[status, reason]
-            drafts.append(
-                Draft(
-                    kind=REJECTION,
-                    occurred_at=occurred_at,
-                    recorded_by="receiver",
-                    status=status,
-                    particulars={"reason": reason, "deliveries": deliveries},
-                )
-            )
-        return drafts
+READY_SECONDS: Final = 5.0
+"""Within which a trial write must succeed for the receiver to call itself ready."""
+TRIAL_SECONDS: Final = 1.0
+"""Between two trial writes, however often somebody asks."""
 
 
 class Metrics:
@@ -86,9 +48,11 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = prometheus_client.CollectorRegistry()
-        self.deliveries = prometheus_client.Counter(
+        deliveries = prometheus_client.Counter(
             "prazo_deliveries", "Deliveries recorded", ["recorded"], registry=self.registry
         )
+        # Bound once: looking a label up for every delivery costs more than counting it.
+        self.deliveries = {it: deliveries.labels(it) for it in ("new", "again", "quarantined")}
         self.rejections = prometheus_client.Counter(
             "prazo_rejections", "Deliveries turned away", ["status"], registry=self.registry
         )
@@ -104,61 +68,36 @@ class Metrics:
         self.last_seq = prometheus_client.Gauge(
             "prazo_inbox_last_seq", "Newest entry of the inbox", registry=self.registry
         )
-        # Bound once: looking a label up for every delivery costs more than counting it.
-        self.recorded = {it: self.deliveries.labels(it) for it in ("new", "again", "quarantined")}
 
 
 class Receiver:
-    """The app. Opens its inbox at start-up and closes it, drained, at shutdown."""
+    """The app. Its inbox is open from the start, and closed, drained, at shutdown."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raises `SettingsError` where the secrets cannot be read."""
-        self._settings = settings
+        """Raises `SettingsError` where the secrets cannot be read, or `InboxUnavailable`."""
+        self._max_body_bytes = settings.max_body_bytes
         self._authenticator = Authenticator(
             settings.webhook_auth,
             settings.webhook_secret_file,
             header=settings.webhook_header,
             tolerance_seconds=settings.webhook_tolerance_seconds,
         )
+        self._is_authenticated = settings.webhook_auth != "none"
+        self._inbox = open_inbox(settings.inbox)
         self._rejections = Rejections()
         self._metrics = Metrics()
-        self._inbox: Inbox
+        self._is_failing = False
+        self._trial: asyncio.Task[str | None] | None = None
+        self._tried_at = 0.0
         self._writer: GroupCommit
-        self._flushing: asyncio.Task[None]
-        self._probed: tuple[float, str | None] = (-PROBE_SECONDS, None)
-        self._routes: dict[str, Handler] = {
+        self._counting: asyncio.Task[None]
+        self._handlers: Mapping[str, Handler] = {
             "/webhooks": self._webhooks,
-            "/healthz": self._healthz,
-            "/readyz": self._readyz,
-            "/metrics": self._show_metrics,
+            "/healthz": _shown(self._healthz),
+            "/readyz": _shown(self._readyz),
+            "/metrics": _shown(self._show_metrics),
         }
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._routes.get(scope["path"], _not_found)(scope, receive, send)
-        elif scope["type"] == "lifespan":
-            await self._live(receive, send)
-
-    # --- life ---
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        await receive()
-        try:
-            await self._start()
-        except Exception as error:
-            LOG.critical("%s", error)
-            await send({"type": "lifespan.startup.failed", "message": str(error)})
-            return
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await self._stop()
-        await send({"type": "lifespan.shutdown.complete"})
-
-    async def _start(self) -> None:
-        self._inbox = await asyncio.to_thread(open_inbox, self._settings.inbox)
-        self._writer = GroupCommit(self._inbox, asyncio.get_running_loop())
-        await asyncio.to_thread(self._warm_up)
-        self._flushing = asyncio.create_task(self._flush_rejections())
+        self._warm_up()
 
     def _warm_up(self) -> None:
         """Pays for first-time work (imports, caches, pages of the file) before any delivery."""
@@ -168,194 +107,175 @@ class Receiver:
         self._authenticator.check(body, {}, instants.now())
         self._inbox.append([])
 
-    async def _stop(self) -> None:
-        """Requests have been answered by now; what was counted meanwhile is recorded last."""
-        self._flushing.cancel()
-        for draft in self._rejections.due(time.monotonic(), instants.now(), all_of_them=True):
-            await self._record_rejection(draft)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        request = Request(scope, folded(scope["headers"]), receive)
+        handler = self._handlers.get(scope["path"], _not_found)
+        hint = None if self._is_authenticated else outside_hint(request.headers)
+        if hint is None:
+            await handler(request, send)
+        elif handler == self._webhooks:
+            await self._turn_away(
+                send, Rejected(403, f"deliveries are not authenticated, and {hint}")
+            )
+        else:
+            await answer_json(send, 403, {"error": f"deliveries are not authenticated, and {hint}"})
+
+    # --- life ---
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        self._writer = GroupCommit(self._inbox, asyncio.get_running_loop())
+        self._counting = asyncio.create_task(self._record_rejections_in_time())
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self._counting.cancel()
         await asyncio.to_thread(self._writer.close)
         self._inbox.close()
-
-    async def _flush_rejections(self) -> None:
-        while True:
-            await asyncio.sleep(REJECTION_SECONDS / 4)
-            for draft in self._rejections.due(time.monotonic(), instants.now()):
-                await self._record_rejection(draft)
-
-    async def _record_rejection(self, draft: Draft) -> None:
-        try:
-            await self._writer.record(draft)
-        except InboxUnavailable as error:
-            LOG.error("a count of rejected deliveries was not recorded: %s", error)
+        await send({"type": "lifespan.shutdown.complete"})
 
     # --- POST /webhooks ---
 
-    async def _webhooks(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _webhooks(self, request: Request, send: Send) -> None:
         occurred_at = instants.now()
-        headers: Headers = dict(scope["headers"])
-        if scope["method"] != "POST":
-            await self._turn_away(send, 405, "only POST is taken", [(b"allow", b"POST")])
+        headers = request.headers
+        if request.method != "POST":
+            await self._turn_away(send, Rejected(405, "only POST is taken"), (b"allow", b"POST"))
             return
-        if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
-            await self._turn_away(send, 415, "only Content-Encoding identity is taken")
+        if not _is_identity(headers.get(b"content-encoding", b"identity")):
+            await self._turn_away(send, Rejected(415, "only Content-Encoding identity is taken"))
             return
         try:
-            body = await self._body(headers, receive)
-        except _TooLarge:
-            limit = self._settings.max_body_bytes
-            close = [(b"connection", b"close")]  # the rest of the body is not read
-            await self._turn_away(send, 413, f"the body is over {limit} bytes", close)
+            body = await read_body(request, self._max_body_bytes)
+        except TooLarge:
+            reason = f"the body is over {self._max_body_bytes} bytes"
+            await self._turn_away(send, Rejected(413, reason))
             return
-        except (_Gone, TimeoutError):
+        except Gone:
             return  # nothing was acknowledged, so the platform sends it again
-        if self._authenticator.method == "none" and (hint := outside_hint(headers)):
-            await self._turn_away(send, 403, f"deliveries are not authenticated, and {hint}")
-            return
         verdict = self._authenticator.check(body, headers, occurred_at)
         if isinstance(verdict, Refused):
-            await self._turn_away(send, 401, verdict.reason)
+            await self._turn_away(
+                send, Rejected(401, verdict.reason), *self._authenticator.challenge
+            )
             return
         recorded_by = "webhook" if verdict.secret is None else f"webhook:{verdict.secret}"
         draft = occurrences.delivery(body, occurred_at=occurred_at, recorded_by=recorded_by)
         await self._record(draft, send)
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes:
-        limit = self._settings.max_body_bytes
-        declared = headers.get(b"content-length", b"")
-        if declared.isdigit() and int(declared) > limit:
-            raise _TooLarge
-        message = await receive()
-        if not message.get("more_body") and message["type"] == "http.request":
-            body: bytes = message.get("body", b"")
-        else:
-            body = await asyncio.wait_for(_rest(message, receive, limit), BODY_SECONDS)
-        if len(body) > limit:
-            raise _TooLarge
-        return body
-
     async def _record(self, draft: Draft, send: Send) -> None:
         try:
             receipt = await self._writer.record(draft)
-        except InboxUnavailable as error:
-            LOG.error("%s", error)
+        except (InboxUnavailable, asyncio.CancelledError) as error:  # cancelled: told to stop
             self._metrics.unavailable.inc()
-            again = [(b"retry-after", b"5")]
-            await _answer(send, 503, {"error": "not recorded; send it again"}, again)
+            if not self._is_failing:
+                LOG.error("deliveries are answered 503: %s", error)
+            self._is_failing = True
+            content = {"error": "not recorded; send it again"}
+            await answer_json(send, 503, content, (b"retry-after", b"5"))
             return
+        if self._is_failing:
+            LOG.warning("deliveries are recorded again")
+        self._is_failing = False
         entry = receipt.entry
-        if entry is None:  # only lines of files and submissions can be turned down by the inbox
-            raise AssertionError(receipt)
+        assert entry is not None  # only lines of files and submissions can be turned down
         self._metrics.record_seconds.observe((instants.now() - draft.occurred_at) / 1e6)
         if draft.kind == QUARANTINE:
-            self._metrics.recorded["quarantined"].inc()
+            self._metrics.deliveries["quarantined"].inc()
             reason = draft.particulars["reason"]
-            answer = {"seq": entry.seq, "recorded": "quarantined", "reason": reason}
-            await _answer(send, 422, answer)
+            await answer_json(
+                send, 422, {"seq": entry.seq, "recorded": "quarantined", "reason": reason}
+            )
         else:
             recorded = "again" if entry.is_again else "new"
-            self._metrics.recorded[recorded].inc()
-            await _answer(send, 200, {"seq": entry.seq, "recorded": recorded})
+            self._metrics.deliveries[recorded].inc()
+            await answer(
+                send, 200, b'{"seq": %d, "recorded": "%b"}' % (entry.seq, recorded.encode())
+            )
 
     async def _turn_away(
-        self,
-        send: Send,
-        status: int,
-        reason: str,
-        headers: list[tuple[bytes, bytes]] | None = None,
+        self, send: Send, rejected: Rejected, *headers: tuple[bytes, bytes]
     ) -> None:
-        self._metrics.rejections.labels(str(status)).inc()
-        self._rejections.note(status, reason)
-        for draft in self._rejections.due(time.monotonic(), instants.now()):
-            await self._record_rejection(draft)
-        await _answer(send, status, {"error": reason}, headers)
+        self._metrics.rejections.labels(str(rejected.status)).inc()
+        self._rejections.note(rejected)
+        await self._record_rejections()
+        await answer_json(send, rejected.status, {"error": rejected.reason}, *headers)
+
+    async def _record_rejections_in_time(self) -> None:
+        while True:
+            await asyncio.sleep(SECONDS_BETWEEN_ENTRIES / 4)
+            await self._record_rejections()
+
+    async def _record_rejections(self) -> None:
+        for rejected, deliveries in self._rejections.take_due(time.monotonic()).items():
+            try:
+                await self._writer.record(entry_of(rejected, deliveries, instants.now()))
+            except InboxUnavailable as error:
+                self._rejections.note(rejected, deliveries)  # for a later entry
+                LOG.error("a count of rejected deliveries was not recorded: %s", error)
 
     # --- for whoever runs it ---
 
-    async def _healthz(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await _answer(send, 200, {"status": "alive"})
+    async def _healthz(self, send: Send) -> None:
+        await answer_json(send, 200, {"status": "alive"})
 
-    async def _readyz(self, scope: Scope, receive: Receive, send: Send) -> None:
-        probed_at, fault = self._probed
-        if time.monotonic() - probed_at >= PROBE_SECONDS:
-            fault = await asyncio.to_thread(self._probe)
-            self._probed = (time.monotonic(), fault)
+    async def _readyz(self, send: Send) -> None:
+        """One trial write at a time, and its result for a while: asking often costs nothing."""
+        now = time.monotonic()
+        if self._trial is None or (self._trial.done() and now - self._tried_at >= TRIAL_SECONDS):
+            self._trial, self._tried_at = asyncio.create_task(self._try_to_write()), now
+        await asyncio.wait({self._trial}, timeout=READY_SECONDS)
+        fault = (
+            self._trial.result()
+            if self._trial.done()
+            else f"a trial write takes more than {READY_SECONDS:g} s"
+        )
         if fault is None:
-            await _answer(send, 200, {"status": "able to record"})
+            await answer_json(send, 200, {"status": "able to record"})
         else:
-            await _answer(send, 503, {"status": "not able to record", "error": fault})
+            await answer_json(send, 503, {"status": "not able to record", "error": fault})
 
-    def _probe(self) -> str | None:
+    async def _try_to_write(self) -> str | None:
         try:
-            self._inbox.probe()
+            await asyncio.to_thread(self._inbox.probe)
         except InboxUnavailable as error:
             return str(error)
         return None
 
-    async def _show_metrics(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._metrics.last_seq.set((await asyncio.to_thread(self._inbox.last))[0])
-        body = prometheus_client.generate_latest(self._metrics.registry)
-        await _send(send, 200, body, prometheus_client.CONTENT_TYPE_LATEST.encode())
+    async def _show_metrics(self, send: Send) -> None:
+        with contextlib.suppress(InboxUnavailable):  # then the gauge stays where it was
+            self._metrics.last_seq.set((await asyncio.to_thread(self._inbox.last))[0])
+        shown = prometheus_client.generate_latest(self._metrics.registry)
+        kind = prometheus_client.CONTENT_TYPE_LATEST.encode()
+        await answer(send, 200, shown, content_type=kind)
 
 
-async def _rest(message: Message, receive: Receive, limit: int) -> bytes:
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        if message["type"] == "http.disconnect":
-            raise _Gone
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if size > limit:
-            raise _TooLarge
-        if not message.get("more_body"):
-            return b"".join(chunks)
-        message = await receive()
+def _is_identity(encodings: bytes) -> bool:
+    return all(it.strip().lower() in (b"identity", b"") for it in encodings.split(b","))
 
 
-async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    await _answer(send, 404, {"error": "there is nothing here; deliveries go to POST /webhooks"})
+def _shown(show: Callable[[Send], Awaitable[None]]) -> Handler:
+    """A handler for what is only read."""
+
+    async def handler(request: Request, send: Send) -> None:
+        if request.method in ("GET", "HEAD"):
+            await show(send)
+        else:
+            await answer_json(send, 405, {"error": "only GET is taken"}, (b"allow", b"GET, HEAD"))
+
+    return handler
 
 
-async def _answer(
-    send: Send,
-    status: int,
-    content: Mapping[str, object],
-    headers: list[tuple[bytes, bytes]] | None = None,
-) -> None:
-    await _send(send, status, json.dumps(content).encode(), b"application/json", headers)
-
-
-async def _send(
-    send: Send,
-    status: int,
-    body: bytes,
-    content_type: bytes,
-    headers: list[tuple[bytes, bytes]] | None = None,
-) -> None:
-    await send(
-        {
-            "type": "http.response.start",
-            "status": status,
-            "headers": [
-                (b"content-type", content_type),
-                (b"content-length", str(len(body)).encode()),
-                *(headers or ()),
-            ],
-        }
-    )
-    await send({"type": "http.response.body", "body": body})
+async def _not_found(request: Request, send: Send) -> None:
+    hint = "there is nothing here; deliveries go to POST /webhooks"
+    await answer_json(send, 404, {"error": hint})
 
 
 def serve(settings: Settings) -> None:
-    """Runs the receiver until SIGTERM or SIGINT; what was acknowledged is on disk by then."""
-    uvicorn.run(
-        Receiver(settings),
-        host=settings.receiver_host,
-        port=settings.receiver_port,
-        lifespan="on",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=GRACEFUL_SECONDS,
-    )
+    """Runs the receiver until SIGTERM or SIGINT; what was acknowledged is on disk by then.
+
+    Raises `OperatorError` where it cannot start.
+    """
+    server.run(Receiver(settings), settings.receiver_host, settings.receiver_port)

@@ -1,0 +1,94 @@
+"""The little of ASGI that our own apps share: a request with folded headers, its body, an answer.
+
+Frameworks are left to the paths where their microseconds do not count.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from typing import Any, NamedTuple
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = Mapping[bytes, bytes]
+
+
+class Gone(Exception):
+    """The caller went away before its body was complete."""
+
+
+class TooLarge(Exception):
+    """The body is over the limit; the rest of it was not looked at."""
+
+
+class Request(NamedTuple):
+    """What a handler is asked. Header names are in lower case, as ASGI has them."""
+
+    scope: Scope
+    headers: Headers
+    receive: Receive
+
+    @property
+    def method(self) -> str:
+        method: str = self.scope["method"]
+        return method
+
+
+Handler = Callable[[Request, Send], Awaitable[None]]
+
+
+def folded(fields: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Header fields by name; one that came twice is joined by commas (RFC 9110, section 5.3).
+
+    So neither the first nor the last can hide the other: a second Host, secret or signature
+    makes a value that fits nothing.
+    """
+    headers: dict[bytes, bytes] = {}
+    for name, value in fields:
+        headers[name] = value if name not in headers else b"%b, %b" % (headers[name], value)
+    return headers
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """The whole body, of at most `limit` bytes; raises `TooLarge` or `Gone`.
+
+    How long a sender may take over it, the server bounds (`server.REQUEST_SECONDS`).
+    """
+    declared = request.headers.get(b"content-length", b"")
+    if declared.isdigit() and int(declared) > limit:
+        raise TooLarge
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise Gone
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            raise TooLarge
+        if not message.get("more_body"):
+            return b"".join((*chunks, chunk)) if chunks else chunk
+        chunks.append(chunk)
+
+
+async def answer(
+    send: Send,
+    status: int,
+    body: bytes,
+    *headers: tuple[bytes, bytes],
+    content_type: bytes = b"application/json",
+) -> None:
+    """Sends a whole response."""
+    length = b"%d" % len(body)
+    fields = [(b"content-type", content_type), (b"content-length", length), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": fields})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def answer_json(
+    send: Send, status: int, content: Mapping[str, object], *headers: tuple[bytes, bytes]
+) -> None:
+    await answer(send, status, json.dumps(content).encode(), *headers)
