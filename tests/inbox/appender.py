@@ -1,8 +1,8 @@
 """A process that appends to an inbox when it is told to, and says what was acknowledged.
 
 `python -m tests.inbox.appender LOCATION NAME` opens the inbox at its first command. Commands, one a
-line: a number of drafts to append in one batch, or `endless`. Answers, one JSON object a line:
-`{"seqs": [...], "seconds": ...}` or `{"failed": ...}`. Event ids are NAME:1, NAME:2 and so on.
+line: a number of drafts to append in one batch. Answers, one JSON object a line: `{"seqs": [...],
+"seconds": ...}` or `{"failed": ..., "seconds": ...}`. Event ids are NAME:1, NAME:2 and so on.
 """
 
 import json
@@ -39,8 +39,8 @@ class Appender:
         assert self.process.stdout is not None
         self._commands, self._answers = self.process.stdin, self.process.stdout
 
-    def tell(self, command: int | str) -> None:
-        self._commands.write(f"{command}\n")
+    def tell(self, count: int) -> None:
+        self._commands.write(f"{count}\n")
         self._commands.flush()
 
     def answer(self) -> dict[str, Any]:
@@ -51,24 +51,15 @@ class Appender:
         self.tell(count)
         return self.answer()
 
-    def kill(self) -> list[dict[str, Any]]:
-        """SIGKILL; the answers that it gave until then and nobody read (a torn last line is
-        no answer)."""
+    def kill(self) -> None:
         self.process.kill()
-        rest = self._answers.read()
-        self._close()
-        return [json.loads(line) for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+        self.stop()
 
     def stop(self) -> None:
         if not self._commands.closed:
             self._commands.close()
-            self._close()
-
-    def _close(self) -> None:
-        self.process.wait()
-        self._answers.close()
-        if not self._commands.closed:
-            self._commands.close()
+            self.process.wait()
+            self._answers.close()
 
 
 @contextmanager
@@ -88,25 +79,20 @@ def _main(location: str, name: str) -> None:
     inbox: Inbox | None = None
     count = 0
     for command in sys.stdin:
-        while True:
-            size = 1 + count % 3 if command.strip() == "endless" else int(command)
-            drafts = [
-                webhook(f"{name}:{it}", process_id=f"p{it % 3}", seller_id="s")
-                for it in range(count + 1, count + size + 1)
-            ]
-            count += size
-            started = time.monotonic()
-            try:
-                inbox = inbox or open_inbox(location)
-                receipts = inbox.append(drafts)
-                answer: dict[str, Any] = {"seqs": [it.entry.seq for it in receipts if it.entry]}
-            except InboxUnavailable as error:
-                answer = {"failed": str(error)}
-            answer |= {"seconds": time.monotonic() - started, "last": count}
-            sys.stdout.write(json.dumps(answer) + "\n")
-            sys.stdout.flush()
-            if command.strip() != "endless":
-                break
+        drafts = [
+            webhook(f"{name}:{it}", process_id=f"p{it % 3}", seller_id="s")
+            for it in range(count + 1, count + int(command) + 1)
+        ]
+        count += len(drafts)
+        started = time.monotonic()
+        answer: dict[str, Any]
+        try:
+            inbox = inbox or open_inbox(location)
+            answer = {"seqs": [it.entry.seq for it in inbox.append(drafts) if it.entry]}
+        except InboxUnavailable as error:
+            answer = {"failed": str(error)}
+        sys.stdout.write(json.dumps({**answer, "seconds": time.monotonic() - started}) + "\n")
+        sys.stdout.flush()
     if inbox is not None:
         inbox.close()
 

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox import Head, Inbox, Outcome, open_inbox
+from pipeline.inbox import Head, Inbox, Outcome, SignedHead, open_inbox
 from pipeline.occurrences import Draft
 from tests.inbox.drafts import NOON, draft, note, webhook
 from tests.inbox.soundness import all_entries, assert_sound
@@ -278,6 +278,19 @@ def test_the_head_only_grows(inbox: Inbox):
     assert inbox.head() == Head(5, b"r5")
     inbox.put_head(Head(8, b"r8"))
     assert inbox.head() == Head(8, b"r8")
+
+
+def test_signed_checkpoints_are_all_kept_and_the_first_of_a_size_stays(inbox: Inbox):
+    assert inbox.checkpoint() is None
+    assert inbox.checkpoints() == []
+    inbox.put_checkpoint(SignedHead(10, "ten\n— prazo assinatura=\n"))
+    inbox.put_checkpoint(SignedHead(2, "two"))
+    inbox.put_checkpoint(SignedHead(2, "two, signed again"))
+    assert inbox.checkpoint() == SignedHead(10, "ten\n— prazo assinatura=\n")
+    assert inbox.checkpoints() == [
+        SignedHead(2, "two"),
+        SignedHead(10, "ten\n— prazo assinatura=\n"),
+    ]
 
 
 # --- opening and closing ---------------------------------------------------------------------
