@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from pipeline import occurrences
+from pipeline.artifacts import ArtifactStore, keep_file
 from pipeline.errors import CallerError, Unreadable
 from pipeline.inbox import Inbox, Outcome
-from pipeline.occurrences import QUARANTINE, Draft
+from pipeline.occurrences import QUARANTINE, Draft, KeepArtifact
 
 LINES_A_COMMIT: Final = 1000
 MAX_LINE_BYTES: Final = 4 * 2**20
@@ -35,26 +36,35 @@ class Outcomes:
         return not self.bad and not self.quarantined
 
 
-def ingest(path: Path, inbox: Inbox, progress: Progress) -> Outcomes:
+def ingest(
+    path: Path, inbox: Inbox, progress: Progress, artifacts: ArtifactStore | None = None
+) -> Outcomes:
     """Records a file's lines in order; `-` is standard input. Taking it again adds nothing.
 
+    Artifacts that a collection names by path, beside the file, go into the store first.
     A bad line is reported and the others are taken. Raises `CallerError` where there is no file,
     and `InboxUnavailable`; what was taken until then stays, and the file can be taken again.
     """
     if str(path) == "-":
         with tempfile.TemporaryFile() as spool:  # read twice: its digest names who recorded it
             shutil.copyfileobj(sys.stdin.buffer, spool)
-            return _ingest(spool, inbox, progress)
+            return _ingest(spool, inbox, progress, _keeper(artifacts, Path.cwd()))
     try:
         with path.open("rb") as file:
-            return _ingest(file, inbox, progress)
+            return _ingest(file, inbox, progress, _keeper(artifacts, path.parent))
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise CallerError(
             f"{path} cannot be read", error.strerror or "", "check the path"
         ) from None
 
 
-def _ingest(file: BinaryIO, inbox: Inbox, progress: Progress) -> Outcomes:
+def _keeper(artifacts: ArtifactStore | None, folder: Path) -> KeepArtifact | None:
+    return None if artifacts is None else keep_file(artifacts, folder)
+
+
+def _ingest(
+    file: BinaryIO, inbox: Inbox, progress: Progress, keep: KeepArtifact | None
+) -> Outcomes:
     digest = hashlib.sha256()
     file.seek(0)
     while block := file.read(MAX_LINE_BYTES):
@@ -65,7 +75,7 @@ def _ingest(file: BinaryIO, inbox: Inbox, progress: Progress) -> Outcomes:
     batch: list[tuple[int, Draft]] = []
     for number, line in _lines(file, progress):
         try:
-            batch.append((number, _draft(line, recorded_by)))
+            batch.append((number, _draft(line, recorded_by, keep)))
         except Unreadable as unreadable:
             outcomes.bad.append((number, unreadable.what))
         if len(batch) >= LINES_A_COMMIT:
@@ -90,10 +100,10 @@ def _lines(file: BinaryIO, progress: Progress) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _draft(line: bytes, recorded_by: str) -> Draft:
+def _draft(line: bytes, recorded_by: str, keep: KeepArtifact | None) -> Draft:
     if len(line) > MAX_LINE_BYTES:
         raise Unreadable(f"longer than {MAX_LINE_BYTES} bytes")
-    return occurrences.read_line(line, recorded_by=recorded_by)
+    return occurrences.read_line(line, recorded_by=recorded_by, keep=keep)
 
 
 def _record(batch: list[tuple[int, Draft]], inbox: Inbox, outcomes: Outcomes) -> None:

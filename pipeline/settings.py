@@ -58,6 +58,12 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         1_048_576, ge=1024, le=67_108_864, description="Greatest body of a delivery, in bytes."
     )
+    max_collection_bytes: int = Field(
+        33_554_432,
+        ge=1024,
+        le=1_073_741_824,
+        description="Greatest multipart collection with its artifacts, in bytes.",
+    )
     allow_remote: bool = Field(
         False,
         description="Lets a listener bind an address beyond loopback; needs authentication.",

@@ -68,13 +68,20 @@ def follow(host: str | None, port: int | None, without_bodies: bool) -> None:
     api.serve(settings, is_keeper=not without_bodies, without_bodies=without_bodies)
 
 
+def parts(settings: Settings) -> list[tuple[str, ...]]:
+    """The commands that make up the whole product, each in a process of its own."""
+    resuming = [("resume", "--follow")] if settings.platform_url else []
+    return [("receive",), *resuming, ("dashboard",)]
+
+
 @main.command()
 @_listens
 @click.option("--dashboard-port", type=click.IntRange(1, 65535), help="Port of the dashboard.")
 def serve(host: str | None, port: int | None, dashboard_port: int | None) -> None:
     """Run receiver and dashboard on one machine, for real use. SIGTERM stops both cleanly.
 
-    --host and --port are the receiver's. Example: prazo serve --port 8400 --dashboard-port 8501
+    Where the platform is set up, submissions that wait for a retry are sent as well. --host and
+    --port are the receiver's. Example: prazo serve --port 8400 --dashboard-port 8501
     """
     from pipeline.supervisor import Supervisor
 
@@ -86,8 +93,8 @@ def serve(host: str | None, port: int | None, dashboard_port: int | None) -> Non
         "PRAZO_DASHBOARD_PORT": str(settings.dashboard_port),
     }
     supervisor = Supervisor()
-    for part in ("receive", "dashboard"):
-        supervisor.add(part, [sys.executable, "-m", "pipeline.cli", part], environment)
+    for part in parts(settings):
+        supervisor.add(part[0], [sys.executable, "-m", "pipeline.cli", *part], environment)
     click.echo(
         f"Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks\n"
         f"Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}"

@@ -24,16 +24,24 @@ def ingest(files: Sequence[Path]) -> None:
     from rich.progress import Progress
 
     from pipeline import ingest as ingestion
+    from pipeline.artifacts import ArtifactStore
     from pipeline.inbox import open_inbox
 
-    inbox = open_inbox(Settings.load().inbox)
+    settings = Settings.load()
+    artifacts = ArtifactStore(settings.artifacts)
+    inbox = open_inbox(settings.inbox)
     are_clean = True
     try:
         with Progress(console=Console(stderr=True), transient=True) as bar:
             for path in files:
                 size = None if str(path) == "-" or not path.exists() else path.stat().st_size
                 task = bar.add_task(path.name, total=size)
-                outcomes = ingestion.ingest(path, inbox, lambda n, t=task: bar.advance(t, n))  # type: ignore[misc]
+                outcomes = ingestion.ingest(
+                    path,
+                    inbox,
+                    lambda n, t=task: bar.advance(t, n),  # type: ignore[misc]
+                    artifacts,
+                )
                 for number, reason in outcomes.bad:
                     click.echo(f"{path}:{number}: not taken: {reason}", err=True)
                 for number, reason in outcomes.quarantined:

@@ -1,0 +1,96 @@
+"""A receiver in a process of its own, and a plain HTTP client that knows only the contract."""
+
+import http.client
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import pytest
+
+from tests.marketplace import Marketplace, Review
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]  # names in lower case
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def is_ours(self) -> bool:
+        return self.headers.get("prazo-answer") == "gateway"
+
+
+class Client:
+    """Speaks to a base URL as the contract describes it: nothing of ours is used."""
+
+    def __init__(self, port: int, marketplace_id: str) -> None:
+        self.port = port
+        self.marketplace_id = marketplace_id
+
+    def put(self, review: Review, body: bytes | None = None, **headers: str) -> Answer:
+        seller = quote(review.seller_id, safe="")
+        path = f"/v1/marketplaces/{self.marketplace_id}/sellers/{seller}/registration/review"
+        sent = {
+            "Content-Type": "application/json",
+            "Authorization": "Basic bWFya2V0cGxhY2U6c2VjcmV0",
+            "Idempotency-Key": review.process_id,
+            **{name.replace("_", "-"): it for name, it in headers.items()},
+        }
+        return self.request("PUT", path, review.payload if body is None else body, sent)
+
+    def request(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            fields = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, fields, response.read())
+        finally:
+            connection.close()
+
+
+@contextmanager
+def receiving(marketplace: Marketplace, **environment: str) -> Iterator[Client]:
+    """`prazo receive` in a process of its own, ready to record."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline.cli", "receive", "--port", str(port)],
+        env=marketplace.process_environment(**environment),
+    )
+    client = Client(port, marketplace.platform.marketplace_id)
+    try:
+        _wait_until_ready(client, process)
+        yield client
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _wait_until_ready(client: Client, process: subprocess.Popen[bytes]) -> None:
+    limit = time.monotonic() + 60
+    while True:
+        assert process.poll() is None, "the receiver ended"
+        assert time.monotonic() < limit, "the receiver did not become ready"
+        try:
+            if client.request("GET", "/readyz", b"", {}).status == 200:
+                return
+        except OSError:
+            pass
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def gateway(marketplace: Marketplace) -> Iterator[Client]:
+    with receiving(marketplace, PRAZO_REQUEST_TIMEOUT_SECONDS="2") as client:
+        yield client
