@@ -9,11 +9,13 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import prometheus_client
 
 from pipeline import contract, instants, occurrences, server
+from pipeline.addresses import Address, address_in
 from pipeline.asgi import (
     Gone,
     Handler,
@@ -28,12 +30,16 @@ from pipeline.asgi import (
     read_body,
 )
 from pipeline.authenticity import Authenticator, Refused
+from pipeline.collecting import Collecting
 from pipeline.errors import InboxUnavailable
 from pipeline.exposure import outside_hint
 from pipeline.inbox import GroupCommit, open_inbox
 from pipeline.occurrences import QUARANTINE, Draft
 from pipeline.rejections import SECONDS_BETWEEN_ENTRIES, Rejected, Rejections, entry_of
 from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pipeline.gateway import Gateway
 
 LOG = logging.getLogger(__name__)
 
@@ -91,8 +97,12 @@ class Receiver:
         self._tried_at = 0.0
         self._writer: GroupCommit
         self._counting: asyncio.Task[None]
+        self._settings = settings
+        self._gateway: asyncio.Task[Gateway]
+        self._collecting = Collecting(settings)
         self._handlers: Mapping[str, Handler] = {
             "/webhooks": self._webhooks,
+            "/v1/collections": self._collecting.post,
             "/healthz": _shown(self._healthz),
             "/readyz": _shown(self._readyz),
             "/metrics": _shown(self._show_metrics),
@@ -112,7 +122,7 @@ class Receiver:
             await self._live(receive, send)
             return
         request = Request(scope, folded(scope["headers"]), receive)
-        handler = self._handlers.get(scope["path"], _not_found)
+        handler = self._handlers.get(scope["path"]) or self._submission_or_nothing(scope)
         hint = None if self._is_authenticated else outside_hint(request.headers)
         if hint is None:
             await handler(request, send)
@@ -123,18 +133,38 @@ class Receiver:
         else:
             await answer_json(send, 403, {"error": f"deliveries are not authenticated, and {hint}"})
 
+    def _submission_or_nothing(self, scope: Scope) -> Handler:
+        address = address_in(scope.get("raw_path", b""))
+        return _not_found if address is None else partial(self._submit, address)
+
     # --- life ---
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         self._writer = GroupCommit(self._inbox, asyncio.get_running_loop())
+        self._gateway = asyncio.create_task(asyncio.to_thread(self._load_gateway))
+        self._collecting.open(self._inbox, self._writer)
         self._counting = asyncio.create_task(self._record_rejections_in_time())
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self._counting.cancel()
-        await asyncio.to_thread(self._writer.close)
-        self._inbox.close()
+        try:
+            await (await self._gateway).close()
+        finally:
+            await asyncio.to_thread(self._writer.close)
+            self._inbox.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+    # --- submissions ---
+
+    def _load_gateway(self) -> "Gateway":
+        from pipeline.gateway import Gateway  # a second of imports, for which no webhook waits
+
+        return Gateway(self._settings, self._inbox, self._writer)
+
+    async def _submit(self, address: Address, request: Request, send: Send) -> None:
+        gateway = await asyncio.shield(self._gateway)
+        await gateway.put(address, request, send)
 
     # --- POST /webhooks ---
 
