@@ -38,15 +38,7 @@ def draft(line: dict[str, Any]) -> Draft | None:
         particulars["replay_of"] = line["replay_of"]
     if "retry_after_at" in line:
         particulars["retry_after_at"] = line["retry_after_at"]
-    return Draft(
-        **{
-            name: getattr(ingested, name)
-            for name in Draft.__slots__
-            if name not in ("origin", "ingest_key", "particulars")
-        },
-        particulars=particulars,
-        origin="live",
-    )
+    return ingested._replace(origin=occurrences.LIVE, ingest_key=None, particulars=particulars)
 
 
 @contextlib.contextmanager

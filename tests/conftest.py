@@ -1,0 +1,23 @@
+"""What every test shares: how hard hypothesis looks.
+
+By default each property tries a few examples, the same ones each time. Before a release, or after
+a change of `queries/`: `pytest --hypothesis-profile=thorough`.
+"""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "usual",
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+settings.register_profile(
+    "thorough",
+    max_examples=2000,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+settings.load_profile("usual")
