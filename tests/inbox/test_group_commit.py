@@ -156,7 +156,8 @@ def test_closing_records_and_answers_what_waits_and_turns_down_what_comes_later(
         others = waiting(commit, *(note() for _ in range(10)))
         await asyncio.sleep(0)
         closing = asyncio.create_task(asyncio.to_thread(commit.close))
-        await asyncio.sleep(0.02)
+        while not commit._is_closed:
+            await asyncio.sleep(0.001)
         with pytest.raises(InboxUnavailable, match="stopping"):
             await commit.record(note())
         assert not closing.done()
