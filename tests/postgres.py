@@ -124,7 +124,8 @@ def _unprivileged() -> pwd.struct_passwd | None:
     """Who runs the server where the tests run as root."""
     if os.geteuid() != 0:
         return None
-    return next((it for it in pwd.getpwall() if it.pw_name in _ACCOUNTS), None)
+    accounts = {it.pw_name: it for it in pwd.getpwall()}
+    return next((accounts[name] for name in _ACCOUNTS if name in accounts), None)
 
 
 def _own(folder: Path) -> None:
@@ -153,9 +154,9 @@ def postgres() -> Iterator[PostgresServer]:
     binaries = installed()
     with tempfile.TemporaryDirectory(prefix="prazo-postgres-", dir=_scratch()) as folder:
         server = PostgresServer(binaries, Path(folder))
-        server.start()
-        server.new_database(DATABASE)
         try:
+            server.start()
+            server.new_database(DATABASE)
             yield server
         finally:
             server.stop(signal.SIGQUIT)  # its data is thrown away: no checkpoint of it all
