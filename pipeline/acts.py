@@ -1,11 +1,15 @@
 """Drafts of what people do to the log's data: each with a reason and a name, none without."""
 
+from typing import Final
+
 from pipeline import instants
 from pipeline.contract import JsonValue, canonical_json
 from pipeline.errors import CallerError
 from pipeline.occurrences import UNMASK, Draft
 
 MAX_REASON_CHARACTERS = 2000
+
+EXPORT: Final = "export"
 
 
 def act(
@@ -42,3 +46,24 @@ def act(
 def unmasking(view: str, *, reason: str, actor: str | None, recorded_by: str) -> Draft:
     """Somebody is about to see a view's personal columns."""
     return act(UNMASK, reason=reason, actor=actor, recorded_by=recorded_by, view=view)
+
+
+def exporting(
+    *,
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+    process_id: str | None,
+    seller_id: str | None,
+    **content: JsonValue,
+) -> Draft:
+    """A package is about to be made; `content` says of what, and fixes what will be in it."""
+    return act(
+        EXPORT,
+        reason=reason,
+        actor=actor,
+        recorded_by=recorded_by,
+        process_id=process_id,
+        seller_id=seller_id,
+        **content,
+    )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.checkpoints import Checkpoint, Signer
-from pipeline.errors import LedgerRefused, PrazoError
+from pipeline.errors import LedgerRefused, OperatorError, PrazoError
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.ledger import Ledger, LedgerDamaged, LedgerOutdated
 
@@ -27,6 +27,7 @@ MAX_BYTES_A_BATCH: Final = 64 * 2**20
 LINGER_SECONDS: Final = 0.2
 """Between batches while the inbox is busy: transactions of one entry take most of a core."""
 RETRY_SECONDS: Final = 2.0
+REACH_SECONDS: Final = 60.0
 CHECKPOINT_SECONDS: Final = 300.0
 """Between signed checkpoints while entries come in: each is kept, so that a package can later be
 shown to continue it. Whoever needs one of this moment asks for it (`Follower.checkpoint`)."""
@@ -261,6 +262,22 @@ class Follower:
                 continue
             if appended < MAX_ENTRIES_A_BATCH:
                 self._stop.wait(LINGER_SECONDS)
+
+    def reach(self, seq: int) -> None:
+        """Returns once the ledger holds that entry of the inbox: waits for the thread that
+        follows, or follows here where there is none. Raises `OperatorError` after a while."""
+        until = time.monotonic() + REACH_SECONDS
+        while self.ledger.size < seq:
+            if self._thread is None:
+                self.catch_up()
+            elif time.monotonic() < until and self._thread.is_alive():
+                time.sleep(LINGER_SECONDS / 4)
+            else:
+                raise OperatorError(
+                    f"The ledger has not reached entry {seq}",
+                    self._problem or f"after {REACH_SECONDS:.0f} s it is at {self.ledger.size}",
+                    "wait until it has caught up, then try again",
+                )
 
     def _note_lag(self) -> None:
         inbox_seq, _ = self._inbox.last()

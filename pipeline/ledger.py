@@ -261,6 +261,19 @@ class Ledger:
     def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self.cursor().execute(sql, parameters).fetchall()
 
+    def select(self, condition: str, parameters: Sequence[object]) -> list[Entry]:
+        """The entries for which an SQL condition on `log` is true, in order of seq, without their
+        ingest keys, which no ledger holds."""
+        columns = ", ".join(
+            f"epoch_us({it})" if it in ("occurred_at", "recorded_at") else it for it in _LOG_COLUMNS
+        )
+        rows = self._rows(f"select {columns} from log where {condition} order by seq", parameters)
+        return [Entry._make((*row, None)) for row in rows]
+
+    def run(self, script: str, variables: Mapping[str, object]) -> list[pa.Table]:
+        """What each query of our own script gives, in its order."""
+        return _run(self.cursor(), script, variables)
+
     def root_at(self, size: int) -> bytes:
         """The tree's root when the log had `size` entries (at most the ledger's own size)."""
         return tree.Frontier.at(size, self.subtrees()).root()
@@ -307,6 +320,52 @@ class Ledger:
         self._connection.close()
 
 
+class Copy:
+    """Entries of a log in memory, without a tree, for queries that others wrote: once it is
+    closed off, no statement reaches a file or the network."""
+
+    def __init__(self, *, threads: int = 2, memory: str = "2GB") -> None:
+        self._connection = duckdb.connect(
+            ":memory:", config={"threads": str(threads), "memory_limit": memory}
+        )
+        self._connection.execute("set global TimeZone = 'UTC'")
+        self._connection.execute((QUERIES / "schema.sql").read_text())
+        self._connection.execute((QUERIES / "macros.sql").read_text())
+        self._columns = _arrow_columns(self._connection, ("log", *facts.TABLES.values()))
+        self._connection.execute("set enable_external_access = false")
+        self._connection.execute("set lock_configuration = true")
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Entries alone, without the facts that stand in their bodies."""
+        rows = [entry[: len(_LOG_COLUMNS)] for entry in entries]
+        _insert(self._connection, "log", self._columns["log"], rows)
+
+    def add_facts(self, table: str, rows: Sequence[Sequence[object]], *, masked: bool) -> None:
+        """Facts of a table, instants in microseconds; `masked`: as a ledger without bodies has
+        them."""
+        masks = _MASKED_COLUMNS.get(table, {}) if masked else {}
+        _insert(self._connection, table, self._columns[table], rows, masks)
+
+    def facts_of(self, table: str, seqs: Sequence[int]) -> list[tuple[Any, ...]]:
+        """Rows of a table as `add_facts` takes them, in order of seq."""
+        columns = ", ".join(
+            f"epoch_us({it.name})" if pa.types.is_timestamp(it.type) else it.name
+            for it in self._columns[table]
+        )
+        sql = f"select {columns} from {table} where list_contains(?::bigint[], seq) order by all"
+        return self._connection.execute(sql, (list(seqs),)).fetchall()
+
+    def columns(self, table: str) -> pa.Schema:
+        return self._columns[table]
+
+    def run(self, script: str, variables: Mapping[str, object]) -> list[pa.Table]:
+        """What each query of a script gives, in its order; raises `duckdb.Error`."""
+        return _run(self._connection, script, variables)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
 class Excerpt:
     """The facts of a few entries in memory, without log and tree: what one decision needs.
 
@@ -314,9 +373,8 @@ class Excerpt:
     For one thread at a time.
     """
 
-    def __init__(self, keys: facts.Keys, views: Iterable[tuple[str, str]], tables: Iterable[str]):
+    def __init__(self, views: Iterable[tuple[str, str]], tables: Iterable[str]) -> None:
         """`views`: name and SQL, each after those it reads; `tables`: the facts that they read."""
-        self._keys = keys
         self._tables = frozenset(tables)
         self._connection = duckdb.connect(":memory:", config={"threads": "1"})
         self._connection.execute("set global TimeZone = 'UTC'")
@@ -329,13 +387,15 @@ class Excerpt:
         self._connection.execute("pragma disable_optimizer")
 
     @contextlib.contextmanager
-    def of(self, entries: Iterable[Entry], as_of: int) -> Iterator[duckdb.DuckDBPyConnection]:
+    def of(
+        self, entries: Iterable[Entry], keys: facts.Keys, as_of: int
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
         """The views over these entries alone, as of an instant in microseconds."""
         connection = self._connection
         connection.execute("set variable as_of = make_timestamp(?::bigint)", (as_of,))
         connection.execute("begin")
         try:
-            for kind, rows in facts.extract(entries, self._keys).items():
+            for kind, rows in facts.extract(entries, keys).items():
                 if (table := facts.TABLES[kind]) in self._tables:
                     _insert(connection, table, self._columns[table], rows)
             yield connection
@@ -378,6 +438,15 @@ def _insert(
         connection.execute(f"insert into {table} select {columns} from batch")
     finally:
         connection.unregister("batch")
+
+
+def _run(
+    connection: duckdb.DuckDBPyConnection, script: str, variables: Mapping[str, object]
+) -> list[pa.Table]:
+    for name, value in variables.items():
+        connection.execute(f"set variable {name} = ?", (value,))
+    statements = connection.extract_statements(script)
+    return [connection.sql(it).to_arrow_table() for it in statements]
 
 
 def _sync_directory(directory: Path) -> None:

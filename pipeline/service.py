@@ -97,6 +97,10 @@ class LedgerService:
         """Appends what the inbox holds; how many entries that were."""
         return self._follower.catch_up(progress) if progress else self._follower.catch_up()
 
+    def reach(self, seq: int) -> None:
+        """Returns once the ledger holds that entry of the inbox."""
+        self._follower.reach(seq)
+
     def checkpoint(self) -> SignedHead | None:
         """The newest signed checkpoint, of this moment where this process holds the key."""
         return self._follower.checkpoint()

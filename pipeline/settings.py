@@ -31,6 +31,11 @@ class Settings(BaseSettings):
     signing_key_file: Path = Field(
         Path("data/keys/signing.key"), description="Ed25519 key that signs checkpoints."
     )
+    timestamp_url: str | None = Field(
+        None,
+        description="RFC 3161 authority that stamps the checkpoint of every package; none: no"
+        " stamps. Nothing but the checkpoint's digest is sent there.",
+    )
     taxpayer_key_file: Path = Field(
         Path("data/keys/taxpayer.key"),
         description="Key under which tax ids are compared; made on first use. Keep it apart from"

@@ -1,0 +1,111 @@
+-- One row per entry of the log, in order: what its leaf says, and what was read out of its body.
+-- reads: log, facts.webhooks, facts.reviews, facts.attempt_starts, facts.attempt_finishes, facts.sent_leaves, facts.collections, facts.answered_leaves, facts.artifacts, facts.quarantined, facts.rejections, facts.acts
+-- key: seq
+-- column: seq | the entry's place in the log
+-- column: kind | what happened (rules.md section 1)
+-- column: occurred_at | when it happened on our side
+-- column: recorded_at | when the log recorded it
+-- column: origin | live, or ingested from a file
+-- column: recorded_by | token, command's user or file that recorded it
+-- column: event_id | the platform's id of a delivered event
+-- column: attempt_id | our id of a submission attempt
+-- column: process_id | the review process it belongs to
+-- column: seller_id | the seller it belongs to
+-- column: status | HTTP status of an answer
+-- column: process_n | its number in the process's stream
+-- column: process_prev | seq of the entry before it there
+-- column: seller_n | its number in the seller's stream
+-- column: seller_prev | seq of the entry before it there
+-- column: body_size | bytes of the body; null where there is none
+-- column: body | `disclosed` or `withheld`; null where there is none
+-- column: event_type | type of a delivered event
+-- column: reported_status | the status a review event reports
+-- column: deadline_at | the deadline a review event carries
+-- column: requested_fields | the paths a review event asks for
+-- column: via | how a submission attempt came in
+-- column: error | timeout, network_error or refused, where there was no answer
+-- column: journey_id | the collection journey
+-- column: step | its step
+-- column: channel | its channel
+-- column: source | who gave the data
+-- column: actor | who did it: the seller's person, or ours; personal, masked
+-- column: fields | the leaf paths that were answered or sent, sorted
+-- column: artifacts | screens, flows and logs kept with a collection: how many
+-- column: reason | why, for what people did; what is wrong, for what was turned away
+-- column: leaf_hash | the entry's leaf in the Merkle tree, hex
+
+with paths as (
+    select seq, path from facts.sent_leaves
+    union all
+    select seq, path from facts.answered_leaves
+),
+
+named as (
+    select seq, list_sort(list(path)) as fields
+    from paths
+    group by seq
+),
+
+kept as (
+    select seq, count(*) as artifacts
+    from facts.artifacts
+    group by seq
+),
+
+leaves as (
+    select
+        seq,
+        cast(json_extract_string(decode(leaf), '$.body_size') as bigint) as body_size,
+        sha256('\x00'::blob || leaf) as leaf_hash
+    from log
+)
+
+select
+    log.seq,
+    log.kind,
+    log.occurred_at,
+    log.recorded_at,
+    log.origin,
+    log.recorded_by,
+    log.event_id,
+    log.attempt_id,
+    log.process_id,
+    log.seller_id,
+    log.status,
+    log.process_n,
+    log.process_prev,
+    log.seller_n,
+    log.seller_prev,
+    leaves.body_size,
+    case
+        when log.body is not null then 'disclosed'
+        when leaves.body_size is not null then 'withheld'
+    end as body,
+    webhooks.event_type,
+    reviews.status as reported_status,
+    reviews.deadline_at,
+    reviews.requested_fields,
+    starts.via,
+    finishes.error,
+    collections.journey_id,
+    collections.step,
+    collections.channel,
+    collections.source,
+    coalesce(personal(collections.actor, mask_text(collections.actor)), acts.actor) as actor,
+    named.fields,
+    kept.artifacts,
+    coalesce(acts.reason, quarantined.reason, rejections.reason) as reason,
+    leaves.leaf_hash
+from log
+join leaves on leaves.seq = log.seq
+left join facts.webhooks on webhooks.seq = log.seq
+left join facts.reviews on reviews.seq = log.seq
+left join facts.attempt_starts as starts on starts.seq = log.seq
+left join facts.attempt_finishes as finishes on finishes.seq = log.seq
+left join facts.collections on collections.seq = log.seq
+left join facts.quarantined on quarantined.seq = log.seq
+left join facts.rejections on rejections.seq = log.seq
+left join facts.acts on acts.seq = log.seq
+left join named on named.seq = log.seq
+left join kept on kept.seq = log.seq
+order by log.seq
