@@ -1,5 +1,5 @@
 -- One row: what the ledger holds at as_of and how the log stands.
--- reads: clock, log, tree_heads, facts.webhooks, facts.quarantined, facts.rejections, quarantine
+-- reads: clock, log, tree_heads, facts.webhooks, facts.rejections, quarantine
 -- key: last_seq
 -- column: last_seq | the newest entry of the log, whenever it occurred
 -- column: entries | entries that had occurred at as_of

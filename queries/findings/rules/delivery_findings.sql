@@ -1,6 +1,6 @@
 -- One row per event that came again with other bytes (event_altered), per live delivery recorded more
 -- than 5 seconds after its receipt (slow_record), and per delivery in quarantine (quarantined).
--- reads: clock, events, deliveries, quarantine, facts.webhooks
+-- reads: events, deliveries, quarantine, facts.webhooks
 -- key: rule, seq
 -- column: rule | the broken rule (rules.md section 6)
 -- column: severity | breach, risk or notice
