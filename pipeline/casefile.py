@@ -74,12 +74,11 @@ class CaseFiles:
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
         self._keys = Keys(values=inbox.log_key, taxpayer=inbox.log_key)
-        self._idle: queue.SimpleQueue[Excerpt] = queue.SimpleQueue()
 
     def open(self, process_id: str, now: int) -> CaseFile:
         """The process as of now; raises `InboxUnavailable`."""
         own = self._inbox.find(process_id=process_id)
-        with self._excerpt() as excerpt, excerpt.of(self._closed(own), now) as connection:
+        with self._views(own, now) as connection:
             rows = _rows(connection, f"{_PROCESS} where process_id = ?", process_id)
             attempts = tuple(Attempt._make(it) for it in _rows(connection, _ATTEMPTS, process_id))
             answers = _rows(connection, _ANSWERS, process_id) if _has_collection(own) else []
@@ -107,21 +106,17 @@ class CaseFiles:
             for process_id in named[-MAX_SELLER_PROCESSES:]
             for entry in self._inbox.find(process_id=process_id)
         ]
-        with self._excerpt() as excerpt, excerpt.of(self._closed(own), now) as connection:
+        with self._views(own, now) as connection:
             rows = _rows(
                 connection, f"{_PROCESS} where seller_id = ? order by opened_at", seller_id
             )
         processes = [_process(row) for row in rows]
         return [it for it in processes if it.has_review_event and it.state != "FINISHED"]
 
-    def warm_up(self) -> None:
-        """Pays for the first case file before anybody waits for it."""
-        with self._excerpt():
-            pass
-
-    def close(self) -> None:
-        while not self._idle.empty():
-            self._idle.get().close()
+    @contextmanager
+    def _views(self, own: Sequence[Entry], now: int) -> Iterator[duckdb.DuckDBPyConnection]:
+        with _excerpt() as excerpt, excerpt.of(self._closed(own), self._keys, now) as connection:
+            yield connection
 
     def _closed(self, own: Sequence[Entry]) -> list[Entry]:
         """With all that carries the same event or attempt id: of such entries, one counts."""
@@ -132,19 +127,29 @@ class CaseFiles:
             found.update((it.seq, it) for it in self._inbox.find(attempt_id=attempt_id))
         return [found[seq] for seq in sorted(found)]
 
-    @contextmanager
-    def _excerpt(self) -> Iterator[Excerpt]:
-        """One that is idle, or another: as many as there are decisions at once."""
-        try:
-            excerpt = self._idle.get_nowait()
-        except queue.Empty:
-            excerpt = Excerpt(self._keys, *_needed())
-        try:
-            yield excerpt
-        except BaseException:
-            excerpt.close()
-            raise
-        self._idle.put(excerpt)
+
+_IDLE: Final[queue.SimpleQueue[Excerpt]] = queue.SimpleQueue()
+
+
+@contextmanager
+def _excerpt() -> Iterator[Excerpt]:
+    """One that is idle, or another: as many as there are decisions at once in this process."""
+    try:
+        excerpt = _IDLE.get_nowait()
+    except queue.Empty:
+        excerpt = Excerpt(*_needed())
+    try:
+        yield excerpt
+    except BaseException:
+        excerpt.close()
+        raise
+    _IDLE.put(excerpt)
+
+
+def warm_up() -> None:
+    """Pays for the first case file before anybody waits for it."""
+    with _excerpt():
+        pass
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, sql: str, subject: str) -> list[tuple[Any, ...]]:

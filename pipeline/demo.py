@@ -1,5 +1,6 @@
 """`prazo demo`: the whole product against the simulated platform, in a folder of its own."""
 
+import hashlib
 import json
 import os
 import secrets
@@ -11,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import ingest
+from pipeline.artifacts import ArtifactStore
 from pipeline.errors import OperatorError
 from pipeline.inbox import open_inbox
 from pipeline.settings import Settings
-from pipeline.supervisor import Supervisor
+from pipeline.supervisor import Supervisor, parts
 
 Say = Callable[[str], None]
 
@@ -24,9 +26,11 @@ def run(
 ) -> int:
     """Runs until SIGTERM or Ctrl-C; its exit code. The folder is emptied first."""
     _empty(folder)
-    secret = folder / "webhook.secret"
-    secret.touch(mode=0o600)
-    secret.write_text(f"whsec_{_random_base64()}\n", encoding="ascii")
+    secret = _secret_file(folder / "webhook.secret", f"whsec_{_random_base64()}")
+    token = secrets.token_urlsafe(32)
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    tokens = _secret_file(folder / "api.tokens", f"marketplace:collect,submit:{digest}")
+    _secret_file(folder / "marketplace.token", token)
     environment = {
         "PRAZO_INBOX": str(folder / "inbox.db"),
         "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
@@ -35,6 +39,7 @@ def run(
         "PRAZO_TAXPAYER_KEY_FILE": str(folder / "keys" / "taxpayer.key"),
         "PRAZO_WEBHOOK_AUTH": "hmac",
         "PRAZO_WEBHOOK_SECRET_FILE": str(secret),
+        "PRAZO_API_TOKENS_FILE": str(tokens),
         "PRAZO_RECEIVER_PORT": str(receiver_port),
         "PRAZO_DASHBOARD_PORT": str(dashboard_port),
     }
@@ -45,17 +50,23 @@ def run(
     platform, known = _start_sandbox(folder, settings, events_per_minute)
     try:
         say(f"The platform answers at {known['url']} (mutual TLS).")
+        os.environ.update(_platform_environment(known))
+        settings = Settings.load()
         inbox = open_inbox(settings.inbox)
-        outcomes = ingest.ingest(folder / "history.ndjson", inbox, lambda _: None)
+        artifacts = ArtifactStore(settings.artifacts)
+        outcomes = ingest.ingest(folder / "history.ndjson", inbox, lambda _: None, artifacts)
         inbox.close()
         say(f"{outcomes.recorded} occurrences of its past are in the inbox.")
         supervisor = Supervisor()
-        for part in ("receive", "dashboard"):
-            supervisor.add(part, [sys.executable, "-m", "pipeline.cli", part])
+        for part in parts(settings):
+            supervisor.add(part[0], [sys.executable, "-m", "pipeline.cli", *part])
         say(f"\n  Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}")
         say(f"  Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks")
         say(f"  Commands   PRAZO_INBOX={settings.inbox} PRAZO_LEDGER={settings.ledger} prazo show")
-        say("\nWebhooks arrive live from now on. Ctrl-C stops everything.")
+        say(
+            "\nFrom now on webhooks arrive, sellers answer, and their reviews are submitted through"
+            "\nthe gateway, some into the platform's faults. Ctrl-C stops everything."
+        )
         return supervisor.run()
     finally:
         platform.terminate()
@@ -74,6 +85,12 @@ def _empty(folder: Path) -> None:
     mark.touch()
 
 
+def _secret_file(path: Path, content: str) -> Path:
+    path.touch(mode=0o600)
+    path.write_text(content + "\n", encoding="ascii")
+    return path
+
+
 def _random_base64() -> str:
     return secrets.token_bytes(32).hex()  # hex digits are base64 as well
 
@@ -88,10 +105,13 @@ def _start_sandbox(
             *(sys.executable, "-m", "sandbox"),
             *("--folder", str(folder / "platform")),
             *("--history", str(folder / "history.ndjson")),
+            *("--artifacts", str(folder / "platform" / "artifacts")),
             *("--webhooks-to", f"{receiver}/webhooks"),
             *("--webhook-auth", "hmac"),
             *("--webhook-secret-file", str(settings.webhook_secret_file)),
             *("--live", str(events_per_minute)),
+            *("--receiver", receiver),
+            *("--token-file", str(folder / "marketplace.token")),
         ],
         stdout=subprocess.PIPE,
         text=True,
@@ -104,3 +124,16 @@ def _start_sandbox(
         )
     known: dict[str, Any] = json.loads(line)
     return process, known
+
+
+def _platform_environment(known: dict[str, Any]) -> dict[str, str]:
+    """Settings by which the product reaches the simulated platform, as it would the real one."""
+    return {
+        "PRAZO_PLATFORM_URL": known["url"],
+        "PRAZO_PLATFORM_CA_FILE": known["authority"],
+        "PRAZO_CLIENT_CERT_FILE": known["client_certificate"],
+        "PRAZO_CLIENT_KEY_FILE": known["client_key"],
+        "PRAZO_PLATFORM_AUTH": "basic",
+        "PRAZO_PLATFORM_CREDENTIALS_FILE": known["basic_file"],
+        "PRAZO_MARKETPLACE_ID": known["marketplace_id"],
+    }

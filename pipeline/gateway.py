@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from pipeline import contract, instants
+from pipeline import casefile, contract, instants
 from pipeline.addresses import Address, is_segment
 from pipeline.asgi import Gone, Request, Send, TooLarge, answer_json, read_body
 from pipeline.callers import TurnedAway, admit
@@ -59,7 +59,8 @@ class Gateway:
         self._submissions: Submissions | None = None
         if settings.platform_url is not None:
             try:
-                self._ready().casefiles.warm_up()
+                self._ready()
+                casefile.warm_up()
             except SettingsError as error:
                 LOG.error("submissions are answered 503: %s", error)
 

@@ -194,10 +194,9 @@ def dry_run(
 ) -> Go | Refused | Busy | NotDue:
     """What would be decided of a submission now; nothing is recorded or sent."""
     inbox = open_inbox(settings.inbox)
-    casefiles = CaseFiles(inbox)
     try:
         now = instants.now()
-        case = casefiles.open(process_id, now)
+        case = CaseFiles(inbox).open(process_id, now)
         order = Order(
             process_id=process_id,
             seller_id=seller_id or _seller_in(case, process_id),
@@ -209,7 +208,6 @@ def dry_run(
         )
         return decide(order, case, now, _terms(settings))
     finally:
-        casefiles.close()
         inbox.close()
 
 

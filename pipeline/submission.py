@@ -380,7 +380,6 @@ class Submissions:
         if self._finishing:
             await asyncio.wait(self._finishing.values(), timeout=DRAIN_SECONDS)
         await self._platform.close()
-        self.casefiles.close()
 
     async def _open(self, process_id: str) -> tuple[CaseFile, int]:
         """The case file, and the now that it is of.

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from pipeline.settings import Settings
+
 LOG = logging.getLogger(__name__)
 
 STOP_SECONDS: Final = 40.0
@@ -20,6 +22,12 @@ STOP_SECONDS: Final = 40.0
 LONGEST_PAUSE_SECONDS: Final = 30.0
 STEADY_SECONDS: Final = 60.0
 USAGE_ERROR: Final = 2
+
+
+def parts(settings: Settings) -> list[tuple[str, ...]]:
+    """The commands that make up the product; without a platform there is nothing to send again."""
+    resuming = [("resume", "--follow")] if settings.platform_url else []
+    return [("receive",), *resuming, ("dashboard",)]
 
 
 @dataclass(slots=True)

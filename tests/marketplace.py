@@ -39,9 +39,7 @@ class Marketplace:
         self.inbox: Inbox = open_inbox(folder / "inbox.db")
         self._heard = len(platform.events)
         credentials = folder / "credentials"
-        credentials.write_text(
-            f"{platform.credentials.username}:{platform.credentials.password}\n"
-        )
+        credentials.write_text(f"{platform.credentials.username}:{platform.credentials.password}\n")
         self.environment = {
             "PRAZO_INBOX": str(folder / "inbox.db"),
             "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
@@ -55,9 +53,7 @@ class Marketplace:
         }
 
     def settings(self, **changes: Any) -> Settings:
-        named = {
-            name.removeprefix("PRAZO_").lower(): it for name, it in self.environment.items()
-        }
+        named = {name.removeprefix("PRAZO_").lower(): it for name, it in self.environment.items()}
         return Settings.load(**{**named, **changes})
 
     def process_environment(self, **changes: str) -> dict[str, str]:
@@ -86,7 +82,9 @@ class Marketplace:
             ]
         )
 
-    def collect(self, process_id: str, seller_id: str, fields: dict[str, Any], **changes: Any) -> None:
+    def collect(
+        self, process_id: str, seller_id: str, fields: dict[str, Any], **changes: Any
+    ) -> None:
         line = {
             "kind": "collection",
             "occurred_at": instants.canonical(instants.now()),
@@ -113,18 +111,13 @@ class Marketplace:
 
     def outcomes(self, process_id: str) -> list[str]:
         """What became of each attempt, in their order."""
-        casefiles = CaseFiles(self.inbox)
-        try:
-            return [it.outcome for it in casefiles.open(process_id, instants.now()).attempts]
-        finally:
-            casefiles.close()
+        case = CaseFiles(self.inbox).open(process_id, instants.now())
+        return [it.outcome for it in case.attempts]
 
     def puts(self, process_id: str) -> list[Any]:
         """What came through the platform's door for a process."""
         return [
-            it
-            for it in self.platform.requests
-            if it.headers.get("idempotency-key") == process_id
+            it for it in self.platform.requests if it.headers.get("idempotency-key") == process_id
         ]
 
     def state(self, process_id: str) -> str:

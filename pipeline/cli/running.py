@@ -68,12 +68,6 @@ def follow(host: str | None, port: int | None, without_bodies: bool) -> None:
     api.serve(settings, is_keeper=not without_bodies, without_bodies=without_bodies)
 
 
-def parts(settings: Settings) -> list[tuple[str, ...]]:
-    """The commands that make up the whole product, each in a process of its own."""
-    resuming = [("resume", "--follow")] if settings.platform_url else []
-    return [("receive",), *resuming, ("dashboard",)]
-
-
 @main.command()
 @_listens
 @click.option("--dashboard-port", type=click.IntRange(1, 65535), help="Port of the dashboard.")
@@ -83,7 +77,7 @@ def serve(host: str | None, port: int | None, dashboard_port: int | None) -> Non
     Where the platform is set up, submissions that wait for a retry are sent as well. --host and
     --port are the receiver's. Example: prazo serve --port 8400 --dashboard-port 8501
     """
-    from pipeline.supervisor import Supervisor
+    from pipeline.supervisor import Supervisor, parts
 
     settings = Settings.load(receiver_host=host, receiver_port=port, dashboard_port=dashboard_port)
     environment = {
