@@ -72,6 +72,7 @@ def _shared() -> tuple[Ledger, Reader]:
 
 def _empty(ledger: Ledger) -> None:
     cursor = ledger.cursor()
+    cursor.execute("drop trigger if exists log_no_update on log")
     cursor.execute("drop trigger if exists log_no_delete on log")
     for table in ("log", "tree_heads", "tree_nodes", *facts.TABLES.values()):
         cursor.execute(f"delete from {table}")

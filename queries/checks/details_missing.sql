@@ -1,0 +1,56 @@
+-- One row per entry that lacks what its kind has to have beside its one fact, or has it without reason:
+-- the review in a review event, the seller record in a seller event of a known shape, the bank account
+-- event, and leaves that belong to no attempt or answer.
+-- reads: facts.webhooks, facts.reviews, facts.seller_events, facts.bank_account_events, facts.attempt_starts, facts.collections, facts.sent_leaves, facts.answered_leaves, facts.artifacts
+-- key: seq, fact
+-- column: seq | the entry
+-- column: fact | the table that lacks a row or has one too many
+
+with expected as (
+    select
+        seq,
+        case
+            when event_type = 'regulatory.registration.review.required' then 'reviews'
+            when event_type in (
+                'seller.created', 'seller.enabled', 'seller.denied', 'seller.disabled',
+                'seller.updated', 'seller.deleted'
+            ) and is_shape_known then 'seller_events'
+            when event_type in ('bank_account.associated', 'bank_account.deleted')
+                then 'bank_account_events'
+        end as fact
+    from facts.webhooks
+),
+
+found as (
+    select seq, 'reviews' as fact from facts.reviews
+    union all
+    select seq, 'seller_events' as fact from facts.seller_events
+    union all
+    select seq, 'bank_account_events' as fact from facts.bank_account_events
+),
+
+orphans as (
+    select seq, 'sent_leaves' as fact
+    from facts.sent_leaves
+    anti join facts.attempt_starts using (seq)
+    union
+    select seq, 'answered_leaves' as fact
+    from facts.answered_leaves
+    anti join (select seq from facts.collections where step = 'answered') as answers using (seq)
+    union
+    select seq, 'artifacts' as fact
+    from facts.artifacts
+    anti join facts.collections using (seq)
+)
+
+select seq, fact
+from (
+    select seq, fact, 1 as one from expected where fact is not null
+    union all
+    select seq, fact, -1 as one from found
+)
+group by seq, fact
+having sum(one) <> 0
+union all
+select seq, fact
+from orphans

@@ -1,0 +1,39 @@
+-- One row per fact that tells another instant or id than its entry.
+-- reads: log, facts.webhooks, facts.reviews, facts.seller_events, facts.bank_account_events, facts.attempt_starts, facts.attempt_finishes, facts.collections, facts.quarantined
+-- key: seq, fact
+-- column: seq | the entry
+-- column: fact | the table of the fact
+
+with told as (
+    select seq, 'webhooks' as fact, occurred_at, event_id as id from facts.webhooks
+    union all
+    select seq, 'reviews' as fact, occurred_at, process_id as id from facts.reviews
+    union all
+    select seq, 'seller_events' as fact, occurred_at, seller_id as id from facts.seller_events
+    union all
+    select seq, 'bank_account_events' as fact, occurred_at, seller_id as id
+    from facts.bank_account_events
+    union all
+    select seq, 'attempt_starts' as fact, occurred_at, attempt_id as id from facts.attempt_starts
+    union all
+    select seq, 'attempt_finishes' as fact, occurred_at, attempt_id as id
+    from facts.attempt_finishes
+    union all
+    select seq, 'collections' as fact, occurred_at, process_id as id from facts.collections
+    union all
+    select seq, 'quarantined' as fact, occurred_at, null as id from facts.quarantined
+)
+
+select told.seq, told.fact
+from told
+left join log on log.seq = told.seq
+where told.occurred_at is distinct from log.occurred_at
+    or told.id is distinct from case told.fact
+        when 'webhooks' then log.event_id
+        when 'reviews' then log.process_id
+        when 'collections' then log.process_id
+        when 'attempt_starts' then log.attempt_id
+        when 'attempt_finishes' then log.attempt_id
+        when 'seller_events' then log.seller_id
+        when 'bank_account_events' then log.seller_id
+    end

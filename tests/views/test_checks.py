@@ -1,0 +1,58 @@
+"""Every check finds nothing in a sound ledger, and something once its invariant is broken."""
+
+import dataclasses
+
+import pytest
+
+from pipeline import checks, views
+from tests.ledgers import ledger_of
+from tests.views.test_headers import RICH
+
+BREAKING = {
+    "seq_gaps": "delete from log where seq = 2",
+    "stream_gaps": "update log set process_n = process_n + 1 where seq = 4",
+    "leaves_disagree": "update log set recorded_by = 'someone else' where seq = 3",
+    "tree_sizes": "insert into tree_nodes values (8, 0, '\\x00'::blob)",
+    "facts_missing": "delete from facts.collections where seq = 8",
+    "facts_disagree": "update facts.reviews set occurred_at = occurred_at + interval 1 second",
+    "details_missing": "delete from facts.seller_events where event_type = 'seller.denied'",
+    "counted_deliveries": "update facts.webhooks set is_again = false",
+}
+"""One statement for each check that breaks what it is about; sums can only be broken by a view."""
+
+
+@pytest.fixture
+def ledger():
+    with ledger_of(RICH) as reader:
+        yield reader._ledger
+
+
+def test_a_sound_ledger_breaks_no_check(ledger):
+    assert list(checks.broken(ledger)) == []
+
+
+def test_every_check_is_broken_below():
+    assert {*BREAKING, "sums_disagree"} == set(checks.names())
+
+
+@pytest.mark.parametrize("check", BREAKING)
+def test_a_check_finds_its_invariant_broken(check, ledger):
+    cursor = ledger.cursor()
+    cursor.execute("drop trigger log_no_update on log")
+    cursor.execute("drop trigger log_no_delete on log")
+    cursor.execute(BREAKING[check])
+    broken = checks.run(check, ledger)
+    assert broken is not None
+    assert broken.rows >= 1
+    assert str(broken).startswith(check)
+
+
+def test_sums_disagree_once_a_view_loses_a_row(ledger, monkeypatch):
+    watchlist = views.catalogue()["watchlist"]
+    shorter = dataclasses.replace(watchlist, sql=f"from ({watchlist.sql}) offset 1")
+    known = {**views.catalogue(), "watchlist": shorter}
+    monkeypatch.setattr(views, "catalogue", lambda: known)
+    broken = checks.run("sums_disagree", ledger)
+    assert broken is not None
+    assert broken.rows == 1
+    assert broken.shown == ("what late processes on the watchlist, by_process 3, elsewhere 2",)
