@@ -1280,11 +1280,23 @@ def test_a_live_delivery_recorded_over_five_seconds_after_receipt_is_slow():
     assert found(delivered("2026-03-09T00:00:00Z", "ingested"), as_of, "slow_record") == []
 
 
+def test_no_entry_is_back_dated():
+    history = [
+        {**review("e1", occurred_at="2026-03-01T12:00:06Z"), "origin": "live"},
+        {**review("e2"), "origin": "live"},
+    ]
+    assert found(history, "2026-03-02T00:00:00", "slow_record") == [
+        ("slow_record", "notice", 2, at("2026-03-01T12:00:06"))
+    ]
+
+
 def test_each_unlisted_code_is_found_once_from_its_first_entry():
     history = [
         review("e1", occurred_at="2026-03-01T13:00:00Z", type="NEW", status="NEW"),
         review("e2", type="NEW", requested_fields=["revenue", "pet.name", "owner.address.line2"]),
         webhook({"id": "e3", "type": "seller.paused", "payload": {"object": {"id": "s9"}}}),
+        webhook({"type": "bank_account.deleted", "payload": {"customer_id": "s5"}}),
+        webhook({"id": 7, "type": "bank_account.deleted"}, "2026-03-01T12:30:00Z"),
         seller_event(
             "denied", "e4", decision_reasons=[{"reason": "NEW", "detail": "DOCUMENT_QUALITY"}]
         ),
@@ -1296,7 +1308,8 @@ def test_each_unlisted_code_is_found_once_from_its_first_entry():
     ]
     assert sorted(rows) == [
         ("event type: seller.paused", 3, None, None),
-        ("reason: NEW", 4, None, "s1"),
+        ("event without id: bank_account.deleted", 4, None, "s5"),
+        ("reason: NEW", 6, None, "s1"),
         ("requested path: pet.name", 2, "p1", "s1"),
         ("review status: NEW", 1, "p1", "s1"),
         ("review type: NEW", 2, "p1", "s1"),

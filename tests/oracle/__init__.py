@@ -19,7 +19,7 @@ list of dicts as in interfaces.md "NDJSON occurrences", in the order of recordin
 line may carry:
 
     origin           "live" or "ingested" (the default); only ingested lines are counted once
-    recorded_at      an instant; occurred_at where absent
+    recorded_at      an instant; occurred_at where absent, and never before the entry before
     via              on a live submission_started: cli, api or gateway
     timeout_seconds  on submission_started; 60 where absent
     replay_of        on webhook: the seq of the quarantined delivery that it replays

@@ -29,7 +29,7 @@ from .model import (
 )
 from .payload import SHOWN_PATHS, extra_in_aci, missing_from_acp, payload_of, sent_leaves
 from .processes import Process, processes
-from .reading import DAY, same_json, sha256
+from .reading import DAY, same_json, sha256, text_of
 from .sellers import denials, record
 
 BREACH, RISK, NOTICE = "breach", "risk", "notice"
@@ -436,7 +436,10 @@ def override(log: Log) -> Iterator[dict]:
 
 
 def new_code(log: Log) -> Iterator[dict]:
-    """One row per kind of code and value, from its first entry."""
+    """One row per kind of code and value, from its first entry.
+
+    An event without an id, or without a record, is a code of its event type (section 8).
+    """
     seen = set()
     for event in sorted(log.events, key=lambda event: (event.occurred_at, event.event_id)):
         for kind, value in unlisted_codes(log, event):
@@ -455,6 +458,8 @@ def new_code(log: Log) -> Iterator[dict]:
 def unlisted_codes(log: Log, event: Delivery) -> Iterator[tuple[str, str]]:
     if event.event_type not in LISTED_EVENTS:
         yield "event type", event.event_type
+    if text_of(event.envelope.get("id")) is None:
+        yield "event without id", event.event_type
     if event.event_type in SELLER_EVENTS and record(event) is None:
         yield "payload", event.event_type
     for review in log.review_events:

@@ -178,7 +178,10 @@ def body_bytes(body: object) -> bytes | None:
 
 
 def entries(history: list[dict]) -> list[Entry]:
-    """Ingested lines equal in kind, occurred_at and content count once; live ones all count."""
+    """Ingested lines equal in kind, occurred_at and content count once; live ones all count.
+
+    No entry is back-dated: one whose clock ran behind is recorded at the latest instant so far.
+    """
     kept: list[Entry] = []
     ingested = set()
     for line in history:
@@ -190,12 +193,15 @@ def entries(history: list[dict]) -> list[Entry]:
             if content in ingested:
                 continue
             ingested.add(content)
+        recorded_at = instant(line.get("recorded_at")) or occurred_at
+        if kept:
+            recorded_at = max(recorded_at, kept[-1].recorded_at)
         kept.append(
             Entry(
                 seq=len(kept) + 1,
                 kind=line["kind"],
                 occurred_at=occurred_at,
-                recorded_at=instant(line.get("recorded_at")) or occurred_at,
+                recorded_at=recorded_at,
                 origin=origin,
                 line=line,
                 body=body,
