@@ -34,6 +34,7 @@ REVIEW_TYPES: Final[Mapping[str, str]] = {
 MAX_DEPTH: Final = 64
 MAX_ID_CHARACTERS: Final = 512
 _LEAST_INTEGER, _GREATEST_INTEGER = -(2**63), 2**64 - 1
+_PLAIN_NAME = re.compile(r"[A-Za-z_]{1,40}")
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -74,7 +75,9 @@ def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise Unreadable(f"the key {key[:80]!r} stands twice in one object")
+                # The reason is exported unmasked: a key that is no plain name may be a value.
+                name = f"the key {key!r}" if _PLAIN_NAME.fullmatch(key) else "a key"
+                raise Unreadable(f"{name} stands twice in one object")
             seen.add(key)
     return result
 

@@ -115,13 +115,18 @@ class Entry(NamedTuple):
 
 # --- leaf ------------------------------------------------------------------------------------
 
-_OPAQUE = re.compile(r"(?!sha256:|hmac:)(?![0-9]{11}$|[0-9]{14}$)[!-?A-~]{1,128}")
+_OPAQUE = re.compile(
+    r"(?!sha256:|hmac:)"
+    r"(?![0-9.+()-]+$)"  # a CPF, a CNPJ or a telephone number, punctuated or not
+    r"(?![A-Z0-9]{12}[0-9]{2}$)"  # a CNPJ of letters and digits
+    r"[!-.0-?A-~]{1,128}"  # printable ASCII without blank, `/` and `@`
+)
 
 
 def public_name(identifier: str, log_key: bytes) -> str:
     """How an identifier stands in a leaf: as it is, or as an HMAC where it could be personal.
 
-    As it is: printable ASCII without `@` that is not 11 or 14 digits (a CPF or CNPJ). Everything
+    As it is: printable ASCII that looks like no tax id, telephone number or e-mail. Everything
     else, a digest of a body included, could be guessed from its plain hash.
     """
     if _OPAQUE.fullmatch(identifier):

@@ -153,7 +153,7 @@ def test_leaf_shows_an_hmac_where_an_identifier_could_name_a_person():
 
 @pytest.mark.parametrize(
     "identifier",
-    ["evt_1", "2f1c-ab/7:x", "1234567890", "123456789012", "a" * 128, "~!?"],
+    ["evt_1", "2f1c-ab7:x", "prc_12345678909", "a1b2c3d4e5f6g7", "a" * 128, "~!?"],
 )
 def test_an_opaque_identifier_stands_as_it_is(identifier: str):
     assert public_name(identifier, LOG_KEY) == identifier
@@ -176,6 +176,14 @@ def test_an_opaque_identifier_stands_as_it_is(identifier: str):
 )
 def test_an_identifier_that_could_be_personal_becomes_an_hmac(identifier: str, hmac: str):
     assert public_name(identifier, LOG_KEY) == f"hmac:{hmac}"
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    ["123.456.789-09", "+5511999990000", "(11)99999-0000", "12ABC34501DE35", "12.ABC.345/01DE-35"],
+)
+def test_tax_ids_and_telephone_numbers_are_recognised_however_punctuated(identifier: str):
+    assert public_name(identifier, LOG_KEY).startswith("hmac:")
 
 
 def test_the_same_identifier_has_another_hmac_in_another_log():
