@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-import pytest
-
 from tests.marketplace import Marketplace, Review
 
 
@@ -88,9 +86,3 @@ def _wait_until_ready(client: Client, process: subprocess.Popen[bytes]) -> None:
         except OSError:
             pass
         time.sleep(0.05)
-
-
-@pytest.fixture
-def gateway(marketplace: Marketplace) -> Iterator[Client]:
-    with receiving(marketplace, PRAZO_REQUEST_TIMEOUT_SECONDS="2") as client:
-        yield client

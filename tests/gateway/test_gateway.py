@@ -1,7 +1,25 @@
 """The gateway: a plain HTTP client that knows only the contract changes its base URL, no more."""
 
-from tests.gateway.client import Client
-from tests.marketplace import Marketplace
+import base64
+import hashlib
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import instants
+from tests.gateway.client import Answer, Client, receiving
+from tests.marketplace import Marketplace, Review, payload
+from tests.submission.commands import wait_until
+
+
+def violations(answer: Answer) -> set[tuple[str, str]]:
+    return {(it["path"], it["rule"]) for it in answer.json["violations"]}
+
+
+# What the platform answers
 
 
 def test_an_accepted_review_is_answered_as_the_platform_answered_it(
@@ -9,7 +27,317 @@ def test_an_accepted_review_is_answered_as_the_platform_answered_it(
 ) -> None:
     review = marketplace.review()
     answer = gateway.put(review)
+    [finish] = marketplace.finishes(review.process_id)
     assert answer.status == 200
     assert not answer.is_ours
+    assert answer.body == finish.body
+    assert answer.headers["content-type"] == "application/json"
     assert marketplace.state(review.process_id) == "FINISHED"
+    [start] = marketplace.starts(review.process_id)
+    assert start.particulars["via"] == "gateway"
+    assert start.recorded_by == "loopback"
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 409, 418, 429, 500, 503])
+def test_the_platforms_errors_go_back_as_they_came(
+    marketplace: Marketplace, gateway: Client, status: int
+) -> None:
+    review = marketplace.review()
+    marketplace.platform.add_fault(
+        kind="status", status=status, retry_after="7", process_id=review.process_id
+    )
+    answer = gateway.put(review)
+    assert answer.status == status
+    assert not answer.is_ours
+    assert answer.body == (b'{"error":{"status":%d,"message":"as the sandbox was told"}}' % status)
+    assert answer.headers["retry-after"] == "7"
+
+
+def test_one_call_is_one_attempt_and_the_caller_retries(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review()
+    marketplace.platform.add_fault(kind="status", status=500, process_id=review.process_id)
+    assert gateway.put(review).status == 500
+    assert len(marketplace.puts(review.process_id)) == 1
+    assert gateway.put(review).status == 200
+    assert marketplace.outcomes(review.process_id) == ["platform_error", "accepted"]
+
+
+def test_our_credentials_go_to_the_platform_and_the_callers_do_not(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review()
+    gateway.put(review, Authorization="Bearer the-callers-own", Idempotency_Key="something-else")
+    [put] = marketplace.puts(review.process_id)
+    known = marketplace.platform.credentials
+    pair = base64.b64encode(f"{known.username}:{known.password}".encode()).decode()
+    assert put.headers["authorization"] == f"Basic {pair}"
+    assert put.headers["idempotency-key"] == review.process_id
+    assert put.body == review.payload
+
+
+def test_an_answer_over_a_mebibyte_is_passed_on_cut_and_says_so(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review()
+    marketplace.platform.add_fault(
+        kind="oversized_answer", size=2 * 2**20, process_id=review.process_id
+    )
+    answer = gateway.put(review)
+    assert answer.status == 200
+    assert len(answer.body) == 2**20
+    assert "prazo-truncated" in answer.headers
+
+
+# What we answer
+
+
+def test_no_answer_in_time_is_504_and_may_have_been_processed(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review()
+    marketplace.platform.add_fault(kind="never_answers", process_id=review.process_id)
+    answer = gateway.put(review)
+    assert answer.status == 504
+    assert answer.is_ours
+    assert "may have processed it" in answer.json["error"]
+    assert marketplace.outcomes(review.process_id) == ["timeout"]
+
+
+def test_a_broken_connection_is_502_and_may_have_been_processed(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review()
+    marketplace.platform.add_fault(
+        kind="drops_connection", processes=True, process_id=review.process_id
+    )
+    answer = gateway.put(review)
+    assert answer.status == 502
+    assert answer.is_ours
+    assert "may have processed it" in answer.json["error"]
+    assert gateway.put(review).status == 200
+    assert marketplace.outcomes(review.process_id) == ["network_error", "accepted"]
+
+
+def test_what_the_rules_refuse_is_422_with_every_violation_and_nothing_sent(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review(is_answered=False)
+    body = {"process_id": review.process_id, "type": "individual", "revenue": "9_to_1", "x": 1}
+    answer = gateway.put(review, json.dumps(body).encode())
+    assert answer.status == 422
+    assert answer.is_ours
+    assert "nothing was sent" in answer.json["error"]
+    assert violations(answer) == {
+        ("revenue", "wrong_format"),
+        ("x", "unknown_key"),
+        ("revenue", "field_without_evidence"),
+    }
+    assert set(answer.json["violations"][0]) == {"path", "rule", "found", "expected", "section"}
+    assert "9_to_1" not in answer.body.decode()
+    assert marketplace.puts(review.process_id) == []
+    assert marketplace.outcomes(review.process_id) == ["refused"]
+
+
+def test_without_a_process_id_the_sellers_open_processes_are_named(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review()
+    second = marketplace.platform.require_review(
+        review.seller_id, "ACI", requested_fields=("address.city",)
+    )
+    marketplace.hear()
+    answer = gateway.put(review, b'{"type": "individual", "revenue": "1000_to_5000"}')
+    assert answer.status == 422
+    assert violations(answer) == {("process_id", "missing")}
+    assert sorted(answer.json["open_processes"]) == sorted([review.process_id, second])
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{", b'{"process_id": 7}', b'{"process_id": ""}', b"\xff", b'{"a":NaN}']
+)
+def test_a_body_that_names_no_process_is_422(
+    marketplace: Marketplace, gateway: Client, body: bytes
+) -> None:
+    review = marketplace.review()
+    answer = gateway.put(review, body)
+    assert (answer.status, answer.is_ours) == (422, True)
+
+
+def test_another_marketplace_than_ours_is_422(marketplace: Marketplace, gateway: Client) -> None:
+    review = marketplace.review()
+    answer = Client(gateway.port, "mkt_other").put(review)
+    assert (answer.status, answer.is_ours) == (422, True)
+    assert violations(answer) == {("marketplace_id", "marketplace_mismatch")}
+    assert marketplace.starts(review.process_id) == []
+
+
+def test_another_seller_than_the_processs_is_422(marketplace: Marketplace, gateway: Client) -> None:
+    review, other = marketplace.review(), marketplace.review()
+    answer = gateway.put(review._replace(seller_id=other.seller_id))
+    assert violations(answer) == {("seller_id", "seller_mismatch")}
+
+
+@pytest.mark.parametrize("seller_id", [".", "..", ""])
+def test_an_id_that_is_no_segment_of_a_path_is_never_forwarded(
+    marketplace: Marketplace, gateway: Client, seller_id: str
+) -> None:
+    review = marketplace.review()
+    seen = len(marketplace.platform.requests)
+    answer = gateway.put(review._replace(seller_id=seller_id))
+    assert (answer.status, answer.is_ours) == (422, True)
+    assert ("seller_id", "wrong_format") in violations(answer)
+    assert len(marketplace.platform.requests) == seen
+
+
+def test_an_id_with_a_slash_or_a_percent_arrives_as_it_was(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    """The platform does not know this seller: what counts is the path by which it was asked."""
+    seller_id = "sel/../x%2e?é"
+    marketplace.append(
+        kind="webhook",
+        occurred_at=instants.canonical(instants.now()),
+        body={
+            "id": "evt_odd",
+            "type": "regulatory.registration.review.required",
+            "created_at": instants.canonical(instants.now()),
+            "payload": {
+                "object": {
+                    "type": "INCONSISTENT_DATA_UPDATE_REQUIRED",
+                    "process_id": "prc_odd",
+                    "customer_id": seller_id,
+                    "status": "OVERDUE",
+                    "deadline_at": instants.canonical(instants.now() + 30 * instants.DAY),
+                    "requested_fields": ["revenue"],
+                }
+            },
+        },
+    )
+    marketplace.collect("prc_odd", seller_id, {"revenue": "1000_to_5000"})
+    answer = gateway.put(Review("prc_odd", seller_id, payload("prc_odd")))
+    assert answer.status == 404
+    assert not answer.is_ours
+    [put] = marketplace.puts("prc_odd")
+    assert put.path.endswith("/sellers/sel%2F..%2Fx%252e%3F%C3%A9/registration/review")
+
+
+def test_while_an_attempt_is_under_way_the_next_is_503_with_retry_after(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review()
+    marketplace.platform.add_fault(kind="slow", seconds=3.0, process_id=review.process_id)
+    answers: list[Answer] = []
+    first = threading.Thread(target=lambda: answers.append(gateway.put(review)))
+    first.start()
+    wait_until(lambda: len(marketplace.starts(review.process_id)) == 1)
+    second = gateway.put(review)
+    first.join()
+    assert (second.status, second.is_ours) == (503, True)
+    assert 1 <= int(second.headers["retry-after"]) <= 5
+    assert answers[0].status == 200
+    assert len(marketplace.puts(review.process_id)) == 1
+
+
+def test_many_calls_at_once_send_one_review_once(marketplace: Marketplace, gateway: Client) -> None:
+    review = marketplace.review()
+    marketplace.platform.add_fault(kind="slow", seconds=2.0, process_id=review.process_id)
+    answers: list[Answer] = []
+    callers = [
+        threading.Thread(target=lambda: answers.append(gateway.put(review))) for _ in range(6)
+    ]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert len(marketplace.puts(review.process_id)) == 1
+    assert sorted(it.status for it in answers if not it.is_ours) == [200]
+    assert {it.status for it in answers if it.is_ours} <= {503, 422}
+
+
+def test_a_caller_that_hangs_up_leaves_an_attempt_with_its_end(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    import http.client
+
+    review = marketplace.review()
+    marketplace.platform.add_fault(kind="slow", seconds=1.5, process_id=review.process_id)
+    connection = http.client.HTTPConnection("127.0.0.1", gateway.port)
+    path = (
+        f"/v1/marketplaces/{gateway.marketplace_id}/sellers/{review.seller_id}/registration/review"
+    )
+    connection.request("PUT", path, review.payload)
+    wait_until(lambda: len(marketplace.starts(review.process_id)) == 1)
+    connection.close()
+    wait_until(lambda: len(marketplace.finishes(review.process_id)) == 1)
     assert marketplace.outcomes(review.process_id) == ["accepted"]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "PATCH"])
+def test_other_methods_are_405(marketplace: Marketplace, gateway: Client, method: str) -> None:
+    path = f"/v1/marketplaces/{gateway.marketplace_id}/sellers/s/registration/review"
+    answer = gateway.request(method, path, b"", {})
+    assert (answer.status, answer.headers["allow"], answer.is_ours) == (405, "PUT", True)
+
+
+def test_a_compressed_body_is_415_and_one_over_the_limit_413(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review()
+    assert gateway.put(review, Content_Encoding="gzip").status == 415
+    assert gateway.put(review, b"x" * (2**20 + 1)).status == 413
+    assert marketplace.starts(review.process_id) == []
+
+
+@pytest.mark.parametrize(
+    "header", [{"Origin": "https://a.example"}, {"Host": "a.example"}, {"Forwarded": "for=1"}]
+)
+def test_without_tokens_only_this_machine_may_call(
+    marketplace: Marketplace, gateway: Client, header: dict[str, str]
+) -> None:
+    review = marketplace.review()
+    assert gateway.put(review, **header).status == 403
+    assert marketplace.starts(review.process_id) == []
+
+
+# Tokens and settings, each with a receiver of its own
+
+
+def test_a_token_with_the_scope_submit_is_needed_as_bearer_or_password(
+    marketplace: Marketplace, tmp_path: Path
+) -> None:
+    lines = [
+        f"{name}:{scopes}:{hashlib.sha256(name.encode()).hexdigest()}"
+        for name, scopes in {"shop": "submit,collect", "reader": "read"}.items()
+    ]
+    tokens = tmp_path / "tokens"
+    tokens.write_text("\n".join(lines) + "\n")
+    reviews = [marketplace.review() for _ in range(2)]
+    pair = base64.b64encode(b"anything:shop").decode()
+    with receiving(marketplace, PRAZO_API_TOKENS_FILE=str(tokens)) as client:
+
+        def put(number: int, authorization: str, **headers: Any) -> tuple[int, bool]:
+            answer = client.put(reviews[number], Authorization=authorization, **headers)
+            return answer.status, answer.is_ours
+
+        assert put(0, "") == (401, True)
+        assert put(0, "Bearer wrong") == (401, True)
+        assert put(0, "Basic !!!") == (401, True)
+        assert put(0, "Bearer reader") == (403, True)
+        assert marketplace.starts(reviews[0].process_id) == []
+        assert put(0, "Bearer shop") == (200, False)
+        assert put(1, f"Basic {pair}", Content_Type="application/json") == (200, False)
+    assert marketplace.starts(reviews[0].process_id)[0].recorded_by == "shop"
+
+
+def test_without_a_platform_set_up_submissions_are_503_and_webhooks_taken(
+    marketplace: Marketplace,
+) -> None:
+    review = marketplace.review()
+    with receiving(marketplace, PRAZO_PLATFORM_CREDENTIALS_FILE="/nowhere") as client:
+        answer = client.put(review)
+        assert (answer.status, answer.is_ours) == (503, True)
+        body = b'{"id": "evt_w", "type": "seller.updated", "payload": {"object": {"id": "s"}}}'
+        assert client.request("POST", "/webhooks", body, {}).status == 200
+    assert marketplace.starts(review.process_id) == []
