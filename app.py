@@ -12,7 +12,7 @@ import pandas  # noqa: F401 - before the follower starts: its first transaction 
 import streamlit as st
 from starlette.middleware import Middleware
 
-from app_pages import frame, i18n
+from app_pages import frame
 from app_pages.i18n import _
 from app_pages.security import SecurityHeaders
 from pipeline import api, service
@@ -30,21 +30,11 @@ def page() -> None:
     heading = st.container(gap="xsmall")
     with heading.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         title = st.container(gap=None)
-        # The language first: what follows is written in it.
-        choices = st.container(horizontal=True, width="content", gap="xsmall")
-    with choices:
-        now_or_then = st.container(width="content")
-        with st.popover(
-            f"{i18n.language().upper()} · {frame.zone_label()}", icon=":material/language:"
+        # The choices first: what follows is written in the language that they say.
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="xsmall", width="content"
         ):
-            frame.choose_language_and_zone()
-        with (
-            now_or_then,
-            st.popover(
-                _("Now") if frame.as_of() is None else _("Earlier"), icon=":material/history:"
-            ),
-        ):
-            frame.choose_instant()
+            frame.choose_view()
     current = st.navigation(
         {
             "": [

@@ -5,10 +5,9 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 import streamlit as st
-from babel import dates
 
 from app_pages import formats, words
-from app_pages.i18n import LANGUAGES, _, language, locale, ngettext, preferred
+from app_pages.i18n import LANGUAGES, _, language, ngettext, preferred
 from pipeline import instants, service
 
 ZONES: Final = (
@@ -75,8 +74,31 @@ def declare_language() -> None:
     st.html(f"<script>{LANGUAGE_SCRIPTS[language()]}</script>", unsafe_allow_javascript=True)
 
 
-def choose_language_and_zone() -> None:
-    """Both stand in the URL and stay from page to page."""
+def choose_view() -> None:
+    """Instant, time zone and language: each stands in the URL and stays from page to page.
+
+    They are always in sight, and not in a popover, because Streamlit carries a bound input to the
+    next page only while the browser shows it.
+    """
+    st.text_input(
+        _("As of (UTC)"),
+        key="as_of",
+        bind="query-params",
+        icon=":material/history:",
+        placeholder=_("now"),
+        label_visibility="collapsed",
+        width=232,
+    )
+    with st.popover(_("Earlier"), icon=":material/calendar_month:"):
+        _pick_instant()
+    st.selectbox(
+        _("Time zone"),
+        _zones(),
+        key="tz",
+        bind="query-params",
+        label_visibility="collapsed",
+        width=190,
+    )
     st.segmented_control(
         "Language · Idioma",
         list(LANGUAGES),
@@ -84,18 +106,12 @@ def choose_language_and_zone() -> None:
         required=True,
         key="lang",
         bind="query-params",
-    )
-    st.selectbox(
-        _("Time zone"),
-        _zones(),
-        key="tz",
-        bind="query-params",
-        help=_("Instants are shown in this zone. A day in a chart is a UTC day, always."),
+        label_visibility="collapsed",
     )
 
 
-def choose_instant() -> None:
-    """Now, or an earlier instant (time travel); stands in the URL and stays from page to page."""
+def _pick_instant() -> None:
+    """A calendar for those who do not write ISO 8601, and the way back."""
     st.datetime_input(
         _("Look at an earlier instant"),
         value=None,
@@ -104,21 +120,12 @@ def choose_instant() -> None:
         on_change=_take_picked,
         help=_("Everything is shown as it stood then. Pick it in the time zone that you chose."),
     )
-    typed = st.text_input(
-        _("… or exactly, in UTC"),
-        key="as_of",
-        bind="query-params",
-        placeholder="2026-03-01T12:00:00Z",
-        help=_("ISO 8601. Without an offset it is UTC. Leave it empty for now."),
+    st.button(
+        _("Back to now"),
+        on_click=_back_to_now,
+        disabled=not st.session_state["as_of"],
+        width="stretch",
     )
-    if typed and as_of() is None:
-        st.warning(_("This is no instant. Write it as in 2026-03-01T12:00:00Z."))
-    st.button(_("Back to now"), on_click=_back_to_now, disabled=not typed, width="stretch")
-
-
-def zone_label() -> str:
-    """The zone's city, for a button."""
-    return str(dates.get_timezone_location(formats.zone(), locale=locale(), return_city=True))
 
 
 def _zones() -> list[str]:
@@ -153,6 +160,12 @@ def time_travel_banner() -> None:
             _("What happened later is left out, and every clock is read at that instant."),
             title=_("You are looking at {instant}, not at now", instant=formats.second(moment())),
             icon=":material/history:",
+        )
+    elif st.session_state["as_of"]:
+        st.warning(
+            _("Write an instant as in 2026-03-01T12:00:00Z; without an offset it is UTC."),
+            title=_("That is no instant, so the page shows now"),
+            icon=":material/event_busy:",
         )
 
 

@@ -89,9 +89,10 @@ with left.container(border=True, height="stretch"):
         alt=_("Deadlines of unfinished processes per day, late ones to the left of today"),
         key="deadlines",
     )
+    notes = [_("Days are UTC days.")]
     older = [row["due"] for row in bars if row["is_older"]]
     if older:
-        st.caption(
+        notes.append(
             ngettext(
                 "Not drawn: {n} process whose deadline passed more than 30 days ago.",
                 "Not drawn: {n} processes whose deadline passed more than 30 days ago.",
@@ -99,6 +100,7 @@ with left.container(border=True, height="stretch"):
                 n=formats.number(older[0]),
             )
         )
+    st.markdown(formats.muted(" ".join(notes)))
 with right.container(border=True, height="stretch"):
     st.header(_("Where processes of the last 90 days stand"), anchor=False)
     charts.show(

@@ -1,0 +1,133 @@
+"""The dashboard as a server of its own, and a browser to look at it with."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 60
+RUN_SECONDS = 30
+
+
+@contextmanager
+def dashboard(folder: Path) -> Iterator[str]:
+    """`streamlit run app.py` over the inbox in the folder; its base URL."""
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}"
+    environment = os.environ | {
+        "PRAZO_INBOX": str(folder / "inbox.db"),
+        "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
+        "PRAZO_ARTIFACTS": str(folder / "artifacts"),
+        "PRAZO_SIGNING_KEY_FILE": str(folder / "keys" / "signing.key"),
+        "PRAZO_TAXPAYER_KEY_FILE": str(folder / "keys" / "taxpayer.key"),
+        "PRAZO_DASHBOARD_PORT": str(port),
+    }
+    command = [
+        *(sys.executable, "-m", "streamlit", "run", "app.py"),
+        *("--server.address", "127.0.0.1", "--server.port", str(port)),
+    ]
+    log = folder / "dashboard.log"
+    with log.open("wb") as out:
+        server = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT
+        )
+    try:
+        _wait_until_healthy(server, url, log)
+        yield url
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(20)
+
+
+def _wait_until_healthy(server: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    give_up_at = time.monotonic() + START_SECONDS
+    while time.monotonic() < give_up_at:
+        if server.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise AssertionError(f"the dashboard did not start:\n{log.read_text()[-2000:]}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Reader:
+    """A tab of a browser that remembers what went wrong in it."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.url = url
+        self.elsewhere: list[str] = []  # requests to another host
+        self.complaints: list[str] = []  # errors on the console
+        page.on("request", self._note_request)
+        page.on("console", self._note_complaint)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def _note_request(self, request: Any) -> None:
+        if not request.url.startswith((self.url, self.url.replace("http", "ws"), "data:", "blob:")):
+            self.elsewhere.append(request.url)
+
+    def _note_complaint(self, message: Any) -> None:
+        # Streamlit asks for these beside a deep link before it finds its root; they are its own.
+        probes = ("/_stcore/health", "/_stcore/host-config")
+        where = (message.location or {}).get("url", "")
+        if message.type == "error" and not where.endswith(probes):
+            self.complaints.append(f"{message.text} ({where})")
+
+    def open(self, path: str) -> "Reader":
+        self.page.goto(self.url + path)
+        return self.settled()
+
+    def settled(self) -> "Reader":
+        """Waits until the script has run and the page shows a title."""
+        self.page.wait_for_selector(
+            '[data-testid="stApp"][data-test-script-state="notRunning"]',
+            timeout=RUN_SECONDS * 1000,
+        )
+        self.page.wait_for_selector("h1", timeout=RUN_SECONDS * 1000)
+        self.page.wait_for_timeout(600)
+        return self
+
+    def title(self) -> str:
+        return self.page.locator("h1").inner_text()
+
+    def text(self) -> str:
+        return self.page.locator('[data-testid="stMain"]').inner_text()
+
+    def query(self) -> str:
+        return self.page.url.partition("?")[2]
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The machine's Chromium, which may call nobody on its own."""
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("needs chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        try:
+            yield running
+        finally:
+            running.close()

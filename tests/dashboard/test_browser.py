@@ -1,0 +1,201 @@
+"""The pages in a real browser, over a real server: links, filters, history, quiet and access."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+import httpx
+import pytest
+from playwright.sync_api import Browser
+
+from tests.dashboard.conftest import fill
+from tests.dashboard.live import Reader, chromium, dashboard
+from tests.dashboard.occurrences import attempt, before, collected, review, seller_event
+
+OVERFLOW = """(() => {
+    const main = document.querySelector('[data-testid="stMain"]')
+    return main.scrollWidth - main.clientWidth
+})()"""
+
+Look = Callable[..., Reader]
+
+HISTORY = [
+    *(review(f"prc_{n:03}", before(days=40, minutes=500 - n)) for n in range(120)),
+    review("prc_acp", before(days=45), seller="sel_bia", kind="ACP"),
+    seller_event("sel_bia", "created", before(days=100)),
+    collected("prc_acp", "invited", before(days=44), seller="sel_bia"),
+    *attempt("prc_acp", before(days=43), status=500, seller="sel_bia"),
+]
+ADDRESSES = (
+    "/",
+    "/watchlist",
+    "/process",
+    "/process?process=prc_acp",
+    "/seller?seller_id=sel_bia",
+)
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+WCAG_22_AA = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("dashboard")
+    fill(folder, HISTORY)
+    with dashboard(folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def look(browser: Browser, url: str) -> Iterator[Look]:
+    """`look(color_scheme="dark")` opens a tab, closed at the end: it keeps the server busy."""
+    tabs = []
+
+    def open_tab(**options: Any) -> Reader:
+        context = browser.new_context(
+            **{"viewport": {"width": 1440, "height": 1000}, "locale": "en-GB"} | options
+        )
+        tabs.append(context)
+        return Reader(context.new_page(), url)
+
+    yield open_tab
+    for tab in tabs:
+        tab.close()
+
+
+def test_every_answer_is_guarded_whoever_gives_it(url: str) -> None:
+    for path in ("/", "/watchlist", "/_stcore/health", "/api/views", "/nowhere.js"):
+        headers = httpx.get(url + path).headers
+        assert headers["content-security-policy"].startswith("default-src 'none'"), path
+        assert headers["x-content-type-options"] == "nosniff", path
+
+
+def test_pages_are_reached_from_the_navigation(look: Look) -> None:
+    tab = look().open("/")
+    assert tab.title() == "Overview"
+    tab.page.locator("header").get_by_text("Watchlist").first.click()
+    assert tab.settled().title() == "Watchlist"
+    assert tab.page.title() == "Watchlist · Prazo"
+    tab.page.locator("header").get_by_text("Investigate").click()
+    tab.page.get_by_role("link", name="Seller").click()
+    assert tab.settled().title() == "Seller"
+
+
+def test_filters_stand_in_the_url_and_the_back_button_takes_them_back(look: Look) -> None:
+    tab = look().open("/watchlist")
+    assert "121 processes" in tab.text()
+    tab.page.get_by_role("button", name="ACP").click()
+    tab.settled()
+    assert tab.query() == "type=ACP"
+    assert "1 process ·" in tab.text()
+    tab.page.go_back()
+    tab.settled()
+    assert tab.query() == ""
+    assert "121 processes" in tab.text()
+
+
+def test_a_deep_link_opens_with_language_instant_filters_and_page(look: Look) -> None:
+    tab = look().open("/watchlist?lang=pt&as_of=2026-06-01T12:00:00Z&type=ACI&page=2")
+    assert tab.title() == "Em risco"
+    assert "Você está vendo 01/06/2026 09:00:00, não o agora" in tab.text()
+    assert "120 processos · 50 por página" in tab.text()
+    chosen = tab.page.locator('[data-testid="stPagination"] [aria-current="page"]')
+    assert chosen.inner_text() == "2"
+
+
+def test_pages_of_a_list_are_turned_in_the_url(look: Look) -> None:
+    tab = look().open("/watchlist")
+    tab.page.locator('[data-testid="stPagination"]').get_by_text("3", exact=True).click()
+    tab.settled()
+    assert tab.query() == "page=3"
+    tab.page.reload()
+    tab.settled()
+    chosen = tab.page.locator('[data-testid="stPagination"] [aria-current="page"]')
+    assert chosen.inner_text() == "3"
+
+
+def test_language_and_instant_stay_from_page_to_page(look: Look) -> None:
+    tab = look().open("/?lang=pt&as_of=2026-06-01T12:00:00Z")
+    tab.page.get_by_role("link", name="Mostrar").first.click()
+    tab.settled()
+    assert tab.title() == "Em risco"
+    assert "lang=pt" in tab.query()
+    assert "as_of=2026-06-01T12" in tab.query()
+    tab.page.get_by_role("link", name="Abrir o processo").click()
+    tab.settled()
+    assert "process=prc_000" in tab.query()
+    assert "lang=pt" in tab.query()
+    assert "Você está vendo" in tab.text()
+
+
+def test_the_document_names_the_language_it_is_in(look: Look) -> None:
+    """Who has the page read aloud must hear Portuguese as Portuguese (WCAG 3.1.1)."""
+    tab = look().open("/?lang=pt")
+    assert tab.page.evaluate("document.documentElement.lang") == "pt-BR"
+    tab.page.get_by_role("radio", name="en").click()
+    tab.settled()
+    assert tab.title() == "Overview"
+    assert tab.page.evaluate("document.documentElement.lang") == "en-GB"
+
+
+def test_a_browser_in_portuguese_is_greeted_in_portuguese(look: Look) -> None:
+    assert look(locale="pt-BR").open("/").title() == "Visão geral"
+
+
+def test_the_freshness_line_moves_on_by_itself(look: Look) -> None:
+    tab = look().open("/")
+    line = tab.page.get_by_text(re.compile(r"As of \d")).first
+    first = line.inner_text()
+    tab.page.wait_for_timeout(6500)
+    assert line.inner_text() != first
+
+
+def test_a_watchlist_row_is_chosen_and_opened(look: Look) -> None:
+    tab = look().open("/watchlist?seller=bia")
+    tab.page.get_by_role("link", name="Open the process").click()
+    tab.settled()
+    assert tab.title() == "Process"
+    assert "prc_acp" in tab.text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_a_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(
+    path: str, scheme: str, look: Look
+) -> None:
+    """No error on the console, no other host asked, no finding of axe by WCAG 2.2 AA."""
+    tab = look(color_scheme=scheme, viewport={"width": 1440, "height": 1600}).open(path)
+    tab.page.evaluate(AXE)
+    options = {"runOnly": {"type": "tag", "values": WCAG_22_AA}}
+    found = tab.page.evaluate("options => axe.run(document, options)", options)["violations"]
+    assert [(it["id"], [node["html"][:200] for node in it["nodes"]]) for it in found] == []
+    for width in (1440, 1024):
+        tab.page.set_viewport_size({"width": width, "height": 900})
+        tab.page.wait_for_timeout(300)
+        assert tab.page.evaluate(OVERFLOW) <= 0
+    assert tab.elsewhere == []
+    assert tab.complaints == []
+
+
+def test_the_keyboard_reaches_everything(look: Look) -> None:
+    """From the top of the watchlist, Tab goes through the navigation, the filters and the links."""
+    tab = look().open("/watchlist")
+    reached = []
+    for _ in range(40):
+        tab.page.keyboard.press("Tab")
+        reached.append(
+            tab.page.evaluate(
+                "(document.activeElement.getAttribute('aria-label')"
+                " || document.activeElement.innerText || '').trim()"
+            )
+        )
+    text = " | ".join(reached)
+    for name in ("Watchlist", "As of (UTC)", "Earlier", "Expired", "ACP", "Open the process"):
+        assert name in text, f"{name} is not among {reached}"

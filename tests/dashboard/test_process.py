@@ -1,0 +1,132 @@
+"""The process page tells one review from the platform's request to its answer."""
+
+from datetime import timedelta
+
+from tests.dashboard.conftest import OpenLog, Visit
+from tests.dashboard.occurrences import NOW, attempt, before, collected, review
+from tests.dashboard.reading import chart, metrics, page_text, texts
+
+LATE = [
+    review("prc_late", before(days=40), fields=["revenue", "address.city"]),
+    collected("prc_late", "invited", before(days=39)),
+]
+DONE = [
+    review("prc_done", before(days=20)),
+    collected("prc_done", "invited", before(days=19)),
+    collected("prc_done", "answered", before(days=18)),
+    *attempt("prc_done", before(days=17, hours=1), error="timeout"),
+    *attempt("prc_done", before(days=17), status=200),
+]
+
+
+def test_a_late_process_says_what_it_may_cost_and_what_to_do(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(LATE):
+        app = visit("process", process="prc_late")
+    shown = page_text(app)
+    assert metrics(app) == {
+        "Deadline": ("10 days late", "22 May 2026, 09:00"),
+        "Requested": ("22 Apr 2026", "2 fields"),
+        "Seller's answer": ("–", "asked, no answer yet"),
+        "Attempts": ("0", "nothing sent yet"),
+    }
+    assert "up to a block of cash-in and cash-out" in shown
+    assert "Remind the seller" in shown
+
+
+def test_a_finished_process_says_when_and_by_whom(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(DONE):
+        app = visit("process", process="prc_done")
+    assert metrics(app) == {
+        "Finished": ("15 May 2026", "09:00 · by our submission"),
+        "Requested": ("12 May 2026", "1 field"),
+        "Seller's answer": ("14 May 2026", "09:00"),
+        "Attempts": ("2", "Accepted"),
+    }
+    assert "Nothing is left to do." in page_text(app)
+
+
+def test_the_trail_names_each_entry_its_place_and_its_leaf(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(DONE) as service:
+        leaves = service.reader.read("timeline").to_pylist()
+        app = visit("process", process="prc_done")
+    shown = texts(app)
+    newest = leaves[-1]
+    assert newest["seq"] == 7
+    leaf = newest["leaf_hash"][:8]
+    assert f"Submission answered · HTTP 200 15 May 2026, 09:00:01 · entry 7 · {leaf}" in shown
+    assert any(it.startswith("Seller answered · web form 14 May 2026, 09:00:00") for it in shown)
+    assert any(it.startswith("Submission answered · no answer in time") for it in shown)
+
+
+def test_the_clock_is_drawn_phase_by_phase(open_log: OpenLog, visit: Visit) -> None:
+    """An ACP 45 days old: 30 days pending, 15 overdue so far, 15 to come."""
+    opened = before(days=45)
+    with open_log([review("prc_acp", opened, kind="ACP")]):
+        figure = chart(visit("process", process="prc_acp", tz="UTC"))
+    bands = [
+        (trace["name"], trace["x"], trace["opacity"])
+        for trace in figure["data"]
+        if trace["mode"] == "lines"
+    ]
+    assert bands == [
+        ("Pending", ["2026-04-17T12:00:00", "2026-05-17T12:00:00"], 1),
+        ("Overdue", ["2026-05-17T12:00:00", "2026-06-01T12:00:00"], 1),
+        ("Overdue", ["2026-06-01T12:00:00", "2026-06-16T12:00:00"], 0.35),
+    ]
+    assert figure["layout"]["shapes"][0]["x0"] == "2026-06-01T12:00:00"
+
+
+def test_a_process_without_an_event_says_that_its_deadline_is_unknown(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(attempt("prc_lost", before(days=2), status=404)):
+        shown = page_text(visit("process", process="prc_lost"))
+    assert "its deadline is not known" in shown
+    assert "Check the identifiers" in shown
+    assert "Without a review event there is no clock to draw." in shown
+
+
+def test_no_id_and_an_unknown_id_say_what_to_do(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(LATE):
+        assert "Which process?" in page_text(visit("process"))
+        assert "No entry of the log names prc_x" in page_text(visit("process", process="prc_x"))
+
+
+def test_what_the_platform_sent_is_shown_as_text_and_never_as_markup(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """An id that is an image, a link or a directive must not load, lead or colour anything."""
+    nasty = "![x](https://evil.example/p.png) :red[y] [z](https://evil.example)"
+    with open_log([review(nasty, before(days=40), fields=["`](https://evil.example)"])]):
+        app = visit("process", process=nasty)
+    for element in [*app.header, *app.markdown]:
+        assert "](https" not in element.value.replace("`` `](https://evil.example) ``", "")
+    assert any(header.value.startswith("\\!\\[x\\]\\(https\\:") for header in app.header)
+
+
+def test_a_status_and_a_type_that_the_contract_does_not_know_are_shown_as_they_came(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    strange = review("prc_odd", before(days=1), status="FROZEN")
+    with open_log([strange]):
+        shown = page_text(visit("process", process="prc_odd"))
+    assert "The platform reports FROZEN" in shown
+
+
+def test_a_long_story_says_how_much_of_it_is_shown(open_log: OpenLog, visit: Visit) -> None:
+    steps = [
+        collected("prc_long", "opened", before(days=9) + timedelta(minutes=n)) for n in range(60)
+    ]
+    with open_log([review("prc_long", before(days=10)), *steps]):
+        app = visit("process", process="prc_long")
+    assert "The newest 40 of 61 entries" in page_text(app)
+
+
+def test_it_can_be_looked_at_as_it_stood(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(DONE):
+        then = (NOW - timedelta(days=18, hours=-1)).isoformat().replace("+00:00", "Z")
+        app = visit("process", as_of=then, process="prc_done")
+    assert metrics(app)["Deadline"] == ("27 days left", "11 Jun 2026, 09:00")
+    assert metrics(app)["Attempts"] == ("0", "nothing sent yet")

@@ -1,0 +1,71 @@
+"""The seller page shows one seller's open processes at once, its denials and its trail."""
+
+from tests.dashboard.conftest import OpenLog, Visit
+from tests.dashboard.occurrences import attempt, before, review, seller_event
+from tests.dashboard.reading import metrics, page_text, texts
+
+HISTORY = [
+    seller_event("sel_ana", "created", before(days=100)),
+    seller_event("sel_ana", "enabled", before(days=100, seconds=-95)),
+    review("prc_old", before(days=80), kind="ACP"),
+    *attempt("prc_old", before(days=70), status=200),
+    review("prc_first", before(days=40)),
+    review("prc_second", before(days=20)),
+    seller_event("sel_bia", "created", before(days=50), taxpayer="11144477735"),
+    seller_event(
+        "sel_bia",
+        "denied",
+        before(days=50, seconds=-40),
+        taxpayer="11144477735",
+        decision_reasons=[
+            {"reason": "REGISTRATION_INCONSISTENCY", "detail": "NAME_INVALID"},
+            {"reason": "INTERNAL_KYC_POLICY"},
+        ],
+        retry=False,
+    ),
+]
+
+
+def test_several_open_processes_stand_side_by_side(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("seller", seller_id="sel_ana")
+    assert metrics(app) == {
+        "Open processes": ("2", "3 in all"),
+        "Denials": ("0", "never denied"),
+        "Analysis took": ("2 min", "promised: 3 min for 99 %"),
+        "Created": ("21 Feb 2026", "individual"),
+    }
+    links = [link.label.replace("\\", "") for link in app.get("page_link")]
+    assert links == ["prc_second", "prc_first", "prc_old"]
+    shown = texts(app)
+    assert "10 days late" in shown
+    assert "10 days left" in shown
+
+
+def test_personal_data_is_masked(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        shown = page_text(visit("seller", seller_id="sel_ana"))
+    assert "ana@example.com" not in shown
+    assert "52998224725" not in shown
+    assert "***25" in shown
+    assert "12,500.5" in shown
+
+
+def test_a_denial_tells_its_reasons_and_whether_another_attempt_makes_sense(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = visit("seller", seller_id="sel_bia")
+    shown = page_text(app)
+    assert metrics(app)["Denials"] == ("1", "last on 12 Apr 2026")
+    assert "Registration data: name differs from the tax authority's record" in shown
+    assert "Internal policy of the platform" in shown
+    assert "The reasons point to no chance of approval in a new process." in shown
+    assert "The platform has not asked for a review of this seller." in shown
+
+
+def test_no_id_and_an_unknown_id_say_what_to_do(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert "Which seller?" in page_text(visit("seller"))
+        unknown = page_text(visit("seller", seller_id="sel_x"))
+    assert "No entry of the log names sel_x" in unknown

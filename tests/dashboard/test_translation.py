@@ -1,0 +1,141 @@
+"""Both languages are complete: no text without its Portuguese, none that escapes translation."""
+
+import ast
+import re
+from collections.abc import Iterator
+from gettext import NullTranslations
+from pathlib import Path
+
+import pytest
+from babel.messages.pofile import read_po
+
+from app_pages import i18n
+from tests.dashboard.conftest import ROOT, OpenLog, Visit
+from tests.dashboard.occurrences import attempt, before, collected, review, seller_event
+from tests.dashboard.reading import texts
+
+Message = str | tuple[str, str]
+
+
+def sources() -> list[Path]:
+    return [ROOT / "app.py", *sorted((ROOT / "app_pages").glob("*.py"))]
+
+
+def messages() -> Iterator[tuple[Message, str]]:
+    """Every text that the source marks, and where it stands."""
+    for path in sources():
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+                continue
+            where = f"{path.name}:{call.lineno}"
+            literals = [it.value for it in call.args if isinstance(it, ast.Constant)]
+            if call.func.id in ("_", "N_") and literals:
+                yield literals[0], where
+            elif call.func.id == "ngettext":
+                assert len(literals) == 2, f"{where}: both forms must be literals"
+                yield (literals[0], literals[1]), where
+
+
+def catalogue() -> dict[Message, tuple[str, ...]]:
+    with i18n.CATALOGUE.open("rb") as file:
+        read = read_po(file, locale="pt_BR")
+    return {
+        entry.id: (entry.string,) if isinstance(entry.string, str) else tuple(entry.string)
+        for entry in read
+        if entry.id
+    }
+
+
+def test_every_text_has_its_portuguese() -> None:
+    translated = catalogue()
+    missing = [
+        f"{where}: {message!r}"
+        for message, where in messages()
+        if not all(translated.get(message, ("",)))
+    ]
+    assert not missing
+
+
+def test_the_catalogue_holds_nothing_that_is_not_used() -> None:
+    assert set(catalogue()) == {message for message, _ in messages()}
+
+
+def test_a_translation_fills_in_the_same_names() -> None:
+    def names(text: str) -> set[str]:
+        return set(re.findall(r"\{(\w+)\}", text))
+
+    for message, translations in catalogue().items():
+        english = message if isinstance(message, str) else message[1]
+        for translation in translations:
+            assert names(translation) <= names(english), translation
+        assert names(translations[-1]) == names(english), message
+
+
+def test_no_fuzzy_guess_passes_for_a_translation() -> None:
+    with i18n.CATALOGUE.open("rb") as file:
+        assert [entry.id for entry in read_po(file) if entry.id and entry.fuzzy] == []
+
+
+class Bracketed(NullTranslations):
+    """Shows every translated text in brackets: what stands outside of them was never translated."""
+
+    def gettext(self, message: str) -> str:
+        return f"⟦{message}⟧"
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return f"⟦{msgid2}⟧"
+
+
+HISTORY = [
+    seller_event("sel_ana", "created", before(days=100)),
+    seller_event(
+        "sel_ana",
+        "denied",
+        before(days=99),
+        decision_reasons=[{"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"}],
+        retry=True,
+    ),
+    review("prc_1", before(days=40)),
+    review("prc_2", before(days=45), kind="ACP"),
+    collected("prc_1", "answered", before(days=39)),
+    *attempt("prc_1", before(days=38), status=500),
+    *attempt("prc_1", before(days=37), error="timeout"),
+]
+
+# What is the same in every language: names, ids, codes of the platform, units, commands.
+OF_NO_LANGUAGE = re.compile(
+    r"prc_\w+|sel_\w+|evt_[\w:.\-]+|att_[\w:.\-]+|jrn_\w+|file:[0-9a-f]+|\b[0-9a-f]{8,64}\b"
+    r"|America/\w+|Europe/\w+|UTC|São Paulo|Sao Paulo|\bEN\b|\bHTTP\b|\bAC[PI]\b"
+    r"|Language · Idioma|\ben\b|\bpt\b|\b\d{1,2} [A-Z][a-z]{2,3} \d{4}\b"
+    r"|\b(?:s|min|h|d)\b|revenue|address\.\w+|individual|prazo ingest .*"
+)
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("overview", {}),
+        ("watchlist", {}),
+        ("watchlist", {"seller": "nobody"}),
+        ("process", {}),
+        ("process", {"process": "prc_1"}),
+        ("process", {"process": "prc_9"}),
+        ("seller", {}),
+        ("seller", {"seller_id": "sel_ana"}),
+    ],
+)
+def test_no_text_on_a_page_escapes_translation(
+    page: str,
+    query: dict[str, str],
+    open_log: OpenLog,
+    visit: Visit,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(i18n, "translations", lambda _: Bracketed())
+    with open_log(HISTORY):
+        shown = texts(visit(page, **query))
+    for text in shown:
+        rest = text
+        while "⟦" in rest and (inner := re.sub(r"⟦[^⟦⟧]*⟧", "", rest)) != rest:
+            rest = inner
+        assert not re.search(r"[A-Za-z]{2,}", OF_NO_LANGUAGE.sub("", rest)), text

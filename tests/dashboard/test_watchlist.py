@@ -1,0 +1,110 @@
+"""The watchlist shows the overdue and the expired, worst first, fifty a page."""
+
+from tests.dashboard.conftest import OpenLog, Visit
+from tests.dashboard.occurrences import NOW, attempt, before, collected, review
+from tests.dashboard.reading import metrics, page_text
+
+HISTORY = [
+    review("prc_worst", before(days=50), seller="sel_ana", fields=["revenue", "address.city"]),
+    review("prc_late", before(days=40), seller="sel_bia"),
+    review("prc_soon", before(days=26), seller="sel_ana"),
+    review("prc_tolerated", before(days=45), seller="sel_caio", kind="ACP"),
+    review("prc_pending", before(days=10), seller="sel_caio", kind="ACP"),
+    *attempt("prc_late", before(days=2), status=401, seller="sel_bia"),
+    collected("prc_soon", "invited", before(days=25)),
+    collected("prc_soon", "answered", before(days=24)),
+]
+
+
+def listed(app) -> list[str]:
+    return list(app.dataframe[0].value["process_id"])
+
+
+def test_the_worst_come_first_and_pending_ones_not_at_all(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist")
+    assert listed(app) == ["prc_worst", "prc_late", "prc_soon", "prc_tolerated"]
+    grid = app.dataframe[0].value
+    assert [list(states) for states in grid["state"]] == [
+        ["Expired"],
+        ["Expired"],
+        ["Overdue"],
+        ["Overdue"],
+    ]
+    assert list(grid["days_to_deadline"]) == [-20, -10, 4, 15]
+    assert list(grid["next_action"]) == [
+        "Start a collection",
+        "Check the credentials",
+        "Submit the answers",
+        "Start a collection",
+    ]
+
+
+def test_the_card_tells_of_the_first_row_what_it_may_cost_and_what_to_do(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist")
+    shown = page_text(app)
+    assert metrics(app)["Deadline"] == ("20 days late", "12 May 2026, 09:00")
+    assert "The seller can be exposed to regulatory penalties" in shown
+    assert "2 fields asked for" in shown
+    assert "revenue address.city" in shown
+
+
+def test_filters_stand_in_the_url_as_codes(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist")
+        app.pills(key="state").set_value(["OVERDUE"]).run()
+        assert listed(app) == ["prc_soon", "prc_tolerated"]
+        assert app.query_params["state"] == "OVERDUE"
+        app.pills(key="type").set_value(["ACP"]).run()
+        assert listed(app) == ["prc_tolerated"]
+        assert app.query_params["type"] == "ACP"
+
+
+def test_a_link_opens_with_its_filters_in_either_language(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        for lang in ("en", "pt"):
+            app = visit("watchlist", lang=lang, state="EXPIRED", seller="BIA")
+            assert listed(app) == ["prc_late"]
+            app = visit("watchlist", lang=lang, action="submit")
+            assert listed(app) == ["prc_soon"]
+
+
+def test_a_code_that_is_no_filter_is_left_out(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert len(listed(visit("watchlist", state="' or 1=1 --"))) == 4
+
+
+def test_filters_that_match_nothing_say_so(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist", seller="nobody")
+    assert "No process matches these filters" in page_text(app)
+    assert not app.dataframe
+
+
+def test_an_empty_watchlist_says_when_it_will_not_be(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_new", NOW, kind="ACP")]):
+        assert "Nothing is overdue and nothing has expired" in page_text(visit("watchlist"))
+
+
+def test_a_long_list_is_paged_in_the_url(open_log: OpenLog, visit: Visit) -> None:
+    many = [review(f"prc_{n:03}", before(days=40, minutes=200 - n)) for n in range(120)]
+    with open_log(many):
+        first = visit("watchlist")
+        assert listed(first) == [f"prc_{n:03}" for n in range(50)]
+        assert "120 processes · 50 a page" in page_text(first)
+        assert listed(visit("watchlist", page="3")) == [f"prc_{n:03}" for n in range(100, 120)]
+        assert listed(visit("watchlist", page="99")) == [f"prc_{n:03}" for n in range(100, 120)]
+        assert listed(visit("watchlist", page="x")) == [f"prc_{n:03}" for n in range(50)]
+
+
+def test_a_new_filter_starts_at_the_first_page_again(open_log: OpenLog, visit: Visit) -> None:
+    many = [review(f"prc_{n:03}", before(days=40, minutes=200 - n)) for n in range(120)]
+    few = [review(f"prc_z{n}", before(days=45), kind="ACP") for n in range(60)]
+    with open_log([*many, *few]):
+        app = visit("watchlist", page="3")
+        app.pills(key="type").set_value(["ACP"]).run()
+        assert listed(app)[0] == "prc_z0"
+        assert "page" not in app.query_params
