@@ -42,7 +42,7 @@ def deliver(inbox: Inbox, numbers: range) -> None:
     )
 
 
-@pytest.fixture()
+@pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(
         _env_file=None,
@@ -54,7 +54,7 @@ def settings(tmp_path: Path) -> Settings:
     )
 
 
-@pytest.fixture()
+@pytest.fixture
 def inbox(settings: Settings):
     opened = open_inbox(settings.inbox)
     deliver(opened, range(300))
