@@ -1,0 +1,101 @@
+"""Small files that are read again when they change."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline import files
+from pipeline.errors import SettingsError
+from pipeline.files import RereadFile
+
+Advance = Callable[[float], None]
+
+
+@pytest.fixture
+def advance(monkeypatch: pytest.MonkeyPatch) -> Advance:
+    """Moves the clock by which a file is looked at again."""
+    passed = [time.monotonic()]
+    monkeypatch.setattr(files.time, "monotonic", lambda: passed[0])
+
+    def move(seconds: float) -> None:
+        passed[0] += seconds
+
+    return move
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise SettingsError("no number") from None
+
+
+def test_a_change_is_seen_after_a_second(tmp_path: Path, advance: Advance):
+    file = tmp_path / "number"
+    file.write_text("1")
+    number = RereadFile(file, _number)
+    file.write_text("22")
+    advance(0.9)
+    assert number.get() == 1
+    advance(0.1)
+    assert number.get() == 22
+
+
+def test_a_change_of_the_same_size_and_time_is_seen_when_the_file_is_another(
+    tmp_path: Path, advance: Advance
+):
+    file, draft = tmp_path / "number", tmp_path / "draft"
+    for name, text in ((file, "1"), (draft, "2")):
+        name.write_text(text)
+        os.utime(name, ns=(10**18, 10**18))
+    number = RereadFile(file, _number)
+    draft.rename(file)
+    advance(1)
+    assert number.get() == 2
+
+
+@pytest.mark.parametrize("content", [b"none", b"\xff\xfe", b"1" * 2_000_000, None])
+def test_what_was_read_before_stays_in_force_until_there_is_something_better(
+    tmp_path: Path, advance: Advance, caplog: pytest.LogCaptureFixture, content: bytes | None
+):
+    file = tmp_path / "number"
+    file.write_text("1")
+    number = RereadFile(file, _number)
+    if content is None:
+        file.unlink()
+    else:
+        file.write_bytes(content)
+    for _ in range(3):
+        advance(1)
+        assert number.get() == 1
+    assert "what was read before stays in force" in caplog.text
+    file.write_text("2")
+    advance(1)
+    assert number.get() == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "No such file"),
+        (b"\xff\xfe", "can't decode"),
+        (b"1" * 2_000_000, "over 1048576 bytes"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_at_the_start(
+    tmp_path: Path, content: bytes | None, why: str
+):
+    file = tmp_path / "number"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(SettingsError, match=why):
+        RereadFile(file, _number)
+
+
+def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path):
+    file = tmp_path / "number"
+    file.write_bytes(b"\xef\xbb\xbf7")
+    assert RereadFile(file, str).get() == "7"
