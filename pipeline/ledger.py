@@ -49,6 +49,9 @@ _MASKED_COLUMNS: Final = {
 """What a ledger without bodies keeps in place of personal values."""
 
 
+MAX_SCRIPT_SECONDS: Final = 900.0
+"""For a query that somebody else wrote, over a copy in memory."""
+
 _REMEMBERED_BLOCKS: Final = 1024
 """Of 256 nodes each, while proofs are made: 30 MB at most."""
 
@@ -359,8 +362,14 @@ class Copy:
         return self._columns[table]
 
     def run(self, script: str, variables: Mapping[str, object]) -> list[pa.Table]:
-        """What each query of a script gives, in its order; raises `duckdb.Error`."""
-        return _run(self._connection, script, variables)
+        """What each query of a script gives, in its order; raises `duckdb.Error`, also for one
+        that takes too long."""
+        patience = threading.Timer(MAX_SCRIPT_SECONDS, self._connection.interrupt)
+        patience.start()
+        try:
+            return _run(self._connection, script, variables)
+        finally:
+            patience.cancel()
 
     def close(self) -> None:
         self._connection.close()

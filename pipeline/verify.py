@@ -20,6 +20,7 @@ import io
 import json
 import re
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -229,22 +230,25 @@ class Package:
         self.names = [it.filename for it in infos]
         offset = 0
         for info in infos:
-            kind = info.external_attr >> 16
-            parts = info.filename.split("/")
-            if not re.fullmatch(r"[A-Za-z0-9._/-]{1,200}", info.filename) or {"", ".", ".."} & {
-                *parts
-            }:
-                raise Fault(f"the path {info.filename!r} leaves the package or is not plain")
+            name, kind = info.filename, info.external_attr >> 16
+            is_plain = re.fullmatch(r"[A-Za-z0-9._/-]{1,200}", name)
+            if not is_plain or {"", ".", ".."} & {*name.split("/")}:
+                raise Fault(f"the path {name!r} leaves the package or is not plain")
             if not stat.S_ISREG(kind) or info.flag_bits & 1 or info.file_size > MAX_FILE_BYTES:
-                raise Fault(f"{info.filename} is a link, encrypted or too large")
-            if info.header_offset != offset or info.comment or info.extra:
-                raise Fault(f"bytes that belong to no file lie before {info.filename}")
-            offset += 30 + len(info.filename.encode()) + info.compress_size
+                raise Fault(f"{name} is a link, encrypted or too large")
+            if info.header_offset != offset or info.comment or (info.extra and offset < 2**32 - 1):
+                raise Fault(f"bytes that belong to no file lie before {name}")
+            if info.date_time != (1980, 1, 1, 0, 0, 0) or stat.S_IMODE(kind) != 0o644:
+                raise Fault(f"{name} has a date or a mode that no package has")
+            header = _local_header(info)
+            if _bytes_at(path, offset, len(header)) != header:
+                raise Fault(f"{name} is described in two ways")
+            offset += len(header) + info.compress_size
         if len({*self.names}) < len(infos):
             raise Fault("a path stands twice in the package")
         if offset != self._zip.start_dir or self._zip.comment:
             raise Fault("bytes that belong to no file lie behind the last one")
-        if not _ends_with_its_directory(path):
+        if _bytes_at(path, path.stat().st_size - 22, 4) != b"PK\x05\x06":
             raise Fault("bytes follow the zip's own end")
 
     def read(self, name: str) -> bytes:
@@ -266,10 +270,18 @@ class Package:
         return [dict(zip(rows[0], it)) for it in rows[1:]]  # noqa: B905
 
 
-def _ends_with_its_directory(path: Path) -> bool:
+def _local_header(info: zipfile.ZipInfo) -> bytes:
+    """What must stand before a file's bytes, if it says what the zip's directory says."""
+    sizes = (info.CRC, info.compress_size, info.file_size, len(info.filename), 0)
+    first_day = (0, 33)
+    parts = (b"PK\x03\x04", 20, 0, info.compress_type, *first_day, *sizes)
+    return struct.pack("<4s5H3L2H", *parts) + info.filename.encode()
+
+
+def _bytes_at(path: Path, offset: int, length: int) -> bytes:
     with path.open("rb") as file:
-        file.seek(-22, 2)
-        return file.read(4) == b"PK\x05\x06"
+        file.seek(offset)
+        return file.read(length)
 
 
 def canonical(data: bytes, name: str) -> Any:
@@ -286,20 +298,20 @@ def canonical(data: bytes, name: str) -> Any:
 
 
 def _check_manifest(package: Package, manifest: str, listed: set[str], verdict: Verdict) -> None:
-    """Both ways: every file listed with its digest, every listed one there."""
-    digests = {}
-    for line in package.read(manifest).decode("utf-8").splitlines():
-        digest, _, name = line.partition("  ")
-        if name in digests:
-            verdict.fault(f"{manifest} lists {name} twice")
-        digests[name] = digest
+    """Both ways: every file listed with its digest, every listed one there, and nothing else."""
+    text = package.read(manifest).decode("utf-8")
+    pairs = (line.partition("  ") for line in text.splitlines())
+    digests = {name: digest for digest, _, name in pairs}
     for name in sorted(listed - digests.keys()):
         verdict.fault(f"{name} is not listed in {manifest}")
     for name in sorted(digests.keys() - listed):
-        verdict.fault(f"{manifest} lists {name}, which is not there")
+        verdict.fault(f"{manifest} lists {name!r}, which is not there")
+    right = {it: hashlib.sha256(package.read(it)).hexdigest() for it in sorted(listed)}
     for name in sorted(digests.keys() & listed):
-        if hashlib.sha256(package.read(name)).hexdigest() != digests[name]:
+        if right[name] != digests[name]:
             verdict.fault(f"{name} has another digest than {manifest} says")
+    if text != "".join(f"{digest}  {name}\n" for name, digest in right.items()):
+        verdict.fault(f"{manifest} is not the sorted list of its files")
 
 
 # --- entries ---------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 a failed and an accepted attempt, collections with artifacts, a quarantined delivery, an override,
 a seller event, an identifier that could be a tax id, and text that a spreadsheet would run."""
 
+import functools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,15 +45,15 @@ def settings(folder: Path, **more: Any) -> Settings:
     )
 
 
-def record(inbox: Inbox, artifacts: Path) -> None:
+def record(inbox: Inbox, artifacts: Path, *, first_answer: int = 500) -> None:
     """Records the story, at instants of its own."""
-    for at, draft in _drafts(ArtifactStore(artifacts)):
-        inbox.clock = lambda instant=instants.parse(at): instant
+    for at, draft in _drafts(ArtifactStore(artifacts), first_answer):
+        inbox.clock = functools.partial(_at, at)
         inbox.append([draft])
     inbox.clock = instants.now
 
 
-def _drafts(store: ArtifactStore) -> Iterator[tuple[str, Draft]]:
+def _drafts(store: ArtifactStore, first_answer: int) -> Iterator[tuple[str, Draft]]:
     asked = ["revenue", "address"]
     yield _review("2026-03-01T09:00:00Z", "e1", "p1", "s1", "PENDING", asked)
     yield _review("2026-03-01T09:00:05Z", "e1", "p1", "s1", "PENDING", asked)
@@ -86,7 +87,9 @@ def _drafts(store: ArtifactStore) -> Iterator[tuple[str, Draft]]:
         ],
     )
     yield _attempt("2026-03-06T15:00:00Z", "submission_started", "a1", "p1", "s1", body=PAYLOAD)
-    yield _attempt("2026-03-06T15:00:02Z", "submission_finished", "a1", "p1", "s1", status=500)
+    yield _attempt(
+        "2026-03-06T15:00:02Z", "submission_finished", "a1", "p1", "s1", status=first_answer
+    )
     yield _attempt("2026-03-06T15:01:00Z", "submission_started", "a2", "p1", "s1", body=PAYLOAD)
     yield _attempt("2026-03-06T15:01:01Z", "submission_finished", "a2", "p1", "s1", status=200)
     # Another seller, whose id could be a tax id: it stands in leaves as an HMAC.
