@@ -1,0 +1,110 @@
+"""A case file says of its process what the ledger says: the same SQL over fewer entries."""
+
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+
+from pipeline import instants, tries
+from pipeline.casefile import CaseFile, CaseFiles
+from pipeline.inbox import open_inbox
+from pipeline.ledger import Ledger
+from pipeline.tries import GivenUp, Waiting
+from pipeline.views import Reader
+from tests.histories import histories_and_as_of
+from tests.ledgers import KEYS, draft
+
+
+@settings(max_examples=12, deadline=None)
+@given(histories_and_as_of())
+def test_a_case_file_is_the_ledgers_view_of_its_process(
+    drawn: tuple[list[dict[str, Any]], datetime],
+) -> None:
+    history, as_of = drawn
+    now = instants.from_datetime(as_of.replace(tzinfo=UTC))
+    with tempfile.TemporaryDirectory(prefix="prazo-") as folder:
+        inbox = open_inbox(Path(folder) / "inbox.db")
+        ledger = Ledger(None, log=inbox.log, keys=KEYS, memory="512MB", threads=1)
+        try:
+            inbox.append([it for it in map(draft, history) if it is not None])
+            ledger.append(inbox.read(0, 4096))
+            Reader(ledger)  # makes the views
+            cursor = ledger.cursor()
+            cursor.execute("set variable as_of = make_timestamp(?::bigint)", (now,))
+
+            def rows(sql: str) -> list[tuple[Any, ...]]:
+                return cursor.execute(sql).fetchall()
+
+            casefiles = CaseFiles(inbox)
+            cases = {
+                process_id: casefiles.open(process_id, now)
+                for (process_id,) in rows("select process_id from process_state")
+            }
+            assert process_states(cases) == rows(
+                "select process_id, seller_id, review_type, state, epoch_us(opened_at),"
+                " coalesce(requested_fields, []) from process_state order by process_id"
+            )
+            assert attempts(cases) == rows(
+                "select process_id, attempt_id, outcome, epoch_us(ordered_at),"
+                " epoch_us(outcome_at), payload_sha256 from attempts order by all"
+            )
+            assert answers(cases) == rows(
+                "select process_id, path, seq, epoch_us(answered_at), source"
+                " from latest_answers order by all"
+            )
+            assert standings(cases, now) == rows(
+                "select process_id, is_given_up from tries"
+                " where (is_retry_pending or is_given_up) and retry_ended_at is null order by all"
+            )
+        finally:
+            ledger.close()
+            inbox.close()
+
+
+def process_states(cases: dict[str, CaseFile]) -> list[tuple[Any, ...]]:
+    found = [it.process for _, it in sorted(cases.items()) if it.process is not None]
+    return [
+        (
+            it.process_id,
+            it.seller_id,
+            it.review_type,
+            it.state,
+            it.opened_at,
+            list(it.requested_fields),
+        )
+        for it in found
+    ]
+
+
+def attempts(cases: dict[str, CaseFile]) -> list[tuple[Any, ...]]:
+    return sorted(
+        (process_id, it.attempt_id, it.outcome, it.ordered_at, it.outcome_at, it.payload_sha256)
+        for process_id, case in cases.items()
+        for it in case.attempts
+    )
+
+
+def answers(cases: dict[str, CaseFile]) -> list[tuple[Any, ...]]:
+    return sorted(
+        (process_id, path, it.seq, it.answered_at, it.source)
+        for process_id, case in cases.items()
+        for path, it in case.answers.items()
+    )
+
+
+def standings(cases: dict[str, CaseFile], now: int) -> list[tuple[str, bool]]:
+    """Who waits for a retry or was given up, by the code; the `tries` view says it in SQL.
+
+    While another attempt is in flight the view still calls the one before it pending or not by
+    that one's end; the code then waits for the attempt.
+    """
+    found = []
+    for process_id, case in sorted(cases.items()):
+        if case.is_finished:
+            continue
+        standing = tries.standing(case.attempts, now, replaced_at=case.replaced_at)
+        if isinstance(standing, Waiting | GivenUp):
+            found.append((process_id, isinstance(standing, GivenUp)))
+    return found

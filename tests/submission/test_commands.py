@@ -1,0 +1,67 @@
+"""`prazo submit` and `prazo resume` as a person runs them: what they print, and how they exit."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.marketplace import Marketplace, payload
+from tests.submission.commands import payload_file, run, submit
+
+
+def test_an_accepted_review_exits_0_and_prints_the_attempt(marketplace: Marketplace) -> None:
+    review = marketplace.review()
+    done = run(marketplace, *submit(marketplace, review))
+    [start] = marketplace.starts(review.process_id)
+    assert done.code == 0
+    assert done.out == (
+        f"{review.process_id}: {start.attempt_id}: 200 accepted\n{review.process_id}: FINISHED\n"
+    )
+    assert start.particulars["via"] == "cli"
+    assert start.recorded_by.startswith("user:")
+
+
+def test_a_refused_payload_exits_1_and_prints_every_violation_but_no_value(
+    marketplace: Marketplace,
+) -> None:
+    review = marketplace.review()
+    path = marketplace.folder / "bad.json"
+    path.write_bytes(payload(review.process_id, "secret 1"))
+    done = run(marketplace, "submit", review.process_id, "--payload", str(path))
+    assert done.code == 1
+    assert "refused: revenue: found a string of 8 characters" in done.err
+    assert f"{review.process_id}: refused; nothing was sent" in done.err
+    assert "secret" not in done.out + done.err
+
+
+@pytest.mark.parametrize(("status", "code"), [(400, 1), (401, 1), (409, 1), (503, 3)])
+def test_the_platforms_no_exits_1_and_what_waits_3(
+    marketplace: Marketplace, status: int, code: int
+) -> None:
+    review = marketplace.review()
+    marketplace.platform.add_fault(
+        kind="status", status=status, retry_after="600", process_id=review.process_id
+    )
+    done = run(marketplace, *submit(marketplace, review), "--wait", "0")
+    assert done.code == code
+    assert f": {status} " in done.out
+    assert ("the next retry is due" in done.err) is (code == 3)
+
+
+def test_a_dry_run_exits_by_what_would_be_decided(marketplace: Marketplace) -> None:
+    review = marketplace.review(is_answered=False)
+    arguments = (*submit(marketplace, review), "--dry-run")
+    assert run(marketplace, *arguments).code == 1
+    told = run(marketplace, *arguments, "--override", "asked by phone", "--actor", "maria")
+    assert (told.code, told.out) == (0, f"{review.process_id}: would be sent\n")
+    assert marketplace.starts(review.process_id) == []
+
+
+def test_wrong_usage_and_settings_exit_2(marketplace: Marketplace, tmp_path: Path) -> None:
+    review = marketplace.review()
+    path = str(payload_file(marketplace, review))
+    arguments = ("submit", review.process_id, "--payload", path)
+    assert run(marketplace, *arguments, "--override", "no name").code == 2
+    done = run(marketplace, *arguments, PRAZO_PLATFORM_CREDENTIALS_FILE=str(tmp_path / "none"))
+    assert done.code == 2
+    assert "cannot be read" in done.err
+    assert marketplace.starts(review.process_id) == []
