@@ -1,6 +1,6 @@
 -- One row per submission attempt known at as_of: its start and its finish, each counted once.
 -- A finish whose start is missing is an attempt too (rules.md section 3).
--- reads: clock, facts.attempt_starts, facts.attempt_finishes
+-- reads: clock, superseded_submissions, facts.attempt_starts, facts.attempt_finishes
 -- key: attempt_id
 -- column: attempt_id | our id of the attempt
 -- column: process_id | the review process it was for
@@ -29,24 +29,15 @@ with starts as (
             + to_microseconds(cast(round(coalesce(timeout_seconds, 60) * 1e6) as bigint))
             as timeout_at
     from facts.attempt_starts
+    anti join superseded_submissions using (seq)
     where occurred_at <= (select as_of from clock)
-    -- A live start before an ingested one: it knows how the attempt came in.
-    qualify row_number() over (
-        partition by attempt_id
-        order by occurred_at, body_sha256, via = 'ingested', idempotency_key, marketplace_id,
-            process_id, seller_id, timeout_seconds, via, seq
-    ) = 1
 ),
 
 finishes as (
     select *
     from facts.attempt_finishes
+    anti join superseded_submissions using (seq)
     where occurred_at <= (select as_of from clock)
-    qualify row_number() over (
-        partition by attempt_id
-        order by occurred_at, body_sha256, status, error, process_id, seller_id,
-            retry_after_at, seq
-    ) = 1
 ),
 
 known as (

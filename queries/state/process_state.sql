@@ -31,36 +31,36 @@
 -- column: open_after_finish | an event created after finished_at reports an open status
 -- column: identity_changed | events of the process disagree on type or seller
 
-with deadlines as (
-    -- Events of a process by the deadline they carry: a report only counts for its own deadline.
-    select
-        process_id,
-        deadline_at,
-        min(struct_pack(created_at, occurred_at, event_id, seller_id, object_type)) as earliest,
-        max(struct_pack(created_at, occurred_at, event_id, status, requested_fields)) as latest,
-        max(gravity(status)) as gravest,
-        min(created_at) filter (where status = 'FINISHED') as platform_finished_at,
-        max(created_at) filter (where gravity(status) is not null) as last_open_report_at,
-        min(object_type) as least_type,
-        max(object_type) as greatest_type,
-        min(seller_id) as least_seller,
-        max(seller_id) as greatest_seller
+with events as (
+    select *, struct_pack(created_at, occurred_at, event_id) as place
     from review_events
-    group by process_id, deadline_at
 ),
 
 reviews as (
     select
         process_id,
-        min(earliest) as earliest,
-        arg_max(struct_pack(deadline_at, latest, gravest), latest) as current,
-        min(platform_finished_at) as platform_finished_at,
-        max(last_open_report_at) as last_open_report_at,
-        count(*) > 1 as deadline_changed,
-        min(least_type) <> max(greatest_type)
-            or min(least_seller) <> max(greatest_seller) as identity_changed
-    from deadlines
+        min(created_at) as opened_at,
+        arg_min(seller_id, place) as seller_id,
+        arg_min(object_type, place) as object_type,
+        max(created_at) as reported_at,
+        arg_max(deadline_at, place) as deadline_at,
+        arg_max(requested_fields, place) as requested_fields,
+        nullif(arg_max(coalesce(status, ''), place), '') as reported_status,
+        min(created_at) filter (where status = 'FINISHED') as platform_finished_at,
+        max(created_at) filter (where gravity(status) is not null) as last_open_report_at,
+        min(deadline_at) <> max(deadline_at) as deadline_changed,
+        min(object_type) <> max(object_type)
+            or min(seller_id) <> max(seller_id) as identity_changed
+    from events
     group by process_id
+),
+
+grave_reports as (
+    -- A report only counts for the deadline that its event carries.
+    select process_id, deadline_at, max(gravity(status)) as gravest
+    from review_events
+    where gravity(status) > 1
+    group by process_id, deadline_at
 ),
 
 submissions as (
@@ -68,8 +68,9 @@ submissions as (
         process_id,
         arg_min(seller_id, struct_pack(ordered_at, attempt_id)) as seller_id,
         count(*) filter (where outcome <> 'refused') as attempts,
-        arg_max(struct_pack(outcome, ordered_at), struct_pack(ordered_at, attempt_id))
-            filter (where outcome <> 'refused') as last,
+        arg_max(outcome, struct_pack(ordered_at, attempt_id))
+            filter (where outcome <> 'refused') as last_outcome,
+        max(ordered_at) filter (where outcome <> 'refused') as last_attempt_at,
         min(finished_at) filter (where outcome = 'accepted') as accepted_at
     from attempts
     group by process_id
@@ -87,19 +88,18 @@ collected as (
 known as (
     select
         coalesce(reviews.process_id, submissions.process_id, collected.process_id) as process_id,
-        coalesce(reviews.earliest.seller_id, submissions.seller_id, collected.seller_id)
-            as seller_id,
-        case reviews.earliest.object_type
+        coalesce(reviews.seller_id, submissions.seller_id, collected.seller_id) as seller_id,
+        case reviews.object_type
             when 'REGISTRATION_REVIEW_REQUIRED' then 'ACP'
             when 'INCONSISTENT_DATA_UPDATE_REQUIRED' then 'ACI'
         end as review_type,
         reviews.process_id is not null as has_event,
-        reviews.earliest.created_at as opened_at,
-        reviews.current.deadline_at as deadline_at,
-        reviews.current.gravest as gravest,
-        reviews.current.latest.requested_fields as requested_fields,
-        reviews.current.latest.status as reported_status,
-        reviews.current.latest.created_at as reported_at,
+        reviews.opened_at,
+        reviews.deadline_at,
+        grave_reports.gravest,
+        reviews.requested_fields,
+        reviews.reported_status,
+        reviews.reported_at,
         reviews.last_open_report_at,
         reviews.deadline_changed,
         reviews.identity_changed,
@@ -110,9 +110,12 @@ known as (
             when submissions.accepted_at is not null then 'submission'
         end as finished_by,
         coalesce(submissions.attempts, 0) as attempts,
-        submissions.last.outcome as last_outcome,
-        submissions.last.ordered_at as last_attempt_at
+        submissions.last_outcome,
+        submissions.last_attempt_at
     from reviews
+    left join grave_reports
+        on grave_reports.process_id = reviews.process_id
+        and grave_reports.deadline_at = reviews.deadline_at
     full join submissions on submissions.process_id = reviews.process_id
     full join collected
         on collected.process_id = coalesce(reviews.process_id, submissions.process_id)

@@ -49,6 +49,7 @@ RICH = [
     *refusal("a0", "2026-03-01T23:00:00Z"),
     started("a1"),
     finished("a1", 500),
+    finished("a1", 200, "2026-03-02T00:00:02Z"),
     started("a2", "2026-03-02T01:00:00Z"),
     finished("a2", 401, "2026-03-02T01:00:01Z"),
     started("a3", "2026-03-02T02:00:00Z", process_id="p4", seller_id="s3"),
