@@ -8,16 +8,20 @@ from pathlib import Path
 from typing import Final, Literal
 
 import httpx
+from cryptography import x509
 
 from pipeline import holder, instants
 from pipeline.errors import LedgerInUse, PrazoError
 from pipeline.inbox import open_inbox
+from pipeline.platform import faults as platform_faults
 from pipeline.service import LedgerService
 from pipeline.settings import Settings
 from pipeline.tokens import Tokens
 
 FREE_BYTES: Final = 2**30
 CLOCK_TOLERANCE_SECONDS: Final = 5
+EXPIRY_DAYS: Final = 30
+"""A certificate that ends sooner is worth a warning: issuing one takes weeks in some places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,45 @@ def _secrets(settings: Settings) -> Iterator[Diagnosis]:
             )
         else:
             yield Diagnosis("secrets", "ok", f"{path} is its owner's alone")
+
+
+def _platform(settings: Settings) -> Iterator[Diagnosis]:
+    """The way to the platform, as far as files tell; nothing is sent."""
+    if settings.platform_url is None:
+        yield Diagnosis("platform", "ok", "not set up: reviews can be watched but not submitted")
+        return
+    for fault in platform_faults(settings):
+        yield Diagnosis(
+            "platform", "fault", fault.what + (f": {fault.why}" if fault.why else ""), fault.remedy
+        )
+    named = [("client certificate", settings.client_cert_file)]
+    if settings.platform_ca_file is not None:
+        named.append(("platform's CA", settings.platform_ca_file))
+    for name, path in named:
+        if path is not None and path.exists():
+            yield _expiry(name, path)
+    if settings.platform_ca_file is None:
+        yield Diagnosis("platform", "ok", "the system's authorities vouch for the platform")
+
+
+def _expiry(name: str, path: Path) -> Diagnosis:
+    """Of the certificate in a chain that ends first."""
+    try:
+        chain = x509.load_pem_x509_certificates(path.read_bytes())
+        ends_at = min(instants.from_datetime(it.not_valid_after_utc) for it in chain)
+    except (OSError, ValueError) as error:
+        return Diagnosis("certificates", "fault", f"{path}: {error}", "write it as PEM")
+    days = (ends_at - instants.now()) // instants.DAY
+    found = f"the {name} {path} ends {instants.readable(ends_at)}"
+    if days < 0:
+        return Diagnosis(
+            "certificates", "fault", found, "the handshake fails: put a new one in its place now"
+        )
+    if days < EXPIRY_DAYS:
+        return Diagnosis(
+            "certificates", "warning", f"{found}, in {days} days", "order its successor"
+        )
+    return Diagnosis("certificates", "ok", f"{found}, in {days} days")
 
 
 def _disk(settings: Settings) -> Iterator[Diagnosis]:
@@ -165,6 +208,7 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]
     ("deliveries", _authenticity),
     ("API", _tokens),
     ("secrets", _secrets),
+    ("platform", _platform),
     ("disk", _disk),
     ("inbox", _inbox),
     ("ledger", _ledger),

@@ -12,7 +12,7 @@ import logging
 import re
 import ssl
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -68,9 +68,7 @@ class Platform:
         if not is_segment(self.marketplace_id):
             raise SettingsError("PRAZO_MARKETPLACE_ID cannot be an id in a path")
         self._url = url
-        self._authorization = RereadFile(
-            credentials, lambda text: _authorization(text, settings.platform_auth, credentials)
-        )
+        self._authorization = _credentials(credentials, settings.platform_auth)
         self._certificates = _Certificates(*pair, settings.platform_ca_file)
         self._connections = _Connections(self._certificates.context())
         self._looked_at = time.monotonic()
@@ -112,6 +110,23 @@ class Platform:
 
     async def close(self) -> None:
         await self._connections.retire()
+
+
+def faults(settings: Settings) -> Iterator[SettingsError]:
+    """What keeps the platform from being spoken to, as far as files tell; nothing is sent."""
+    try:
+        _, _, credentials, pair = _required(settings)
+    except SettingsError as error:
+        yield error
+        return
+    for check in (
+        lambda: _credentials(credentials, settings.platform_auth).get(),
+        lambda: _Certificates(*pair, settings.platform_ca_file).context(),
+    ):
+        try:
+            check()
+        except SettingsError as error:
+            yield error
 
 
 def is_header_value(text: str) -> bool:
@@ -301,6 +316,10 @@ def _required(settings: Settings) -> tuple[str, str, Path, tuple[Path, Path]]:
         settings.platform_credentials_file,
         (settings.client_cert_file, settings.client_key_file),
     )
+
+
+def _credentials(path: Path, form: str) -> RereadFile[bytes]:
+    return RereadFile(path, lambda text: _authorization(text, form, path))
 
 
 def _authorization(text: str, form: str, path: Path) -> bytes:
