@@ -989,6 +989,21 @@ def test_a_leaf_answered_by_the_seller_with_the_value_sent_is_covered():
             [{}, {"occurred_at": "2026-03-01T19:00:00Z", "fields": {"revenue": "1_to_2"}}],
             "field_without_evidence",
         ),
+        (
+            [
+                {"source": "bureau"},
+                {"occurred_at": "2026-03-01T19:00:00Z", "fields": {"revenue": "1_to_2"}},
+            ],
+            "source_not_seller",
+        ),
+        (
+            [
+                {"occurred_at": "2026-03-01T11:00:00Z"},
+                {"occurred_at": "2026-03-01T19:00:00Z", "fields": {"revenue": "1_to_2"}},
+            ],
+            "evidence_before_request",
+        ),
+        ([{}, {"occurred_at": "2026-03-01T19:00:00Z", "source": "bureau"}], "source_not_seller"),
         ([{"source": "bureau"}, {"occurred_at": "2026-03-01T19:00:00Z"}], None),
     ],
 )

@@ -12,7 +12,8 @@ purpose: each function should read like the paragraph of rules.md that it follow
     sellers.py     sellers, onboarding, denials
     payload.py     what a payload had to hold
     evidence.py    collections and coverage
-    findings.py    broken rules
+    findings.py    broken rules, from process_findings.py, evidence_findings.py,
+                   attempt_findings.py and delivery_findings.py
 
 Instants are naive `datetime` in UTC, days are `date`, shares are `float` or None. A history is a
 list of dicts as in interfaces.md "NDJSON occurrences", in the order of recording; beyond them a
@@ -97,19 +98,42 @@ Sellers
 Evidence
 28. A try, an attempt or a leaf is judged by what was received by the attempt's start: also the
     review type, for `acp_incomplete` and `aci_extra_field`. `opened_at` is that at `as_of`.
-29. The answer that counts is the latest `answered` collection with the path, at or before the
-    start; ties by journey_id, source, value, the greater. A leaf it does not cover breaks
-    exactly one of the three rules, in this order: other value or none
-    (`field_without_evidence`), other source, too old. So an earlier answer with the sent value
-    does not help once the seller has answered otherwise: section 4 promises a finding for every
-    uncovered leaf.
+29. The evidence of a leaf is the latest `answered` collection with its path and value, at or
+    before the start; ties by journey_id, source, value, the greater. Where there is none:
+    `field_without_evidence`; not the seller's: `source_not_seller`; too old:
+    `evidence_before_request`. Where it is sound, but the seller has answered otherwise since,
+    the leaf is not covered (section 4) and is `field_without_evidence` too: section 4 promises
+    a finding for every uncovered leaf. `evidence_recorded_late` is about that same evidence, from whatever source.
 30. Without an `opened_at` no answer is too old. An empty object is a leaf; an array is one.
 31. `covered` asks for every sending of the leaf to be covered: a later one mends no breach.
     `sent_at` is the latest start, `answered_at` the latest answer whatever its source.
 32. A requested `address`, `owner.address` or `owner` stands for the leaves of a full address and
     the owner's revenue; `line2` has a row only where it was answered or sent.
 
-Findings: see findings.py.
+Findings
+33. Subjects: the process; for the three evidence rules the process and leaf path (its first
+    uncovered sending); for `acp_incomplete` and `aci_extra_field` the process and payload
+    bytes (the first attempt with them); for `payload_changed_on_retry` the attempt; for
+    `retries_exhausted` the try; for `values_reused` the accepted attempt; for
+    `evidence_recorded_late` the collection; for `evidence_reused` the journey or artifact and
+    each process but the one that had it first; for `event_altered` the event.
+34. `found_at` and `seq`: see findings.py.
+35. `acp_incomplete` asks for `process_id` too, since section 4 lists it; a shown field sent as
+    null is missing. A missing requested field of an ACI has no rule. An unknown review type is
+    judged by neither.
+36. `values_reused`: one earlier submission, started before, for another process of the same
+    seller, holds every leaf sent; whatever became of it.
+37. `payload_changed_on_retry` compares with the attempt right before; its outcome is that at
+    the new start; a replacement entry from the one start to the other, both included, excuses
+    it. Lost bytes are not compared.
+38. A try is a run of attempts with equal bytes. It is given up at the first instant at which a
+    retry is pending and 24 h have passed since its first start, or its 30th attempt has ended;
+    not once the process is finished, the payload replaced, or another attempt started. What
+    comes later does not undo it.
+39. `overdue_unstarted`: OVERDUE since the clock or the first report of the current deadline.
+40. `unauthorized`: a 200 at the very instant of the 401 is not later.
+41. `new_code` reads the deliveries that count. An event without an id, and a seller event
+    without a record, are codes of their event type. A known detail under another reason is none.
 """
 
 from datetime import datetime

@@ -15,12 +15,12 @@ BEFORE_REQUEST = "evidence_before_request"
 
 @dataclass(frozen=True)
 class Sending:
-    """One leaf in one attempt, with the answer that stood at the attempt's start."""
+    """One leaf in one attempt, with the latest answer by its start that says the value sent."""
 
     attempt: Attempt
     path: str
     value: object
-    answer: Entry | None
+    evidence: Entry | None
     broken_rule: str | None
 
 
@@ -32,14 +32,14 @@ def answered_leaves(collection: Entry) -> dict[str, object]:
     return flattened(fields)
 
 
-def latest_answer(process: Process, path: str, at: datetime) -> Entry | None:
-    """This process's latest `answered` collection with that path, at or before `at`."""
-    answers = [
+def answers(process: Process, path: str, at: datetime) -> list[Entry]:
+    """This process's `answered` collections with that path, at or before `at`, latest last."""
+    found = [
         collection
         for collection in process.collections
         if collection.occurred_at <= at and path in answered_leaves(collection)
     ]
-    return max(answers, key=lambda answer: answer_order(answer, path), default=None)
+    return sorted(found, key=lambda answer: answer_order(answer, path))
 
 
 def answer_order(answer: Entry, path: str) -> tuple:
@@ -57,22 +57,23 @@ def sendings(process: Process) -> list[Sending]:
     found = []
     for attempt in process.attempts:
         for path, value in sorted(sent_leaves(attempt).items()):
-            answer = latest_answer(process, path, attempt.started_at)
-            found.append(
-                Sending(attempt, path, value, answer, broken_rule(process, path, value, answer))
-            )
+            given = answers(process, path, attempt.started_at)
+            same = [answer for answer in given if same_json(answered_leaves(answer)[path], value)]
+            evidence = same[-1] if same else None
+            rule = broken_rule(process, evidence, is_latest=same[-1:] == given[-1:])
+            found.append(Sending(attempt, path, value, evidence, rule))
     return found
 
 
-def broken_rule(process: Process, path: str, value: object, answer: Entry | None) -> str | None:
+def broken_rule(process: Process, evidence: Entry | None, is_latest: bool) -> str | None:
     """None where the leaf is covered, else the one of the three rules that it breaks."""
-    if answer is None or not same_json(answered_leaves(answer)[path], value):
+    if evidence is None:
         return WITHOUT_EVIDENCE
-    if answer.line.get("source") != "seller":
+    if evidence.line.get("source") != "seller":
         return NOT_SELLER
-    if process.opened_at is not None and answer.occurred_at < process.opened_at:
+    if process.opened_at is not None and evidence.occurred_at < process.opened_at:
         return BEFORE_REQUEST
-    return None
+    return None if is_latest else WITHOUT_EVIDENCE
 
 
 def collections(log: Log) -> list[dict]:
@@ -110,14 +111,14 @@ def evidence_coverage(log: Log) -> list[dict]:
             if not any(path.startswith(f"{listed}.") for path in paths | asked_for)
         }
         for path in sorted(paths):
-            answer = latest_answer(process, path, log.as_of)
+            given = answers(process, path, log.as_of)
             of_path = [sending for sending in sent if sending.path == path]
             rows.append(
                 {
                     "process_id": process.process_id,
                     "path": path,
                     "requested": any(covers(listed, path) for listed in requested),
-                    "answered_at": answer.occurred_at if answer else None,
+                    "answered_at": given[-1].occurred_at if given else None,
                     "sent_at": of_path[-1].attempt.started_at if of_path else None,
                     "covered": all(sending.broken_rule is None for sending in of_path)
                     if of_path
