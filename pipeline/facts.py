@@ -121,6 +121,7 @@ class AttemptFinish(NamedTuple):
     status: int | None
     error: str | None
     retry_after_at: int | None
+    origin: str
     body_sha256: bytes
 
 
@@ -381,6 +382,7 @@ def _submission_finished(entry: Entry, _: Keys) -> Iterable[Fact]:
         status=entry.status,
         error=known.get("error"),
         retry_after_at=instants.parse(known.get("retry_after_at")),
+        origin=entry.origin,
         body_sha256=_sha256(entry.body),
     )
 

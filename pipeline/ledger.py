@@ -20,7 +20,7 @@ from pipeline import facts, tree
 from pipeline.errors import LedgerInUse, LedgerRefused, OperatorError
 from pipeline.occurrences import Entry
 
-SCHEMA_VERSION: Final = "2"
+SCHEMA_VERSION: Final = "3"
 """Raise it whenever tables or the reading of facts change: an older file is then built anew."""
 
 QUERIES: Final = Path(__file__).resolve().parent.parent / "queries"

@@ -159,6 +159,7 @@ create table if not exists facts.attempt_finishes (
     status integer,
     error varchar,
     retry_after_at timestamp,
+    origin varchar not null,
     body_sha256 blob not null
 );
 

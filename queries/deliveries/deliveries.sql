@@ -15,6 +15,15 @@
 -- column: replay_of | the quarantined entry that was read again as this one
 -- column: reason | why it is in quarantine
 
+with first_deliveries as (
+    -- The first recorded of those that had occurred at as_of, of events delivered more than once.
+    select event_id, min(seq) as seq
+    from facts.webhooks
+    semi join (select event_id from facts.webhooks where is_again) as repeated using (event_id)
+    where occurred_at <= (select as_of from clock)
+    group by event_id
+)
+
 select
     webhooks.seq,
     'webhook' as kind,
@@ -27,12 +36,13 @@ select
         then (epoch_us(webhooks.recorded_at) - epoch_us(webhooks.occurred_at)) / 1e6
     end as record_seconds,
     webhooks.origin,
-    webhooks.is_again as is_redelivery,
+    webhooks.is_again and webhooks.seq <> first_deliveries.seq as is_redelivery,
     coalesce(superseded_deliveries.is_altered, false) as is_altered,
     webhooks.replay_of,
     null as reason
 from facts.webhooks
 left join superseded_deliveries on superseded_deliveries.seq = webhooks.seq
+left join first_deliveries on first_deliveries.event_id = webhooks.event_id
 where webhooks.occurred_at <= (select as_of from clock)
 union all
 select

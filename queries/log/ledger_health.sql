@@ -1,5 +1,5 @@
 -- One row: what the ledger holds at as_of and how the log stands.
--- reads: clock, log, tree_heads, facts.webhooks, facts.rejections, quarantine
+-- reads: clock, log, tree_heads, deliveries, facts.rejections, quarantine
 -- key: last_seq
 -- column: last_seq | the newest entry of the log, whenever it occurred
 -- column: entries | entries that had occurred at as_of
@@ -30,11 +30,10 @@ head as (
 delivered as (
     select
         count(*) as deliveries,
-        count(*) filter (where is_again) as redeliveries,
-        max((epoch_us(recorded_at) - epoch_us(occurred_at)) / 1e6)
-            filter (where origin = 'live' and replay_of is null) as slowest_record_seconds
-    from facts.webhooks
-    where occurred_at <= (select as_of from clock)
+        count(*) filter (where is_redelivery) as redeliveries,
+        max(record_seconds) filter (where origin = 'live') as slowest_record_seconds
+    from deliveries
+    where kind = 'webhook'
 ),
 
 held as (

@@ -1,6 +1,6 @@
 -- One row per submission entry that another of the same attempt and kind outranks: the earliest
--- counts, then the one with the smallest SHA-256 of its body (rules.md section 1). A live start comes
--- before an ingested one that ties: it knows how the attempt came in.
+-- counts, then the one with the smallest SHA-256 of its body (rules.md section 1). Of those that tie, a
+-- live one comes before an ingested one: it knows how the attempt came in.
 -- Which one counts does not depend on as_of: the earliest is visible whenever any other is.
 -- reads: facts.attempt_starts, facts.attempt_finishes
 -- key: seq
@@ -29,7 +29,7 @@ ranked as (
         seq,
         row_number() over (
             partition by attempt_id
-            order by occurred_at, body_sha256, status, error, process_id, seller_id,
+            order by occurred_at, body_sha256, origin <> 'live', status, error, process_id, seller_id,
                 retry_after_at, seq
         ) as place
     from facts.attempt_finishes

@@ -64,6 +64,7 @@ RICH = [
     seller("denied", "v2", "2026-03-01T12:02:00Z", decision_reasons=REASONS, retry=False),
     seller("created", "v3", "2026-03-02T12:00:00Z", "s2", taxpayer_id="1-2-3"),
     seller("enabled", "v4", "2026-03-02T12:02:00Z", "s2"),
+    seller("denied", "v5", "2026-05-20T12:00:00Z", "s4", decision_reasons=REASONS),
     webhook(BANK, "2026-03-01T12:00:00Z"),
     webhook("not json", "2026-03-01T12:00:00Z"),
     webhook({"id": "x1", "type": "seller.paused"}, "2026-03-01T12:00:00Z"),
