@@ -103,7 +103,8 @@ Evidence
     `field_without_evidence`; not the seller's: `source_not_seller`; too old:
     `evidence_before_request`. Where it is sound, but the seller has answered otherwise since,
     the leaf is not covered (section 4) and is `field_without_evidence` too: section 4 promises
-    a finding for every uncovered leaf. `evidence_recorded_late` is about that same evidence, from whatever source.
+    a finding for every uncovered leaf. `evidence_recorded_late` is about that same evidence,
+    from whatever source.
 30. Without an `opened_at` no answer is too old. An empty object is a leaf; an array is one.
 31. `covered` asks for every sending of the leaf to be covered: a later one mends no breach.
     `sent_at` is the latest start, `answered_at` the latest answer whatever its source.
