@@ -1,7 +1,7 @@
 """Every view equals the oracle, which was written from rules.md alone and shares no code with it.
 
-Histories are generated; `pytest --hypothesis-profile=thorough --timeout=0 tests/test_views_match_the_oracle.py`
-looks at a thousand for each property.
+Histories are generated, a few for each property; with `--hypothesis-profile=thorough --timeout=0`
+a thousand.
 """
 
 from datetime import UTC, datetime, time, timedelta
