@@ -19,7 +19,13 @@ from pipeline.facts import Keys
 from pipeline.inbox import Inbox
 from pipeline.leaves import leaves
 from pipeline.ledger import Excerpt
-from pipeline.occurrences import COLLECTION, Entry
+from pipeline.occurrences import (
+    COLLECTION,
+    SUBMISSION_FINISHED,
+    SUBMISSION_STARTED,
+    WEBHOOK,
+    Entry,
+)
 from pipeline.rules import Answer, Process
 from pipeline.tries import Attempt
 
@@ -27,6 +33,9 @@ MAX_SELLER_PROCESSES: Final = 200
 """Of a seller, looked at to name the open ones."""
 
 _ASKED: Final = ("process_state", "attempts", "latest_answers", "interventions")
+
+_SUBMITTED: Final = frozenset({SUBMISSION_STARTED, SUBMISSION_FINISHED})
+_NO_ACTS: Final = _SUBMITTED | {WEBHOOK, COLLECTION}
 
 _PROCESS: Final = """
     select process_id, seller_id, review_type, state, epoch_us(opened_at), requested_fields
@@ -80,17 +89,20 @@ class CaseFiles:
         own = self._inbox.find(process_id=process_id)
         with self._views(own, now) as connection:
             rows = _rows(connection, f"{_PROCESS} where process_id = ?", process_id)
-            attempts = tuple(Attempt._make(it) for it in _rows(connection, _ATTEMPTS, process_id))
-            answers = _rows(connection, _ANSWERS, process_id) if _has_collection(own) else []
-            acts = _rows(connection, _INTERVENTIONS, process_id)
+            # Asking takes milliseconds even where there is nothing to find.
+            has = {it.kind for it in own}
+            attempts = _rows(connection, _ATTEMPTS, process_id) if has & _SUBMITTED else []
+            answers = _rows(connection, _ANSWERS, process_id) if COLLECTION in has else []
+            acts = _rows(connection, _INTERVENTIONS, process_id) if has - _NO_ACTS else []
         by_seq = {entry.seq: entry for entry in own}
-        starts = [it.start_seq for it in attempts if it.start_seq is not None]
+        made = tuple(Attempt._make(it) for it in attempts)
+        starts = [it.start_seq for it in made if it.start_seq is not None]
         collected = [it.occurred_at for it in own if it.kind == COLLECTION]
         return CaseFile(
             process_n=max((it.process_n or 0 for it in own), default=0),
             process=_process(rows[0]) if rows else None,
             answers=_answers(answers, by_seq),
-            attempts=attempts,
+            attempts=made,
             replaced_at=tuple(at for kind, at, _ in acts if kind == "replacement"),
             overridden=frozenset(it for kind, _, it in acts if kind == "override" and it),
             payloads={seq: by_seq[seq].body or b"" for seq in starts if seq in by_seq},
@@ -166,10 +178,6 @@ def _process(row: Sequence[Any]) -> Process:
         opened_at=opened_at,
         requested_fields=tuple(requested_fields or ()),
     )
-
-
-def _has_collection(entries: Sequence[Entry]) -> bool:
-    return any(it.kind == COLLECTION for it in entries)
 
 
 def _answers(rows: Sequence[Sequence[Any]], by_seq: Mapping[int, Entry]) -> dict[str, Answer]:
