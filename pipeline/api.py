@@ -1,24 +1,38 @@
-"""The HTTP API of whoever holds the ledger: rows of views for commands, scripts and notebooks."""
+"""The HTTP API of whoever holds the ledger: rows of views for commands, scripts and notebooks;
+audit packages, checkpoints and audits of the stores."""
 
+import json
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from pipeline import instants, tables, views
+from pipeline import audit, evidence, export_request, instants, tables, views
 from pipeline.acts import unmasking
-from pipeline.errors import CallerError, InboxUnavailable, PrazoError, UnknownView
+from pipeline.contract import parse_json
+from pipeline.errors import (
+    CallerError,
+    InboxUnavailable,
+    OperatorError,
+    PrazoError,
+    UnknownView,
+)
 from pipeline.service import current, ledger_service
 from pipeline.settings import Settings
 from pipeline.tokens import Caller
 
 MAX_ROWS_A_PAGE = 1_000_000
+MAX_BODY_BYTES = 65_536
 
 
 def routes() -> list[BaseRoute]:
@@ -28,6 +42,9 @@ def routes() -> list[BaseRoute]:
         Route("/api/views", _list_views),
         Route("/api/views/{name}", _read_view),
         Route("/api/views/{name}/count", _count_view),
+        Route("/api/checkpoint", _checkpoint),
+        Route("/api/exports", _export, methods=["POST"]),
+        Route("/api/audits", _audit, methods=["POST"]),
     ]
 
 
@@ -119,6 +136,94 @@ def _unmask(view: str, reason: str, actor: str | None, caller: Caller) -> None:
     name = actor if caller.name in ("local", "loopback") and actor else caller.name
     draft = unmasking(view, reason=reason, actor=name, recorded_by=caller.name)
     current().inbox.append([draft])
+
+
+# --- evidence --------------------------------------------------------------------------------
+
+
+async def _checkpoint(request: Request) -> Response:
+    """The log's newest checkpoint, signed now if it has grown; and the verification key."""
+    return await _work(request, "read", _signed)
+
+
+def _signed(_: Caller, __: Any) -> Response:
+    service = current()
+    signed = service.checkpoint()
+    if signed is None or service.signer is None:
+        raise CallerError("Nothing was signed yet", "the log is empty, or its key is away")
+    return JSONResponse({"checkpoint": signed.note, "key": str(service.signer.key)})
+
+
+async def _export(request: Request) -> Response:
+    """A package as a zip file, for a request as `export_request.to_json` writes it."""
+    return await _work(request, "export", _exported)
+
+
+def _exported(caller: Caller, content: Any) -> Response:
+    wanted = export_request.from_json(content, actor=_name(caller), recorded_by=caller.name)
+    if wanted.profile == "full" and "read_personal" not in caller.scopes:
+        raise CallerError("This token may not see personal data", "it lacks read_personal")
+    folder = Path(tempfile.mkdtemp(prefix="prazo-export-"))
+    try:
+        exported = evidence.export(current(), wanted, folder / "package.zip")
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    told = {name: it for name, it in asdict(exported).items() if name != "path"}
+    return FileResponse(
+        exported.path,
+        media_type="application/zip",
+        filename=f"prazo-{exported.seq}.zip",
+        headers={"Prazo-Export": json.dumps(told)},
+        background=BackgroundTask(shutil.rmtree, folder),
+    )
+
+
+async def _audit(request: Request) -> Response:
+    """Every check over ledger and inbox: `{"against": an earlier checkpoint}`."""
+    return await _work(request, "read", _audited)
+
+
+def _audited(_: Caller, content: Any) -> Response:
+    against = content.get("against") if isinstance(content, dict) else None
+    verdict = audit.audit(current(), against=against if isinstance(against, str) else None)
+    return JSONResponse(
+        {"checked": verdict.checked, "notes": verdict.notes, "faults": verdict.faults}
+    )
+
+
+async def _work(request: Request, scope: str, do: Callable[[Caller, Any], Response]) -> Response:
+    caller = _caller(request, scope)
+    if isinstance(caller, Response):
+        return caller
+    content = None
+    if request.method == "POST":
+        try:
+            content = parse_json(await _body(request))
+        except CallerError as error:
+            return _fault(400, error)
+    try:
+        return await run_in_threadpool(do, caller, content)
+    except InboxUnavailable as error:
+        return _fault(503, error)
+    except CallerError as error:
+        return _fault(400, error)
+    except OperatorError as error:
+        return _fault(500, error)
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise CallerError(f"The request is over {MAX_BODY_BYTES} bytes")
+    return body
+
+
+def _name(caller: Caller) -> str | None:
+    """A token's name is the actor, whatever the request says; on this machine it may say."""
+    return None if caller.name in ("local", "loopback") else caller.name
 
 
 def _caller(request: Request, scope: str) -> Caller | Response:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from pipeline import contract, instants, packages, report, timestamps, tree
 from pipeline.acts import exporting
@@ -23,12 +23,11 @@ from pipeline.artifacts import ArtifactStore
 from pipeline.bags import BagWriter
 from pipeline.checkpoints import Checkpoint
 from pipeline.errors import CallerError, OperatorError
+from pipeline.export_request import Request
 from pipeline.inbox import Outcome, SignedHead
 from pipeline.occurrences import COLLECTION, WEBHOOK, Entry, public_name
 from pipeline.packages import Disclosed, Selection
 from pipeline.service import LedgerService
-
-Profile = Literal["full", "masked"]
 
 VERIFIER: Final = Path(__file__).with_name("verify.py")
 NEWEST_EARLIER: Final = 256
@@ -47,68 +46,6 @@ _EXTENSIONS: Final = {
 
 Progress = Callable[[str, int, int], None]
 """(what is being done, how many of it are done, how many there are)"""
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """One process, one seller with its processes, or the processes and other entries of a period:
-    whatever occurred from `since` on and before `until`, and all else of these processes."""
-
-    process_id: str | None = None
-    seller_id: str | None = None
-    since: int | None = None
-    until: int | None = None
-
-    def __post_init__(self) -> None:
-        is_period = self.since is not None and self.until is not None
-        if [self.process_id is not None, self.seller_id is not None, is_period].count(True) != 1:
-            raise CallerError(
-                "The scope of the export is not clear",
-                "one of a process, a seller or a period is needed",
-                "give --process ID, --seller ID, or --from T and --to T",
-            )
-        if (self.since is None) != (self.until is None):
-            raise CallerError("A period needs both its ends", remedy="give --from T and --to T")
-
-    @property
-    def condition(self) -> tuple[str, list[object]]:
-        """As SQL over the log."""
-        values: tuple[object, ...]
-        if self.process_id is not None:
-            return "process_id = ?", [self.process_id]
-        if self.seller_id is not None:
-            named, values = "seller_id = ?", (self.seller_id,)
-        else:
-            named = "epoch_us(occurred_at) >= ? and epoch_us(occurred_at) < ?"
-            values = (self.since, self.until)
-        whole = f"select process_id from log where {named} and process_id is not null"
-        return f"(({named}) or process_id in ({whole}))", [*values, *values]
-
-    def named(self, names: Mapping[str, str]) -> dict[str, str]:
-        """As parameters.json has it."""
-        if self.process_id is not None:
-            return {"process": names.get(self.process_id, self.process_id)}
-        if self.seller_id is not None:
-            return {"seller": names.get(self.seller_id, self.seller_id)}
-        return {
-            "from": instants.readable(self.since or 0),
-            "to": instants.readable(self.until or 0),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Who wants which package, and why."""
-
-    scope: Scope
-    reason: str
-    actor: str
-    recorded_by: str
-    profile: Profile = "full"
-    withhold: frozenset[int] = frozenset()
-    """Entries whose bodies and artifacts are left out of a full package."""
-    against: str | None = None
-    """An earlier signed checkpoint that the package has to be shown to continue."""
 
 
 @dataclass(frozen=True, slots=True)

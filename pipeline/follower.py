@@ -127,7 +127,12 @@ class Follower:
                     f"its first {kept.size} entries lead to another root than was {how}"
                 )
             self._is_verified = True
-        if ledger.size > before:
+        if before == 0 < ledger.size:
+            self._heal_note(
+                f"there was no ledger: {ledger.size} entries of the inbox made it, and they lead to"
+                " the root that was kept for them"
+            )
+        elif ledger.size > before:
             self._heal_note(
                 f"the ledger had lost its last {ledger.size - before} entries; the inbox gave them"
                 " back, and they lead to the root that was kept for them"

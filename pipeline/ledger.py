@@ -264,6 +264,10 @@ class Ledger:
     def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self.cursor().execute(sql, parameters).fetchall()
 
+    @property
+    def is_without_bodies(self) -> bool:
+        return self._without_bodies
+
     def select(self, condition: str, parameters: Sequence[object]) -> list[Entry]:
         """The entries for which an SQL condition on `log` is true, in order of seq, without their
         ingest keys, which no ledger holds."""
@@ -276,6 +280,15 @@ class Ledger:
     def run(self, script: str, variables: Mapping[str, object]) -> list[pa.Table]:
         """What each query of our own script gives, in its order."""
         return _run(self.cursor(), script, variables)
+
+    def facts_between(self, table: str, first: int, last: int) -> list[tuple[Any, ...]]:
+        """Facts of the entries `first` to `last`: instants in microseconds, in order."""
+        return _facts(self.cursor(), table, self._columns[table], f"seq between {first} and {last}")
+
+    def tree_table(self, table: str) -> list[tuple[Any, ...]]:
+        """Rows of `tree_nodes` (level, position, hash) or `tree_heads` (size, root, peaks)."""
+        columns = {"tree_nodes": "level, position, hash", "tree_heads": "size, root, peaks"}[table]
+        return self._rows(f"select {columns} from {table} order by all")
 
     def root_at(self, size: int) -> bytes:
         """The tree's root when the log had `size` entries (at most the ledger's own size)."""
@@ -349,14 +362,13 @@ class Copy:
         masks = _MASKED_COLUMNS.get(table, {}) if masked else {}
         _insert(self._connection, table, self._columns[table], rows, masks)
 
-    def facts_of(self, table: str, seqs: Sequence[int]) -> list[tuple[Any, ...]]:
-        """Rows of a table as `add_facts` takes them, in order of seq."""
-        columns = ", ".join(
-            f"epoch_us({it.name})" if pa.types.is_timestamp(it.type) else it.name
-            for it in self._columns[table]
-        )
-        sql = f"select {columns} from {table} where list_contains(?::bigint[], seq) order by all"
-        return self._connection.execute(sql, (list(seqs),)).fetchall()
+    def facts(self, table: str) -> list[tuple[Any, ...]]:
+        """Rows of a table as `add_facts` takes them, in order."""
+        return _facts(self._connection, table, self._columns[table])
+
+    def clear_facts(self) -> None:
+        for table in facts.TABLES.values():
+            self._connection.execute(f"truncate {table}")
 
     def columns(self, table: str) -> pa.Schema:
         return self._columns[table]
@@ -468,13 +480,28 @@ def _insert(
         connection.unregister("batch")
 
 
+def _facts(
+    connection: duckdb.DuckDBPyConnection, table: str, schema: pa.Schema, condition: str = "true"
+) -> list[tuple[Any, ...]]:
+    columns = ", ".join(
+        f"epoch_us({it.name})" if pa.types.is_timestamp(it.type) else it.name for it in schema
+    )
+    sql = f"select {columns} from {table} where {condition} order by all"
+    return connection.execute(sql).fetchall()
+
+
 def _run(
     connection: duckdb.DuckDBPyConnection, script: str, variables: Mapping[str, object]
 ) -> list[pa.Table]:
     for name, value in variables.items():
         connection.execute(f"set variable {name} = ?", (value,))
-    statements = connection.extract_statements(script)
-    return [connection.sql(it).to_arrow_table() for it in statements]
+    results = []
+    for statement in connection.extract_statements(script):
+        if statement.type == duckdb.StatementType.SELECT:
+            results.append(connection.sql(statement).to_arrow_table())
+        else:
+            connection.execute(statement)
+    return results
 
 
 def _sync_directory(directory: Path) -> None:

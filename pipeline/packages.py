@@ -122,9 +122,7 @@ def queries() -> str:
 
 def run(source: Any, script: str, selection: Selection) -> dict[str, pa.Table]:
     """The tables that a script gives over a ledger or a copy."""
-    results = source.run(script, selection.variables)
-    found = [it for it in results if it is not None][-len(TABLES) :]
-    return dict(zip(TABLES, found, strict=True))
+    return dict(zip(TABLES, source.run(script, selection.variables), strict=True))
 
 
 def cells(table: pa.Table) -> tuple[list[str], Rows]:
@@ -228,7 +226,7 @@ def state(
                     _stated(name, value, keys, names)
                     for name, value in zip(columns, row, strict=True)
                 ]
-                for row in copy.facts_of(table, [it.seq for it in withheld])
+                for row in copy.facts(table)
             ]
         return stated
     finally:

@@ -103,6 +103,7 @@ class Receiver:
         self._handlers: Mapping[str, Handler] = {
             "/webhooks": self._webhooks,
             "/v1/collections": self._collecting.post,
+            "/checkpoint": _shown(self._show_checkpoint),
             "/healthz": _shown(self._healthz),
             "/readyz": _shown(self._readyz),
             "/metrics": _shown(self._show_metrics),
@@ -273,6 +274,19 @@ class Receiver:
         except InboxUnavailable as error:
             return str(error)
         return None
+
+    async def _show_checkpoint(self, send: Send) -> None:
+        """The newest checkpoint that the ledger's keeper left in the inbox, for witnesses."""
+        try:
+            signed = await asyncio.to_thread(self._inbox.checkpoint)
+        except InboxUnavailable as error:
+            await answer_json(send, 503, {"error": error.what})
+            return
+        if signed is None:
+            await answer_json(send, 404, {"error": "no checkpoint has been signed yet"})
+            return
+        kind = b"text/plain; charset=utf-8"
+        await answer(send, 200, signed.note.encode(), content_type=kind)
 
     async def _show_metrics(self, send: Send) -> None:
         with contextlib.suppress(InboxUnavailable):  # then the gauge stays where it was

@@ -72,9 +72,16 @@ class Verdict:
         self.checked: list[str] = []
         self.faults: list[str] = []
         self.notes: list[str] = []
+        self._known_faults = 0
 
     def fault(self, text: str) -> None:
         self.faults.append(text)
+
+    def passed(self, text: str) -> None:
+        """Says what was checked, unless a fault was found since this was last called."""
+        if len(self.faults) == self._known_faults:
+            self.checked.append(text)
+        self._known_faults = len(self.faults)
 
     def lines(self) -> Iterator[str]:
         yield from (f"  checked  {it}" for it in self.checked)
@@ -426,7 +433,7 @@ def _verify(
         verdict.fault(f"{name} does not belong into a package")
     _check_manifest(package, "manifest-sha256.txt", data, verdict)
     _check_manifest(package, "tagmanifest-sha256.txt", TAG_FILES, verdict)
-    verdict.checked.append(f"manifests list all {len(names)} files, with their digests")
+    verdict.passed(f"manifests list all {len(names)} files, with their digests")
 
     parameters = package.json("data/parameters.json")
     contents = package.json("data/contents.json")
@@ -451,12 +458,12 @@ def _verify(
     checkpoint = read_checkpoint(_open(package, "data/checkpoint.note", given))
     if checkpoint.origin != given.name:
         verdict.fault("data/checkpoint.note is of another log than the key")
-    verdict.checked.append(f"manifests and checkpoint are signed by {given.name}+{given.id.hex()}")
+    verdict.passed(f"manifests and checkpoint are signed by {given.name}+{given.id.hex()}")
 
     entries = _check_entries(package, data, checkpoint, contents, verdict)
     _check_streams(entries, parameters["streams"], verdict)
     processes, sellers = (len(parameters["streams"][it]) for it in ("process", "seller"))
-    verdict.checked.append(f"{processes} processes and {sellers} sellers are complete, without gap")
+    verdict.passed(f"{processes} processes and {sellers} sellers are complete, without gap")
     _check_export(package, data, entries, contents, parameters, verdict)
     _check_artifacts(package, data, entries, contents, verdict)
     _check_tables(package, entries, contents, parameters, verdict)
@@ -494,7 +501,7 @@ def _check_entries(
             entries[entry.leaf["seq"]] = entry
         except (Fault, ValueError, KeyError, TypeError, AttributeError) as error:
             verdict.fault(f"entry {seq}: {error}")
-    verdict.checked.append(
+    verdict.passed(
         f"{len(entries)} entries stand in the log of {checkpoint.size}, canonical, their records"
         " and bodies as committed"
     )
@@ -546,7 +553,7 @@ def _check_export(
             is_of_it = name and entry.leaf.get(f"{stream}_stream") == name
             if is_of_it and entry.leaf[f"{stream}_n"] > export.leaf[f"{stream}_n"]:
                 verdict.fault(f"entry {entry.leaf['seq']} is newer than the export")
-    verdict.checked.append(
+    verdict.passed(
         f"the export is entry {others[0]} of the log, which fixes tables, reports, query,"
         " parameters, artifacts and what is left out"
     )
@@ -581,7 +588,7 @@ def _check_artifacts(
         verdict.fault(f"the artifact {digest} is listed as withheld, and is not")
     for why, artifacts in sorted(Counter(withheld.values()).items()):
         verdict.notes.append(f"{artifacts} artifacts are withheld ({why}); their digests stand")
-    verdict.checked.append(f"{len(there)} artifacts are those that their collections name")
+    verdict.passed(f"{len(there)} artifacts are those that their collections name")
 
 
 def _check_tables(
@@ -616,7 +623,7 @@ def _check_tables(
     }
     if parameters["totals"] != totals:
         verdict.fault("the control totals in parameters.json are not those of the tables")
-    verdict.checked.append(
+    verdict.passed(
         f"{len(rows)} rows of entries.csv quote their entries; rows and totals of"
         f" {len(tables)} tables agree"
     )
@@ -669,7 +676,7 @@ def _check_consistency(
     if held.origin != checkpoint.origin:
         verdict.fault("the earlier checkpoint is of another log")
     elif held.size == checkpoint.size and held.root == checkpoint.root:
-        verdict.checked.append("the earlier checkpoint is the package's own")
+        verdict.passed("the earlier checkpoint is the package's own")
     elif str(held.size) in earlier:
         if earlier[str(held.size)] != held.root:
             verdict.fault(
@@ -677,7 +684,7 @@ def _check_consistency(
                 " entries"
             )
         else:
-            verdict.checked.append(f"the log continues the earlier checkpoint at {held.size}")
+            verdict.passed(f"the log continues the earlier checkpoint at {held.size}")
     elif held.size >= checkpoint.size:
         verdict.fault(
             f"the checkpoint given has {held.size} entries, no fewer than the package's"
@@ -731,9 +738,7 @@ def _check_timestamp(
             " as --authority to have it checked"
         )
     else:
-        verdict.checked.append(
-            f"all of it existed by {at:%Y-%m-%d %H:%M:%S} UTC, says the authority"
-        )
+        verdict.passed(f"all of it existed by {at:%Y-%m-%d %H:%M:%S} UTC, says the authority")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,6 +1,6 @@
 """The `prazo` command: one thin function a command; the work is done elsewhere."""
 
-from pipeline.cli import reading, running, sending, writing
+from pipeline.cli import evidence, reading, running, sending, writing
 from pipeline.cli.group import main
 
-__all__ = ["main", "reading", "running", "sending", "writing"]
+__all__ = ["evidence", "main", "reading", "running", "sending", "writing"]

@@ -7,20 +7,32 @@ PostgreSQL (several receivers on several machines). `open_inbox` picks by the se
 from pathlib import Path
 
 from pipeline.inbox.group_commit import GroupCommit
-from pipeline.inbox.store import Head, Inbox, Outcome, Receipt, SignedHead
+from pipeline.inbox.store import Head, Identity, Inbox, Outcome, Receipt, SignedHead
 
-__all__ = ["GroupCommit", "Head", "Inbox", "Outcome", "Receipt", "SignedHead", "open_inbox"]
+__all__ = [
+    "GroupCommit",
+    "Head",
+    "Identity",
+    "Inbox",
+    "Outcome",
+    "Receipt",
+    "SignedHead",
+    "open_inbox",
+]
 
 
-def open_inbox(location: str | Path, *, create: bool = True) -> Inbox:
+def open_inbox(
+    location: str | Path, *, create: bool = True, identity: Identity | None = None
+) -> Inbox:
     """The inbox at a path (SQLite) or a `postgresql://` URL; made if missing and `create`.
 
+    `identity`: of the log that a new inbox is to hold a copy of; a log of its own otherwise.
     Raises `InboxUnavailable` where it cannot be opened or, without `create`, does not exist.
     """
     if str(location).startswith(("postgresql://", "postgres://")):
         from pipeline.inbox.postgres import PostgresInbox  # only then is the driver needed
 
-        return PostgresInbox(str(location), create=create)
+        return PostgresInbox(str(location), create=create, identity=identity)
     from pipeline.inbox.sqlite import SqliteInbox
 
-    return SqliteInbox(Path(location), create=create)
+    return SqliteInbox(Path(location), create=create, identity=identity)

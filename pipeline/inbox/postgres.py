@@ -5,7 +5,6 @@ gaps and no entry becomes visible before one with a smaller `seq`. Everything li
 its own, `prazo`; a database holds one inbox.
 """
 
-import os
 import select
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,16 +18,16 @@ from pipeline.errors import InboxUnavailable
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.store import (
     COLUMNS,
-    LOG_KEY_BYTES,
     MAX_BYTES_A_READ,
     Asked,
     Head,
+    Identity,
     Inbox,
     Known,
     SignedHead,
     Tail,
     Transaction,
-    new_log_name,
+    new_identity,
 )
 from pipeline.occurrences import Entry
 
@@ -233,7 +232,7 @@ class PostgresInbox(Inbox):
     """The inbox in the database at a `postgresql://` URL. A connection that is lost fails the call
     under way, and is made anew by the next."""
 
-    def __init__(self, url: str, *, create: bool = True) -> None:
+    def __init__(self, url: str, *, create: bool = True, identity: Identity | None = None) -> None:
         self._conninfo, self._place_name = _connection_of(url)
         self._writing_alone = threading.Lock()
         self._writer: Connection | None = None
@@ -241,7 +240,7 @@ class PostgresInbox(Inbox):
         self._readers = Readers(self._connect, _is_usable)
         try:
             with self._doing("opened"), self._readers.borrowed() as connection:
-                self._set_up(connection, create=create)
+                self._set_up(connection, create, identity or new_identity())
                 self.log, self.log_key = self._read_meta(connection)
         except InboxUnavailable:
             self.close()
@@ -273,7 +272,7 @@ class PostgresInbox(Inbox):
                 "create the database with encoding UTF8",
             )
 
-    def _set_up(self, connection: Connection, *, create: bool) -> None:
+    def _set_up(self, connection: Connection, create: bool, identity: Identity) -> None:
         if _has_tables(connection):
             return
         if not create:
@@ -289,8 +288,8 @@ class PostgresInbox(Inbox):
                 "insert into prazo.meta (name, value) values (%s, %s) on conflict do nothing",
                 [
                     ("version", SCHEMA_VERSION.encode()),
-                    ("log", new_log_name().encode()),
-                    ("log_key", os.urandom(LOG_KEY_BYTES)),
+                    ("log", identity.log.encode()),
+                    ("log_key", identity.log_key),
                 ],
             )
 

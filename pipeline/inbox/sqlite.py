@@ -15,16 +15,16 @@ from pipeline.errors import InboxUnavailable
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.store import (
     COLUMNS,
-    LOG_KEY_BYTES,
     MAX_BYTES_A_READ,
     Asked,
     Head,
+    Identity,
     Inbox,
     Known,
     SignedHead,
     Tail,
     Transaction,
-    new_log_name,
+    new_identity,
 )
 from pipeline.occurrences import Entry
 
@@ -157,7 +157,9 @@ class _SqliteTransaction:
 class SqliteInbox(Inbox):
     """The inbox at a path. Readers see a snapshot and never wait for the writer."""
 
-    def __init__(self, path: Path, *, create: bool = True) -> None:
+    def __init__(
+        self, path: Path, *, create: bool = True, identity: Identity | None = None
+    ) -> None:
         self._path = path
         self._uri = f"{path.absolute().as_uri()}?mode=rw"  # opening alone never makes a file
         self._writing_alone = threading.Lock()
@@ -168,7 +170,7 @@ class SqliteInbox(Inbox):
             if not path.exists():
                 if not create:
                     raise _missing(path)
-                self._create()
+                self._create(identity or new_identity())
             self._file = _identity(path)
             self.log, self.log_key = self._read_meta()
         except (sqlite3.Error, OSError) as error:
@@ -180,7 +182,7 @@ class SqliteInbox(Inbox):
 
     # --- opening ---
 
-    def _create(self) -> None:
+    def _create(self, identity: Identity) -> None:
         """Made whole beside its path, then put there: a crash leaves no half of an inbox, and
         where another process was faster, its log stays."""
         folder = self._path.parent
@@ -196,7 +198,7 @@ class SqliteInbox(Inbox):
                 connection.executescript(f"begin; {_SCHEMA} commit;")
                 connection.executemany(
                     "insert into meta (name, value) values (?, ?)",
-                    [("log", new_log_name().encode()), ("log_key", os.urandom(LOG_KEY_BYTES))],
+                    [("log", identity.log.encode()), ("log_key", identity.log_key)],
                 )
             with contextlib.suppress(FileExistsError):
                 os.link(draft, self._path)

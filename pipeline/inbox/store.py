@@ -52,6 +52,13 @@ class Head(NamedTuple):
     root: bytes
 
 
+class Identity(NamedTuple):
+    """What makes a log this log, and no other: its name, and the key of the HMACs in its leaves."""
+
+    log: str
+    log_key: bytes
+
+
 class SignedHead(NamedTuple):
     """A checkpoint as it was handed out: the log's size and the signed note over it."""
 
@@ -176,6 +183,19 @@ class Inbox(ABC):
                 record_entry(draft, place, log=self.log, log_key=self.log_key, random=self.random),
             )
 
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.log, self.log_key)
+
+    def copy(self, entries: Sequence[Entry]) -> None:
+        """Adds entries as another inbox of this log recorded them; for backups alone. ValueError
+        unless they follow the last one here."""
+        after, _ = self.last()
+        if [it.seq for it in entries] != list(range(after + 1, after + 1 + len(entries))):
+            raise ValueError(f"the entries do not follow entry {after}")
+        with self._writing() as transaction:
+            transaction.insert(entries)
+
     @abstractmethod
     def _writing(self) -> AbstractContextManager[Transaction]:
         """A transaction that excludes other writers; durable when the block ends."""
@@ -245,6 +265,6 @@ class Inbox(ABC):
     def close(self) -> None: ...
 
 
-def new_log_name() -> str:
-    """A name for a new log, unlikely to be any other's; also a checkpoint's origin line."""
-    return f"prazo/{secrets.token_hex(8)}"
+def new_identity() -> Identity:
+    """Of a new log: a name unlikely to be any other's, which is also a checkpoint's origin line."""
+    return Identity(f"prazo/{secrets.token_hex(8)}", os.urandom(LOG_KEY_BYTES))

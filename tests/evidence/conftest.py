@@ -8,7 +8,8 @@ import pytest
 
 from pipeline import evidence, instants
 from pipeline.checkpoints import Signer
-from pipeline.evidence import Exported, Profile, Request, Scope
+from pipeline.evidence import Exported
+from pipeline.export_request import Profile, Request, Scope
 from pipeline.service import LedgerService
 from tests.evidence import story
 
