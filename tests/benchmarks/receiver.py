@@ -1,0 +1,126 @@
+"""How many durable deliveries a second, against a server that does nothing and a usual one.
+
+1 KiB review events, each another event, over 64 connections. The ceiling, the receiver on SQLite
+and the peer take turns; every figure is the median of its rounds.
+"""
+
+import inspect
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks import contestants
+from tests.benchmarks.load import Load
+from tests.benchmarks.rows import Row
+from tests.postgres import PostgresServer, installed
+
+CONNECTIONS = 64
+ROUNDS = 5
+SECONDS_A_ROUND = 4.0
+START_SECONDS = 30.0
+
+
+def run() -> list[Row]:
+    print("The ceiling:\n\n" + inspect.getsource(contestants.ceiling))
+    rounds: dict[str, list[Load]] = defaultdict(list)
+    with ExitStack() as running, tempfile.TemporaryDirectory(prefix="prazo-bench-") as folder:
+        ports = {
+            "ceiling": running.enter_context(_serving("ceiling")),
+            "receiver": running.enter_context(
+                _serving("receiver", PRAZO_INBOX=str(Path(folder) / "inbox.db"))
+            ),
+        }
+        try:
+            database = running.enter_context(_postgres()).url()
+        except pytest.skip.Exception as missing:
+            print(f"without the peer: {missing}", file=sys.stderr)
+        else:
+            peer = _serving("peer", PRAZO_BENCH_DATABASE=database)
+            ports["peer"] = running.enter_context(peer)
+        for number in range(ROUNDS):
+            for name, port in ports.items():
+                load = Load.on(
+                    port,
+                    connections=CONNECTIONS,
+                    seconds=SECONDS_A_ROUND,
+                    first_number=number * 10_000_000,
+                )
+                if load.failures:
+                    raise SystemExit(f"{name}: {load.failures} requests were not answered 200")
+                rounds[name].append(load)
+    return list(_rows({name: _median(loads) for name, loads in rounds.items()}))
+
+
+def _rows(of: dict[str, Load]) -> Iterator[Row]:
+    ours, ceiling = of["receiver"], of["ceiling"]
+    rate = f"{ours.requests_per_second:,.0f}/s"
+    yield Row(
+        "receiver / no-op server: requests a second",
+        ours.requests_per_second / ceiling.requests_per_second,
+        f"{rate} of {ceiling.requests_per_second:,.0f}/s",
+        at_least=0.5,
+    )
+    if peer := of.get("peer"):
+        yield Row(
+            "receiver / FastAPI + asyncpg: requests a second",
+            ours.requests_per_second / peer.requests_per_second,
+            f"{rate} of {peer.requests_per_second:,.0f}/s",
+            at_least=2.0,
+        )
+    for figure in ("p50", "p99", "max"):
+        values = {name: getattr(load, f"{figure}_ms") for name, load in of.items()}
+        yield Row(
+            f"receiver / no-op server: {figure}",
+            values["receiver"] / values["ceiling"],
+            ", ".join(f"{name} {it:.1f} ms" for name, it in values.items()),
+        )
+
+
+def _median(loads: list[Load]) -> Load:
+    return Load._make(statistics.median(figures) for figures in zip(*loads, strict=True))
+
+
+@contextmanager
+def _serving(which: str, **environment: str) -> Iterator[int]:
+    """A contestant in a process of its own; yields its port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    command = [sys.executable, "-m", "tests.benchmarks.contestants", which, str(port)]
+    process = subprocess.Popen(command, env={**os.environ, **environment})
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise SystemExit(f"the {which} did not start") from None
+                time.sleep(0.05)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+
+
+@contextmanager
+def _postgres() -> Iterator[PostgresServer]:
+    binaries = installed()
+    with tempfile.TemporaryDirectory(prefix="prazo-bench-postgres-") as folder:
+        postgres = PostgresServer(binaries, Path(folder))
+        postgres.start()
+        try:
+            yield postgres
+        finally:
+            postgres.stop()
