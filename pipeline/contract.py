@@ -261,41 +261,83 @@ class Event(NamedTuple):
         return self.review.process_id if self.review else None
 
 
+class Identity(NamedTuple):
+    """The ids under which a delivery is recorded."""
+
+    event_id: str
+    process_id: str | None
+    seller_id: str | None
+
+
+def identify(body: bytes) -> Identity:
+    """As much of `read_event` as recording needs; raises `Unreadable` for the same bytes."""
+    envelope = _read_envelope(body)
+    payload = _read_payload(envelope)
+    return Identity(
+        event_id=identifier(envelope.get("id")) or _digest_name(body),
+        process_id=None if payload.review is None else payload.review.process_id,
+        seller_id=payload.seller_id,
+    )
+
+
 def read_event(body: bytes) -> Event:
     """The event in a delivery's bytes; raises `Unreadable` for what goes to quarantine."""
+    envelope = _read_envelope(body)
+    review, record, account = payload = _read_payload(envelope)
+    event_id = identifier(envelope.get("id"))
+    return Event(
+        id=event_id or _digest_name(body),
+        has_id=event_id is not None,
+        type=envelope["type"],
+        created_at=instants.parse(envelope.get("created_at")),
+        review=review,
+        seller=None if record is None else SellerRecord.model_validate(record),
+        seller_id=payload.seller_id,
+        bank_account_id=None if account is None else identifier(account.get("id")),
+    )
+
+
+def _digest_name(body: bytes) -> str:
+    return f"sha256:{hashlib.sha256(body).hexdigest()}"
+
+
+def _read_envelope(body: bytes) -> dict[str, JsonValue]:
     envelope = parse_json(body)
     if not isinstance(envelope, dict):
         raise Unreadable("not a JSON object")
     event_type = envelope.get("type")
     if not isinstance(event_type, str) or not event_type:
         raise Unreadable("no event type: `type` must be a non-empty string")
-    payload = envelope.get("payload")
+    return envelope
+
+
+class _Payload(NamedTuple):
+    """The one of these that the event's type asks for, where it is there."""
+
+    review: Review | None = None
+    seller: Mapping[str, JsonValue] | None = None
+    account: Mapping[str, JsonValue] | None = None
+
+    @property
+    def seller_id(self) -> str | None:
+        if self.review is not None:
+            return self.review.customer_id
+        if self.seller is not None:
+            return identifier(self.seller["id"])
+        return None if self.account is None else _account_holder(self.account)
+
+
+def _read_payload(envelope: Mapping[str, JsonValue]) -> _Payload:
+    event_type, payload = envelope["type"], envelope.get("payload")
     payload = payload if isinstance(payload, dict) else {}
     inner = payload.get("object")
-
-    review = seller = None
-    seller_id = account_id = None
     if event_type == REVIEW_REQUIRED:
-        review = _read_review(inner)
-        seller_id = review.customer_id
-    elif event_type in SELLER_EVENTS:
-        record = next((it for it in (inner, payload) if _has_id(it)), None)
-        if record is not None:
-            seller = SellerRecord.model_validate(record)
-            seller_id = seller.id
-    elif event_type in BANK_ACCOUNT_EVENTS:
-        seller_id, account_id = _read_bank_account(inner if isinstance(inner, dict) else payload)
-    event_id = identifier(envelope.get("id"))
-    return Event(
-        id=event_id or f"sha256:{hashlib.sha256(body).hexdigest()}",
-        has_id=event_id is not None,
-        type=event_type,
-        created_at=instants.parse(envelope.get("created_at")),
-        review=review,
-        seller=seller,
-        seller_id=seller_id,
-        bank_account_id=account_id,
-    )
+        return _Payload(review=_read_review(inner))
+    if event_type in SELLER_EVENTS:
+        return _Payload(seller=next((it for it in (inner, payload) if _has_id(it)), None))
+    if event_type in BANK_ACCOUNT_EVENTS:
+        return _Payload(account=inner if isinstance(inner, dict) else payload)
+    return _Payload()
 
 
 def _has_id(value: JsonValue) -> bool:
@@ -328,17 +370,16 @@ def _read_review(inner: JsonValue) -> Review:
     )
 
 
-def _read_bank_account(payload: Mapping[str, JsonValue]) -> tuple[str | None, str | None]:
-    """Seller and account of a bank account event, as far as an unknown shape names them.
+def _account_holder(account: Mapping[str, JsonValue]) -> str | None:
+    """The seller of a bank account event, as far as an unknown shape names one.
 
     The contract says only that the account is associated "to the customer"; the names tried are
     those that the contract uses for a seller elsewhere.
     """
-    holder = payload.get("customer") or payload.get("seller")
+    holder = account.get("customer") or account.get("seller")
     candidates = (
-        payload.get("customer_id"),
-        payload.get("seller_id"),
+        account.get("customer_id"),
+        account.get("seller_id"),
         holder.get("id") if isinstance(holder, dict) else holder,
     )
-    seller_id = next((it for it in map(identifier, candidates) if it), None)
-    return seller_id, identifier(payload.get("id"))
+    return next((it for it in map(identifier, candidates) if it), None)

@@ -215,7 +215,7 @@ def delivery(
     """
     known = dict(particulars or {})
     try:
-        event = contract.read_event(body)
+        identity = contract.identify(body)
     except Unreadable as unreadable:
         return Draft(
             kind=QUARANTINE,
@@ -233,9 +233,9 @@ def delivery(
         body=body,
         particulars=known,
         origin=origin,
-        event_id=event.id,
-        process_id=event.process_id,
-        seller_id=event.seller_id,
+        event_id=identity.event_id,
+        process_id=identity.process_id,
+        seller_id=identity.seller_id,
         ingest_key=ingest_key,
     )
 

@@ -348,7 +348,7 @@ def test_quarantined_bytes_can_be_read_again_after_a_fix(prazo, environment, mon
         def refuse(_: bytes):
             raise Unreadable("this release could not read it")
 
-        earlier_release.setattr(occurrences.contract, "read_event", refuse)
+        earlier_release.setattr(occurrences.contract, "identify", refuse)
         inbox.append(
             [occurrences.delivery(body, occurred_at=1_772_323_201_000_000, recorded_by="w")]
         )

@@ -1,6 +1,7 @@
 """Any bytes at all give a record or one kind of refusal; never a 500, never an unkept promise."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.contract import identify, read_event
+from pipeline.errors import Unreadable
 from tests.receiver.events import EVENT_TYPES, REVIEW, SAMPLES
 from tests.receiver.running import RunningReceiver
 
@@ -58,6 +61,18 @@ def test_every_body_is_recorded_as_it_came(shared: RunningReceiver, kind: str, d
     entry = shared.entry(content["seq"])
     assert entry.body == body
     assert entry.kind == ("quarantine" if answer.status == 422 else "webhook")
+
+
+@given(bodies | distorted_samples())
+def test_a_delivery_is_filed_under_the_ids_that_its_event_has(body: bytes):
+    """The receiver reads no more than the ids: as far as they go, it must read the same."""
+    try:
+        event = read_event(body)
+    except Unreadable as unreadable:
+        with pytest.raises(Unreadable, match=f"^{re.escape(unreadable.what)}$"):
+            identify(body)
+    else:
+        assert identify(body) == (event.id, event.process_id, event.seller_id)
 
 
 @given(
