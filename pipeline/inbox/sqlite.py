@@ -1,6 +1,7 @@
 """The inbox in one SQLite file: WAL, `synchronous=FULL`, no server to run."""
 
 import contextlib
+import itertools
 import json
 import os
 import sqlite3
@@ -91,7 +92,13 @@ create table probes (id integer primary key check (id = 1), probed_at integer no
 _LAST = "select seq, recorded_at from entries order by seq desc limit 1"
 _SELECT = f"select {', '.join(COLUMNS)} from entries"
 _IS_AGAIN = COLUMNS.index("is_again")
-_INSERT = f"insert into entries ({', '.join(COLUMNS)}) values ({', '.join('?' * len(COLUMNS))})"
+_ROW = f"({', '.join('?' * len(COLUMNS))})"
+# A statement of many rows leaves the interpreter to the event loop for as long as it takes; with a
+# row each, the writer would wait for its turn after every single one.
+_INSERTS = [
+    (rows, f"insert into entries ({', '.join(COLUMNS)}) values {', '.join([_ROW] * rows)}")
+    for rows in (64, 16, 4, 1)
+]
 _PUT_HEAD = """
     insert into heads (id, size, root) values (1, ?, ?)
     on conflict (id) do update set size = excluded.size, root = excluded.root
@@ -151,7 +158,12 @@ class _SqliteTransaction:
         return self._connection.execute(_SEEN_INGEST_KEY, (key,)).fetchone() is not None
 
     def insert(self, entries: Sequence[Entry]) -> None:
-        self._connection.executemany(_INSERT, entries)
+        at = 0
+        for rows, statement in _INSERTS:
+            while len(entries) - at >= rows:
+                values = itertools.chain.from_iterable(entries[at : at + rows])
+                self._connection.execute(statement, list(values))
+                at += rows
 
 
 class SqliteInbox(Inbox):
