@@ -4,7 +4,7 @@ Frameworks are left to the paths where their microseconds do not count.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 Scope = MutableMapping[str, Any]
@@ -39,15 +39,17 @@ class Request(NamedTuple):
 Handler = Callable[[Request, Send], Awaitable[None]]
 
 
-def folded(fields: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+def folded(fields: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     """Header fields by name; one that came twice is joined by commas (RFC 9110, section 5.3).
 
     So neither the first nor the last can hide the other: a second Host, secret or signature
     makes a value that fits nothing.
     """
-    headers: dict[bytes, bytes] = {}
-    for name, value in fields:
-        headers[name] = value if name not in headers else b"%b, %b" % (headers[name], value)
+    headers = dict(fields)
+    if len(headers) < len(fields):
+        headers = {
+            name: b", ".join(value for it, value in fields if it == name) for name in headers
+        }
     return headers
 
 

@@ -201,6 +201,17 @@ def record_entry(
 # --- deliveries ------------------------------------------------------------------------------
 
 
+class Delivery(NamedTuple):
+    """A delivered body as it came, not read yet."""
+
+    body: bytes
+    occurred_at: int
+    recorded_by: str
+
+    def draft(self) -> Draft:
+        return delivery(self.body, occurred_at=self.occurred_at, recorded_by=self.recorded_by)
+
+
 def delivery(
     body: bytes,
     *,

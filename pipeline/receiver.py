@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import prometheus_client
 
-from pipeline import contract, instants, occurrences, server
+from pipeline import contract, instants, server
 from pipeline.addresses import Address, address_in
 from pipeline.asgi import (
     Gone,
@@ -34,7 +34,7 @@ from pipeline.collecting import Collecting
 from pipeline.errors import InboxUnavailable
 from pipeline.exposure import outside_hint
 from pipeline.inbox import GroupCommit, open_inbox
-from pipeline.occurrences import QUARANTINE, Draft
+from pipeline.occurrences import QUARANTINE, Delivery
 from pipeline.rejections import SECONDS_BETWEEN_ENTRIES, Rejected, Rejections, entry_of
 from pipeline.settings import Settings
 
@@ -114,7 +114,7 @@ class Receiver:
         """Pays for first-time work (imports, caches, pages of the file) before any delivery."""
         sample = {"id": "warm-up", "type": "seller.created", "payload": {"object": {"id": "s"}}}
         body = contract.canonical_json(sample)
-        occurrences.delivery(body, occurred_at=instants.now(), recorded_by="receiver")
+        Delivery(body, instants.now(), recorded_by="receiver").draft()
         self._authenticator.check(body, {}, instants.now())
         self._inbox.append([])
 
@@ -193,12 +193,11 @@ class Receiver:
             )
             return
         recorded_by = "webhook" if verdict.secret is None else f"webhook:{verdict.secret}"
-        draft = occurrences.delivery(body, occurred_at=occurred_at, recorded_by=recorded_by)
-        await self._record(draft, send)
+        await self._record(Delivery(body, occurred_at, recorded_by), send)
 
-    async def _record(self, draft: Draft, send: Send) -> None:
+    async def _record(self, delivery: Delivery, send: Send) -> None:
         try:
-            receipt = await self._writer.record(draft)
+            receipt = await self._writer.record(delivery)
         except (InboxUnavailable, asyncio.CancelledError) as error:  # cancelled: told to stop
             self._metrics.unavailable.inc()
             if not self._is_failing:
@@ -212,10 +211,10 @@ class Receiver:
         self._is_failing = False
         entry = receipt.entry
         assert entry is not None  # only lines of files and submissions can be turned down
-        self._metrics.record_seconds.observe((instants.now() - draft.occurred_at) / 1e6)
-        if draft.kind == QUARANTINE:
+        self._metrics.record_seconds.observe((instants.now() - delivery.occurred_at) / 1e6)
+        if entry.kind == QUARANTINE:
             self._metrics.deliveries["quarantined"].inc()
-            reason = draft.particulars["reason"]
+            reason = entry.particulars["reason"]
             await answer_json(
                 send, 422, {"seq": entry.seq, "recorded": "quarantined", "reason": reason}
             )

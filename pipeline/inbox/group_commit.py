@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox.store import Inbox, Receipt
-from pipeline.occurrences import Draft
+from pipeline.occurrences import Delivery, Draft
 
 MAX_ENTRIES_A_COMMIT: Final = 512
 MAX_BYTES_A_COMMIT: Final = 16 * 2**20
@@ -24,7 +24,7 @@ Answer = Receipt | InboxUnavailable
 
 
 class _Waiting(NamedTuple):
-    draft: Draft
+    occurrence: Draft | Delivery
     size: int  # of the body, in bytes
     answer: asyncio.Future[Receipt]
 
@@ -41,8 +41,12 @@ class GroupCommit:
         self._thread = threading.Thread(target=self._run, name="group-commit", daemon=True)
         self._thread.start()
 
-    async def record(self, draft: Draft) -> Receipt:
-        """Returns once the draft is on disk; raises `InboxUnavailable` where it may not be."""
+    async def record(self, occurrence: Draft | Delivery) -> Receipt:
+        """Returns once it is on disk; raises `InboxUnavailable` where it may not be.
+
+        A delivery is read on the writer's thread: a group at once takes half the time that reading
+        each between two requests does, for the code stays in the processor's caches.
+        """
         if self._is_closed:
             raise InboxUnavailable("The entry was not recorded", "the receiver is stopping")
         if self._waiting >= MAX_WAITING or self._waiting_bytes >= MAX_BYTES_WAITING:
@@ -52,7 +56,7 @@ class GroupCommit:
                 " wait to be written",
                 "look at the disk's or the server's load",
             )
-        waiting = _Waiting(draft, len(draft.body or b""), self._loop.create_future())
+        waiting = _Waiting(occurrence, len(occurrence.body or b""), self._loop.create_future())
         self._waiting += 1
         self._waiting_bytes += waiting.size
         self._queue.put(waiting)
@@ -69,7 +73,7 @@ class GroupCommit:
         while not is_last:
             batch, is_last = self._next_batch()
             if batch:
-                answers = self._commit([it.draft for it in batch])
+                answers = self._commit([it.occurrence for it in batch])
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                     self._loop.call_soon_threadsafe(self._answer, batch, answers)
 
@@ -89,16 +93,18 @@ class GroupCommit:
                 return batch, False
         return batch, True
 
-    def _commit(self, drafts: Sequence[Draft]) -> Sequence[Answer]:
+    def _commit(self, occurrences: Sequence[Draft | Delivery]) -> Sequence[Answer]:
         try:
-            return self._inbox.append(drafts)
+            return self._inbox.append(
+                [it.draft() if isinstance(it, Delivery) else it for it in occurrences]
+            )
         except InboxUnavailable as error:
-            return [error] * len(drafts)
+            return [error] * len(occurrences)
         except Exception as error:  # a waiting request must be answered, whatever happened
-            if len(drafts) == 1:
+            if len(occurrences) == 1:
                 return [InboxUnavailable("The entry could not be recorded", repr(error))]
-            # One draft that cannot be recorded must not turn down those that came with it.
-            return [answer for draft in drafts for answer in self._commit([draft])]
+            # One that cannot be recorded must not turn down those that came with it.
+            return [answer for it in occurrences for answer in self._commit([it])]
 
     def _answer(self, batch: Sequence[_Waiting], answers: Sequence[Answer]) -> None:
         for waiting, answer in zip(batch, answers, strict=True):
