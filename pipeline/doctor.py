@@ -2,6 +2,7 @@
 
 import shutil
 import stat
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,20 @@ from pipeline import holder, instants
 from pipeline.errors import LedgerInUse, PrazoError
 from pipeline.inbox import open_inbox
 from pipeline.platform import faults as platform_faults
+from pipeline.roles import RoleMap
 from pipeline.service import LedgerService
 from pipeline.settings import Settings
 from pipeline.tokens import Tokens
 
 FREE_BYTES: Final = 2**30
 CLOCK_TOLERANCE_SECONDS: Final = 5
+_OIDC_NEEDS: Final = (
+    "redirect_uri",
+    "cookie_secret",
+    "client_id",
+    "client_secret",
+    "server_metadata_url",
+)
 EXPIRY_DAYS: Final = 30
 """A certificate that ends sooner is worth a warning: issuing one takes weeks in some places."""
 
@@ -64,6 +73,30 @@ def _tokens(settings: Settings) -> Iterator[Diagnosis]:
         yield Diagnosis("API", "ok", f"tokens of {settings.api_tokens_file}")
 
 
+def _login(settings: Settings) -> Iterator[Diagnosis]:
+    if settings.login == "none":
+        yield Diagnosis("login", "ok", "nobody logs in: the dashboard serves this machine alone")
+        return
+    if settings.roles_file is not None:
+        RoleMap(settings.roles_file)
+        yield Diagnosis("login", "ok", f"by {settings.login}; roles of {settings.roles_file}")
+    if settings.login == "oidc" and settings.oidc_file is not None:
+        yield from _oidc(settings.oidc_file)
+
+
+def _oidc(path: Path) -> Iterator[Diagnosis]:
+    """Whether the file has what Streamlit needs to send people to their provider."""
+    try:
+        section = tomllib.loads(path.read_text(encoding="utf-8")).get("auth", {})
+    except (OSError, ValueError) as error:
+        yield Diagnosis("login", "fault", f"{path}: {error}", "write it as TOML")
+        return
+    missing = [name for name in _OIDC_NEEDS if not section.get(name)]
+    if missing:
+        remedy = "add it to the [auth] section, as the README shows"
+        yield Diagnosis("login", "fault", f"{path} lacks {', '.join(missing)}", remedy)
+
+
 def _secrets(settings: Settings) -> Iterator[Diagnosis]:
     for path in (
         settings.webhook_secret_file,
@@ -71,6 +104,8 @@ def _secrets(settings: Settings) -> Iterator[Diagnosis]:
         settings.signing_key_file,
         settings.platform_credentials_file,
         settings.client_key_file,
+        settings.oidc_file,
+        settings.proxy_secret_file,
     ):
         if path is None or not path.exists():
             continue
@@ -207,6 +242,7 @@ def _held(settings: Settings) -> Diagnosis:
 _CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]] = (
     ("deliveries", _authenticity),
     ("API", _tokens),
+    ("login", _login),
     ("secrets", _secrets),
     ("platform", _platform),
     ("disk", _disk),

@@ -80,6 +80,42 @@ class Settings(BaseSettings):
     api_tokens_file: Path | None = Field(
         None, description="One `name:scopes:sha256 of the token` a line."
     )
+    login: Literal["none", "oidc", "proxy"] = Field(
+        "none",
+        description="Who may look at the dashboard. none: whoever is on this machine. oidc: people"
+        " of an OpenID Connect provider. proxy: those whom a proxy in front has let in.",
+    )
+    roles_file: Path | None = Field(
+        None,
+        description="One `role:claim:value` a line; roles are officer, analyst, auditor, admin."
+        " Without a line that fits there is no access. Reread when it changes.",
+    )
+    oidc_file: Path | None = Field(
+        None, description="TOML file with Streamlit's `[auth]` section, for `oidc`."
+    )
+    proxy_addresses: str = Field(
+        "127.0.0.1,::1",
+        description="Addresses or networks of the proxies that are trusted, with commas between.",
+    )
+    proxy_secret_file: Path | None = Field(
+        None,
+        description="Secrets that the proxy sends as `X-Proxy-Secret`, one a line, all valid at"
+        " once; reread when it changes.",
+    )
+    proxy_user_header: str = Field(
+        "X-Forwarded-User", description="Header in which the proxy names the person."
+    )
+    proxy_groups_header: str = Field(
+        "X-Forwarded-Groups",
+        description="Header with the person's groups, with commas between: the claim `groups`.",
+    )
+    session_seconds: float = Field(
+        28_800,
+        gt=0,
+        le=2_592_000,
+        description="After which people log in again, in seconds; earlier where their provider"
+        " says so.",
+    )
     time_zone: str = Field(
         "America/Sao_Paulo",
         description="Zone in which pages show instants by default.",
@@ -129,6 +165,12 @@ class Settings(BaseSettings):
             raise ValueError(f"{name!r} is no IANA time zone, such as America/Sao_Paulo") from None
         return name
 
+    @field_validator("proxy_addresses")
+    @classmethod
+    def _networks(cls, text: str) -> str:
+        networks(text)
+        return text
+
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         problems = []
@@ -147,6 +189,17 @@ class Settings(BaseSettings):
                 "PRAZO_WEBHOOK_AUTH is none and PRAZO_RECEIVER_HOST is not loopback: anyone could"
                 " post deliveries; choose header, basic or hmac"
             )
+        if self.login == "none" and not is_loopback(self.dashboard_host):
+            problems.append(
+                "PRAZO_LOGIN is none and PRAZO_DASHBOARD_HOST is not loopback: anyone could look;"
+                " choose oidc or proxy"
+            )
+        needed = {"oidc": ("roles_file", "oidc_file"), "proxy": ("roles_file", "proxy_secret_file")}
+        problems += [
+            f"PRAZO_LOGIN is {self.login}: PRAZO_{name.upper()} is missing"
+            for name in needed.get(self.login, ())
+            if getattr(self, name) is None
+        ]
         if (self.client_cert_file is None) != (self.client_key_file is None):
             problems.append("PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE go together")
         if problems:
@@ -169,6 +222,11 @@ class Settings(BaseSettings):
                 "; ".join(faults),
                 "mend the PRAZO_* variables or the .env file; `prazo doctor` checks them",
             ) from None
+
+
+def networks(text: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """Addresses and networks of a list with commas; ValueError where one is none."""
+    return [ipaddress.ip_network(it.strip()) for it in text.split(",") if it.strip()]
 
 
 def is_loopback(host: str) -> bool:

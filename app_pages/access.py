@@ -1,0 +1,132 @@
+"""Says who looks at a page, and asks whoever is nobody yet to log in.
+
+Everything that a page shows or does follows from `person()`. It is worked out anew at every run,
+so that a session that ends, or a role that is taken away, takes effect on the next click, or when
+the freshness line moves.
+"""
+
+import time
+from functools import lru_cache
+from pathlib import Path
+
+import streamlit as st
+
+from app_pages.i18n import _
+from pipeline import service
+from pipeline.roles import LOCAL, Act, Person, RoleMap
+from pipeline.settings import Settings
+
+_BEGAN = "access_began_at"
+
+
+def person() -> Person | None:
+    """Whoever looks; None where nobody is logged in, the session is over, or no role fits."""
+    settings = service.current().settings
+    match settings.login:
+        case "oidc":
+            return None if _is_over(settings) else _role_map(settings).person(st.user.to_dict())
+        case "proxy":
+            return None if _is_over(settings) else _role_map(settings).person(_told(settings))
+    return LOCAL
+
+
+def may(act: Act) -> bool:
+    """Whether whoever looks may do that."""
+    found = person()
+    return found is not None and found.may(act)
+
+
+def admit() -> Person:
+    """Whoever looks. Where that is nobody with a role, says what to do, and ends the run."""
+    found = person()
+    if found is None:
+        _ask_to_log_in(service.current().settings)
+        st.stop()
+    return found
+
+
+def leave() -> None:
+    """The person's name, and the way out; nothing where nobody logs in."""
+    found = person()
+    if found is None or found.name is None:
+        return
+    with st.popover(found.name, icon=":material/account_circle:"):
+        st.markdown(", ".join(sorted(_role_names()[it] for it in found.roles)))
+        if service.current().settings.login == "oidc":
+            st.button(_("Log out"), on_click=st.logout, width="stretch")
+
+
+@st.fragment(run_every=30)
+def watch() -> None:
+    """Runs the page anew once the session is over: an open page must not go on by itself."""
+    if person() is None:
+        st.rerun()
+
+
+def _is_over(settings: Settings) -> bool:
+    now = time.time()
+    if settings.login == "oidc":
+        if not st.user.get("is_logged_in"):
+            return True
+        issued, ends = st.user.get("iat"), st.user.get("exp")
+        if not isinstance(issued, int | float) or not isinstance(ends, int | float):
+            return True  # both are required of an ID token; without them nothing ever ends
+        return bool(now >= min(ends, issued + settings.session_seconds))
+    # Headers are those of the moment when the browser connected; it has to come by the proxy again.
+    began: float = st.session_state.setdefault(_BEGAN, now)
+    return now >= began + settings.session_seconds
+
+
+def _told(settings: Settings) -> dict[str, object]:
+    """What the proxy says of a person; that it is the proxy, the door has made sure of."""
+    headers = st.context.headers
+    groups = headers.get(settings.proxy_groups_header) or ""
+    return {
+        "sub": (headers.get(settings.proxy_user_header) or "").strip(),
+        "groups": [it.strip() for it in groups.split(",") if it.strip()],
+    }
+
+
+@lru_cache(maxsize=4)
+def _map_at(path: Path) -> RoleMap:
+    return RoleMap(path)
+
+
+def _role_map(settings: Settings) -> RoleMap:
+    assert settings.roles_file is not None  # the settings are refused without it
+    return _map_at(settings.roles_file)
+
+
+def _role_names() -> dict[str, str]:
+    return {
+        "officer": _("Compliance officer"),
+        "analyst": _("Analyst"),
+        "auditor": _("Auditor"),
+        "admin": _("Administrator"),
+    }
+
+
+def _ask_to_log_in(settings: Settings) -> None:
+    st.title("Prazo", anchor=False)
+    if settings.login == "proxy":
+        if _is_over(settings):
+            st.warning(_("Load the page again to go on."), title=_("The session is over"))
+        else:
+            _say_no_role(_told(settings).get("sub"))
+        return
+    if st.user.get("is_logged_in") and not _is_over(settings):
+        _say_no_role(st.user.get("email") or st.user.get("sub"))
+        st.button(_("Log out"), on_click=st.logout)
+        return
+    st.markdown(_("Deadlines, submissions and evidence of the marketplace's registration reviews."))
+    if st.user.get("is_logged_in"):
+        st.info(_("The session is over; log in again to go on."))
+    st.button(_("Log in"), on_click=st.login, type="primary", icon=":material/login:")
+
+
+def _say_no_role(name: object) -> None:
+    st.error(
+        _("Ask whoever runs Prazo for a role. The file of PRAZO_ROLES_FILE gives them."),
+        title=_("{name} has no role here", name=str(name)),
+        icon=":material/block:",
+    )

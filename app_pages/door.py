@@ -1,0 +1,92 @@
+"""Turns requests away that must not reach the dashboard at all, before any page is drawn.
+
+Without a login it serves this machine alone; behind a proxy, only what that proxy sends, proved by
+its address and by a secret. Who a person is, and what they may do, is decided by `access`.
+Pure ASGI, for requests and web sockets alike.
+"""
+
+import hmac
+import ipaddress
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+from pipeline.asgi import folded
+from pipeline.exposure import outside_hint
+from pipeline.files import RereadFile
+from pipeline.settings import Settings, networks
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+SECRET_HEADER: Final = b"x-proxy-secret"
+_OPEN: Final = ("/_stcore/health", "/api/")
+"""Says only that the server lives; asks for tokens of its own."""
+
+
+class Door:
+    """Stands before every request to the dashboard."""
+
+    def __init__(self, app: App, load: Callable[[], Settings] = Settings.load) -> None:
+        """Raises `SettingsError` where the proxy's secrets cannot be read."""
+        self._app = app
+        self._settings = settings = load()
+        self._proxies = networks(settings.proxy_addresses)
+        self._secrets = (
+            RereadFile(settings.proxy_secret_file, _lines)
+            if settings.login == "proxy" and settings.proxy_secret_file is not None
+            else None
+        )
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket") and not scope["path"].startswith(_OPEN):
+            fault = self._fault(scope)
+            if fault is not None:
+                await _turn_away(scope, receive, send, fault)
+                return
+        await self._app(scope, receive, send)
+
+    def _fault(self, scope: Message) -> str | None:
+        """Why the request is not let in; None where it is."""
+        headers = folded(list(scope["headers"]))
+        match self._settings.login:
+            case "none":
+                # A browser on this machine sends Origin too; Streamlit compares that itself.
+                rest = {name: it for name, it in headers.items() if name != b"origin"}
+                hint = outside_hint(rest)
+                return hint and f"nobody logs in here, and {hint}: set PRAZO_LOGIN"
+            case "proxy":
+                return self._proxy_fault(scope, headers)
+        return None
+
+    def _proxy_fault(self, scope: Message, headers: dict[bytes, bytes]) -> str | None:
+        caller = ipaddress.ip_address((scope.get("client") or ("0.0.0.0", 0))[0])
+        if not any(caller in network for network in self._proxies):
+            return f"{caller} is no proxy of PRAZO_PROXY_ADDRESSES"
+        given, is_known = headers.get(SECRET_HEADER, b""), False
+        for secret in self._secrets.get() if self._secrets else []:
+            is_known |= hmac.compare_digest(given, secret)  # every one, for the same time each time
+        if not is_known:
+            return "the proxy's X-Proxy-Secret is missing or wrong"
+        user = self._settings.proxy_user_header.lower().encode("latin-1")
+        named = [value for name, value in scope["headers"] if name.lower() == user]
+        if len(named) != 1 or not named[0].strip():
+            return f"the proxy must name the person once, in {self._settings.proxy_user_header}"
+        return None
+
+
+def _lines(text: str) -> list[bytes]:
+    return [line.strip().encode() for line in text.splitlines() if line.strip()]
+
+
+async def _turn_away(scope: Message, receive: Receive, send: Send, fault: str) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008, "reason": ""})
+        return
+    body = json.dumps({"error": fault}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
