@@ -182,7 +182,7 @@ def _entry_faults(
     ]
     if not differing:
         if wrong := _uncommitted(kept, inbox):
-            yield f"its {', '.join(wrong)} is not what its leaf commits to, in both stores"
+            yield f"its leaf commits to another {', '.join(wrong)}, in both stores"
         return
     # Both can't be right; the leaf's commitments and the signed root say which one is.
     faulty = [
@@ -190,7 +190,7 @@ def _entry_faults(
         for store, entry in (("inbox", kept), ("ledger", held))
         if not (store == "ledger" and ledger.is_without_bodies) and _uncommitted(entry, inbox)
     ]
-    named = faulty or ["inbox", "ledger"]
+    named = faulty or ["ledger", "inbox"]
     where = " or the ".join(named)
     yield (
         f"its {', '.join(differing)} differs between inbox and ledger, and the {where} is wrong;"
@@ -206,7 +206,8 @@ _HEADS: Final = "tree_heads"
 
 
 def _uncommitted(entry: Entry, inbox: Inbox) -> list[str]:
-    """Columns that recording the same occurrence again, with the same salts, would not give."""
+    """What recording the same occurrence again, with the same salts, would not give: columns, and
+    keys of the leaf."""
     try:
         record: dict[str, JsonValue] = json.loads(entry.record) if entry.record else {}
         salts = [
@@ -233,12 +234,13 @@ def _uncommitted(entry: Entry, inbox: Inbox) -> list[str]:
             log_key=inbox.log_key,
             random=lambda _: salts.pop(0),
         )
+        said, follows = json.loads(entry.leaf), json.loads(again.leaf)
+        keys = [it for it in follows | said if said.get(it) != follows.get(it)]
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return ["record"]
     return [
-        name
-        for name, ours, theirs in zip(Entry._fields, entry, again, strict=True)
-        if ours != theirs
+        *(["record"] if entry.record != again.record else []),
+        *(keys or (["spelling"] if entry.leaf != again.leaf else [])),
     ]
 
 

@@ -101,6 +101,9 @@ class Follower:
         except _Diverged as diverged:
             ledger.close()
             return self._rebuilt(str(diverged))
+        except LedgerDamaged as error:
+            ledger.close()
+            return self._rebuilt(error.why)
         except BaseException:
             ledger.close()
             raise

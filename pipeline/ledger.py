@@ -307,7 +307,11 @@ class Ledger:
             nodes = read(stored, position >> within)[above]
             place = position & (1 << within) - 1
             if place >= len(nodes):
-                raise LedgerRefused(f"The ledger's tree lacks the node {level}/{position}")
+                raise LedgerDamaged(
+                    f"The ledger {self.path} is damaged",
+                    f"its tree lacks the node {level}/{position}: entries or nodes are gone",
+                    "`prazo rebuild` makes it anew from the inbox",
+                )
             return nodes[place]
 
         return subtree

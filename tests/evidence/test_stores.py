@@ -1,0 +1,286 @@
+"""Whatever is changed in the ledger or the inbox is named, healed from the other store, or refused
+with what to do."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipeline.audit import audit
+from pipeline.errors import PrazoError
+from pipeline.inbox import open_inbox
+from pipeline.service import LedgerService
+from pipeline.settings import Settings
+from tests.evidence import story
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Stores at rest, with the story in them and a checkpoint over it."""
+    settings = story.settings(tmp_path)
+    service = LedgerService(settings)
+    story.record(service.inbox, settings.artifacts)
+    service.catch_up()
+    assert service.checkpoint() is not None
+    service.close()
+    return settings
+
+
+def faults(settings: Settings, against: str | None = None) -> list[str]:
+    service = LedgerService(settings)
+    try:
+        return audit(service, against=against).faults
+    finally:
+        service.close()
+
+
+def in_ledger(settings: Settings, *statements: str) -> None:
+    """As somebody with the file and SQL would: the triggers are in the way of nobody like that."""
+    with duckdb.connect(str(settings.ledger)) as connection:
+        connection.execute("drop trigger log_no_update on log")
+        connection.execute("drop trigger log_no_delete on log")
+        for it in statements:
+            connection.execute(it)
+
+
+def in_inbox(settings: Settings, *statements: str) -> None:
+    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+        connection.execute("drop trigger entries_no_update")
+        connection.execute("drop trigger entries_no_delete")
+        for it in statements:
+            connection.execute(it)
+
+
+def test_untouched_stores_have_no_fault(settings: Settings) -> None:
+    service = LedgerService(settings)
+    try:
+        verdict = audit(service)
+    finally:
+        service.close()
+    assert verdict.faults == []
+    assert verdict.checked[0] == (
+        "16 entries stand in inbox and ledger, the same, as their leaves commit to"
+    )
+
+
+LEDGER_CHANGES = {
+    "a body": "update log set body = '{}'::blob where seq = 9",
+    "a status": "update log set status = 201 where seq = 9",
+    "an instant": "update log set occurred_at = occurred_at + interval 1 second where seq = 4",
+    "a record": "update log set record = '{}'::blob where seq = 14",
+    "an actor's reason": "update facts.acts set reason = 'another' where seq = 12",
+    "a deadline": "update facts.reviews set deadline_at = deadline_at + interval 9 day"
+    " where seq = 10",
+    "a fact removed": "delete from facts.attempt_finishes where seq = 7",
+    "a fact made up": "insert into facts.attempt_finishes select * from facts.attempt_finishes"
+    " where seq = 9",
+    "a mark": "update log set is_again = false where seq = 2",
+    "a place in a stream": "update log set process_n = 7 where seq = 4",
+    "a root": "update tree_heads set recorded_at = recorded_at, root = sha256('x')::blob"
+    " where size < 0 or size = (select min(size) from tree_heads)",
+    "a node": "insert into tree_nodes values (8, 0, unhex(sha256('x')))",
+    "two bodies swapped": "update log set body = case seq when 7 then (select body from log where"
+    " seq = 6) else body end where seq = 7",
+}
+
+
+@pytest.mark.parametrize("change", LEDGER_CHANGES)
+def test_a_changed_row_of_the_ledger_is_named_and_a_rebuild_heals_it(
+    settings: Settings, change: str
+) -> None:
+    in_ledger(settings, LEDGER_CHANGES[change])
+    found = faults(settings)
+    assert any("`prazo rebuild` makes the ledger anew" in it for it in found), found
+    service = LedgerService(settings)
+    try:
+        service.rebuild()
+        assert audit(service).faults == []
+    finally:
+        service.close()
+
+
+HEALED = {
+    "an entry removed": ["delete from log where seq = 5"],
+    "two entries swapped": [
+        "update log set seq = case seq when 6 then 7 when 7 then 6 else seq end where seq in (6, 7)"
+    ],
+    "a leaf changed": ["update log set leaf = leaf || 'x'::blob where seq = 9"],
+    "an entry made up": ["insert into log select * replace (17 as seq) from log where seq = 9"],
+    "the tail cut": ["delete from log where seq > 12", "delete from tree_heads"],
+}
+
+
+@pytest.mark.parametrize("change", HEALED)
+def test_a_ledger_with_other_leaves_is_not_served_but_made_anew(
+    settings: Settings, change: str
+) -> None:
+    in_ledger(settings, *HEALED[change])
+    service = LedgerService(settings)
+    try:
+        assert "built anew from the inbox" in (service.status().healed or "")
+        assert audit(service).faults == []
+    finally:
+        service.close()
+
+
+def test_a_ledger_that_lies_beside_an_emptied_place_of_its_inbox_is_refused(
+    settings: Settings,
+) -> None:
+    """The inbox deleted: a new one is another log, and the ledger is never taken for its copy."""
+    for it in Path(settings.inbox).parent.glob("inbox.db*"):
+        it.unlink()
+    with pytest.raises(PrazoError, match="belongs to another log"):
+        LedgerService(settings)
+
+
+INBOX_CHANGES = {
+    "a body": "update entries set body = x'7b7d' where seq = 4",
+    "a salt": "update entries set salt = zeroblob(32) where seq = 4",
+    "a record": "update entries set record = x'7b7d' where seq = 14",
+    "an instant": "update entries set occurred_at = occurred_at + 1 where seq = 4",
+    "a process": "update entries set process_id = 'p9' where seq = 4",
+    "a status": "update entries set status = 201 where seq = 9",
+    "who recorded it": "update entries set recorded_by = 'x' where seq = 9",
+}
+
+
+@pytest.mark.parametrize("change", INBOX_CHANGES)
+def test_a_changed_row_of_the_inbox_is_named(settings: Settings, change: str) -> None:
+    in_inbox(settings, INBOX_CHANGES[change])
+    [fault] = [it for it in faults(settings) if it.startswith("entry ")]
+    assert "the inbox is wrong; `prazo restore` puts the inbox back from a backup" in fault
+
+
+def test_a_row_changed_alike_in_both_stores_is_named(settings: Settings) -> None:
+    in_inbox(settings, "update entries set body = x'7b7d' where seq = 4")
+    in_ledger(settings, "update log set body = '{}'::blob where seq = 4")
+    assert (
+        "entry 4: its leaf commits to another body_commitment, body_size, in both stores"
+        in faults(settings)
+    )
+
+
+REFUSED = {
+    "a leaf changed": "update entries set leaf = cast(leaf || 'x' as blob) where seq = 9",
+    "an entry removed": "delete from entries where seq = 5",
+    "the tail cut": "delete from entries where seq > 12",
+    "two entries swapped": "update entries set leaf = (select other.leaf from entries as other"
+    " where other.seq = 13 - entries.seq) where seq in (6, 7)",
+}
+
+
+@pytest.mark.parametrize("change", REFUSED)
+@pytest.mark.parametrize("has_ledger", [True, False], ids=["with the ledger", "without it"])
+def test_an_inbox_with_other_leaves_is_named_or_refused(
+    settings: Settings, change: str, has_ledger: bool
+) -> None:
+    """What was signed over it says so, even where the ledger is gone as well."""
+    in_inbox(settings, REFUSED[change])
+    if not has_ledger:
+        settings.ledger.unlink()
+    try:
+        found = faults(settings)
+    except PrazoError as refused:
+        found = [str(refused)]
+    assert any("restore" in it for it in found), found
+
+
+def test_a_signed_checkpoint_cannot_be_exchanged(settings: Settings) -> None:
+    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+        connection.execute(
+            "update checkpoints set note = replace(note, char(10) || '16', char(10) || '15')"
+        )
+    with pytest.raises(PrazoError, match="is not one of ours"):
+        LedgerService(settings)
+
+
+def test_old_copies_of_both_stores_are_found_by_a_checkpoint_kept_elsewhere(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """Both stores agree with each other, with the head and with every signature they hold."""
+    old = tmp_path / "old"
+    old.mkdir()
+    for it in ("inbox.db", "ledger.duckdb"):
+        shutil.copy(tmp_path / it, old / it)
+    service = LedgerService(settings)
+    story.record(service.inbox, settings.artifacts)
+    service.catch_up()
+    kept = service.checkpoint()
+    assert kept is not None
+    service.close()
+    for it in ("inbox.db", "ledger.duckdb"):
+        shutil.copy(old / it, tmp_path / it)
+    for it in tmp_path.glob("*.db-*"):
+        it.unlink()
+    (tmp_path / "ledger.duckdb.wal").unlink(missing_ok=True)
+    assert faults(settings) == []
+    [fault] = faults(settings, against=kept.note)
+    assert fault.startswith("the earlier checkpoint has 22 entries of prazo/")
+    assert fault.endswith("an older copy was put back, or another")
+
+
+def test_a_rewritten_log_is_found_by_a_checkpoint_kept_elsewhere(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """The insider signs the new history with the right key; the old signature remains outside."""
+    inbox = open_inbox(settings.inbox)
+    kept, identity = inbox.checkpoint(), inbox.identity
+    inbox.close()
+    assert kept is not None
+    for it in (*tmp_path.glob("inbox.db*"), *tmp_path.glob("ledger.duckdb*")):
+        it.unlink()
+    open_inbox(settings.inbox, identity=identity).close()
+    service = LedgerService(settings)
+    story.record(service.inbox, settings.artifacts, first_answer=200)
+    service.catch_up()
+    service.checkpoint()
+    service.close()
+    assert faults(settings) == []
+    assert faults(settings, against=kept.note) == [
+        "THE LOG WAS REWRITTEN: it had another root when it had 16 entries"
+    ]
+
+
+def test_a_damaged_artifact_is_named(settings: Settings) -> None:
+    [screen] = [it for it in settings.artifacts.glob("??/*") if it.read_bytes() == story.SCREEN]
+    screen.chmod(0o600)
+    screen.write_bytes(b"another screen")
+    [fault] = faults(settings)
+    assert fault.startswith(f"entry 5: The artifact {screen.name} is damaged")
+
+
+CUTS: dict[str, Callable[[bytes], bytes]] = {
+    "cut to half": lambda it: it[: len(it) // 2],
+    "emptied": lambda it: b"",
+    "zeroed in the middle": lambda it: it[:8192] + bytes(8192) + it[16384:],
+    "another file": lambda it: b"not a database at all, but long enough to look at" * 100,
+}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_damaged_inbox_file_is_refused_or_named_and_never_a_traceback(
+    settings: Settings, cut: str
+) -> None:
+    path = Path(settings.inbox)
+    path.write_bytes(CUTS[cut](path.read_bytes()))
+    try:
+        found = faults(settings)
+    except PrazoError as refused:
+        found = [str(refused)]
+    assert found
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_damaged_ledger_file_is_healed_or_named(settings: Settings, cut: str) -> None:
+    settings.ledger.write_bytes(CUTS[cut](settings.ledger.read_bytes()))
+    service = LedgerService(settings)
+    try:
+        assert service.status().healed or audit(service).faults
+        service.rebuild()
+        assert audit(service).faults == []
+    finally:
+        service.close()
