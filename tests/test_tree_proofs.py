@@ -3,8 +3,9 @@
 import base64
 import hashlib
 
+import pymerkle
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import tree, verify
@@ -120,6 +121,38 @@ def test_every_proof_up_to_forty_leaves_is_the_one_that_the_rfc_defines() -> Non
             assert proof == subproof(old, some, True)
             roots = verify.roots_by_consistency(old, size, root(some[:old]), proof)
             assert roots == (root(some[:old]), root(some))
+
+
+@settings(deadline=None)
+@given(st.integers(1, 1500), st.data())
+def test_another_implementation_has_the_same_roots_and_proofs(
+    size: int, data: st.DataObject
+) -> None:
+    """pymerkle counts leaves from one, begins an inclusion proof with the leaf itself, and orders
+    consistency proofs in a way of its own: there the roots at both sizes are compared."""
+    leaves = [b"%d" % it for it in range(size)]
+    theirs = pymerkle.InmemoryTree(algorithm="sha256")
+    for it in leaves:
+        theirs.append_entry(it)
+    hashes = [tree.leaf_hash(it) for it in leaves]
+    ours = tree.Frontier()
+    ours.extend(hashes)
+    assert theirs.get_root().hex() == ours.root().hex()
+
+    def subtree(level: int, position: int) -> bytes:
+        part = tree.Frontier()
+        part.extend(hashes[position << level : position + 1 << level])
+        return part.root()
+
+    index = data.draw(st.integers(0, size - 1))
+    inclusion = theirs.prove_inclusion(index + 1, size)
+    assert inclusion.path == [hashes[index], *tree.inclusion_proof(index, size, subtree)]
+    pymerkle.verify_inclusion(hashes[index], ours.root(), inclusion)
+    old = data.draw(st.integers(1, size))
+    roots = (theirs.get_root(old), theirs.get_root(size))
+    pymerkle.verify_consistency(*roots, theirs.prove_consistency(old, size))
+    proof = tree.consistency_proof(old, size, subtree)
+    assert verify.roots_by_consistency(old, size, roots[0], proof) == roots
 
 
 @given(st.integers(1, 300), st.data())
