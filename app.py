@@ -45,10 +45,28 @@ def page() -> None:
                     default=True,
                 ),
                 st.Page(PAGES / "watchlist.py", title=_("Watchlist"), icon=":material/alarm:"),
+                st.Page(PAGES / "findings.py", title=_("Findings"), icon=":material/gavel:"),
             ],
             _("Investigate"): [
                 st.Page(PAGES / "process.py", title=_("Process"), icon=":material/timeline:"),
                 st.Page(PAGES / "seller.py", title=_("Seller"), icon=":material/storefront:"),
+                st.Page(PAGES / "submissions.py", title=_("Submissions"), icon=":material/send:"),
+                st.Page(
+                    PAGES / "denials.py", title=_("Denials and retries"), icon=":material/block:"
+                ),
+            ],
+            _("Evidence"): [
+                st.Page(
+                    PAGES / "evidence.py",
+                    title=_("Collection and audit export"),
+                    icon=":material/inventory_2:",
+                ),
+                st.Page(PAGES / "ledger.py", title=_("Ledger"), icon=":material/verified:"),
+                st.Page(
+                    PAGES / "dictionary.py",
+                    title=_("Data dictionary"),
+                    icon=":material/menu_book:",
+                ),
             ],
         },
         position="top",

@@ -49,6 +49,19 @@ def choices(
     return chosen
 
 
+def choice(label: str, options: Mapping[str, str], key: str) -> str:
+    """One of the options (code -> label); the first of them until another is chosen."""
+    codes = list(options)
+    asked = st.query_params.get(key, codes[0])
+    _followed(key, asked if asked in options else codes[0])
+    picked = st.segmented_control(
+        label, codes, format_func=options.__getitem__, required=True, key=key
+    )
+    chosen = picked or codes[0]
+    _tell(key, [chosen] if chosen != codes[0] else [])
+    return chosen
+
+
 def page_number(pages: int, key: str = "page") -> int:
     """The page of a long list, between 1 and `pages`."""
     asked = st.query_params.get(key, "")

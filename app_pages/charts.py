@@ -4,6 +4,8 @@ The colours are chosen to stand at 3:1 or more on both the light and the dark ba
 a figure does not learn of a change of theme before the next run.
 """
 
+import base64
+import textwrap
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
@@ -39,8 +41,36 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def show(figure: Figure, *, alt: str, key: str) -> None:
-    """One figure, named for those who cannot see it."""
-    st.plotly_chart(figure, key=key, alt=alt, config={"displayModeBar": False, "scrollZoom": False})
+    """One figure, named for those who cannot see it; a word where there is nothing to draw."""
+    if any(trace.get("x") or trace.get("z") or trace.get("link") for trace in figure["data"]):
+        st.plotly_chart(figure, key=key, alt=alt, config={"displayModeBar": False})
+    else:
+        st.markdown(formats.muted(_("Nothing to draw yet.")))
+
+
+SPARK_WIDTH, SPARK_HEIGHT, SPARK_GAP = 240, 36, 0.28
+
+
+def sparkline(values: Sequence[float], colour: str, alt: str) -> None:
+    """Small bars without axes, as an image whose text tells each value.
+
+    Streamlit's own come with marks that have no name to be read aloud (WCAG 1.1.1).
+    """
+    highest = max(values, default=0) or 1
+    step = SPARK_WIDTH / max(len(values), 1)
+    bars = "".join(
+        f'<rect x="{step * (place + SPARK_GAP / 2):.1f}" y="{SPARK_HEIGHT - height:.1f}"'
+        f' width="{step * (1 - SPARK_GAP):.1f}" height="{height:.1f}" rx="1"/>'
+        for place, height in enumerate(
+            max(SPARK_HEIGHT * value / highest, 1 if value else 0.5) for value in values
+        )
+    )
+    image = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SPARK_WIDTH} {SPARK_HEIGHT}"'
+        f' width="{SPARK_WIDTH}" height="{SPARK_HEIGHT}" fill="{colour}">{bars}</svg>'
+    )
+    encoded = base64.b64encode(image.encode()).decode()
+    st.markdown(f"![{formats.plain(alt)}](data:image/svg+xml;base64,{encoded})")
 
 
 def deadline_bars(rows: Rows, today: date) -> Figure:
@@ -219,6 +249,8 @@ def review_flow(rows: Rows) -> Figure:
     """From the type of review to where its processes stand, coloured by the end."""
     sources = [code for code in words.REVIEW_TYPES if any(r["review_type"] == code for r in rows)]
     ends = [code for code in words.ENDS if any(r["ends_as"] == code for r in rows)]
+    if not rows:
+        return {"data": [], "layout": {}}
     place = {code: index for index, code in enumerate([*sources, *ends])}
     totals = {end: sum(row["processes"] for row in rows if row["ends_as"] == end) for end in ends}
     return {
@@ -248,6 +280,165 @@ def review_flow(rows: Rows) -> Figure:
         ],
         "layout": {"height": 320, "margin": {"l": 4, "r": 4, "t": 16, "b": 16}},
     }
+
+
+OUTCOME_COLOURS: Final[Mapping[str, str]] = {
+    "accepted": GREEN,
+    "in_flight": BLUE,
+    "platform_error": RED,
+    "timeout": "#C7682B",
+    "network_error": AMBER,
+    "rate_limited": "#A08A00",
+    "unauthorized": VIOLET,
+    "invalid_payload": "#B0508F",
+    "not_found": "#4F8FA8",
+    "conflict": "#6C7BB8",
+    "unexpected_status": "#8C6D5A",
+    "unknown": GREY,
+}
+
+
+def outcome_shares(rows: Rows) -> Figure:
+    """100 % bars: how first, second ... attempts ended; from the fifth on they are one bar."""
+    places = sorted({row["place"] for row in rows}, reverse=True)
+    names = {
+        place: _("attempt {n}", n=place) if place < 5 else _("attempt 5 and later")
+        for place in places
+    }
+    traces = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": words.word(words.OUTCOMES, outcome),
+            "y": [names[row["place"]] for row in mine],
+            "x": [row["share"] for row in mine],
+            "customdata": [f"{formats.share(row['share'])} ({row['attempts']})" for row in mine],
+            "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
+            "marker": {"color": colour},
+        }
+        for outcome, colour in OUTCOME_COLOURS.items()
+        if (mine := [row for row in rows if row["outcome"] == outcome])
+    ]
+    return {
+        "data": traces,
+        "layout": {
+            "barmode": "stack",
+            "bargap": 0.35,
+            "height": 330,
+            "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+            "legend": {"orientation": "h", "x": 0, "y": -0.16, "traceorder": "normal"},
+            "xaxis": {"range": [0, 1], "tickformat": ".0%", "showgrid": False},
+            "yaxis": {
+                "categoryorder": "array",
+                "categoryarray": [names[place] for place in places],
+                "automargin": True,
+            },
+        },
+    }
+
+
+def outcome_days(rows: Rows, today: date, days: int) -> Figure:
+    """Attempts per day over the last days, stacked by outcome."""
+    first = today - timedelta(days - 1)
+    recent = [row for row in rows if row["day"] >= first]
+    traces = [
+        {
+            "type": "bar",
+            "name": words.word(words.OUTCOMES, outcome),
+            "x": [row["day"].isoformat() for row in mine],
+            "y": [row["attempts"] for row in mine],
+            "customdata": [formats.day(row["day"]) for row in mine],
+            "hovertemplate": "%{customdata}: <b>%{y}</b><extra>%{fullData.name}</extra>",
+            "marker": {"color": colour},
+        }
+        for outcome, colour in OUTCOME_COLOURS.items()
+        if (mine := [row for row in recent if row["outcome"] == outcome])
+    ]
+    return {
+        "data": traces,
+        "layout": {
+            "barmode": "stack",
+            "bargap": 0.25,
+            "height": 330,
+            "showlegend": False,
+            "margin": {"l": 36, "r": 8, "t": 8, "b": 28},
+            "xaxis": {
+                "type": "date",
+                "range": [f"{first - timedelta(1)}T12:00:00", f"{today}T12:00:00"],
+                **_week_ticks(first, today),
+                "showgrid": False,
+            },
+            "yaxis": {"rangemode": "tozero", "tickformat": ",d", "nticks": 5},
+        },
+    }
+
+
+def reason_bars(rows: Rows) -> Figure:
+    """Reasons as bars, the most frequent on top, the vital few in red."""
+    names = [words.reason(row) for row in rows]
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "x": [row["denials"] for row in rows],
+                "y": [_wrapped(name) for name in names],
+                "text": [
+                    f"{formats.number(row['denials'])} · {formats.share(row['share'])}"
+                    for row in rows
+                ],
+                "textposition": "auto",
+                "marker": {"color": [RED if row["is_vital"] else GREY for row in rows]},
+                "customdata": [formats.share(row["cumulative_share"]) for row in rows],
+                "hovertemplate": "%{y}: <b>%{x:,d}</b><br>Σ %{customdata}<extra></extra>",
+            }
+        ],
+        "layout": {
+            "height": max(220, 46 * len(rows)),
+            "bargap": 0.25,
+            "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+            "xaxis": {"visible": False},
+            "yaxis": {"autorange": "reversed", "automargin": True},
+        },
+    }
+
+
+def reason_weeks(rows: Rows, reasons: Rows) -> Figure:
+    """A heat map with its numbers: reasons as above, weeks from left to right."""
+    weeks = sorted({row["ends_on"] for row in rows})
+    known = {(row["ends_on"], row["reason"], row["detail"]): row["denials"] for row in rows}
+    cells = [
+        [known.get((week, reason["reason"], reason["detail"]), 0) for week in weeks]
+        for reason in reasons
+    ]
+    return {
+        "data": [
+            {
+                "type": "heatmap",
+                "x": [formats.short_day(week) for week in weeks],
+                "y": [_wrapped(words.reason(reason)) for reason in reasons],
+                "z": cells,
+                "text": [[it or "" for it in line] for line in cells],
+                "texttemplate": "%{text}",
+                "colorscale": [[0, "rgba(214,69,80,0)"], [1, "rgba(214,69,80,0.85)"]],
+                "showscale": False,
+                "xgap": 2,
+                "ygap": 2,
+                "hovertemplate": "%{y}<br>%{x}: <b>%{z}</b><extra></extra>",
+            }
+        ],
+        "layout": {
+            "height": max(240, 46 * len(reasons)),
+            "margin": {"l": 8, "r": 8, "t": 8, "b": 28},
+            "xaxis": {"type": "category", "showgrid": False},
+            "yaxis": {"autorange": "reversed", "automargin": True, "showgrid": False},
+        },
+    }
+
+
+def _wrapped(text: str, width: int = 30) -> str:
+    """A long name over several lines; `<` would begin a tag of Plotly's."""
+    return "<br>".join(textwrap.wrap(text.replace("<", "‹"), width)) or "–"
 
 
 def _faded(colour: str) -> str:

@@ -77,6 +77,13 @@ def share(value: float | None) -> str:
     return "–" if value is None else numbers.format_percent(value, "#,##0.0 %", locale=locale())
 
 
+def points(change: float | None) -> str | None:
+    """A change of a share in percentage points, with its sign; None for none."""
+    if change is None:
+        return None
+    return _("{n} points", n=numbers.format_decimal(change * 100, "+0.0;-0.0", locale=locale()))
+
+
 def seconds(value: float) -> str:
     """A duration as short as it can be told: 0.4 s, 12 s, 3 min, 2 h, 5 d."""
     for size, digits, unit in ((90, "0.#" if value < 10 else "0", "s"), (5400, "0", "min")):

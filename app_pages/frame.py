@@ -1,7 +1,8 @@
 """What stands around every page: language, time zone, instant, freshness, and the ledger itself."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import streamlit as st
@@ -19,6 +20,8 @@ ZONES: Final = (
     "UTC",
 )
 FRESHNESS_SECONDS: Final = 5
+TICK_SECONDS: Final = 5  # no page shows a clock older than this
+KEPT_ANSWERS: Final = 512
 BEHIND_SECONDS: Final = 5  # from here on the lag is worth a colour
 FAR_BEHIND_SECONDS: Final = 60
 TRAIL: Final = 40  # entries of a story that are told
@@ -29,15 +32,18 @@ LANGUAGE_SCRIPTS: Final = {
 }
 
 Row = dict[str, Any]
+_Frozen = tuple[tuple[str, Any], ...]
 
 
 # --- the ledger ----------------------------------------------------------------------------------
 
 
-def read(view: str, **asked: Any) -> list[Row]:
-    """Rows of a view at the page's instant; `asked` as for `pipeline.views.Reader.read`."""
-    rows: list[Row] = service.current().reader.read(view, as_of=as_of(), **asked).to_pylist()
-    return rows
+def read(view: str, **asked: Any) -> Sequence[Row]:
+    """Rows of a view at the page's instant; `asked` as for `pipeline.views.Reader.read`.
+
+    Readers who look at one page at once share the rows, so no page may change one.
+    """
+    return _rows(_now_or_then(), view, _frozen(asked))
 
 
 def read_one(view: str, **asked: Any) -> Row | None:
@@ -52,7 +58,54 @@ def count(
     where: Mapping[str, object] | None = None,
     contains: Mapping[str, str] | None = None,
 ) -> int:
-    return service.current().reader.count(view, as_of=as_of(), where=where, contains=contains)
+    return _count(_now_or_then(), view, _frozen({"where": where, "contains": contains}))
+
+
+class _Basis(NamedTuple):
+    """What an answer rests on beside the question; while it stands, the answer does."""
+
+    log: str
+    last_seq: int
+    at: int | None
+    tick: int  # of a clock that ticks every few seconds; 0 for a past that stands still
+
+
+def _now_or_then() -> _Basis:
+    held = service.current()
+    at = as_of()
+    tick = 0 if at is not None else instants.now() // (TICK_SECONDS * instants.SECOND)
+    return _Basis(held.inbox.log, held.status().last_seq, at, tick)
+
+
+@lru_cache(maxsize=KEPT_ANSWERS)
+def _rows(basis: _Basis, view: str, asked: _Frozen) -> tuple[Row, ...]:
+    table = service.current().reader.read(view, as_of=basis.at, **_thawed(asked))
+    return tuple(table.to_pylist())
+
+
+@lru_cache(maxsize=KEPT_ANSWERS)
+def _count(basis: _Basis, view: str, asked: _Frozen) -> int:
+    return service.current().reader.count(view, as_of=basis.at, **_thawed(asked))
+
+
+def _frozen(asked: Mapping[str, Any]) -> _Frozen:
+    """A question as something that can be looked up again."""
+
+    def still(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return tuple((name, still(it)) for name, it in value.items())
+        return tuple(value) if isinstance(value, list) else value
+
+    return tuple((name, still(value)) for name, value in asked.items())
+
+
+def _thawed(asked: _Frozen) -> dict[str, Any]:
+    """The question again, as the reader takes it."""
+    mappings = ("where", "contains")
+    return {
+        name: dict(value) if name in mappings and value is not None else value
+        for name, value in asked
+    }
 
 
 # --- the reader's choices ------------------------------------------------------------------------
@@ -239,7 +292,7 @@ def fact(label: str, value: str, note: str, colour: words.Colour = "gray") -> No
 class Story(NamedTuple):
     """The newest entries of the log on one process or seller, and how many there are."""
 
-    entries: list[Row]
+    entries: Sequence[Row]
     total: int
 
 

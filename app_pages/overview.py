@@ -1,9 +1,11 @@
 """Overview: how many reviews are late or close to it, what is coming, and what to do today."""
 
+from collections.abc import Callable, Sequence
+
 import streamlit as st
 
 from app_pages import charts, formats, frame, words
-from app_pages.i18n import _, ngettext
+from app_pages.i18n import N_, _, ngettext
 
 
 def _counts(row: frame.Row) -> list[str]:
@@ -24,6 +26,17 @@ def _counts(row: frame.Row) -> list[str]:
     return badges
 
 
+def _course(
+    text: str,
+    values: Sequence[float | None],
+    colour: str,
+    written: Callable[[float | None], str] = formats.number,
+) -> None:
+    """How a figure came about, as small bars that can be read aloud."""
+    alt = _(text, values=", ".join(map(written, values)))
+    charts.sparkline([value or 0 for value in values], colour, alt)
+
+
 figures = frame.read_one("overview_figures")
 assert figures is not None  # the view is one row, always
 
@@ -39,45 +52,58 @@ if not figures["processes"]:
     st.stop()
 
 bars = frame.read("deadline_bars")
-decisions = frame.read("onboarding_decisions")
+month = frame.read("state_daily", order_by="day desc", limit=30)[::-1]
+weeks = frame.read("onboarding_weeks")
 
-# --- the four figures ------------------------------------------------------------------------
+# --- the four figures --------------------------------------------------------------------------
 
+week_ago = _("vs. 7 days ago")
+by_day, by_week = N_("Day by day: {values}"), N_("Week by week: {values}")
 with st.grid(4, min_column_width=170):
-    st.metric(
-        f"{words.STATE_ICONS['EXPIRED']} {words.word(words.STATES, 'EXPIRED')}",
-        formats.number(figures["expired"]),
-        border=True,
-        height="stretch",
-        help=_("Past the deadline: the sellers can be blocked from cash-in and cash-out."),
-    )
-    st.metric(
-        f"{words.STATE_ICONS['OVERDUE']} {words.word(words.STATES, 'OVERDUE')}",
-        formats.number(figures["overdue"]),
-        border=True,
-        height="stretch",
-        help=_("In the tolerance period of an ACP, or an open ACI: a submission is still in time."),
-    )
-    st.metric(
-        ":material/hourglass_top: " + _("Due in 7 days"),
-        formats.number(figures["due_within_7_days"]),
-        delta=ngettext(
-            "{n} within 24 hours",
-            "{n} within 24 hours",
+    with st.container(border=True, height="stretch", gap="xsmall"):
+        st.metric(
+            f"{words.STATE_ICONS['EXPIRED']} {words.word(words.STATES, 'EXPIRED')}",
+            formats.number(figures["expired"]),
+            figures["expired_change"],
+            delta_color="inverse",
+            delta_description=week_ago,
+            help=_("Past the deadline: the sellers can be blocked from cash-in and cash-out."),
+        )
+        _course(by_day, [day["expired"] for day in month], charts.RED)
+    with st.container(border=True, height="stretch", gap="xsmall"):
+        st.metric(
+            f"{words.STATE_ICONS['OVERDUE']} {words.word(words.STATES, 'OVERDUE')}",
+            formats.number(figures["overdue"]),
+            figures["overdue_change"],
+            delta_color="inverse",
+            delta_description=week_ago,
+            help=_(
+                "In the tolerance period of an ACP, or an open ACI: a submission is still in time."
+            ),
+        )
+        _course(by_day, [day["overdue"] for day in month], charts.AMBER)
+    with st.container(border=True, height="stretch", gap="xsmall"):
+        st.metric(
+            ":material/hourglass_top: " + _("Due in 7 days"),
+            formats.number(figures["due_within_7_days"]),
             figures["due_within_24_hours"],
-            n=formats.number(figures["due_within_24_hours"]),
-        ),
-        delta_arrow="off",
-        delta_color="off",
-        border=True,
-        height="stretch",
-    )
-    st.metric(
-        ":material/block: " + _("Denial rate"),
-        formats.share(figures["denial_share"]),
-        border=True,
-        height="stretch",
-    )
+            delta_arrow="off",
+            delta_color="orange",
+            delta_description=_("within 24 hours"),
+            help=_("Unfinished processes whose deadline comes within 7 days, day by day."),
+        )
+        _course(by_day, [day["due"] for day in frame.read("coming_days")], charts.AMBER)
+    with st.container(border=True, height="stretch", gap="xsmall"):
+        st.metric(
+            ":material/block: " + _("Denial rate"),
+            formats.share(figures["denial_share"]),
+            formats.points(figures["denial_share_change"]),
+            delta_color="inverse",
+            delta_description=week_ago,
+            help=_("Sellers denied among those that the platform decided on in the last 7 days."),
+        )
+        shares = [week["denial_share"] for week in weeks]
+        _course(by_week, shares, charts.RED, formats.share)
 
 # --- deadlines and flow ------------------------------------------------------------------------
 

@@ -1,9 +1,70 @@
 """Process: one review from the platform's request to its answer, with the evidence in between."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from app_pages import address, charts, formats, frame, words
+from app_pages import address, charts, formats, frame, rulebook, words
 from app_pages.i18n import _, ngettext
+
+ATTEMPTS = 30  # a try is given up after as many
+FINDINGS = 30
+
+
+def evidence(coverage: Sequence[frame.Row]) -> dict[str, list[str]]:
+    """Per field: asked for, answered when and by whom, sent when, and whether that is covered."""
+    verdicts = {
+        True: formats.badge(_("covered"), "green", ":material/check:"),
+        False: formats.badge(_("not covered"), "red", ":material/close:"),
+        None: formats.badge(_("not sent"), "gray"),
+    }
+    return {
+        _("Field"): [formats.code(row["path"]) for row in coverage],
+        _("Requested"): [_("yes") if row["requested"] else _("no") for row in coverage],
+        _("Answered"): [formats.minute(row["answered_at"]) for row in coverage],
+        _("By"): [
+            formats.plain(words.word(words.SOURCES, row["answer_source"])) for row in coverage
+        ],
+        _("Sent"): [formats.minute(row["sent_at"]) for row in coverage],
+        _("Evidence"): [verdicts[row["covered"]] for row in coverage],
+    }
+
+
+def tried(attempts: Sequence[frame.Row]) -> dict[str, list[str]]:
+    """Per attempt: when, how it went, how long it took, how it came in, and what comes next."""
+    return {
+        _("Started"): [formats.second(row["started_at"]) for row in attempts],
+        _("Outcome"): [
+            formats.badge(
+                formats.plain(words.word(words.OUTCOMES, row["outcome"])),
+                words.OUTCOME_COLOURS.get(row["outcome"], "orange"),
+            )
+            for row in attempts
+        ],
+        _("Status"): ["–" if row["status"] is None else str(row["status"]) for row in attempts],
+        _("Took"): [
+            "–" if row["duration_ms"] is None else formats.seconds(row["duration_ms"] / 1000)
+            for row in attempts
+        ],
+        _("Via"): [formats.plain(words.word(words.VIAS, row["via"])) for row in attempts],
+        _("Retry due"): [formats.second(row["retry_due_at"]) for row in attempts],
+    }
+
+
+def told(finding: frame.Row) -> str:
+    """A finding in a line: how grave, which rule, what exactly, and since when."""
+    severity = finding["severity"]
+    chip = formats.badge(
+        words.word(rulebook.SEVERITIES, severity),
+        rulebook.SEVERITY_COLOURS[severity],
+        rulebook.SEVERITY_ICONS[severity],
+    )
+    parts = [f"**{rulebook.name(finding['rule'])}**"]
+    if finding["detail"]:
+        parts.append(formats.code(finding["detail"]))
+    parts.append(formats.muted(formats.minute(finding["found_at"])))
+    return f"{chip} {' · '.join(parts)}"
+
 
 asked = address.text(_("Process"), "process", placeholder="prc_…", width=360)
 if not asked:
@@ -110,17 +171,35 @@ with left:
         else:
             st.markdown(_("Without a review event there is no clock to draw."))
     with st.container(border=True):
-        st.header(_("Fields asked for"), anchor=False)
-        if fields:
-            st.markdown(" ".join(formats.code(path) for path in fields))
+        st.header(_("Evidence, field by field"), anchor=False)
+        coverage = frame.read("evidence_coverage", where={"process_id": asked}, order_by="path")
+        if coverage:
+            st.table(evidence(coverage), hide_index=True, alt=_("Evidence, field by field"))
         else:
-            st.markdown(_("None is listed."))
-        if process["seller_id"]:
-            st.page_link(
-                "app_pages/seller.py",
-                label=_("Open the seller"),
-                icon=":material/storefront:",
-                query_params={"seller_id": process["seller_id"]},
-            )
+            st.markdown(_("No field is asked for, answered or sent yet."))
+    with st.container(border=True):
+        st.header(_("Attempts"), anchor=False)
+        attempts = frame.read("submission_attempts", where={"process_id": asked}, limit=ATTEMPTS)
+        if attempts:
+            st.table(tried(attempts), hide_index=True, alt=_("Submission attempts, newest first"))
+        else:
+            st.markdown(_("Nothing was sent yet."))
+    if process["seller_id"]:
+        st.page_link(
+            "app_pages/seller.py",
+            label=_("Open the seller"),
+            icon=":material/storefront:",
+            query_params={"seller_id": process["seller_id"]},
+        )
 with right.container(border=True):
     frame.trail(story)
+
+# --- what an auditor will ask about: the slowest question, so the last ---------------------------
+
+found = frame.read("findings", where={"process_id": asked}, limit=FINDINGS)
+with left.container(border=True):
+    st.header(_("Findings"), anchor=False)
+    if not found:
+        st.markdown(_("No rule is broken."))
+    for finding in found:
+        st.markdown(told(finding))

@@ -28,6 +28,7 @@ processes = frame.read(
     "process_state", where={"seller_id": asked}, order_by="opened_at desc", limit=LISTED
 )
 denials = frame.read("denials", where={"seller_id": asked}, limit=LISTED)
+accounts = frame.read("bank_accounts", where={"seller_id": asked}, limit=LISTED)
 story = frame.story(seller_id=asked)
 
 # --- who it is -----------------------------------------------------------------------------------
@@ -107,6 +108,17 @@ with left:
             st.markdown(
                 f"**{formats.minute(denial['denied_at'])}** {reasons}"
                 f"  \n{_(words.RETRIES[denial['retry']])}"
+            )
+    with st.container(border=True, gap="xsmall"):
+        st.header(_("Bank accounts"), anchor=False)
+        if not accounts:
+            st.markdown(_("No bank account event names this seller."))
+        for account in accounts:
+            event = words.word(words.EVENTS, account["event_type"])
+            number = account["bank_account_id"]
+            st.markdown(
+                f"**{formats.minute(account['created_at'])}** {formats.plain(event)}"
+                + (f" {formats.code(number)}" if number else "")
             )
     with st.container(border=True, gap="xsmall"):
         st.header(_("Record"), anchor=False)

@@ -1,66 +1,42 @@
 """Watchlist: processes that are overdue or expired, worst first, and what to do about each."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from app_pages import address, formats, frame, words
-from app_pages.i18n import _, language, ngettext
+from app_pages import address, formats, frame, lists, words
+from app_pages.i18n import _, ngettext
 
-ROWS = 50
-ROW_HEIGHT = 36
-VISIBLE_ROWS = 14
-COLUMNS = (
-    "process_id",
-    "state",
-    "days_to_deadline",
-    "deadline_at",
-    "next_action",
-    "review_type",
-    "seller_id",
-)
 WATCHED = ("EXPIRED", "OVERDUE")
 
 
-def grid(rows: list[frame.Row], key: str) -> frame.Row:
+def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
     """The rows as a grid, of which one is always chosen; that one is returned."""
     states = {code: words.word(words.STATES, code) for code in WATCHED}
-    shown = [
-        {column: row[column] for column in COLUMNS}
-        | {"state": [states[row["state"]]], "next_action": words.action(row["next_action"])}
-        for row in rows
-    ]
-    event = st.dataframe(
-        shown,
-        key=key,
-        hide_index=True,
-        row_height=ROW_HEIGHT,
-        height=ROW_HEIGHT * (min(len(rows), VISIBLE_ROWS) + 1) + 3,
-        on_select="rerun",
-        selection_mode="single-row-required",
-        alt=_("Processes of the watchlist, the most urgent first"),
-        column_config={
-            "process_id": st.column_config.TextColumn(_("Process"), width=146),
-            "state": st.column_config.MultiselectColumn(
-                _("State"),
-                options=list(states.values()),
-                color=[words.STATE_COLOURS[code] for code in WATCHED],
-                width=92,
+    chosen = lists.choosable_grid(
+        [
+            row | {"state": [states[row["state"]]], "next_action": words.action(row["next_action"])}
+            for row in rows
+        ],
+        {
+            "process_id": lists.text(_("Process"), 146),
+            "state": lists.chips(
+                _("State"), {states[code]: words.STATE_COLOURS[code] for code in WATCHED}
             ),
-            "days_to_deadline": st.column_config.NumberColumn(
-                _("Days left"), help=_("Negative once late"), width=74
-            ),
-            "deadline_at": st.column_config.DatetimeColumn(
-                _("Deadline"),
-                format=formats.GRID_MINUTE[language()],
-                timezone=str(formats.zone()),
-                width=138,
-            ),
-            "next_action": st.column_config.TextColumn(_("Next action"), width=152),
-            "review_type": st.column_config.TextColumn(_("Type"), width=54),
-            "seller_id": st.column_config.TextColumn(_("Seller"), width=146),
+            "days_to_deadline": lists.number(_("Days left"), 74, help=_("Negative once late")),
+            "deadline_at": lists.instant(_("Deadline")),
+            "next_action": lists.text(_("Next action"), 152),
+            "review_type": lists.text(_("Type"), 54),
+            "seller_id": lists.text(_("Seller"), 146),
         },
+        alt=_("Processes of the watchlist, the most urgent first"),
+        key=key,
     )
-    chosen = event["selection"]["rows"]
-    return rows[chosen[0] if chosen and chosen[0] < len(rows) else 0]
+    return rows[chosen]
+
+
+def counted(total: int) -> str:
+    return ngettext("{n} process", "{n} processes", total, n=formats.number(total))
 
 
 def card(row: frame.Row) -> None:
@@ -149,40 +125,19 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
 filters = {"state": states, "review_type": types, "next_action": actions}
 where = {column: chosen for column, chosen in filters.items() if chosen}
 contains = {"seller_id": seller} if seller else None
-address.restart_pages(states, types, actions, seller)
-
-total = frame.count("watchlist_actions", where=where, contains=contains)
-if not total:
-    if where or contains:
-        frame.empty(_("No process matches these filters"), _("Take a filter away to see more."))
-    else:
-        frame.empty(
-            _("Nothing is overdue and nothing has expired"),
-            _("A process appears here from the first day of its tolerance period on."),
-        )
-    st.stop()
 
 listed, beside = st.columns([2, 1], gap="small")
 with listed:
-    above = st.container()
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-    ):
-        found = ngettext("{n} process", "{n} processes", total, n=formats.number(total))
-        paged = _("{n} a page", n=formats.number(ROWS))
-        st.markdown(formats.muted(f"{found} · {paged}"), width="content")
-        pages = -(-total // ROWS)
-        number = address.page_number(pages) if pages > 1 else 1
-with above:
-    chosen = grid(
-        frame.read(
-            "watchlist_actions",
-            where=where,
-            contains=contains,
-            limit=ROWS,
-            offset=(number - 1) * ROWS,
-        ),
-        key=f"watchlist {number}",
+    chosen = lists.paged(
+        "watchlist_actions", grid, counted=counted, where=where, contains=contains
+    ).drawn
+if chosen is not None:
+    with beside.container(border=True):
+        card(chosen)
+elif where or contains:
+    frame.empty(_("No process matches these filters"), _("Take a filter away to see more."))
+else:
+    frame.empty(
+        _("Nothing is overdue and nothing has expired"),
+        _("A process appears here from the first day of its tolerance period on."),
     )
-with beside.container(border=True):
-    card(chosen)

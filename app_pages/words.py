@@ -141,6 +141,19 @@ ACTIONS: Final[Mapping[str, Action]] = {
         N_("The platform answered with a status that the contract does not show. Read it first."),
         ":material/quick_reference:",
     ),
+    "await_retry": Action(
+        N_("Wait for the retry"),
+        N_("The last attempt failed. Prazo sends the same payload again by itself."),
+        ":material/autorenew:",
+    ),
+    "open_ticket": Action(
+        N_("Open a support ticket"),
+        N_(
+            "The retries were given up after 24 hours or 30 attempts. Open a ticket with the"
+            " platform; the deadline keeps running."
+        ),
+        ":material/support_agent:",
+    ),
     "await_answer": Action(
         N_("Wait for the answer"),
         N_("An attempt is under way."),
@@ -248,12 +261,21 @@ CHANNELS: Final[Mapping[str, str]] = {
     "chat": N_("chat"),
     "phone": N_("telephone"),
 }
+VIAS: Final[Mapping[str, str]] = {
+    "cli": N_("command line"),
+    "api": N_("API"),
+    "gateway": N_("gateway"),
+    "ingested": N_("ingested"),
+}
+SOURCES: Final[Mapping[str, str]] = {"seller": N_("the seller")}
 KINDS: Final[Mapping[str, str]] = {
     "webhook": N_("Delivery"),
     "submission_started": N_("Submission sent"),
     "submission_finished": N_("Submission answered"),
     "collection": N_("Collection"),
     "quarantine": N_("Delivery in quarantine"),
+    "rejection": N_("Deliveries turned away"),
+    "replacement": N_("Payload replaced"),
     "export": N_("Audit export"),
     "override": N_("Rule overridden"),
     "unmask": N_("Personal data shown"),

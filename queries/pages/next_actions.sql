@@ -1,14 +1,27 @@
 -- One row per unfinished review process: the one thing to do next, by what was last tried and what
 -- the seller has answered so far (contract, "Errors", column "Expected action").
--- reads: process_state, process_journeys
+-- reads: process_state, process_journeys, submission_attempts
 -- key: process_id
 -- column: process_id | the platform's id of the process
--- column: next_action | await_answer, mend_credentials, mend_payload, check_ids, check_status, read_answer, send_again, submit, remind_seller, find_event or start_collection
+-- column: next_action | await_answer, await_retry, open_ticket, mend_credentials, mend_payload, check_ids, check_status, read_answer, send_again, submit, remind_seller, find_event or start_collection
+
+with tries as (
+    select
+        process_id,
+        max_by(is_given_up, attempt_number) as is_given_up,
+        max_by(is_retry_pending and coalesce(via in ('cli', 'api'), false), attempt_number)
+            as is_resent_by_us
+    from submission_attempts
+    where attempt_number is not null
+    group by process_id
+)
 
 select
     process_state.process_id,
     case
         when last_outcome = 'in_flight' then 'await_answer'
+        when is_given_up then 'open_ticket'
+        when is_resent_by_us then 'await_retry'
         when last_outcome = 'unauthorized' then 'mend_credentials'
         when last_outcome = 'invalid_payload' then 'mend_payload'
         when last_outcome = 'not_found' then 'check_ids'
@@ -22,4 +35,5 @@ select
     end as next_action
 from process_state
 left join process_journeys as journeys on journeys.process_id = process_state.process_id
+left join tries on tries.process_id = process_state.process_id
 where state <> 'FINISHED'

@@ -1,14 +1,16 @@
 -- One row: the figures at the head of the overview.
--- reads: process_state, onboarding_decisions, clock
+-- reads: clock, process_state, state_daily, onboarding_weeks
 -- key: as_of
 -- column: as_of | the instant of the figures
 -- column: processes | review processes known, of whatever state
 -- column: expired | EXPIRED processes
+-- column: expired_change | how many more than at the end of the UTC day seven days ago
 -- column: overdue | OVERDUE processes
+-- column: overdue_change | how many more than at the end of the UTC day seven days ago
 -- column: due_within_7_days | unfinished processes due in the 7 days to come
 -- column: due_within_24_hours | those of them due in the 24 hours to come
--- column: denial_share | sellers denied / sellers decided, over the last 30 days
--- column: denial_share_change | that share minus the same one 30 days earlier
+-- column: denial_share | sellers denied / sellers decided, over the last 7 days; null over nothing
+-- column: denial_share_change | that share minus the one of the 7 days before
 
 with standing as (
     select
@@ -20,25 +22,34 @@ with standing as (
     from process_state
 ),
 
+week_ago as (
+    select max(expired) as expired, max(overdue) as overdue
+    from state_daily
+    where day = (select cast(as_of as date) - 7 from clock)
+),
+
 onboarding as (
     select
-        sum(denied) filter (where is_recent) / nullif(sum(decided) filter (where is_recent), 0)
-            as denial_share,
-        sum(denied) filter (where not is_recent)
-            / nullif(sum(decided) filter (where not is_recent), 0) as earlier_share
+        max(denial_share) as denial_share,
+        max(change) as denial_share_change
     from (
-        select *, day > (select cast(as_of as date) - 30 from clock) as is_recent
-        from onboarding_decisions
+        select
+            *,
+            denial_share - lag(denial_share) over (order by ends_on) as change
+        from onboarding_weeks
     )
+    where ends_on = (select cast(as_of as date) from clock)
 )
 
 select
     as_of,
     processes,
-    expired,
-    overdue,
+    standing.expired,
+    standing.expired - coalesce(week_ago.expired, 0) as expired_change,
+    standing.overdue,
+    standing.overdue - coalesce(week_ago.overdue, 0) as overdue_change,
     due_within_7_days,
     due_within_24_hours,
     denial_share,
-    denial_share - earlier_share as denial_share_change
-from clock, standing, onboarding
+    denial_share_change
+from clock, standing, week_ago, onboarding

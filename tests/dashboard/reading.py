@@ -13,6 +13,10 @@ _WIDGETS = (
     "pills",
     "segmented_control",
     "datetime_input",
+    "date_input",
+    "text_area",
+    "radio",
+    "download_button",
     "page_link",
 )
 
@@ -27,12 +31,13 @@ def texts(app: AppTest) -> list[str]:
     for kind in _WIDGETS:
         found += [element.label for element in app.get(kind)]
         found += [element.help for element in app.get(kind) if getattr(element, "help", None)]
-    for kind in ("pills", "segmented_control", "selectbox", "multiselect"):
+    for kind in ("pills", "segmented_control", "selectbox", "multiselect", "radio"):
         for widget in app.get(kind):
             found += list(widget.options)
     found += [expander.label for expander in app.expander]
     for table in app.table:
-        found += [str(name) for name in table.value.index]
+        names = (*table.value.index, *table.value.columns)
+        found += [str(name) for name in names if name != "value"]  # hidden: a list of pairs
         found += [str(value) for value in table.value.to_numpy().ravel()]
     return [plain(text) for text in found if text]
 
@@ -43,11 +48,18 @@ def page_text(app: AppTest) -> str:
 
 def plain(markdown: str) -> str:
     """`:red-badge[:material/alarm: Due] **soon\\.**` -> `Due soon.`"""
-    text = re.sub(r":material/\w+:\s*", "", markdown)
+    text = re.sub(r"\(data:image/[^)]*\)", "", markdown)  # an image: its text alone is read
+    text = re.sub(r":material/\w+:\s*", "", text)
     text = re.sub(r"(?<!\\):[a-z]+(?:-badge)?\[((?:\\.|[^\[\]\\])*)\]", r"\1", text)
     text = re.sub(r":[a-z]+(?:-badge)?\[((?:\\.|[^\[\]\\])*)\]", r"\1", text)
     text = re.sub(r"(?<!\\)[*`]+", "", text)
     return re.sub(r"\\(.)", r"\1", text).replace("  \n", " ").strip()
+
+
+def table(app: AppTest, first_column: str) -> list[list[str]]:
+    """The cells of the static table whose first column is named so."""
+    [found] = [it.value for it in app.table if it.value.columns[0] == first_column]
+    return [[plain(str(cell)) for cell in row] for row in found.to_numpy()]
 
 
 def metrics(app: AppTest) -> dict[str, tuple[str, str]]:

@@ -10,7 +10,18 @@ from tests.dashboard.conftest import OpenLog, Visit
 from tests.dashboard.occurrences import before, review
 from tests.dashboard.reading import metrics, page_text
 
-PAGES = ("overview", "watchlist", "process", "seller")
+PAGES = (
+    "overview",
+    "watchlist",
+    "findings",
+    "process",
+    "seller",
+    "submissions",
+    "denials",
+    "evidence",
+    "ledger",
+    "dictionary",
+)
 HISTORY = [review("prc_late", before(days=40)), review("prc_open", before(days=10))]
 
 

@@ -11,7 +11,7 @@ from tests.dashboard.occurrences import (
     review,
     seller_event,
 )
-from tests.dashboard.reading import chart, metrics, page_text
+from tests.dashboard.reading import chart, metrics, page_text, plain
 
 # At NOW: one ACI 10 days late, one due within the day, one due in 5 days, one ACP pending,
 # one ACP overdue with 15 days left, one finished in time.
@@ -40,8 +40,22 @@ def test_the_four_figures_are_those_of_the_log(open_log: OpenLog, visit: Visit) 
         shown = metrics(visit())
     assert shown["Expired"][0] == "1"
     assert shown["Overdue"][0] == "3"
-    assert shown["Due in 7 days"] == ("2", "1 within 24 hours")
+    assert shown["Due in 7 days"] == ("2", "1")
     assert shown["Denial rate"][0] == "25.0 %"
+
+
+def test_each_figure_has_its_course_and_its_change(open_log: OpenLog, visit: Visit) -> None:
+    """prc_late expired 10 days ago, so the week has not changed the number of expired ones."""
+    with open_log(HISTORY):
+        app = visit()
+    courses = [
+        plain(it.value.removeprefix("![").partition("](data:image")[0])
+        for it in app.markdown
+        if it.value.startswith("![")
+    ]
+    assert app.metric[0].delta == "0"
+    assert courses[0] == "Day by day: " + ", ".join(["0"] * 19 + ["1"] * 11)
+    assert courses[2] == "Day by day: 1, 0, 0, 0, 0, 1, 0"
 
 
 def test_a_share_over_nothing_is_a_dash(open_log: OpenLog, visit: Visit) -> None:

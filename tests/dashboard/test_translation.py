@@ -101,13 +101,16 @@ HISTORY = [
     *attempt("prc_1", before(days=38), status=500),
     *attempt("prc_1", before(days=37), error="timeout"),
 ]
+ADDED = [{"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"}]
 
 # What is the same in every language: names, ids, codes of the platform, units, commands.
 OF_NO_LANGUAGE = re.compile(
     r"prc_\w+|sel_\w+|evt_[\w:.\-]+|att_[\w:.\-]+|jrn_\w+|file:[0-9a-f]+|\b[0-9a-f]{8,64}\b"
     r"|America/\w+|Europe/\w+|UTC|São Paulo|Sao Paulo|\bEN\b|\bHTTP\b|\bAC[PI]\b"
     r"|Language · Idioma|\ben\b|\bpt\b|\b\d{1,2} [A-Z][a-z]{2,3} \d{4}\b"
-    r"|\b(?:s|min|h|d)\b|revenue|address\.\w+|individual|prazo ingest .*"
+    r"|\b(?:s|min|h|d)\b|\bACI?\b|revenue|address\.\w+|individual|SHA-256"
+    r"|prazo (?:ingest|verify|quarantine|submit|collect) .*"
+    r"|prazo/[0-9a-f]+|[A-Za-z0-9+/]{40,}=*|\+[0-9a-f]{8}\+|not JSON: .*"
 )
 
 
@@ -122,6 +125,12 @@ OF_NO_LANGUAGE = re.compile(
         ("process", {"process": "prc_9"}),
         ("seller", {}),
         ("seller", {"seller_id": "sel_ana"}),
+        ("findings", {}),
+        ("findings", {"of": "nobody"}),
+        ("submissions", {}),
+        ("denials", {}),
+        ("evidence", {"subject": "prc_1"}),
+        ("ledger", {}),
     ],
 )
 def test_no_text_on_a_page_escapes_translation(
@@ -132,7 +141,7 @@ def test_no_text_on_a_page_escapes_translation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(i18n, "translations", lambda _: Bracketed())
-    with open_log(HISTORY):
+    with open_log([*HISTORY, *ADDED]):
         shown = texts(visit(page, **query))
     for text in shown:
         rest = text

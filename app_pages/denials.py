@@ -1,0 +1,143 @@
+"""Denials and retries: why sellers were denied, and how those who came back fared."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app_pages import charts, formats, frame, lists, words
+from app_pages.i18n import _, ngettext
+
+
+def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
+    """The rows as a grid, of which one is always chosen; that one is returned."""
+    retries = {True: _("can be corrected"), False: _("no chance"), None: _("not said")}
+    chosen = lists.choosable_grid(
+        [
+            row
+            | {
+                "reasons": [words.reason(pair) for pair in row["reasons"] or ()],
+                "retry": [retries[row["retry"]]],
+            }
+            for row in rows
+        ],
+        {
+            "denied_at": lists.instant(_("When")),
+            "seller_id": lists.text(_("Seller"), 150),
+            "retry": lists.chips(
+                _("New attempt"),
+                dict(zip(retries.values(), ("green", "red", "gray"), strict=True)),
+                140,
+            ),
+            "reasons": st.column_config.ListColumn(_("Reasons")),
+        },
+        alt=_("Denials, newest first"),
+        key=key,
+    )
+    return rows[chosen]
+
+
+def card(denial: frame.Row) -> None:
+    """One denial: its reasons, and whether another attempt makes sense."""
+    st.markdown(formats.code(denial["seller_id"]))
+    st.markdown(formats.muted(formats.second(denial["denied_at"])))
+    for pair in denial["reasons"] or ():
+        st.markdown(f"- {formats.plain(words.reason(pair))}")
+    st.markdown(f"**{_(words.RETRIES[denial['retry']])}**")
+    st.page_link(
+        "app_pages/seller.py",
+        label=_("Open the seller"),
+        icon=":material/storefront:",
+        query_params={"seller_id": denial["seller_id"]},
+    )
+
+
+def counted(total: int) -> str:
+    return ngettext("{n} denial", "{n} denials", total, n=formats.number(total))
+
+
+figures = frame.read_one("denial_headline")
+assert figures is not None  # the view is one row, always
+if not figures["denials"]:
+    frame.empty(
+        _("No seller was denied"),
+        _(
+            "Denials appear here as the platform reports them, with reasons and whether a new"
+            " attempt makes sense."
+        ),
+    )
+    st.stop()
+
+reasons = frame.read("denial_pareto")
+few = ngettext(
+    "**{n} reason explains {share}** of all reasons given.",
+    "**{n} reasons explain {share}** of all reasons given.",
+    figures["vital_reasons"],
+    n=formats.number(figures["vital_reasons"]),
+    share=formats.share(figures["vital_share"]),
+)
+largest = _(
+    "The most frequent is “{reason}” ({n}).",
+    reason=formats.plain(words.reason(reasons[0])),
+    n=formats.number(reasons[0]["denials"]),
+)
+st.markdown(f"{few} {largest}")
+
+with st.grid(4, min_column_width=170):
+    frame.fact(
+        _("Denied sellers"),
+        formats.number(figures["denied_sellers"]),
+        ngettext(
+            "{n} denial", "{n} denials", figures["denials"], n=formats.number(figures["denials"])
+        ),
+        "red",
+    )
+    frame.fact(
+        _("Can be corrected"), formats.share(figures["retryable_share"]), _("of denials say so")
+    )
+    frame.fact(
+        _("Came back"),
+        formats.share(figures["reonboarding_rate"]),
+        _("{n} as a new seller", n=formats.number(figures["reonboarded"])),
+        "blue",
+    )
+    wasted = figures["wasted_retries"]
+    frame.fact(
+        _("Cured"),
+        formats.share(figures["cure_rate"]),
+        ngettext("{n} came back in vain", "{n} came back in vain", wasted, n=formats.number(wasted))
+        if wasted
+        else _("of those who came back"),
+        "orange" if wasted else "gray",
+    )
+if figures["wasted_retries"]:
+    st.markdown(
+        formats.muted(
+            _(
+                "In vain: the platform had said that a new attempt has no chance. Tell these"
+                " sellers before they repeat the whole process."
+            )
+        )
+    )
+
+left, right = st.columns([3, 4], gap="small")
+with left.container(border=True, height="stretch"):
+    st.header(_("Reasons, most frequent first"), anchor=False)
+    charts.show(
+        charts.reason_bars(reasons), alt=_("Reasons of denials, the vital few in red"), key="pareto"
+    )
+with right.container(border=True, height="stretch"):
+    st.header(_("Reason by week"), anchor=False)
+    charts.show(
+        charts.reason_weeks(frame.read("denial_weeks"), reasons),
+        alt=_("Denials per reason and week, over 12 weeks"),
+        key="weeks",
+    )
+    st.markdown(formats.muted(_("Weeks end on the day named, a UTC day.")))
+
+st.header(_("Latest denials"), anchor=False)
+listed, beside = st.columns([2, 1], gap="small")
+with listed:
+    chosen = lists.paged("denials", grid, counted=counted).drawn
+if chosen is not None:
+    with beside.container(border=True):
+        card(chosen)

@@ -1,0 +1,283 @@
+"""Collection and audit export: what sellers did in their journeys, and packages for an auditor."""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from app_pages import address, formats, frame, lists, words
+from app_pages.i18n import N_, _, ngettext
+from pipeline import instants, service
+from pipeline.errors import PrazoError
+from pipeline.evidence import Exported, export
+from pipeline.export_request import Request, Scope
+
+SCOPES: Final = {
+    "process": N_("One process"),
+    "seller": N_("One seller"),
+    "period": N_("A period"),
+}
+PROFILES: Final = {
+    "masked": N_("Masked: for whoever need not see personal data"),
+    "full": N_("Full: with every body and artifact, for the platform's auditor"),
+}
+LONGEST_DAYS: Final = 366
+MADE: Final = "package made"
+
+
+class Made:
+    """A package of this session; when the session forgets it, its folder goes."""
+
+    def __init__(self, exported: Exported) -> None:
+        self.exported = exported
+
+
+def instant_of(day: date) -> int:
+    """The first microsecond of a day on the reader's wall."""
+    local = datetime.combine(day, time(), formats.zone())
+    return instants.from_datetime(local.astimezone(UTC))
+
+
+def contents(scope: str, subject: str, days: tuple[date, ...]) -> Sequence[frame.Row]:
+    """What a package of this scope would hold, kind by kind."""
+    if scope == "process":
+        return frame.read("process_contents", where={"process_id": subject})
+    if scope == "seller":
+        return frame.read("seller_contents", where={"seller_id": subject})
+    first, last = days
+    every = [first + timedelta(n) for n in range((last - first).days + 1)]
+    return frame.read("day_contents", where={"day": every})
+
+
+def preview(rows: Sequence[frame.Row]) -> None:
+    """The contents as a table, or that there is nothing."""
+    if not rows:
+        st.markdown(_("No entry of the log is in this scope."))
+        return
+    st.table(
+        {
+            _("Kind"): [formats.plain(words.word(words.KINDS, row["kind"])) for row in rows],
+            _("Entries"): [formats.number(row["entries"]) for row in rows],
+            _("When"): [
+                formats.day(row["day"])
+                if "day" in row
+                else f"{formats.minute(row['first_at'])} – {formats.minute(row['last_at'])}"
+                for row in rows
+            ],
+        },
+        hide_index=True,
+        border="horizontal",
+        height=min(46 * (len(rows) + 1), 320),
+        alt=_("What goes into the package"),
+    )
+
+
+def make(request: Request) -> None:
+    """Makes the package, in a folder that goes with the session."""
+    folder = Path(tempfile.mkdtemp(prefix="prazo-export-"))
+    bar = st.progress(0.0, _("Making the package …"))
+
+    def show(what: str, done: int, total: int) -> None:
+        bar.progress(min(done / max(total, 1), 1.0), formats.plain(what))
+
+    try:
+        exported = export(service.current(), request, folder / "audit-package.zip", show)
+    except PrazoError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        bar.empty()
+        st.error(
+            formats.plain(f"{error.why}. {error.remedy}"),
+            title=formats.plain(error.what),
+            icon=":material/error:",
+        )
+        return
+    bar.empty()
+    made = Made(exported)
+    weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
+    st.session_state[MADE] = made
+
+
+def offer(exported: Exported) -> None:
+    """The package that was made: its digest, its entry, the key, and the file itself."""
+    with st.container(border=True):
+        st.header(_("The package is ready"), anchor=False)
+        st.table(
+            {
+                "SHA-256": formats.code(exported.sha256),
+                _("Entries"): formats.number(exported.entries),
+                _("Bodies left out"): formats.number(exported.withheld),
+                _("Recorded as entry"): formats.number(exported.seq),
+                _("Key to verify it with"): formats.code(exported.key),
+            },
+            border="horizontal",
+            alt=_("The package that was made"),
+        )
+        st.markdown(
+            _("Hand the key over by another way than the package. Whoever has both can check it:")
+        )
+        st.code("prazo verify audit-package.zip --key KEY", language="bash", width="content")
+        st.download_button(
+            _("Download the package"),
+            exported.path.read_bytes,
+            file_name=f"prazo-audit-{exported.seq}.zip",
+            mime="application/zip",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def journeys(rows: Sequence[frame.Row], key: str) -> None:
+    lists.grid(
+        [
+            row
+            | {
+                "step": words.word(words.STEPS, row["step"]),
+                "channel": words.word(words.CHANNELS, row["channel"]),
+                "source": words.word(words.SOURCES, row["source"]),
+            }
+            for row in rows
+        ],
+        {
+            "occurred_at": lists.instant(_("When")),
+            "step": lists.text(_("Step"), 150),
+            "channel": lists.text(_("Channel"), 120),
+            "source": lists.text(_("Source"), 110),
+            "paths": st.column_config.ListColumn(_("Fields"), width=260),
+            "artifacts": lists.number(_("Artifacts"), 80),
+            "process_id": lists.text(_("Process"), 150),
+            "journey_id": lists.text(_("Journey"), 150),
+            "seq": lists.number(_("Entry"), 80),
+        },
+        alt=_("Collections, newest first"),
+        key=key,
+    )
+
+
+def counted(total: int) -> str:
+    return ngettext("{n} collection", "{n} collections", total, n=formats.number(total))
+
+
+# --- the export ----------------------------------------------------------------------------------
+
+st.header(_("Audit package"), anchor=False)
+st.markdown(
+    _(
+        "Requested, collected, submitted, answered: every entry with its bytes and a proof that it"
+        " stands in the signed log. Making one is an entry of the log itself."
+    )
+)
+if frame.as_of() is not None:
+    st.info(_("A package always holds the log as it is now, not as it stood at that instant."))
+
+asking, holding = st.columns([1, 1], gap="medium")
+with asking:
+    scope = address.choice(_("Scope"), {code: _(text) for code, text in SCOPES.items()}, "scope")
+    subject = ""
+    days: tuple[date, ...] = ()
+    if scope == "period":
+        today = frame.moment().date()
+        picked = st.date_input(
+            _("From and to"),
+            (today - timedelta(30), today),
+            max_value=today,
+            format="DD/MM/YYYY",
+            key="days",
+        )
+        days = tuple(picked) if isinstance(picked, tuple) else (picked,)
+    else:
+        subject = address.text(
+            _("Process") if scope == "process" else _("Seller"),
+            "subject",
+            placeholder="prc_…" if scope == "process" else "sel_…",
+            width="stretch",
+        )
+    is_open = not service.current().tokens.are_required
+    profile = st.radio(
+        _("Profile"),
+        list(PROFILES) if is_open else ["masked"],
+        format_func=lambda code: _(PROFILES[code]),
+        key="profile",
+    )
+    if not is_open:
+        st.markdown(
+            formats.muted(_("A full package needs a token: ask for it on the command line."))
+        )
+    reason = st.text_area(
+        _("Why is it needed?"), key="reason", max_chars=2000, height=80, on_change="ignore"
+    )
+    actor = st.text_input(_("Who asks for it?"), key="actor", max_chars=200, on_change="ignore")
+
+is_period = scope == "period" and len(days) == 2
+is_long = is_period and (days[1] - days[0]).days >= LONGEST_DAYS
+with holding, st.container(border=True, height="stretch"):
+    st.header(_("What goes in"), anchor=False)
+    if is_long:
+        st.markdown(_("Choose a period of a year at most."))
+    elif is_period or subject:
+        preview(contents(scope, subject, days))
+        if is_period:
+            st.markdown(
+                formats.muted(_("And whatever else the log holds of the processes of that time."))
+            )
+    else:
+        st.markdown(_("Name a process or a seller to see it."))
+
+if st.button(_("Make the package"), icon=":material/inventory_2:"):
+    st.session_state.pop(MADE, None)
+    if is_long or not (is_period or subject):
+        st.warning(_("Say first what the package is about."))
+    elif not reason.strip() or not actor.strip():
+        st.warning(_("Say why the package is needed, and who asks for it: both go into the log."))
+    else:
+        make(
+            Request(
+                Scope(
+                    process_id=subject if scope == "process" else None,
+                    seller_id=subject if scope == "seller" else None,
+                    since=instant_of(days[0]) if is_period else None,
+                    until=instant_of(days[1] + timedelta(1)) if is_period else None,
+                ),
+                reason=reason.strip(),
+                actor=actor.strip(),
+                recorded_by="dashboard",
+                profile="full" if profile == "full" and is_open else "masked",
+            )
+        )
+if MADE in st.session_state:
+    offer(st.session_state[MADE].exported)
+
+# --- the collections -----------------------------------------------------------------------------
+
+st.header(_("Collections"), anchor=False)
+with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(width="content"):
+        steps = address.choices(
+            _("Step"), {code: words.word(words.STEPS, code) for code in words.STEPS}, "step"
+        )
+    with st.container(width=220):
+        process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")
+where = {"step": steps} if steps else None
+contains = {"process_id": process} if process else None
+page = lists.paged(
+    "collections",
+    journeys,
+    counted=counted,
+    where=where,
+    contains=contains,
+)
+if not page.total and (where or contains):
+    frame.empty(_("No collection matches these filters"), _("Take a filter away to see more."))
+elif not page.total:
+    frame.empty(
+        _("No collection is in the log yet"),
+        _(
+            "Post what sellers do in their journeys to the receiver, or ingest it. Without it,"
+            " nothing shows that the data came from the seller."
+        ),
+        "prazo collect collection.json",
+    )

@@ -1,0 +1,124 @@
+"""Findings: every broken rule, the gravest first, with what it may cost and what to do."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app_pages import address, formats, frame, lists, rulebook, words
+from app_pages.i18n import _, ngettext
+
+
+def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
+    """The rows as a grid, of which one is always chosen; that one is returned."""
+    severities = {code: words.word(rulebook.SEVERITIES, code) for code in rulebook.SEVERITIES}
+    chosen = lists.choosable_grid(
+        [
+            row | {"severity": [severities[row["severity"]]], "rule": rulebook.name(row["rule"])}
+            for row in rows
+        ],
+        {
+            "severity": lists.chips(
+                _("Severity"),
+                {severities[code]: rulebook.SEVERITY_COLOURS[code] for code in severities},
+                86,
+            ),
+            "rule": lists.text(_("Rule"), 250),
+            "process_id": lists.text(_("Process"), 146),
+            "detail": lists.text(_("Detail"), 130),
+            "found_at": lists.instant(_("True since")),
+            "seq": lists.number(_("Entry"), 70),
+        },
+        alt=_("Findings, the gravest first"),
+        key=key,
+    )
+    return rows[chosen]
+
+
+def card(row: frame.Row) -> None:
+    """What a finding means, what it may cost, and what to do next."""
+    rule, severity = row["rule"], row["severity"]
+    st.markdown(
+        formats.badge(
+            words.word(rulebook.SEVERITIES, severity),
+            rulebook.SEVERITY_COLOURS[severity],
+            rulebook.SEVERITY_ICONS[severity],
+        )
+    )
+    st.header(formats.plain(rulebook.name(rule)), anchor=False)
+    if row["detail"]:
+        st.markdown(formats.code(row["detail"]))
+    since = _("True since {instant}", instant=formats.second(row["found_at"]))
+    entry = _("entry {seq}", seq=formats.number(row["seq"]))
+    st.markdown(formats.muted(f"{since} · {entry}"))
+    if rule in rulebook.RULES:
+        st.markdown(_(rulebook.RULES[rule].meaning))
+        st.markdown(f":material/arrow_forward: **{_(rulebook.RULES[rule].remedy)}**")
+    if row["process_id"]:
+        st.page_link(
+            "app_pages/process.py",
+            label=_("Open the process"),
+            icon=":material/timeline:",
+            query_params={"process": row["process_id"]},
+        )
+    if row["seller_id"]:
+        st.page_link(
+            "app_pages/seller.py",
+            label=_("Open the seller"),
+            icon=":material/storefront:",
+            query_params={"seller_id": row["seller_id"]},
+        )
+
+
+def counted(total: int) -> str:
+    return ngettext("{n} finding", "{n} findings", total, n=formats.number(total))
+
+
+st.markdown(_("Every rule of the contract that is broken, overridden attempts included."))
+
+by_rule = frame.read("finding_counts")
+if not by_rule:
+    frame.empty(
+        _("No rule is broken"),
+        _("Findings appear here by themselves as deliveries, collections and attempts come in."),
+    )
+    st.stop()
+
+with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(width="content"):
+        severities = address.choices(
+            _("Severity"),
+            {
+                code: f"{rulebook.SEVERITY_ICONS[code]} {words.word(rulebook.SEVERITIES, code)}"
+                for code in rulebook.SEVERITIES
+            },
+            "severity",
+        )
+    with st.container(width=330):
+        rules = address.choices(
+            _("Rule"),
+            {code: rulebook.name(code) for code in rulebook.RULES},
+            "rule",
+            placeholder=_("Any"),
+        )
+    with st.container(width=210):
+        process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")
+
+filters = {"severity": severities, "rule": rules}
+where = {column: chosen for column, chosen in filters.items() if chosen}
+contains = {"process_id": process} if process else None
+
+listed, beside = st.columns([2, 1], gap="small")
+with listed:
+    chosen = lists.paged("findings", grid, counted=counted, where=where, contains=contains).drawn
+    if chosen is None:
+        frame.empty(_("No finding matches these filters"), _("Take a filter away to see more."))
+with beside:
+    if chosen is not None:
+        with st.container(border=True):
+            card(chosen)
+    with st.container(border=True, gap="xsmall"):
+        st.header(_("By rule"), anchor=False)
+        for row in by_rule:
+            number = formats.number(row["findings"])
+            chip = formats.badge(number, rulebook.SEVERITY_COLOURS[row["severity"]])
+            st.markdown(f"{chip} {formats.plain(rulebook.name(row['rule']))}")

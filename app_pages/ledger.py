@@ -1,0 +1,154 @@
+"""Ledger: how fresh and how sound the log is, what is in quarantine, and the proof to hand out."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app_pages import formats, frame, lists
+from app_pages.i18n import _, ngettext
+from pipeline import checks, service
+
+
+def verify() -> None:
+    """Runs every check on the ledger, and says what each broken one found."""
+    names = checks.names()
+    bar = st.progress(0.0, _("Checking …"))
+    broken = []
+    for done, name in enumerate(names, start=1):
+        found = checks.run(name, held.ledger)
+        if found is not None:
+            broken.append(found)
+        bar.progress(done / len(names), formats.code(name))
+    bar.empty()
+    for found in broken:
+        st.error(
+            formats.plain("; ".join(found.shown)),
+            title=f"{formats.code(found.check)}: {formats.plain(found.summary)}",
+            icon=":material/gpp_maybe:",
+        )
+    if not broken:
+        st.success(
+            ngettext(
+                "{n} check found nothing wrong.",
+                "{n} checks found nothing wrong.",
+                len(names),
+                n=formats.number(len(names)),
+            ),
+            icon=":material/verified:",
+        )
+
+
+def quarantined(rows: Sequence[frame.Row], key: str) -> None:
+    lists.grid(
+        rows,
+        {
+            "occurred_at": lists.instant(_("Received")),
+            "reason": lists.text(_("Reason"), 420),
+            "size_bytes": lists.number(_("Bytes"), 80),
+            "seq": lists.number(_("Entry"), 80),
+            "replayed_as": lists.number(_("Replayed as"), 100),
+        },
+        alt=_("Deliveries in quarantine, newest first"),
+        key=key,
+    )
+
+
+held = service.current()
+status = held.status()
+health = frame.read_one("ledger_health")
+assert health is not None  # the view is one row, always
+
+with st.grid(4, min_column_width=170):
+    frame.fact(
+        _("Entries"),
+        formats.number(health["last_seq"]),
+        _("none missing")
+        if not health["missing"]
+        else _("{n} missing", n=formats.number(health["missing"])),
+        "red" if health["missing"] else "green",
+    )
+    frame.fact(
+        _("Deliveries"),
+        formats.number(health["deliveries"]),
+        ngettext(
+            "{n} delivered again",
+            "{n} delivered again",
+            health["redeliveries"],
+            n=formats.number(health["redeliveries"]),
+        ),
+    )
+    frame.fact(
+        _("In quarantine"),
+        formats.number(health["quarantined"]),
+        _("a review may hide in one") if health["quarantined"] else _("none"),
+        "orange" if health["quarantined"] else "green",
+    )
+    frame.fact(
+        _("Slowest record"),
+        "–"
+        if health["slowest_record_seconds"] is None
+        else formats.seconds(health["slowest_record_seconds"]),
+        _("the platform waits 30 s"),
+    )
+if status.healed:
+    st.info(formats.plain(status.healed), icon=":material/healing:")
+
+left, right = st.columns(2, gap="small")
+with left.container(border=True, height="stretch"):
+    st.header(_("Is it sound?"), anchor=False)
+    st.markdown(
+        _(
+            "Every entry is a leaf of a Merkle tree. What is read out of it, its place in the"
+            " streams of its process and seller, and the tree itself are checked against each"
+            " other."
+        )
+    )
+    st.table(
+        {
+            _("Root of the tree"): formats.code(health["root"] or "–"),
+            _("Leaves"): formats.number(health["tree_size"]),
+            _("Newest entry recorded"): formats.second(health["last_recorded_at"]),
+        },
+        border="horizontal",
+        alt=_("The tree of the log"),
+    )
+    if st.button(_("Verify now"), icon=":material/verified:"):
+        verify()
+with right.container(border=True, height="stretch"):
+    st.header(_("Checkpoint"), anchor=False)
+    st.markdown(
+        _(
+            "Keep one outside, with somebody you trust: behind a checkpoint that is kept, nobody"
+            " can rewrite the log."
+        )
+    )
+    signed = held.checkpoint()
+    if signed is None:
+        st.markdown(_("Nothing is signed yet."))
+    else:
+        st.code(signed.note, language=None, wrap_lines=True)
+        st.download_button(
+            _("Download"),
+            signed.note,
+            file_name=f"checkpoint-{signed.size}.note",
+            mime="text/plain",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+    if held.signer is not None:
+        st.markdown(_("The key that verifies it:"))
+        st.code(str(held.signer.key), language=None, wrap_lines=True)
+
+st.header(_("Deliveries in quarantine"), anchor=False)
+page = lists.paged(
+    "quarantine",
+    quarantined,
+    counted=lambda n: ngettext("{n} delivery", "{n} deliveries", n, n=formats.number(n)),
+)
+if not page.total:
+    st.markdown(_("None: every delivery could be read."))
+else:
+    st.markdown(
+        _("Read the reason, mend what caused it, then let Prazo read the deliveries again:")
+    )
+    st.code("prazo quarantine --replay", language="bash", width="content")

@@ -1,0 +1,123 @@
+"""Shows long views fifty rows at a time, and writes a grid's columns the reader's way.
+
+The database pages: what a browser does not show is never sent to it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import streamlit as st
+
+from app_pages import address, formats, frame
+from app_pages.i18n import _, language
+
+ROWS = 50
+ROW_HEIGHT = 36
+VISIBLE_ROWS = 14
+
+T = TypeVar("T")
+
+
+class Page(NamedTuple, Generic[T]):
+    """One page of a view, drawn."""
+
+    total: int  # rows of the whole view
+    drawn: T | None  # what drawing it gave; None where there was nothing to draw
+
+
+def paged(
+    view: str,
+    draw: Callable[[Sequence[frame.Row], str], T],
+    *,
+    counted: Callable[[int], str],
+    where: Mapping[str, object] | None = None,
+    contains: Mapping[str, str] | None = None,
+) -> Page[T]:
+    """Draws one page of a view, and below it how much there is.
+
+    `draw` takes the rows and a key of their own; `counted` puts their number into words.
+    """
+    address.restart_pages(where, contains)
+    total = frame.count(view, where=where, contains=contains)
+    if not total:
+        return Page(0, None)
+    above = st.container()
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        shown = [counted(total)]
+        pages = -(-total // ROWS)
+        if pages > 1:
+            shown.append(_("{n} a page", n=formats.number(ROWS)))
+        st.markdown(formats.muted(" · ".join(shown)), width="content")
+        number = address.page_number(pages) if pages > 1 else 1
+    rows = frame.read(view, where=where, contains=contains, limit=ROWS, offset=(number - 1) * ROWS)
+    with above:
+        return Page(total, draw(rows, f"{view} {number}"))
+
+
+def grid(
+    rows: Sequence[dict[str, Any]], columns: Mapping[str, Any], *, alt: str, key: str | None = None
+) -> None:
+    """A grid to read, with nothing to choose in it."""
+    st.dataframe(
+        rows,
+        key=key,
+        hide_index=True,
+        placeholder="",
+        row_height=ROW_HEIGHT,
+        height=height_of(rows),
+        column_config=columns,
+        column_order=list(columns),
+        alt=alt,
+    )
+
+
+def choosable_grid(
+    rows: Sequence[dict[str, Any]], columns: Mapping[str, Any], *, alt: str, key: str
+) -> int:
+    """A grid of which one row is always chosen; which one that is."""
+    event = st.dataframe(
+        rows,
+        key=key,
+        hide_index=True,
+        placeholder="",
+        row_height=ROW_HEIGHT,
+        height=height_of(rows),
+        on_select="rerun",
+        selection_mode="single-row-required",
+        column_config=columns,
+        column_order=list(columns),
+        alt=alt,
+    )
+    chosen: list[int] = event["selection"]["rows"]
+    return chosen[0] if chosen and chosen[0] < len(rows) else 0
+
+
+def height_of(rows: Sequence[dict[str, Any]]) -> int:
+    return ROW_HEIGHT * (min(len(rows), VISIBLE_ROWS) + 1) + 3
+
+
+def text(label: str, width: int | None = None) -> Any:
+    return st.column_config.TextColumn(label, width=width)
+
+
+def number(label: str, width: int | None = None, *, help: str | None = None) -> Any:
+    return st.column_config.NumberColumn(label, width=width, help=help, format="%d")
+
+
+def instant(label: str, width: int | None = 138) -> Any:
+    """Naive UTC in the rows, the reader's zone on the screen."""
+    return st.column_config.DatetimeColumn(
+        label,
+        format=formats.GRID_MINUTE[language()],
+        timezone=str(formats.zone()),
+        width=width,
+    )
+
+
+def chips(label: str, colours: Mapping[str, str], width: int | None = 92) -> Any:
+    """Cells are lists of words; each word a chip in its colour."""
+    return st.column_config.MultiselectColumn(
+        label, options=list(colours), color=list(colours.values()), width=width
+    )

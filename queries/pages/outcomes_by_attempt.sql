@@ -1,0 +1,19 @@
+-- One row per place of an attempt among those of its process, and outcome. The fifth place stands
+-- for every later one as well.
+-- reads: submission_attempts
+-- key: place, outcome
+-- column: place | 1 for first attempts, up to 5 for the fifth and every later one
+-- column: outcome | what became of them
+-- column: attempts | how many
+-- column: share | of the attempts at that place
+
+with placed as (
+    select least(attempt_number, 5) as place, outcome, count(*) as attempts
+    from submission_attempts
+    where attempt_number is not null
+    group by all
+)
+
+select place, outcome, attempts, attempts / sum(attempts) over (partition by place) as share
+from placed
+order by place, outcome

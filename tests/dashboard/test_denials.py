@@ -1,0 +1,73 @@
+"""The denials page tells why sellers were denied and how those who came back fared."""
+
+from tests.dashboard.conftest import OpenLog, Visit
+from tests.dashboard.occurrences import before, seller_event
+from tests.dashboard.reading import chart, metrics, page_text
+
+QUALITY = {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"}
+NAME = {"reason": "REGISTRATION_INCONSISTENCY", "detail": "NAME_INVALID"}
+POLICY = {"reason": "INTERNAL_KYC_POLICY"}
+
+
+def denied(n: int, *reasons: dict[str, str], retry: bool, days: float, taxpayer: str = "") -> dict:
+    return seller_event(
+        f"sel_{n}",
+        "denied",
+        before(days=days),
+        decision_reasons=list(reasons),
+        retry=retry,
+        taxpayer=taxpayer or f"{n:011}",
+    )
+
+
+# Eight denials for the photo, one for the name, one by policy; sel_1 came back as sel_21 and was
+# enabled, sel_10 came back as sel_22 although its denial said no.
+HISTORY = [
+    *(denied(n, QUALITY, retry=True, days=10 + n) for n in range(1, 9)),
+    denied(9, NAME, retry=True, days=3),
+    denied(10, POLICY, retry=False, days=30),
+    seller_event("sel_21", "created", before(days=5), taxpayer=f"{1:011}"),
+    seller_event("sel_21", "enabled", before(days=4), taxpayer=f"{1:011}"),
+    seller_event("sel_22", "created", before(days=2), taxpayer=f"{10:011}"),
+]
+
+
+def test_one_sentence_says_how_few_reasons_explain_most(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        shown = page_text(visit("denials"))
+    assert "1 reason explains 80.0 % of all reasons given." in shown
+    assert "The most frequent is “Document: photo quality too low” (8)." in shown
+
+
+def test_what_became_of_the_denied_follows_the_rules(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        shown = metrics(visit("denials"))
+    assert shown["Denied sellers"] == ("10", "10 denials")
+    assert shown["Can be corrected"][0] == "90.0 %"
+    assert shown["Came back"] == ("20.0 %", "2 as a new seller")
+    assert shown["Cured"] == ("50.0 %", "1 came back in vain")
+
+
+def test_the_vital_few_are_red_and_the_weeks_are_counted(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("denials")
+    bars = chart(app)["data"][0]
+    assert bars["x"] == [8, 1, 1]
+    assert bars["marker"]["color"] == ["#D64550", "#7A869A", "#7A869A"]
+    weeks = chart(app, 1)["data"][0]
+    assert sum(map(sum, weeks["z"])) == 10
+    assert weeks["x"] == ["2 May", "16 May", "23 May", "30 May"] or len(weeks["x"]) >= 3
+
+
+def test_the_latest_denials_are_listed_with_their_reasons(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("denials")
+    grid = app.dataframe[0].value
+    assert list(grid["seller_id"])[:2] == ["sel_9", "sel_1"]
+    assert [list(cell) for cell in grid["retry"]][:2] == [["can be corrected"]] * 2
+    assert "Registration data: name differs from the tax authority's record" in page_text(app)
+
+
+def test_without_a_denial_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([]):
+        assert "No seller was denied" in page_text(visit("denials"))

@@ -1,0 +1,75 @@
+"""Collections are listed, and a package tells what goes in before it is made."""
+
+from tests.dashboard.conftest import OpenLog, Visit
+from tests.dashboard.occurrences import attempt, before, collected, review
+from tests.dashboard.reading import page_text, table
+
+HISTORY = [
+    review("prc_1", before(days=10)),
+    collected("prc_1", "invited", before(days=9)),
+    collected("prc_1", "answered", before(days=8)),
+    *attempt("prc_1", before(days=7), status=200),
+    review("prc_2", before(days=3), seller="sel_bia"),
+]
+
+
+def test_what_goes_in_is_counted_kind_by_kind(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        of_process = table(visit("evidence", subject="prc_1"), "Kind")
+        of_seller = table(visit("evidence", scope="seller", subject="sel_bia"), "Kind")
+    assert [row[:2] for row in of_process] == [
+        ["Delivery", "1"],
+        ["Collection", "2"],
+        ["Submission sent", "1"],
+        ["Submission answered", "1"],
+    ]
+    assert [row[:2] for row in of_seller] == [["Delivery", "1"]]
+
+
+def test_a_scope_without_entries_says_so(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert "No entry of the log is in this scope." in page_text(visit("evidence", subject="x"))
+        assert "Name a process or a seller to see it." in page_text(visit("evidence"))
+
+
+def test_no_package_is_made_without_a_reason_and_a_name(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("evidence", subject="prc_1")
+        next(it for it in app.button if it.label == "Make the package").click().run()
+        assert "Say why the package is needed, and who asks for it" in page_text(app)
+        assert service.status().last_seq == 6
+
+
+def test_a_package_is_made_and_recorded_under_reason_and_name(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("evidence", subject="prc_1")
+        app.text_area(key="reason").set_value("yearly audit")
+        app.text_input(key="actor").set_value("Ana")
+        next(it for it in app.button if it.label == "Make the package").click().run()
+        assert not app.exception
+        assert "The package is ready" in page_text(app)
+        [entry] = service.reader.read("timeline", where={"kind": "export"}).to_pylist()
+    assert (entry["reason"], entry["actor"], entry["process_id"]) == (
+        "yearly audit",
+        "Ana",
+        "prc_1",
+    )
+
+
+def test_collections_are_listed_with_their_fields(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        every = visit("evidence").dataframe[0].value
+        answered = visit("evidence", step="answered").dataframe[0].value
+    assert list(every["step"]) == ["Seller answered", "Seller invited"]
+    assert [list(paths) for paths in answered["paths"]] == [["revenue"]]
+
+
+def test_without_a_collection_the_page_says_what_to_do_first(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log([]):
+        shown = page_text(visit("evidence"))
+    assert "No collection is in the log yet" in shown
+    assert "prazo collect collection.json" in shown

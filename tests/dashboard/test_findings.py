@@ -1,0 +1,53 @@
+"""Findings are listed the gravest first, each with what it may cost and what to do."""
+
+from app_pages import rulebook
+from pipeline import views
+from tests.dashboard.conftest import OpenLog, Visit
+from tests.dashboard.occurrences import attempt, before, review
+from tests.dashboard.reading import page_text
+
+# Expired and never started (a breach and a risk), and one sent without evidence (a breach).
+HISTORY = [
+    review("prc_late", before(days=40)),
+    review("prc_sent", before(days=5), seller="sel_bia"),
+    *attempt("prc_sent", before(days=4), status=200, seller="sel_bia"),
+]
+
+
+def test_the_gravest_come_first_with_what_they_may_cost(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("findings")
+    grid = app.dataframe[0].value
+    assert [list(cell) for cell in grid["severity"]][:2] == [["Breach"], ["Breach"]]
+    assert list(grid["rule"])[:2] == ["Expired, unfinished", "Field sent without evidence"] or list(
+        grid["rule"]
+    )[:2] == ["Field sent without evidence", "Expired, unfinished"]
+    assert "penalties" in page_text(app)
+
+
+def test_findings_are_filtered_by_severity_rule_and_process(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        by_rule = visit("findings", rule="field_without_evidence").dataframe[0].value
+        by_severity = visit("findings", severity="breach").dataframe[0].value
+        by_process = visit("findings", of="sent").dataframe[0].value
+        nothing = page_text(visit("findings", of="nobody"))
+    assert list(by_rule["process_id"]) == ["prc_sent"]
+    assert set(by_severity["process_id"]) == {"prc_late", "prc_sent"}
+    assert set(by_process["process_id"]) == {"prc_sent"}
+    assert "No finding matches these filters" in nothing
+
+
+def test_without_a_broken_rule_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([]):
+        assert "No rule is broken" in page_text(visit("findings"))
+
+
+def test_every_rule_of_the_views_is_in_the_rulebook() -> None:
+    """A rule that the views can find is told in words, with its cost and the next action."""
+    named = set()
+    for view in views.catalogue().values():
+        if view.name.endswith("_findings"):
+            named |= {rule for rule in rulebook.RULES if f"'{rule}'" in view.sql}
+    assert named == set(rulebook.RULES)

@@ -1,0 +1,265 @@
+"""Who gets in, as whom, to which pages, and for how long; over real servers and a real browser."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from pipeline.errors import SettingsError
+from pipeline.settings import Settings
+from tests.dashboard.conftest import fill
+from tests.dashboard.live import Reader, chromium, dashboard, free_port
+from tests.dashboard.occurrences import before, review
+from tests.dashboard.proxy import Proxy
+
+HISTORY = [review("prc_1", before(days=10))]
+SECRET = "s3cret-of-the-proxy"
+SOCKET = "/_stcore/stream"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+# --- proxy ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def behind_a_proxy(folder: Path, **settings: str) -> Iterator[str]:
+    """The dashboard's own address, which only the proxy should be able to use."""
+    fill(folder, HISTORY)
+    (folder / "roles").write_text("officer:groups:compliance\nanalyst:groups:data\n")
+    (folder / "secrets").write_text(f"an-older-one\n{SECRET}\n")
+    chosen = {
+        "PRAZO_LOGIN": "proxy",
+        "PRAZO_ROLES_FILE": str(folder / "roles"),
+        "PRAZO_PROXY_SECRET_FILE": str(folder / "secrets"),
+        **settings,
+    }
+    with dashboard(folder, **chosen) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def inner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with behind_a_proxy(tmp_path_factory.mktemp("proxied")) as url:
+        yield url
+
+
+def told(user: str = "ana", groups: str = "compliance", secret: str = SECRET) -> dict[str, str]:
+    return {"X-Proxy-Secret": secret, "X-Forwarded-User": user, "X-Forwarded-Groups": groups}
+
+
+def socket_status(url: str, headers: dict[str, str]) -> int:
+    """What the dashboard's web socket answers; 101 is an open door."""
+    address = url.replace("http", "ws") + SOCKET
+    try:
+        with connect(address, additional_headers=headers, proxy=None, open_timeout=10):
+            return 101
+    except InvalidStatus as refused:
+        return refused.response.status_code
+
+
+def port_of(url: str) -> int:
+    return int(url.rpartition(":")[2])
+
+
+def test_only_the_proxy_with_its_secret_gets_in(inner: str):
+    for headers, why in (
+        ({}, "X-Proxy-Secret is missing or wrong"),
+        ({"X-Forwarded-User": "ana"}, "X-Proxy-Secret is missing or wrong"),
+        (told(secret="guessed"), "X-Proxy-Secret is missing or wrong"),
+        (told(user=""), "must name the person once"),
+    ):
+        answer = httpx.get(f"{inner}/", headers=headers)
+        assert answer.status_code == 403
+        assert why in answer.json()["error"]
+        assert socket_status(inner, headers) == 403
+    assert httpx.get(f"{inner}/", headers=told()).status_code == 200
+    assert httpx.get(f"{inner}/", headers=told(secret="an-older-one")).status_code == 200
+    assert socket_status(inner, told()) == 101
+
+
+def test_a_name_that_a_browser_adds_beside_the_proxys_is_refused(inner: str):
+    twice = [*told().items(), ("X-Forwarded-User", "root")]
+    assert httpx.get(f"{inner}/", headers=twice).status_code == 403
+
+
+def test_an_address_that_is_no_proxy_does_not_get_in(tmp_path: Path):
+    with behind_a_proxy(tmp_path, PRAZO_PROXY_ADDRESSES="10.1.0.0/16") as url:
+        answer = httpx.get(f"{url}/", headers=told())
+        assert answer.status_code == 403
+        assert "127.0.0.1 is no proxy" in answer.json()["error"]
+
+
+def test_whoever_the_proxy_names_sees_the_pages_of_their_role(inner: str, browser: Browser):
+    proxy = Proxy(port_of(inner), told())
+    with proxy.running() as url:
+        officer = Reader(browser.new_page(locale="en-GB"), url).open("/")
+        assert officer.title() == "Overview"
+        assert officer.page.get_by_role("button", name="ana").is_visible()
+        assert officer.page.get_by_role("link", name="Watchlist").count() > 0
+        officer.page.close()
+
+        proxy.headers = told(user="bia", groups="data")
+        analyst = Reader(browser.new_page(locale="en-GB"), url).open("/denials")
+        assert analyst.title() == "Denials and retries"
+        assert analyst.page.get_by_role("link", name="Watchlist").count() == 0
+        analyst.page.goto(f"{url}/process?process=prc_1")
+        analyst.page.wait_for_timeout(2500)
+        assert "prc_1" not in analyst.text()
+        analyst.page.close()
+
+        proxy.headers = told(user="eve", groups="sales")
+        nobody = Reader(browser.new_page(locale="en-GB"), url).open("/")
+        assert "eve has no role here" in nobody.text()
+        assert "prc_1" not in nobody.text()
+        nobody.page.close()
+
+
+def test_a_session_ends_though_the_page_stays_open(tmp_path: Path, browser: Browser):
+    with (
+        behind_a_proxy(tmp_path, PRAZO_SESSION_SECONDS="6") as inner,
+        Proxy(port_of(inner), told()).running() as url,
+    ):
+        reader = Reader(browser.new_page(locale="en-GB"), url).open("/")
+        assert reader.title() == "Overview"
+        reader.page.get_by_text("The session is over").wait_for(timeout=30_000)
+        assert "Overview" not in reader.text()
+        reader.open("/")
+        assert reader.title() == "Overview"
+        reader.page.close()
+
+
+# --- OpenID Connect ------------------------------------------------------------------------------
+
+
+@contextmanager
+def provider(*people: dict[str, object], seconds: int = 3600) -> Iterator[str]:
+    """A local OpenID Connect provider that knows these people; its address."""
+    port = free_port()
+    command = [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port)]
+    command += ["--token-max-age", str(seconds)]
+    for person in people:
+        command += ["--user-claims", json.dumps(person)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(100):
+            try:
+                urllib.request.urlopen(f"{url}/.well-known/openid-configuration", timeout=2).close()
+                break
+            except OSError:
+                assert process.poll() is None, "the provider did not start"
+                time.sleep(0.1)
+        yield url
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)
+
+
+@contextmanager
+def with_login(folder: Path, issuer: str, roles: str) -> Iterator[str]:
+    fill(folder, HISTORY)
+    port = free_port()
+    (folder / "roles").write_text(roles)
+    (folder / "auth.toml").write_text(
+        "[auth]\n"
+        f'redirect_uri = "http://127.0.0.1:{port}/oauth2callback"\n'
+        f'cookie_secret = "{os.urandom(24).hex()}"\n'
+        'client_id = "prazo"\nclient_secret = "any"\n'
+        f'server_metadata_url = "{issuer}/.well-known/openid-configuration"\n'
+    )
+    chosen = {
+        "PRAZO_LOGIN": "oidc",
+        "PRAZO_ROLES_FILE": str(folder / "roles"),
+        "PRAZO_OIDC_FILE": str(folder / "auth.toml"),
+    }
+    secrets = ("--secrets.files", str(folder / "auth.toml"))
+    with dashboard(folder, *secrets, port=port, **chosen) as url:
+        yield url
+
+
+def log_in(reader: Reader, subject: str) -> None:
+    reader.page.get_by_role("button", name="Log in").click()
+    field = reader.page.locator("input[name=sub]:visible")
+    field.fill(subject)
+    field.press("Enter")
+    reader.page.wait_for_url(f"{reader.url}/**")
+    reader.settled()
+
+
+def test_people_log_in_at_their_provider_and_out_again(tmp_path: Path, browser: Browser):
+    ana = {"sub": "u-1", "email": "ana@example.com", "email_verified": True}
+    with (
+        provider(ana, {"sub": "u-2"}) as issuer,
+        with_login(tmp_path, issuer, "officer:email:ana@example.com\n") as url,
+    ):
+        reader = Reader(browser.new_page(locale="en-GB"), url).open("/watchlist")
+        assert "prc_1" not in reader.text()
+        log_in(reader, "u-1")
+        assert reader.page.get_by_role("button", name="ana@example.com").is_visible()
+        assert reader.page.get_by_role("link", name="Watchlist").count() > 0
+        reader.page.get_by_role("button", name="ana@example.com").click()
+        reader.page.get_by_role("button", name="Log out").click()
+        reader.page.wait_for_url(f"{issuer}/**")  # it ends the session there as well
+        reader.page.goto(f"{url}/watchlist")
+        reader.page.get_by_role("button", name="Log in").wait_for(timeout=20_000)
+        assert "prc_1" not in reader.text()
+
+        stranger = Reader(browser.new_context(locale="en-GB").new_page(), url).open("/")
+        log_in(stranger, "u-2")
+        assert "u-2 has no role here" in stranger.text()
+        assert stranger.page.get_by_role("link", name="Watchlist").count() == 0
+
+
+def test_a_login_ends_with_the_providers_token(tmp_path: Path, browser: Browser):
+    with (
+        provider({"sub": "u-1"}, seconds=8) as issuer,
+        with_login(tmp_path, issuer, "officer:sub:u-1\n") as url,
+    ):
+        reader = Reader(browser.new_context(locale="en-GB").new_page(), url).open("/")
+        log_in(reader, "u-1")
+        assert reader.title() == "Overview"
+        reader.page.get_by_role("button", name="Log in").wait_for(timeout=40_000)
+        assert "The session is over" in reader.text()
+
+
+# --- without a login -----------------------------------------------------------------------------
+
+
+def test_without_a_login_only_this_machine_is_served(tmp_path: Path):
+    fill(tmp_path, HISTORY)
+    with dashboard(tmp_path) as url:
+        assert httpx.get(f"{url}/").status_code == 200
+        for headers in ({"Host": "prazo.example.com"}, {"X-Forwarded-For": "203.0.113.9"}):
+            answer = httpx.get(f"{url}/", headers=headers)
+            assert answer.status_code == 403
+            assert "set PRAZO_LOGIN" in answer.json()["error"]
+            assert socket_status(url, headers) == 403
+
+
+def test_a_dashboard_beyond_this_machine_needs_a_login(tmp_path: Path):
+    with pytest.raises(SettingsError, match="PRAZO_LOGIN is none"):
+        Settings.load(dashboard_host="0.0.0.0", allow_remote=True)
+
+
+def test_a_login_without_what_it_needs_is_refused_before_anything_starts():
+    with pytest.raises(SettingsError, match=r"PRAZO_ROLES_FILE is missing.*PRAZO_OIDC_FILE"):
+        Settings.load(login="oidc")
+    with pytest.raises(SettingsError, match="PRAZO_PROXY_SECRET_FILE is missing"):
+        Settings.load(login="proxy")

@@ -1,0 +1,60 @@
+"""The submissions page tells how attempts ended, and each of them."""
+
+from tests.dashboard.conftest import OpenLog, Visit
+from tests.dashboard.occurrences import attempt, before, review
+from tests.dashboard.reading import chart, metrics, page_text
+
+# Three processes: one accepted at once, one after a failure, one that failed for good.
+HISTORY = [
+    *(review(f"prc_{n}", before(days=10)) for n in (1, 2, 3)),
+    *attempt("prc_1", before(days=9), status=200),
+    *attempt("prc_2", before(days=8), status=500),
+    *attempt("prc_2", before(days=8, minutes=-5), status=200),
+    *attempt("prc_3", before(days=7), status=400),
+]
+
+
+def test_the_figures_are_those_of_the_rules(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        shown = metrics(visit("submissions"))
+    assert shown["Accepted at once"][0] == "33.3 %"
+    assert shown["Mended by a retry"][0] == "50.0 %"
+    assert shown["Waiting for a retry"][0] == "0"
+    assert shown["Given up"] == ("0", "none")
+
+
+def test_outcomes_are_shares_of_the_attempts_at_each_place(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        figure = chart(visit("submissions"))
+    shares = {
+        trace["name"]: dict(zip(trace["y"], trace["x"], strict=True)) for trace in figure["data"]
+    }
+    third = 1 / 3
+    assert shares == {
+        "Accepted": {"attempt 1": third, "attempt 2": 1.0},
+        "Platform error": {"attempt 1": third},
+        "Payload refused": {"attempt 1": third},
+    }
+
+
+def test_attempts_are_listed_newest_first_and_filtered(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        every = visit("submissions").dataframe[0].value
+        failed = visit("submissions", outcome="platform_error").dataframe[0].value
+        one = visit("submissions", of="_3").dataframe[0].value
+    assert list(every["process_id"]) == ["prc_3", "prc_2", "prc_2", "prc_1"]
+    assert [list(cell) for cell in every["outcome"]] == [
+        ["Payload refused"],
+        ["Accepted"],
+        ["Platform error"],
+        ["Accepted"],
+    ]
+    assert list(failed["process_id"]) == ["prc_2"]
+    assert list(one["status"]) == [400]
+
+
+def test_with_nothing_sent_the_page_says_how_to_begin(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_1", before(days=1))]):
+        shown = page_text(visit("submissions"))
+    assert "Nothing was submitted yet" in shown
+    assert "prazo submit PROCESS --payload payload.json" in shown
