@@ -5,18 +5,19 @@ bytes commit to, and against what was signed; a difference names the entry and t
 wrong.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from pipeline import facts, tree
+import duckdb
+
+from pipeline import checks, facts, tree
 from pipeline.artifacts import ArtifactDamaged, ArtifactStore
 from pipeline.checkpoints import Checkpoint
-from pipeline.contract import JsonValue
+from pipeline.commitments import uncommitted
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox
 from pipeline.ledger import Copy, Ledger
-from pipeline.occurrences import Draft, Entry, Place, record_entry
+from pipeline.occurrences import Entry
 from pipeline.service import LedgerService
 from pipeline.verify import Verdict
 
@@ -90,6 +91,7 @@ def audit(
     verdict.passed(f"{size} entries stand in inbox and ledger, the same, as their leaves commit to")
     _tree(service.ledger, roots, told)
     _signed(service, roots, told)
+    _invariants(service.ledger, told)
     _artifacts(service, told)
     if against is not None:
         _against(service, against, told)
@@ -181,14 +183,15 @@ def _entry_faults(
         if ours != theirs and name not in unseen
     ]
     if not differing:
-        if wrong := _uncommitted(kept, inbox):
+        if wrong := uncommitted(kept, inbox.identity):
             yield f"its leaf commits to another {', '.join(wrong)}, in both stores"
         return
     # Both can't be right; the leaf's commitments and the signed root say which one is.
     faulty = [
         store
         for store, entry in (("inbox", kept), ("ledger", held))
-        if not (store == "ledger" and ledger.is_without_bodies) and _uncommitted(entry, inbox)
+        if not (store == "ledger" and ledger.is_without_bodies)
+        and uncommitted(entry, inbox.identity)
     ]
     named = faulty or ["ledger", "inbox"]
     where = " or the ".join(named)
@@ -203,45 +206,6 @@ _REMEDY: Final = {
     "ledger": "`prazo rebuild` makes the ledger anew",
 }
 _HEADS: Final = "tree_heads"
-
-
-def _uncommitted(entry: Entry, inbox: Inbox) -> list[str]:
-    """What recording the same occurrence again, with the same salts, would not give: columns, and
-    keys of the leaf."""
-    try:
-        record: dict[str, JsonValue] = json.loads(entry.record) if entry.record else {}
-        salts = [
-            *([entry.salt or b""] if entry.body is not None else []),
-            *([bytes.fromhex(record["salt"])] if record else []),
-        ]
-        again = record_entry(
-            Draft(
-                kind=entry.kind,
-                occurred_at=entry.occurred_at,
-                recorded_by=entry.recorded_by,
-                body=entry.body,
-                particulars={name: it for name, it in record.items() if name != "salt"},
-                origin=entry.origin,
-                event_id=entry.event_id,
-                attempt_id=entry.attempt_id,
-                process_id=entry.process_id,
-                seller_id=entry.seller_id,
-                status=entry.status,
-                ingest_key=entry.ingest_key,
-            ),
-            Place._make(getattr(entry, name) for name in Place._fields),
-            log=inbox.log,
-            log_key=inbox.log_key,
-            random=lambda _: salts.pop(0),
-        )
-        said, follows = json.loads(entry.leaf), json.loads(again.leaf)
-        keys = [it for it in follows | said if said.get(it) != follows.get(it)]
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
-        return ["record"]
-    return [
-        *(["record"] if entry.record != again.record else []),
-        *(keys or (["spelling"] if entry.leaf != again.leaf else [])),
-    ]
 
 
 def _compare_facts(
@@ -322,6 +286,20 @@ def _signed(service: LedgerService, roots: Roots, told: Faults) -> None:
     if service.signer is None:
         told.verdict.notes.append("the signing key is not here: signatures were not checked")
     told.verdict.passed(f"{len(signed)} signed checkpoints are of this log")
+
+
+def _invariants(ledger: Ledger, told: Faults) -> None:
+    """`queries/checks/`: what must hold of a ledger, whatever was recorded in it."""
+    names = checks.names()
+    for name in names:
+        try:
+            broken = checks.run(name, ledger)
+        except duckdb.Error as error:
+            told(f"the check {name} cannot be run: {str(error).splitlines()[0]}")
+        else:
+            if broken is not None:
+                told(f"the check {broken}; {_REMEDY['ledger']}")
+    told.verdict.passed(f"{len(names)} checks of queries/checks find nothing")
 
 
 def _artifacts(service: LedgerService, told: Faults) -> None:

@@ -17,6 +17,7 @@ from typing import Final
 from pipeline.artifacts import ArtifactStore
 from pipeline.audit import Roots, audit
 from pipeline.checkpoints import Checkpoint, Signer
+from pipeline.commitments import uncommitted
 from pipeline.errors import LedgerInUse, OperatorError, PrazoError
 from pipeline.facts import Keys
 from pipeline.inbox import Identity, Inbox, open_inbox
@@ -221,13 +222,18 @@ def _verification(source: Inbox, settings: Settings, folder: Path) -> Signer | N
 
 
 def _proved(source: Inbox, signer: Signer | None) -> bytes:
-    """The backup's root, once its leaves lead to every root that was signed or kept of it."""
+    """The backup's root, once its entries are what their leaves commit to, and these lead to every
+    root that was signed or kept of it."""
     size = source.last()[0]
     head, signed = source.head(), source.checkpoints()
     roots = Roots({size, *(it.size for it in signed), *([head.size] if head else [])})
+    changed: list[str] = []
     for entries in _batches(source, 0, size):
         roots.extend([it.leaf for it in entries])
+        changed += [str(it.seq) for it in entries if uncommitted(it, source.identity)]
     try:
+        if changed:
+            raise ValueError(f"its entries {', '.join(changed[:20])} are not as they were recorded")
         expected = [] if head is None else [(head.size, head.root)]
         for it in signed:
             checkpoint = Checkpoint.read(signer.key.opened(it.note) if signer else it.note)

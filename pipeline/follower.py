@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pipeline import lost_tail
 from pipeline.checkpoints import Checkpoint, Signer
 from pipeline.errors import LedgerRefused, OperatorError, PrazoError
 from pipeline.inbox import Head, Inbox, SignedHead
@@ -114,10 +115,13 @@ class Follower:
         there."""
         head, signed, (last_seq, _) = self._inbox.head(), self._signed_head(), self._inbox.last()
         if ledger.size > last_seq:
-            raise LedgerRefused(
-                "The ledger is not served",
-                f"it holds {ledger.size} entries and the inbox only {last_seq}",
-                "restore the inbox from a backup: acknowledged entries are missing from it",
+            given_back = lost_tail.give_back(
+                ledger, self._inbox, (head, signed) if self._is_keeper else ()
+            )
+            self._heal_note(
+                f"the inbox had lost its last {given_back} entries; the ledger gave them back, and"
+                " they lead to the root that was kept for them; lines of files among them would be"
+                " recorded again if they were ingested again"
             )
         before = ledger.size
         for kept, how in ((signed, "signed"), (head, "kept")):

@@ -1,5 +1,9 @@
 """One package for many tests: the whole story, a withheld body, and an earlier checkpoint."""
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +15,7 @@ from pipeline.checkpoints import Signer
 from pipeline.evidence import Exported
 from pipeline.export_request import Profile, Request, Scope
 from pipeline.service import LedgerService
+from pipeline.settings import Settings
 from tests.evidence import story
 
 WITHHELD = 13
@@ -62,7 +67,53 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         opened.close()
 
 
+@pytest.fixture(scope="session")
+def at_rest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of stores that nobody holds, with the story in them and a checkpoint over it."""
+    folder = tmp_path_factory.mktemp("at-rest")
+    opened = LedgerService(story.settings(folder))
+    try:
+        story.record(opened.inbox, opened.settings.artifacts)
+        opened.catch_up()
+        assert opened.checkpoint() is not None
+    finally:
+        opened.close()
+    return folder
+
+
+@pytest.fixture
+def settings(at_rest: Path, tmp_path: Path) -> Settings:
+    """A copy of those stores, to be changed."""
+    shutil.copytree(at_rest, tmp_path, dirs_exist_ok=True)
+    return story.settings(tmp_path)
+
+
 def export(
     service: LedgerService, scope: Scope, out: Path, profile: Profile = "full", **more: object
 ) -> Exported:
     return evidence.export(service, request(scope, profile, **more), out)
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """For a process of its own over these stores."""
+    named = {
+        "PRAZO_INBOX": settings.inbox,
+        "PRAZO_LEDGER": settings.ledger,
+        "PRAZO_ARTIFACTS": settings.artifacts,
+        "PRAZO_SIGNING_KEY_FILE": settings.signing_key_file,
+        "PRAZO_TAXPAYER_KEY_FILE": settings.taxpayer_key_file,
+    }
+    return os.environ | {name: str(it) for name, it in named.items()}
+
+
+def command(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`prazo` in a process of its own, in the folder of the stores."""
+    return subprocess.run(
+        [sys.executable, "-m", "pipeline.cli", *arguments],
+        env=environment(settings),
+        cwd=settings.ledger.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )

@@ -53,6 +53,14 @@ def record(inbox: Inbox, artifacts: Path, *, first_answer: int = 500) -> None:
     inbox.clock = instants.now
 
 
+def deliver(inbox: Inbox, event: str) -> None:
+    """One more delivery, of an event that no rule is about."""
+    body = json.dumps({"id": event, "type": "seller.updated", "payload": {"object": {"id": "s1"}}})
+    inbox.append(
+        [occurrences.delivery(body.encode(), occurred_at=instants.now(), recorded_by="webhook")]
+    )
+
+
 def _drafts(store: ArtifactStore, first_answer: int) -> Iterator[tuple[str, Draft]]:
     asked = ["revenue", "address"]
     yield _review("2026-03-01T09:00:00Z", "e1", "p1", "s1", "PENDING", asked)

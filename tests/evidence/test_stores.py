@@ -10,24 +10,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from pipeline import backup as backups
+from pipeline import checks
 from pipeline.audit import audit
 from pipeline.errors import PrazoError
 from pipeline.inbox import open_inbox
 from pipeline.service import LedgerService
 from pipeline.settings import Settings
 from tests.evidence import story
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Stores at rest, with the story in them and a checkpoint over it."""
-    settings = story.settings(tmp_path)
-    service = LedgerService(settings)
-    story.record(service.inbox, settings.artifacts)
-    service.catch_up()
-    assert service.checkpoint() is not None
-    service.close()
-    return settings
 
 
 def faults(settings: Settings, against: str | None = None) -> list[str]:
@@ -167,7 +157,6 @@ def test_a_row_changed_alike_in_both_stores_is_named(settings: Settings) -> None
 REFUSED = {
     "a leaf changed": "update entries set leaf = cast(leaf || 'x' as blob) where seq = 9",
     "an entry removed": "delete from entries where seq = 5",
-    "the tail cut": "delete from entries where seq > 12",
     "two entries swapped": "update entries set leaf = (select other.leaf from entries as other"
     " where other.seq = 13 - entries.seq) where seq in (6, 7)",
 }
@@ -187,6 +176,89 @@ def test_an_inbox_with_other_leaves_is_named_or_refused(
     except PrazoError as refused:
         found = [str(refused)]
     assert any("restore" in it for it in found), found
+
+
+@pytest.mark.parametrize("removed", ["seq > 12", "seq > 0"])
+def test_a_cut_tail_of_the_inbox_comes_back_from_the_ledger(
+    settings: Settings, removed: str
+) -> None:
+    in_inbox(settings, f"delete from entries where {removed}")
+    service = LedgerService(settings)
+    try:
+        assert "the inbox had lost its last" in (service.status().healed or "")
+        verdict = audit(service)
+    finally:
+        service.close()
+    assert verdict.faults == []
+    assert any("the ledger gave them back" in it for it in verdict.notes)
+
+
+def test_a_cut_tail_does_not_come_back_from_a_ledger_that_was_changed(settings: Settings) -> None:
+    in_inbox(settings, "delete from entries where seq > 12")
+    in_ledger(settings, "update log set body = '{}'::blob where seq = 14")
+    with pytest.raises(PrazoError, match="entries of the ledger are not as they were recorded"):
+        LedgerService(settings)
+
+
+@pytest.mark.parametrize("left", [0, 1], ids=["the WAL gone", "half of the WAL"])
+def test_an_inbox_whose_wal_was_cut_is_refused_and_a_restore_adds_what_the_ledger_holds(
+    settings: Settings, tmp_path: Path, left: int
+) -> None:
+    """SQLite opens such a file without a word, with acknowledged entries gone. The head went with
+    them, so nothing vouches for the ledger's last entries but their own commitments: a person has
+    to say that they are right."""
+    service = LedgerService(settings)
+    before = service.inbox.last()[0]
+    for number in range(3):
+        story.deliver(service.inbox, f"after-{number}")
+        service.catch_up()
+    wal = Path(f"{settings.inbox}-wal")
+    killed = Path(settings.inbox).read_bytes(), wal.read_bytes()
+    service.close()
+    Path(settings.inbox).write_bytes(killed[0])
+    if left:
+        wal.write_bytes(killed[1][: len(killed[1]) // 2])
+    with pytest.raises(PrazoError, match="acknowledged entries are missing from the inbox"):
+        LedgerService(settings)
+    assert before <= backups.backup(settings, tmp_path / "saved").entries < 19
+    done = backups.restore(settings, tmp_path / "saved")
+    assert (done.entries, done.verdict.faults) == (19, [])
+    assert any("came back from the ledger" in it for it in done.notes)
+
+
+def test_an_old_copy_of_the_inbox_put_back_is_refused(settings: Settings, at_rest: Path) -> None:
+    service = LedgerService(settings)
+    story.deliver(service.inbox, "later")
+    service.catch_up()
+    service.close()
+    shutil.copy(at_rest / "inbox.db", settings.inbox)
+    with pytest.raises(PrazoError, match="holds 17 entries and the inbox only 16") as refused:
+        LedgerService(settings)
+    assert "`prazo restore DIR` adds the ledger's further entries" in str(refused.value)
+
+
+def test_an_old_copy_of_the_ledger_put_back_is_healed(settings: Settings, at_rest: Path) -> None:
+    service = LedgerService(settings)
+    story.deliver(service.inbox, "later")
+    service.catch_up()
+    service.close()
+    shutil.copy(at_rest / "ledger.duckdb", settings.ledger)
+    service = LedgerService(settings)
+    try:
+        assert "the ledger had lost its last 1 entries" in (service.status().healed or "")
+        assert audit(service).faults == []
+    finally:
+        service.close()
+
+
+def test_what_a_check_of_the_queries_finds_is_a_fault(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`queries/checks` are run as well, whatever they are."""
+    found = checks.Broken("sums_disagree", "Figures that must agree.", 1, ("what x",))
+    monkeypatch.setattr(checks, "run", lambda name, _: found if name == "sums_disagree" else None)
+    [fault] = faults(settings)
+    assert fault.startswith("the check sums_disagree: 1 rows: what x. Figures that must agree.")
 
 
 def test_a_signed_checkpoint_cannot_be_exchanged(settings: Settings) -> None:

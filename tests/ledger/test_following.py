@@ -182,18 +182,48 @@ def test_a_changed_leaf_in_the_ledger_is_noticed_and_the_ledger_made_anew(settin
         assert len(kept) == 1
 
 
-def test_an_inbox_that_lost_entries_is_refused_and_the_ledger_kept(settings, inbox):
+def without_its_last_ten(settings: Settings) -> None:
+    with closing(sqlite3.connect(settings.inbox)) as raw, raw:
+        raw.execute("drop trigger entries_no_delete")
+        raw.execute("delete from entries where seq > 290")
+
+
+def test_an_inbox_that_lost_entries_gets_them_back_from_the_ledger(settings, inbox):
+    with closing(caught_up(settings)) as service:
+        root = service.ledger.frontier.root()
+    inbox.close()
+    without_its_last_ten(settings)
+    with closing(LedgerService(settings)) as service:
+        assert "the inbox had lost its last 10 entries" in (service.status().healed or "")
+        assert service.inbox.last()[0] == 300
+        deliver(service.inbox, range(300, 301))
+        service.catch_up()
+        assert service.ledger.root_at(300) == root
+        assert service.ledger.size == 301
+
+
+def test_an_inbox_that_lost_entries_and_what_vouched_for_them_is_refused(settings, inbox):
+    """The ledger alone is no proof: its last entries could have been made up."""
     with closing(caught_up(settings)):
         pass
     inbox.close()
-    raw = sqlite3.connect(settings.inbox)
-    raw.execute("drop trigger entries_no_delete")
-    raw.execute("delete from entries where seq > 290")
-    raw.commit()
-    raw.close()
+    without_its_last_ten(settings)
+    with closing(sqlite3.connect(settings.inbox)) as raw, raw:
+        raw.execute("delete from heads")
+        raw.execute("delete from checkpoints")
     with pytest.raises(LedgerRefused, match="holds 300 entries and the inbox only 290"):
         LedgerService(settings)
     assert settings.ledger.exists()
+
+
+def test_an_inbox_that_went_on_after_it_lost_entries_is_refused(settings, inbox):
+    """Two histories: what was recorded since stands at the seqs of what was lost."""
+    with closing(caught_up(settings)):
+        pass
+    without_its_last_ten(settings)
+    deliver(inbox, range(400, 405))
+    with pytest.raises(LedgerRefused, match="they differ at entry 295 already"):
+        LedgerService(settings)
 
 
 def test_an_inbox_of_another_log_is_refused(settings, inbox, tmp_path):
