@@ -1,0 +1,262 @@
+"""What evidence costs: leaf and tree as a share of a commit, a proof in a large log, a package of
+10,000 processes, and how fast it and the stores themselves are verified.
+
+PRAZO_BENCH_LEAVES (default 10,000,000): leaves of the log that proofs are made in. Its rows are
+made by SQL and hold little but their leaves; leaves, nodes and what reads them are the real ones.
+PRAZO_BENCH_PROCESSES (default 10,000): each with a review, an answer and an accepted attempt, four
+entries in all.
+"""
+
+import json
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline import audit, evidence, facts, instants, occurrences, reproduction, tree, verify
+from pipeline.export_request import Request, Scope
+from pipeline.inbox import open_inbox
+from pipeline.ledger import Ledger
+from pipeline.occurrences import Draft, Place
+from pipeline.service import LedgerService
+from pipeline.settings import Settings
+from tests.benchmarks.load import review
+from tests.benchmarks.rows import Row
+
+LEAVES = int(os.environ.get("PRAZO_BENCH_LEAVES", "10000000"))
+PROCESSES = int(os.environ.get("PRAZO_BENCH_PROCESSES", "10000"))
+COMMITS = 100
+ENTRIES_A_GROUP = 32
+ENTRIES_A_BATCH = 8192
+PROOFS = 200
+LEAF_SQL = "encode('{\"seq\":' || seq || ',\"v\":1}')"
+
+
+def run() -> list[Row]:
+    with tempfile.TemporaryDirectory(prefix="prazo-bench-") as folder:
+        return [
+            *_shares(Path(folder) / "shares"),
+            *_proofs(Path(folder) / "proofs.duckdb"),
+            *_package(Path(folder) / "package"),
+        ]
+
+
+def _settings(folder: Path) -> Settings:
+    folder.mkdir()
+    return Settings(
+        _env_file=None,
+        inbox=str(folder / "inbox.db"),
+        ledger=folder / "ledger.duckdb",
+        artifacts=folder / "artifacts",
+        taxpayer_key_file=folder / "taxpayer.key",
+        signing_key_file=folder / "signing.key",
+    )
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+# --- leaf and tree -----------------------------------------------------------------------------
+
+
+def _shares(folder: Path) -> list[Row]:
+    """The leaf is made inside the inbox's commit, the tree inside the ledger's."""
+    settings = _settings(folder)
+    drafts = [
+        occurrences.delivery(review(it), occurred_at=instants.now(), recorded_by="webhook")
+        for it in range(COMMITS * ENTRIES_A_GROUP)
+    ]
+    with closing(open_inbox(settings.inbox)) as inbox:
+        groups = [
+            drafts[at : at + ENTRIES_A_GROUP] for at in range(0, len(drafts), ENTRIES_A_GROUP)
+        ]
+        commit = statistics.median(_seconds(lambda it=it: inbox.append(it)) for it in groups)
+        place = Place(10**6, instants.now(), 3, 999_990, 7, 999_000, False)
+
+        def leaves(group: list[Draft]) -> None:
+            for it in group:
+                occurrences.record_entry(
+                    it, place, log=inbox.log, log_key=inbox.log_key, random=inbox.random
+                )
+
+        leaf = statistics.median(_seconds(lambda it=it: leaves(it)) for it in groups)
+        more = range(len(drafts), ENTRIES_A_BATCH)
+        inbox.append(
+            [
+                occurrences.delivery(review(it), occurred_at=instants.now(), recorded_by="webhook")
+                for it in more
+            ]
+        )
+        entries = inbox.read(0, ENTRIES_A_BATCH)
+    keys = facts.Keys(values=bytes(32), taxpayer=bytes(32))
+    with closing(Ledger(settings.ledger, log=inbox.log, keys=keys)) as ledger:
+        append = _seconds(lambda: ledger.append(entries))
+    grown = _seconds(lambda: tree.Frontier().extend(tree.leaf_hash(it.leaf) for it in entries))
+    return [
+        Row(
+            f"evidence: leaf / inbox commit of {ENTRIES_A_GROUP}",
+            leaf / commit,
+            f"{leaf / ENTRIES_A_GROUP * 1e6:.0f} of {commit / ENTRIES_A_GROUP * 1e6:.0f} us"
+            " an entry",
+        ),
+        Row(
+            f"evidence: tree / ledger commit of {len(entries)}",
+            grown / append,
+            f"{grown / len(entries) * 1e6:.1f} of {append / len(entries) * 1e6:.0f} us an entry",
+        ),
+    ]
+
+
+# --- proofs ------------------------------------------------------------------------------------
+
+
+def _proofs(path: Path) -> list[Row]:
+    keys = facts.Keys(values=bytes(32), taxpayer=bytes(32))
+    with closing(Ledger(path, log="prazo/bench", keys=keys)) as ledger:
+        whole = _seconds(lambda: _fill(ledger))
+    with closing(Ledger(path, log="prazo/bench", keys=keys)) as ledger:
+        size, root = ledger.size, ledger.frontier.root()
+        chance = random.Random(1)
+        inclusion, consistency = [], []
+        for _ in range(PROOFS):
+            index = chance.randrange(size)
+            began = time.perf_counter()
+            proof = tree.inclusion_proof(index, size, ledger.subtrees())
+            inclusion.append(time.perf_counter() - began)
+            leaf = tree.leaf_hash(_leaf(index + 1))
+            assert verify.root_by_inclusion(index, size, leaf, proof) == root
+            began = time.perf_counter()
+            tree.consistency_proof(index + 1, size, ledger.subtrees())
+            consistency.append(time.perf_counter() - began)
+    inclusion.sort()
+    consistency.sort()
+    return [
+        Row(
+            f"evidence: 50 ms / inclusion proof p99 in {size:,} entries",
+            0.050 / inclusion[PROOFS * 99 // 100],
+            f"p50 {inclusion[PROOFS // 2] * 1000:.1f} ms, p99"
+            f" {inclusion[PROOFS * 99 // 100] * 1000:.1f} ms; from the leaves alone {whole:.0f} s",
+            at_least=1.0,
+        ),
+        Row(
+            f"evidence: 50 ms / consistency proof p99 in {size:,} entries",
+            0.050 / consistency[PROOFS * 99 // 100],
+            f"p50 {consistency[PROOFS // 2] * 1000:.1f} ms, p99"
+            f" {consistency[PROOFS * 99 // 100] * 1000:.1f} ms",
+            at_least=1.0,
+        ),
+    ]
+
+
+def _leaf(seq: int) -> bytes:
+    return b'{"seq":%d,"v":1}' % seq
+
+
+def _fill(ledger: Ledger) -> None:
+    """A log of leaves with the tree over them, in two statements and one pass of hashing."""
+    cursor = ledger.cursor()
+    cursor.execute(
+        f"""
+        insert into log by name
+        select
+            seq,
+            'note' as kind,
+            make_timestamp(1772000000000000 + seq) as occurred_at,
+            make_timestamp(1772000000000000 + seq) as recorded_at,
+            'live' as origin,
+            'bench' as recorded_by,
+            false as is_again,
+            {LEAF_SQL} as leaf
+        from range(1, {LEAVES + 1}) as leaves(seq)"""
+    )
+    frontier = tree.Frontier()
+    nodes = frontier.extend(tree.leaf_hash(_leaf(it)) for it in range(1, LEAVES + 1))
+    levels, positions, hashes = zip(*nodes, strict=True)
+    cursor.register(
+        "nodes",
+        pa.table({"level": levels, "position": positions, "hash": pa.array(hashes, pa.binary())}),
+    )
+    cursor.execute("insert into tree_nodes select level, position, hash from nodes")
+    cursor.execute(
+        "insert into tree_heads values (?, ?, ?, now() at time zone 'UTC')",
+        (frontier.size, frontier.root(), frontier.peaks),
+    )
+
+
+# --- packages ----------------------------------------------------------------------------------
+
+
+def _package(folder: Path) -> list[Row]:
+    settings = _settings(folder)
+    with closing(LedgerService(settings)) as service:
+        for batch in _batches():
+            service.inbox.append(batch)
+        service.catch_up()
+        entries = service.ledger.size
+        audited = _seconds(lambda: audit.audit(service))
+        wanted = Request(Scope(since=0, until=instants.now()), "benchmark", "bench", "bench")
+        out = folder / "package.zip"
+        made = _seconds(lambda: evidence.export(service, wanted, out))
+        key = str(service.signer.key) if service.signer else ""
+    verified = _seconds(lambda: verify.verify(out, key))
+    reproduced = _seconds(lambda: reproduction.verify_package(out, key=key))
+    return [
+        Row(
+            f"evidence: package of {PROCESSES:,} processes, seconds",
+            made,
+            f"{entries:,} entries, {entries / made:,.0f}/s, {out.stat().st_size / 2**20:.0f} MiB",
+        ),
+        Row(
+            "evidence: verify.py / making the package",
+            made / verified,
+            f"{entries / verified:,.0f} entries/s; with every table made again"
+            f" {entries / reproduced:,.0f}/s",
+        ),
+        Row(
+            "evidence: verifying ledger and inbox / making the package",
+            made / audited,
+            f"{entries / audited:,.0f} entries/s",
+        ),
+    ]
+
+
+def _batches() -> Iterator[list[Draft]]:
+    at = instants.parse("2026-03-01T12:00:00Z") or 0
+    batch: list[Draft] = []
+    for number in range(PROCESSES):
+        batch += _process(number, at + number * 1000)
+        if len(batch) >= 4000 or number == PROCESSES - 1:
+            yield batch
+            batch = []
+
+
+def _process(number: int, at: int) -> Iterator[Draft]:
+    """A review, the seller's answer, and the attempt that was accepted."""
+    names = {"process_id": f"prc_{number:012}", "seller_id": f"sel_{number % 200_000:06}"}
+    attempt = {**names, "attempt_id": f"att_{number}"}
+    payload = {"process_id": names["process_id"], "type": "individual", "revenue": "1_to_2"}
+    yield occurrences.delivery(review(number), occurred_at=at, recorded_by="webhook")
+    for minutes, line in enumerate(
+        (
+            {
+                **{"kind": "collection", **names, "journey_id": f"jrn_{number}"},
+                **{"step": "answered", "channel": "web_form", "source": "seller"},
+                **{"actor": "Seller", "fields": {"revenue": "1_to_2"}},
+            },
+            {"kind": "submission_started", **attempt, "body": payload},
+            {"kind": "submission_finished", **attempt, "status": 200},
+        ),
+        start=1,
+    ):
+        told = instants.canonical(at + minutes * instants.MINUTE)
+        content = json.dumps({**line, "occurred_at": told}).encode()
+        yield occurrences.read_line(content, recorded_by="bench")
