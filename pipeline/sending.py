@@ -17,7 +17,7 @@ from pipeline import instants
 from pipeline.casefile import CaseFile, CaseFiles
 from pipeline.errors import CallerError, InboxUnavailable, OperatorError
 from pipeline.inbox import GroupCommit, Inbox, open_inbox
-from pipeline.occurrences import LIVE, SUBMISSION_FINISHED, SUBMISSION_STARTED, Entry
+from pipeline.occurrences import SUBMISSION_STARTED, Entry
 from pipeline.platform import Platform
 from pipeline.settings import Settings
 from pipeline.submission import (
@@ -41,13 +41,14 @@ LOG = logging.getLogger(__name__)
 POLL_SECONDS: Final = 0.25
 BUSY_SECONDS: Final = 0.2
 START_AGAIN_SECONDS: Final = 30.0
-LONGEST_ATTEMPT: Final = 10 * instants.MINUTE
-FINAL_STATUSES: Final = frozenset({200, 400, 401, 404, 409})
+REMEMBERED: Final = TRY_LASTS + 10 * instants.MINUTE
+"""How long an attempt of ours may matter: as long as its try lasts, and its last attempt."""
 AT_ONCE: Final = 16
 """Retries under way at a time: a platform that comes back is not met by all that waits for it."""
 ENTRIES_A_READ: Final = 2000
 LOOK_AGAIN: Final = 2 * instants.SECOND
-"""After the inbox could not be read."""
+"""After the inbox could not be read, and while others have an attempt under way."""
+LOOK_AGAIN_AFTER_A_BUG: Final = 5 * instants.MINUTE
 
 Tell = Callable[[str, Result], None]
 """Told the process and the result of each attempt."""
@@ -133,8 +134,8 @@ def resume(
             while isinstance(
                 result := await submissions.retry(process_id, "asked", recorded_by=recorded_by),
                 Busy,
-            ):
-                await asyncio.sleep(BUSY_SECONDS)
+            ) and await _is_time_left(until):
+                pass
             return await see_through(
                 submissions, process_id, result, until=until, recorded_by=recorded_by, tell=tell
             )
@@ -234,10 +235,18 @@ def _terms(settings: Settings) -> Terms:
 async def first_attempt(submissions: Submissions, order: Order, until: int) -> Result:
     """The order's own attempt, once whatever else is under way for the process has ended."""
     while isinstance(result := await submissions.attempt(order), Busy):
-        if result.until > until and instants.now() > until:
+        if not await _is_time_left(until):
             break
-        await asyncio.sleep(BUSY_SECONDS)
     return result
+
+
+async def _is_time_left(until: int) -> bool:
+    """Waits a little for an attempt of another process to end, unless `until` is over."""
+    left = until - instants.now()
+    if left <= 0:
+        return False
+    await asyncio.sleep(min(left / instants.SECOND, BUSY_SECONDS))
+    return True
 
 
 async def see_through(
@@ -257,8 +266,9 @@ async def see_through(
             case _ if case.is_finished or isinstance(result, Refused):
                 return Ended(result, standing, case.is_finished)
             case UnderWay():  # by another process of ours, or by one that died
-                await asyncio.sleep(BUSY_SECONDS)
-                continue
+                if await _is_time_left(until):
+                    continue
+                return Ended(result, standing, case.is_finished)
             case Waiting(tried=tried, due_at=due_at, is_held=False) if (
                 tried.is_ours and due_at <= until
             ):
@@ -274,8 +284,9 @@ async def see_through(
 class Resumer:
     """Sends what waits for a retry, whichever process began it: `prazo serve` and `prazo resume`.
 
-    It reads on in the inbox and keeps nothing but when to look at which process again; a try is
-    given up after 24 hours, so what is older than that is never looked at.
+    It reads on in the inbox and keeps nothing but when to look at which process again. Entries
+    only ever cause a look, and the look alone decides; a try is given up after 24 hours, so what
+    nobody of ours has sent for longer than that is never looked at.
     """
 
     def __init__(
@@ -286,8 +297,9 @@ class Resumer:
         self._recorded_by = recorded_by
         self._tell = tell
         self._after = -1  # seq up to which the inbox was read; -1: not yet
+        self._sent_at: dict[str, int] = {}  # process -> our last attempt's start, the oldest first
         self._look_at: dict[str, int] = {}  # process -> when
-        self._under_way: set[str] = set()  # processes that others, or the dead, are sending
+        self._under_way: dict[str, int] = {}  # process -> the end of what others, or the dead, send
         self._looking: dict[str, asyncio.Task[None]] = {}
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -299,13 +311,17 @@ class Resumer:
             await asyncio.wait(self._looking.values())
 
     async def run_until(self, until: int) -> list[tuple[str, int]]:
-        """Until nothing is left that is due by then, or may still turn out to be; what is due
-        later."""
+        """Until nothing is left that is due by then; what is left, and when to come back for it.
+
+        What others have under way may turn out to be due: it is waited for as long, not longer.
+        """
         while True:
             await self._turn()
             soon = [it for it, at in self._look_at.items() if at <= until]
-            if not self._looking and not soon and not self._under_way:
-                return sorted(self._look_at.items(), key=lambda it: it[1])
+            may_come = self._under_way and instants.now() <= until
+            if not self._looking and not soon and not may_come:
+                left = {**self._look_at, **self._under_way}
+                return sorted(left.items(), key=lambda it: it[1])
             await asyncio.sleep(POLL_SECONDS / 5)
 
     async def _turn(self) -> None:
@@ -319,37 +335,38 @@ class Resumer:
             if at > now or len(self._looking) >= AT_ONCE:
                 break
             if process_id not in self._looking:
+                # Before the look reads anything: an entry that comes meanwhile causes another.
+                del self._look_at[process_id]
                 task = asyncio.create_task(self._look(process_id))
                 self._looking[process_id] = task
                 task.add_done_callback(lambda _, it=process_id: self._looking.pop(it, None))  # type: ignore[misc]
 
     async def _read_on(self) -> None:
         if self._after < 0:
-            since = instants.now() - TRY_LASTS - LONGEST_ATTEMPT
+            since = instants.now() - REMEMBERED
             self._after = await asyncio.to_thread(_last_before, self._inbox, since)
         while entries := await asyncio.to_thread(self._inbox.read, self._after, ENTRIES_A_READ):
+            now = instants.now()
             for entry in entries:
-                self._note(entry)
+                self._note(entry, now)
             self._after = entries[-1].seq
+            self._forget(now - REMEMBERED)
 
-    def _note(self, entry: Entry) -> None:
-        """Whether an entry makes its process worth a look. The look decides; this only saves it."""
+    def _note(self, entry: Entry, now: int) -> None:
+        """Any entry of a process that we have sent something for is worth a look."""
         process_id = entry.process_id
         if process_id is None:
             return
-        if entry.kind == SUBMISSION_STARTED:
-            if entry.origin == LIVE and entry.particulars.get("via") in OURS:
-                self._look_at[process_id] = entry.occurred_at
-            else:
-                self._look_at.pop(process_id, None)
-        elif process_id in self._look_at:
-            is_final = entry.kind == SUBMISSION_FINISHED and (
-                entry.status in FINAL_STATUSES or entry.particulars.get("error") == "refused"
-            )
-            if is_final:
-                del self._look_at[process_id]
-            else:
-                self._look_at[process_id] = instants.now()
+        if entry.kind == SUBMISSION_STARTED and entry.particulars.get("via") in OURS:
+            self._sent_at.pop(process_id, None)
+            self._sent_at[process_id] = entry.recorded_at
+        if process_id in self._sent_at:
+            self._look_at[process_id] = now
+
+    def _forget(self, before: int) -> None:
+        """Whose last attempt of ours is so old that no try with it still waits."""
+        while self._sent_at and self._sent_at[oldest := next(iter(self._sent_at))] < before:
+            del self._sent_at[oldest]
 
     async def _look(self, process_id: str) -> None:
         try:
@@ -357,20 +374,22 @@ class Resumer:
         except InboxUnavailable as error:
             LOG.error("the retry of %s waits: %s", process_id, error)
             again_at = instants.now() + LOOK_AGAIN
-        if again_at is None:
-            self._look_at.pop(process_id, None)
-        else:
-            self._look_at[process_id] = again_at
+        except Exception:
+            # A bug of ours in one process's case must not cost it its retry, nor others theirs.
+            LOG.exception("the retry of %s waits", process_id)
+            again_at = instants.now() + LOOK_AGAIN_AFTER_A_BUG
+        if again_at is not None:
+            self._look_at.setdefault(process_id, again_at)  # an entry that came since is sooner
 
     async def _retry_if_due(self, process_id: str) -> int | None:
         """When to look at it again; None: never, unless another entry comes."""
-        self._under_way.discard(process_id)
+        self._under_way.pop(process_id, None)
         standing, case = await self._submissions.standing(process_id)
         if case.is_finished:
             return None
         match standing:
             case UnderWay(until=until):
-                self._under_way.add(process_id)
+                self._under_way[process_id] = until
                 return min(until, instants.now() + LOOK_AGAIN)
             case Waiting(tried=tried, due_at=due_at, is_held=False) if tried.is_ours:
                 if due_at > instants.now():

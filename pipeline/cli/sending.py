@@ -105,10 +105,8 @@ def resume(process: str | None, follow: bool, wait: float) -> None:
     waiting = sending.resume_all(
         settings, recorded_by=user(), patience_seconds=wait, tell=_print_result
     )
-    for process_id, due_at in waiting:
-        click.echo(
-            f"{process_id}: still waits; its next retry is due {_readable(due_at)}", err=True
-        )
+    for process_id, until in waiting:
+        click.echo(f"{process_id}: still waits, until {_readable(until)}", err=True)
     sys.exit(NOT_REACHED if waiting else DONE)
 
 

@@ -1,0 +1,216 @@
+"""What waits for a retry is sent when it is due, whatever else happens to its process meanwhile."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pipeline import instants, sending
+from pipeline.casefile import CaseFile
+from pipeline.inbox import GroupCommit
+from pipeline.platform import Platform
+from pipeline.sending import Ended, Resumer
+from pipeline.submission import Refused, Submissions, Terms
+from pipeline.tries import Standing, UnderWay, Waiting
+from tests.marketplace import Marketplace, Review
+
+Interruption = Callable[[Marketplace, Review], None]
+
+
+def submit(marketplace: Marketplace, review: Review, body: bytes = b"", via: Any = "cli") -> Ended:
+    return sending.submit(
+        marketplace.settings(),
+        review.process_id,
+        body or review.payload,
+        recorded_by="test",
+        via=via,
+        patience_seconds=0,
+    )
+
+
+def a_waiting_retry(marketplace: Marketplace, *, seconds: int) -> Review:
+    review = marketplace.review()
+    marketplace.platform.add_fault(
+        kind="status", status=503, retry_after=str(seconds), process_id=review.process_id
+    )
+    assert isinstance(submit(marketplace, review).standing, Waiting)
+    return review
+
+
+def resume(marketplace: Marketplace, seconds: float) -> list[tuple[str, int]]:
+    return sending.resume_all(
+        marketplace.settings(),
+        recorded_by="test",
+        patience_seconds=seconds,
+        tell=lambda *_: None,
+    )
+
+
+# What happens during the wait
+
+
+def refused_by_gateway(marketplace: Marketplace, review: Review) -> None:
+    ended = submit(marketplace, review, review.payload + b" ", via="gateway")
+    assert isinstance(ended.result, Refused)
+
+
+def refused_by_command(marketplace: Marketplace, review: Review) -> None:
+    ended = submit(marketplace, review, review.payload + b" ", via="cli")
+    assert isinstance(ended.result, Refused)
+
+
+def ingested(marketplace: Marketplace, review: Review) -> None:
+    """Another system's attempt of yesterday evening, and its end."""
+    known = {"attempt_id": f"other of {review.process_id}", "process_id": review.process_id}
+    at = instants.now() - 12 * instants.HOUR
+    marketplace.append(
+        kind="submission_started",
+        occurred_at=instants.canonical(at),
+        seller_id=review.seller_id,
+        body="{}",
+        **known,
+    )
+    marketplace.append(
+        kind="submission_finished",
+        occurred_at=instants.canonical(at + instants.SECOND),
+        status=400,
+        **known,
+    )
+
+
+INTERRUPTIONS = pytest.mark.parametrize(
+    "interrupt", [refused_by_gateway, refused_by_command, ingested]
+)
+
+
+@INTERRUPTIONS
+def test_a_fresh_resumer_sends_what_waits_whatever_came_after_it(
+    marketplace: Marketplace, interrupt: Interruption
+) -> None:
+    """A refusal of other bytes once made every resumer forget the retry, for good."""
+    review = a_waiting_retry(marketplace, seconds=1)
+    interrupt(marketplace, review)
+    assert resume(marketplace, 10) == []
+    assert [it.body for it in marketplace.puts(review.process_id)] == [review.payload] * 2
+    assert marketplace.state(review.process_id) == "FINISHED"
+
+
+@INTERRUPTIONS
+def test_a_running_resumer_sends_what_waits_whatever_comes_meanwhile(
+    marketplace: Marketplace, interrupt: Interruption
+) -> None:
+    review = a_waiting_retry(marketplace, seconds=4)
+    left: list[object] = []
+    running = threading.Thread(target=lambda: left.extend(resume(marketplace, 20)))
+    running.start()
+    time.sleep(1)  # it has read the inbox by now; if not, the test is the one above
+    interrupt(marketplace, review)
+    running.join()
+    assert left == []
+    assert [it.body for it in marketplace.puts(review.process_id)] == [review.payload] * 2
+    assert marketplace.state(review.process_id) == "FINISHED"
+
+
+class _Interrupted(Submissions):
+    """Something happens between the reading of a process's case and its judgement."""
+
+    happening: Callable[[], Any] | None = None
+
+    async def standing(self, process_id: str) -> tuple[Standing, CaseFile]:
+        stale = await super().standing(process_id)
+        if self.happening is not None:
+            happening, self.happening = self.happening, None
+            await happening()
+        return stale
+
+
+def test_an_entry_that_comes_while_a_process_is_looked_at_is_not_lost(
+    marketplace: Marketplace,
+) -> None:
+    """The look had read that nothing waits, and then removed what the entry had put down."""
+    review = marketplace.review()
+    marketplace.platform.add_fault(kind="status", status=400, process_id=review.process_id)
+    submit(marketplace, review)
+    marketplace.platform.add_fault(kind="status", status=500, process_id=review.process_id)
+
+    async def run() -> list[tuple[str, int]]:
+        recorder = GroupCommit(marketplace.inbox, asyncio.get_running_loop())
+        submissions = _Interrupted(
+            marketplace.inbox, recorder, Platform(marketplace.settings()), Terms("block", False)
+        )
+        resumer = Resumer(marketplace.inbox, submissions, recorded_by="test", tell=lambda *_: None)
+
+        async def another_attempt() -> None:
+            await asyncio.to_thread(submit, marketplace, review)
+            await asyncio.sleep(1)  # several turns: the resumer reads the attempt's entries
+
+        submissions.happening = another_attempt
+        try:
+            return await resumer.run_until(instants.now() + 10 * instants.SECOND)
+        finally:
+            await submissions.close()
+            await asyncio.to_thread(recorder.close)
+
+    assert asyncio.run(run()) == []
+    assert marketplace.outcomes(review.process_id) == [
+        "invalid_payload",
+        "platform_error",
+        "accepted",
+    ]
+
+
+# How long it is waited
+
+
+def a_dead_attempt(marketplace: Marketplace) -> Review:
+    """Started by a process that was killed: until its timeout is over it may be answered."""
+    review = marketplace.review()
+    marketplace.append(
+        kind="submission_started",
+        occurred_at=instants.canonical(instants.now()),
+        attempt_id=f"dead of {review.process_id}",
+        process_id=review.process_id,
+        seller_id=review.seller_id,
+        timeout_seconds=30,
+        body=review.payload.decode(),
+    )
+    return review
+
+
+def test_without_patience_nobody_waits_for_a_dead_attempt(marketplace: Marketplace) -> None:
+    """It once took the dead attempt's whole timeout."""
+    review = a_dead_attempt(marketplace)
+    began = time.monotonic()
+    ended = submit(marketplace, review)
+    asked = sending.resume(
+        marketplace.settings(), review.process_id, recorded_by="test", patience_seconds=0
+    )
+    assert time.monotonic() - began < 15
+    assert isinstance(ended.standing, UnderWay)
+    assert isinstance(asked.standing, UnderWay)
+    assert marketplace.puts(review.process_id) == []
+
+
+def test_prazo_resume_waits_for_a_dead_attempt_no_longer_than_it_is_told(
+    marketplace: Marketplace,
+) -> None:
+    review = marketplace.review()
+    marketplace.platform.add_fault(kind="never_answers", process_id=review.process_id)
+    settings = marketplace.settings(request_timeout_seconds=30)
+    sender = threading.Thread(
+        target=lambda: sending.submit(
+            settings, review.process_id, review.payload, recorded_by="test", patience_seconds=0
+        )
+    )
+    sender.start()
+    while not marketplace.starts(review.process_id):
+        time.sleep(0.02)
+    [start] = marketplace.starts(review.process_id)
+    began = time.monotonic()
+    assert resume(marketplace, 1) == [(review.process_id, start.occurred_at + 30 * instants.SECOND)]
+    assert time.monotonic() - began < 10
+    marketplace.platform.clear_faults()
+    sender.join()
