@@ -12,21 +12,25 @@ import pandas  # noqa: F401 - before the follower starts: its first transaction 
 import streamlit as st
 from starlette.middleware import Middleware
 
-from app_pages import frame
+from app_pages import access, frame
+from app_pages.door import Door
 from app_pages.i18n import _
 from app_pages.security import SecurityHeaders
 from pipeline import api, service
+from pipeline.roles import Person
 from pipeline.settings import Settings
 
 PAGES = Path(__file__).parent / "app_pages"
 ICON = PAGES / "static" / "icon.png"
 LOGO = PAGES / "static" / "logo.svg"
+ANY_ADDRESS = "0.0.0.0"
 
 
 def page() -> None:
     """One run of one page."""
     st.set_page_config(page_title="Prazo", page_icon=ICON, layout="wide")
     st.logo(LOGO, size="large")
+    whoever = access.admit()
     heading = st.container(gap="xsmall")
     with heading.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         title = st.container(gap=None)
@@ -35,42 +39,8 @@ def page() -> None:
             horizontal=True, vertical_alignment="center", gap="xsmall", width="content"
         ):
             frame.choose_view()
-    current = st.navigation(
-        {
-            "": [
-                st.Page(
-                    PAGES / "overview.py",
-                    title=_("Overview"),
-                    icon=":material/monitoring:",
-                    default=True,
-                ),
-                st.Page(PAGES / "watchlist.py", title=_("Watchlist"), icon=":material/alarm:"),
-                st.Page(PAGES / "findings.py", title=_("Findings"), icon=":material/gavel:"),
-            ],
-            _("Investigate"): [
-                st.Page(PAGES / "process.py", title=_("Process"), icon=":material/timeline:"),
-                st.Page(PAGES / "seller.py", title=_("Seller"), icon=":material/storefront:"),
-                st.Page(PAGES / "submissions.py", title=_("Submissions"), icon=":material/send:"),
-                st.Page(
-                    PAGES / "denials.py", title=_("Denials and retries"), icon=":material/block:"
-                ),
-            ],
-            _("Evidence"): [
-                st.Page(
-                    PAGES / "evidence.py",
-                    title=_("Collection and audit export"),
-                    icon=":material/inventory_2:",
-                ),
-                st.Page(PAGES / "ledger.py", title=_("Ledger"), icon=":material/verified:"),
-                st.Page(
-                    PAGES / "dictionary.py",
-                    title=_("Data dictionary"),
-                    icon=":material/menu_book:",
-                ),
-            ],
-        },
-        position="top",
-    )
+            access.leave(whoever)
+    current = st.navigation(_sections(whoever), position="top")
     st.set_page_config(page_title=f"{current.title} · Prazo")
     with title:
         st.title(current.title, anchor=False)
@@ -81,11 +51,51 @@ def page() -> None:
     current.run()
 
 
+def _sections(whoever: Person) -> dict[str, list[st.Page]]:
+    """The pages that somebody may see, by the heading they stand under."""
+
+    def page(name: str, title: str, icon: str) -> st.Page:
+        path = PAGES / f"{name}.py"
+        return st.Page(path, title=title, icon=f":material/{icon}:", default=name == "overview")
+
+    sections = {
+        "": (
+            ("overview", _("Overview"), "monitoring"),
+            ("watchlist", _("Watchlist"), "alarm"),
+            ("findings", _("Findings"), "gavel"),
+        ),
+        _("Investigate"): (
+            ("process", _("Process"), "timeline"),
+            ("seller", _("Seller"), "storefront"),
+            ("submissions", _("Submissions"), "send"),
+            ("denials", _("Denials and retries"), "block"),
+        ),
+        _("Evidence"): (
+            ("evidence", _("Collection and audit export"), "inventory_2"),
+            ("ledger", _("Ledger"), "verified"),
+            ("dictionary", _("Data dictionary"), "menu_book"),
+        ),
+    }
+    open_to_them = {
+        heading: [page(*it) for it in pages if whoever.may_see(it[0])]
+        for heading, pages in sections.items()
+    }
+    return {heading: pages for heading, pages in open_to_them.items() if pages}
+
+
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Holds the ledger while the server runs, and closes it even where no exit handler runs."""
-    with service.ledger_service(Settings.load()):
+    with service.ledger_service(_settings()):
         yield
+
+
+def _settings() -> Settings:
+    """With the address that Streamlit really listens on, whoever started it and however."""
+    return Settings.load(
+        dashboard_host=st.get_option("server.address") or ANY_ADDRESS,
+        dashboard_port=st.get_option("server.port"),
+    )
 
 
 if __name__ == "__main__":
@@ -95,5 +105,8 @@ else:
         __file__,
         routes=api.routes(),
         lifespan=lifespan,
-        middleware=[Middleware(SecurityHeaders, scripts=frame.LANGUAGE_SCRIPTS.values())],
+        middleware=[
+            Middleware(SecurityHeaders, scripts=frame.LANGUAGE_SCRIPTS.values()),
+            Middleware(Door, load=_settings),
+        ],
     )

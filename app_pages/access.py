@@ -16,6 +16,7 @@ from pipeline import service
 from pipeline.roles import LOCAL, Act, Person, RoleMap
 from pipeline.settings import Settings
 
+WATCH_SECONDS = 10
 _BEGAN = "access_began_at"
 
 
@@ -45,19 +46,19 @@ def admit() -> Person:
     return found
 
 
-def leave() -> None:
+def leave(whoever: Person) -> None:
     """The person's name, and the way out; nothing where nobody logs in."""
-    found = person()
-    if found is None or found.name is None:
+    if whoever.name is None:
         return
-    with st.popover(found.name, icon=":material/account_circle:"):
-        st.markdown(", ".join(sorted(_role_names()[it] for it in found.roles)))
+    with st.popover(whoever.name, icon=":material/account_circle:"):
+        st.markdown(", ".join(sorted(_role_names()[it] for it in whoever.roles)))
         if service.current().settings.login == "oidc":
             st.button(_("Log out"), on_click=st.logout, width="stretch")
+    _watch()
 
 
-@st.fragment(run_every=30)
-def watch() -> None:
+@st.fragment(run_every=WATCH_SECONDS)
+def _watch() -> None:
     """Runs the page anew once the session is over: an open page must not go on by itself."""
     if person() is None:
         st.rerun()

@@ -14,7 +14,7 @@ from typing import Any, Final
 from pipeline.asgi import folded
 from pipeline.exposure import outside_hint
 from pipeline.files import RereadFile
-from pipeline.settings import Settings, networks
+from pipeline.settings import Settings, is_loopback, networks
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -53,6 +53,8 @@ class Door:
         headers = folded(list(scope["headers"]))
         match self._settings.login:
             case "none":
+                if not is_loopback(_caller(scope)):
+                    return f"nobody logs in here, and {_caller(scope)} is not this machine"
                 # A browser on this machine sends Origin too; Streamlit compares that itself.
                 rest = {name: it for name, it in headers.items() if name != b"origin"}
                 hint = outside_hint(rest)
@@ -62,7 +64,7 @@ class Door:
         return None
 
     def _proxy_fault(self, scope: Message, headers: dict[bytes, bytes]) -> str | None:
-        caller = ipaddress.ip_address((scope.get("client") or ("0.0.0.0", 0))[0])
+        caller = ipaddress.ip_address(_caller(scope))
         if not any(caller in network for network in self._proxies):
             return f"{caller} is no proxy of PRAZO_PROXY_ADDRESSES"
         given, is_known = headers.get(SECRET_HEADER, b""), False
@@ -75,6 +77,12 @@ class Door:
         if len(named) != 1 or not named[0].strip():
             return f"the proxy must name the person once, in {self._settings.proxy_user_header}"
         return None
+
+
+def _caller(scope: Message) -> str:
+    """The address on the other side; one that no network holds where the server does not say."""
+    client: tuple[str, int] = scope.get("client") or ("0.0.0.0", 0)
+    return client[0]
 
 
 def _lines(text: str) -> list[bytes]:

@@ -26,12 +26,13 @@ from pipeline.errors import (
     OperatorError,
     PrazoError,
     UnknownView,
+    WrongUsage,
 )
 from pipeline.service import current, ledger_service
 from pipeline.settings import Settings
 from pipeline.tokens import Caller
 
-MAX_ROWS_A_PAGE = 1_000_000
+MAX_WHOLE = 2**53
 MAX_BODY_BYTES = 65_536
 
 
@@ -243,14 +244,14 @@ def _instant(text: str | None) -> int | None:
         return None
     instant = instants.parse(text)
     if instant is None:
-        raise CallerError(f"{text!r} is no instant", remedy="write as_of like 2026-03-01T09:00:00Z")
+        raise WrongUsage(f"{text!r} is no instant", remedy="write as_of like 2026-03-01T09:00:00Z")
     return instant
 
 
 def _whole(text: str | None, name: str) -> int | None:
     if not text:
         return None
-    if not text.isascii() or not text.isdigit() or int(text) > MAX_ROWS_A_PAGE * 1000:
+    if not text.isascii() or not text.isdigit() or int(text) > MAX_WHOLE:
         raise CallerError(f"{name} is no whole number", remedy=f"{name}=50")
     return int(text)
 

@@ -7,14 +7,16 @@ import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pipeline import ingest
 from pipeline.artifacts import ArtifactStore
 from pipeline.errors import OperatorError
-from pipeline.inbox import open_inbox
+from pipeline.inbox import Inbox, Receipt, open_inbox
+from pipeline.occurrences import Draft
 from pipeline.settings import Settings
 from pipeline.supervisor import Supervisor, parts
 
@@ -54,7 +56,9 @@ def run(
         settings = Settings.load()
         inbox = open_inbox(settings.inbox)
         artifacts = ArtifactStore(settings.artifacts)
-        outcomes = ingest.ingest(folder / "history.ndjson", inbox, lambda _: None, artifacts)
+        outcomes = ingest.ingest(
+            folder / "history.ndjson", _LivedThrough(inbox), lambda _: None, artifacts
+        )
         inbox.close()
         say(f"{outcomes.recorded} occurrences of its past are in the inbox.")
         supervisor = Supervisor()
@@ -71,6 +75,20 @@ def run(
     finally:
         platform.terminate()
         platform.wait()
+
+
+class _LivedThrough:
+    """Records each occurrence as if at its own time: entered today, all evidence would be late."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+
+    def append(self, drafts: Sequence[Draft]) -> list[Receipt]:
+        receipts = []
+        for draft in drafts:
+            self._inbox.clock = partial(int, draft.occurred_at)
+            receipts += self._inbox.append([draft])
+        return receipts
 
 
 def _empty(folder: Path) -> None:

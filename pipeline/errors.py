@@ -3,15 +3,13 @@
     PrazoError
     ├── OperatorError          whoever runs Prazo: settings, files, disks     exit code 2
     │   ├── SettingsError
-    │   ├── InboxUnavailable   the inbox cannot be read or written
-    │   ├── LedgerInUse        another process holds the DuckDB file
+    │   ├── InboxUnavailable   the inbox cannot be read or written            exit code 1
+    │   ├── LedgerInUse        another process holds the DuckDB file          exit code 1
     │   └── LedgerRefused      the ledger and the inbox disagree on history
-    ├── PlatformError          the payment platform or the way to it          exit code 3
-    │   └── PlatformUnreachable
     └── CallerError            whoever sent the input                         exit code 1
         ├── Unreadable         bytes that are no event, occurrence or payload
-        ├── Refused            a request that a rule turns down
-        └── UnknownView
+        └── WrongUsage         a question that cannot be asked like that      exit code 2
+            └── UnknownView
 
 Every error carries what failed, why, and what to do; `str()` joins them for standard error.
 """
@@ -46,23 +44,21 @@ class SettingsError(OperatorError):
 class InboxUnavailable(OperatorError):
     """The inbox cannot be read or written; a receiver answers 503 so that the sender retries."""
 
+    exit_code = 1  # it may be back in a moment: whoever supervises us starts us again
+
+
+class InboxMissing(InboxUnavailable):
+    """There is no inbox, and this command only reads."""
+
 
 class LedgerInUse(OperatorError):
     """Another process holds the ledger file (DuckDB lets one process open it)."""
 
+    exit_code = 1
+
 
 class LedgerRefused(OperatorError):
     """The ledger's history differs from the inbox's; serving it could show a false past."""
-
-
-class PlatformError(PrazoError):
-    """The platform, or the way to it, failed."""
-
-    exit_code = 3
-
-
-class PlatformUnreachable(PlatformError):
-    """No answer from the platform: DNS, connection, TLS or time."""
 
 
 class CallerError(PrazoError):
@@ -75,11 +71,11 @@ class Unreadable(CallerError):
     """Bytes that cannot be read as what they should be; `what` is the reason."""
 
 
-class Refused(CallerError):
-    """A request that a rule turns down."""
-
-
-class UnknownView(CallerError):
-    """No view of that name, or no column of that name in it."""
+class WrongUsage(CallerError):
+    """A question that cannot be asked like that: a filter, an instant, a file that is not there."""
 
     exit_code = 2
+
+
+class UnknownView(WrongUsage):
+    """No view of that name, or no column of that name in it."""

@@ -4,19 +4,26 @@ import hashlib
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Protocol
 
 from pipeline import occurrences
 from pipeline.artifacts import ArtifactStore, keep_file
-from pipeline.errors import CallerError, Unreadable
-from pipeline.inbox import Inbox, Outcome
+from pipeline.errors import Unreadable, WrongUsage
+from pipeline.inbox import Outcome, Receipt
 from pipeline.occurrences import QUARANTINE, Draft, KeepArtifact
 
 LINES_A_COMMIT: Final = 1000
 MAX_LINE_BYTES: Final = 4 * 2**20
+
+
+class Recorder(Protocol):
+    """Takes drafts for good; an `Inbox` is one."""
+
+    def append(self, drafts: Sequence[Draft]) -> list[Receipt]: ...
+
 
 Progress = Callable[[int], None]
 """Told how many bytes were read since it was told last."""
@@ -37,12 +44,12 @@ class Outcomes:
 
 
 def ingest(
-    path: Path, inbox: Inbox, progress: Progress, artifacts: ArtifactStore | None = None
+    path: Path, inbox: Recorder, progress: Progress, artifacts: ArtifactStore | None = None
 ) -> Outcomes:
     """Records a file's lines in order; `-` is standard input. Taking it again adds nothing.
 
     Artifacts that a collection names by path, beside the file, go into the store first.
-    A bad line is reported and the others are taken. Raises `CallerError` where there is no file,
+    A bad line is reported and the others are taken. Raises `WrongUsage` where there is no file,
     and `InboxUnavailable`; what was taken until then stays, and the file can be taken again.
     """
     if str(path) == "-":
@@ -53,9 +60,7 @@ def ingest(
         with path.open("rb") as file:
             return _ingest(file, inbox, progress, _keeper(artifacts, path.parent))
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise CallerError(
-            f"{path} cannot be read", error.strerror or "", "check the path"
-        ) from None
+        raise WrongUsage(f"{path} cannot be read", error.strerror or "", "check the path") from None
 
 
 def _keeper(artifacts: ArtifactStore | None, folder: Path) -> KeepArtifact | None:
@@ -63,7 +68,7 @@ def _keeper(artifacts: ArtifactStore | None, folder: Path) -> KeepArtifact | Non
 
 
 def _ingest(
-    file: BinaryIO, inbox: Inbox, progress: Progress, keep: KeepArtifact | None
+    file: BinaryIO, inbox: Recorder, progress: Progress, keep: KeepArtifact | None
 ) -> Outcomes:
     digest = hashlib.sha256()
     file.seek(0)
@@ -106,7 +111,7 @@ def _draft(line: bytes, recorded_by: str, keep: KeepArtifact | None) -> Draft:
     return occurrences.read_line(line, recorded_by=recorded_by, keep=keep)
 
 
-def _record(batch: list[tuple[int, Draft]], inbox: Inbox, outcomes: Outcomes) -> None:
+def _record(batch: list[tuple[int, Draft]], inbox: Recorder, outcomes: Outcomes) -> None:
     receipts = inbox.append([draft for _, draft in batch])
     for (number, draft), receipt in zip(batch, receipts, strict=True):
         if draft.kind == QUARANTINE:

@@ -276,7 +276,7 @@ def _instant(value: object) -> int:
         raise ValueError("an ISO 8601 text with an offset is expected")  # noqa: TRY004
     instant = instants.parse(value)
     if instant is None or not re.search(r"([Zz]|[+-][0-9:]+)$", value[10:]):
-        raise ValueError(f"{value!r} is not ISO 8601 with an offset")
+        raise ValueError("it is not ISO 8601 with an offset, such as 2026-03-01T00:00:00Z")
     return instant
 
 

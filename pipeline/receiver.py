@@ -7,6 +7,7 @@ order of checks is that of rules.md section 8: method, content encoding, size, c
 import asyncio
 import contextlib
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -149,6 +150,7 @@ class Receiver:
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self._counting.cancel()
+        await self._record_rejections(until=math.inf)
         try:
             await (await self._gateway).close()
         finally:
@@ -238,8 +240,10 @@ class Receiver:
             await asyncio.sleep(SECONDS_BETWEEN_ENTRIES / 4)
             await self._record_rejections()
 
-    async def _record_rejections(self) -> None:
-        for rejected, deliveries in self._rejections.take_due(time.monotonic()).items():
+    async def _record_rejections(self, until: float | None = None) -> None:
+        """What is due, or what will be until then."""
+        due = self._rejections.take_due(time.monotonic() if until is None else until)
+        for rejected, deliveries in due.items():
             try:
                 await self._writer.record(entry_of(rejected, deliveries, instants.now()))
             except InboxUnavailable as error:

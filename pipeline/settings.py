@@ -78,7 +78,8 @@ class Settings(BaseSettings):
     dashboard_host: str = Field("127.0.0.1", description="Address the dashboard listens on.")
     dashboard_port: Port = Field(8501, description="Port the dashboard listens on.")
     api_tokens_file: Path | None = Field(
-        None, description="One `name:scopes:sha256 of the token` a line."
+        None,
+        description="One `name:scopes:sha256 of the token` a line; may be missing on loopback.",
     )
     login: Literal["none", "oidc", "proxy"] = Field(
         "none",
@@ -189,6 +190,12 @@ class Settings(BaseSettings):
                 "PRAZO_WEBHOOK_AUTH is none and PRAZO_RECEIVER_HOST is not loopback: anyone could"
                 " post deliveries; choose header, basic or hmac"
             )
+        for name in ("receiver_host", "dashboard_host"):
+            if not is_loopback(getattr(self, name)) and self.api_tokens_file is None:
+                problems.append(
+                    f"PRAZO_{name.upper()} is not loopback and PRAZO_API_TOKENS_FILE is missing:"
+                    " anyone could submit, collect and read"
+                )
         if self.login == "none" and not is_loopback(self.dashboard_host):
             problems.append(
                 "PRAZO_LOGIN is none and PRAZO_DASHBOARD_HOST is not loopback: anyone could look;"

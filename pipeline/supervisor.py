@@ -37,6 +37,7 @@ class _Child:
     environment: Mapping[str, str] | None
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
+    starts: int = 0
     falls: int = 0
     start_again_at: float | None = None
 
@@ -57,7 +58,7 @@ class Supervisor:
         self._children.append(child)
 
     def run(self) -> int:
-        """Returns the exit code: 0 after a signal, or that of a process that refused to start."""
+        """Returns the exit code: 0 after a signal, 2 where a process refused its settings."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._stop.set())
         try:
@@ -73,6 +74,7 @@ class Supervisor:
     def _start(self, child: _Child) -> None:
         child.process = subprocess.Popen(child.command, env=child.environment)
         child.started_at = time.monotonic()
+        child.starts += 1
         child.start_again_at = None
 
     def _watch(self, child: _Child) -> int | None:
@@ -84,7 +86,7 @@ class Supervisor:
         code = child.process.poll() if child.process else None
         if code is None:
             return None
-        if code == USAGE_ERROR:
+        if code == USAGE_ERROR and child.starts == 1:  # later, the others go on
             LOG.error("the %s refused its settings; see its message above", child.name)
             return code
         child.falls = 1 if now - child.started_at > STEADY_SECONDS else child.falls + 1

@@ -23,21 +23,41 @@ def print_views(views: Mapping[str, View]) -> None:
 
 
 def print_rows(rows: pa.Table, total: int, out: Path | None) -> None:
-    """A table of the rows, and of how many they are where they are not all."""
-    table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0))
-    for name in rows.column_names:
-        table.add_column(name, overflow="fold")  # an id that is cut cannot be copied
-    for record in tables.records(rows):
-        table.add_row(*("" if value is None else _text(value) for value in record.values()))
+    """The rows, and how many they are where they are not all.
+
+    As a table where it fits, else each row as a list of its columns: folded into narrow columns,
+    a wide view cannot be read.
+    """
     if out is None:
-        _print(_console(None), table, rows.num_rows, total)
+        _print(_console(None), rows, total)
         return
     with out.open("w", encoding="utf-8") as file:
-        _print(Console(file=file, width=PIPE_WIDTH), table, rows.num_rows, total)
+        _print(Console(file=file, width=PIPE_WIDTH, markup=False, highlight=False), rows, total)
 
 
-def _print(console: Console, table: Table, shown: int, total: int) -> None:
-    console.print(table)
+def _print(console: Console, rows: pa.Table, total: int) -> None:
+    names = rows.column_names
+    lines = [
+        ["" if value is None else _text(value) for value in record.values()]
+        for record in tables.records(rows)
+    ]
+    widths = [max(map(len, column)) for column in zip(names, *lines, strict=True)]
+    if sum(widths) + len(widths) <= console.width:
+        table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0))
+        for name in names:
+            table.add_column(name, overflow="fold")  # an id that is cut cannot be copied
+        for line in lines:
+            table.add_row(*line)
+        console.print(table)
+    else:
+        for line in lines:
+            record = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+            for name, value in zip(names, line, strict=True):
+                if value:
+                    record.add_row(name, value)
+            console.print(record)
+            console.print()
+    shown = rows.num_rows
     noun = "row" if total == 1 else "rows"
     console.print(f"{total} {noun}" if shown == total else f"{shown} of {total} {noun}")
 

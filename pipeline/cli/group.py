@@ -25,6 +25,13 @@ class _Group(click.Group):
         except BrokenPipeError:  # the reader of our output has seen enough
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
             ctx.exit(0)
+        except OSError as error:
+            if ctx.params.get("debug"):
+                raise
+            what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            remedy = "check the path, the permissions and the disk's free space"
+            click.echo(f"Error: {what}\n  To mend it: {remedy}", err=True)
+            ctx.exit(1)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

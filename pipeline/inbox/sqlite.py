@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline.errors import InboxUnavailable
+from pipeline.errors import InboxMissing, InboxUnavailable
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.store import (
     COLUMNS,
@@ -398,9 +398,9 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _missing(path: Path) -> InboxUnavailable:
-    return InboxUnavailable(
+def _missing(path: Path) -> InboxMissing:
+    return InboxMissing(
         f"There is no inbox at {path}",
         "the file does not exist",
-        "set PRAZO_INBOX to the file that `prazo receive` writes, or start it first",
+        "set PRAZO_INBOX to the file that `prazo receive` writes, or start that first",
     )

@@ -22,9 +22,14 @@ RUN_SECONDS = 30
 
 
 @contextmanager
-def dashboard(folder: Path) -> Iterator[str]:
-    """`streamlit run app.py` over the inbox in the folder; its base URL."""
-    port = _free_port()
+def dashboard(
+    folder: Path, *options: str, port: int | None = None, **settings: str
+) -> Iterator[str]:
+    """`streamlit run app.py` over the inbox in the folder; its base URL.
+
+    `options` are Streamlit's, `settings` further variables of the environment.
+    """
+    port = port or free_port()
     url = f"http://127.0.0.1:{port}"
     environment = os.environ | {
         "PRAZO_INBOX": str(folder / "inbox.db"),
@@ -33,10 +38,12 @@ def dashboard(folder: Path) -> Iterator[str]:
         "PRAZO_SIGNING_KEY_FILE": str(folder / "keys" / "signing.key"),
         "PRAZO_TAXPAYER_KEY_FILE": str(folder / "keys" / "taxpayer.key"),
         "PRAZO_DASHBOARD_PORT": str(port),
+        **settings,
     }
     command = [
         *(sys.executable, "-m", "streamlit", "run", "app.py"),
         *("--server.address", "127.0.0.1", "--server.port", str(port)),
+        *options,
     ]
     log = folder / "dashboard.log"
     with log.open("wb") as out:
@@ -64,7 +71,7 @@ def _wait_until_healthy(server: subprocess.Popen[bytes], url: str, log: Path) ->
     raise AssertionError(f"the dashboard did not start:\n{log.read_text()[-2000:]}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
