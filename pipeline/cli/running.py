@@ -72,8 +72,11 @@ def follow(host: str | None, port: int | None, without_bodies: bool) -> None:
 
 @main.command()
 @_listens
+@click.option("--dashboard-host", help="Address of the dashboard.")
 @click.option("--dashboard-port", type=click.IntRange(1, 65535), help="Port of the dashboard.")
-def serve(host: str | None, port: int | None, dashboard_port: int | None) -> None:
+def serve(
+    host: str | None, port: int | None, dashboard_host: str | None, dashboard_port: int | None
+) -> None:
     """Run receiver and dashboard on one machine, for real use. SIGTERM stops both cleanly.
 
     Where the platform is set up, submissions that wait for a retry are sent as well. --host and
@@ -81,11 +84,17 @@ def serve(host: str | None, port: int | None, dashboard_port: int | None) -> Non
     """
     from pipeline.supervisor import Supervisor, parts
 
-    settings = Settings.load(receiver_host=host, receiver_port=port, dashboard_port=dashboard_port)
+    settings = Settings.load(
+        receiver_host=host,
+        receiver_port=port,
+        dashboard_host=dashboard_host,
+        dashboard_port=dashboard_port,
+    )
     environment = {
         **os.environ,
         "PRAZO_RECEIVER_HOST": settings.receiver_host,
         "PRAZO_RECEIVER_PORT": str(settings.receiver_port),
+        "PRAZO_DASHBOARD_HOST": settings.dashboard_host,
         "PRAZO_DASHBOARD_PORT": str(settings.dashboard_port),
     }
     supervisor = Supervisor()

@@ -14,16 +14,15 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+
+from tests.acceptance.product import free_port, show, wait_for
 
 SENDERS = 8
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -59,13 +58,6 @@ def deliveries() -> list[bytes]:
     return bodies + pending + finished + pending[:500]
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.fixture
 def served(tmp_path: Path):
     """`prazo serve` on free ports: the environment, the receiver's and the dashboard's port."""
@@ -99,19 +91,6 @@ def served(tmp_path: Path):
         process.wait()
 
 
-def wait_for(port: int, path: str) -> None:
-    until = time.monotonic() + 90
-    while time.monotonic() < until:
-        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
-            try:
-                connection.request("GET", path)
-                if connection.getresponse().status == 200:
-                    return
-            except OSError:
-                time.sleep(0.2)
-    pytest.fail(f"nothing answered on {port}{path}")
-
-
 def send(port: int, bodies: list[bytes]) -> list[str]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     recorded = []
@@ -123,18 +102,6 @@ def send(port: int, bodies: list[bytes]) -> list[str]:
         recorded.append(json.loads(content)["recorded"])
     connection.close()
     return recorded
-
-
-def show(environment: dict[str, str], *arguments: str) -> list[dict]:
-    ended = subprocess.run(
-        [sys.executable, "-m", "pipeline.cli", "show", *arguments, "--format", "json"],
-        env=environment,
-        capture_output=True,
-        check=True,
-        timeout=120,
-    )
-    rows: list[dict] = json.loads(ended.stdout)
-    return rows
 
 
 @pytest.mark.timeout(400)
