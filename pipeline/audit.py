@@ -15,7 +15,7 @@ from pipeline.artifacts import ArtifactDamaged, ArtifactStore
 from pipeline.checkpoints import Checkpoint
 from pipeline.commitments import uncommitted
 from pipeline.errors import CallerError
-from pipeline.inbox import Inbox
+from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.ledger import Copy, Ledger
 from pipeline.occurrences import Entry
 from pipeline.service import LedgerService
@@ -75,22 +75,26 @@ _STREAM_FAULTS: Final = (
 def audit(
     service: LedgerService, *, against: str | None = None, progress: Progress = lambda *_: None
 ) -> Verdict:
-    """Every check there is, over both stores as they stand now.
+    """Every check there is, over both stores up to the entry that is the last one now; others may
+    arrive meanwhile.
 
     `against`: an earlier signed checkpoint, kept elsewhere: without one, whoever holds the key and
     both stores could have rewritten all three.
     """
     verdict = Verdict()
+    # Read before the last entry is looked up, since it can only be about entries that are there.
+    head, signed = service.inbox.head(), service.inbox.checkpoints()
     size = service.inbox.last()[0]
     service.reach(size)
     if healed := service.status().healed:
         verdict.notes.append(healed)
     told = Faults(verdict)
-    roots = _entries(service, size, told, progress)
+    vouched = {it.size for it in (head, *signed) if it is not None}
+    roots = _entries(service, size, vouched, told, progress)
     _streams(service.ledger, told)
     verdict.passed(f"{size} entries stand in inbox and ledger, the same, as their leaves commit to")
-    _tree(service.ledger, roots, told)
-    _signed(service, roots, told)
+    _tree(service.ledger, size, roots, told)
+    _signed(service, head, signed, roots, told)
     _invariants(service.ledger, told)
     _artifacts(service, told)
     if against is not None:
@@ -136,12 +140,14 @@ class Roots:
         self.nodes += self.frontier.extend(hashes[done:])
 
 
-def _entries(service: LedgerService, size: int, told: Faults, progress: Progress) -> Roots:
-    """Compares entry by entry, and makes the tree anew from the inbox's leaves."""
+def _entries(
+    service: LedgerService, size: int, vouched: set[int], told: Faults, progress: Progress
+) -> Roots:
+    """Compares entry by entry, and makes the tree anew from the inbox's leaves; with its roots at
+    the sizes that were vouched for."""
     inbox, ledger = service.inbox, service.ledger
-    sizes = {it.size for it in inbox.checkpoints()} | {it[0] for it in ledger.tree_table(_HEADS)}
-    head = inbox.head()
-    roots = Roots({it for it in sizes | {head.size if head else 0, size} if 0 < it <= size})
+    sizes = {*vouched, *(it[0] for it in ledger.tree_table(_HEADS)), size}
+    roots = Roots({it for it in sizes if 0 < it <= size})
     copy = Copy()
     try:
         for first in range(1, size + 1, ENTRIES_A_BATCH):
@@ -254,25 +260,30 @@ def _streams(ledger: Ledger, told: Faults) -> None:
         told(f"the ledger's log has {rows} rows up to entry {last}; {_REMEDY['ledger']}")
 
 
-def _tree(ledger: Ledger, roots: Roots, told: Faults) -> None:
-    """The stored nodes and heads are those of the leaves."""
-    if sorted(roots.nodes) != ledger.tree_table("tree_nodes"):
+def _tree(ledger: Ledger, size: int, roots: Roots, told: Faults) -> None:
+    """The stored nodes and heads are those of the leaves; it may have grown since."""
+    nodes = [it for it in ledger.tree_table("tree_nodes") if it[1] + 1 << it[0] <= size]
+    if sorted(roots.nodes) != nodes:
         told(f"the ledger's tree has other nodes than its leaves; {_REMEDY['ledger']}")
-    heads = ledger.tree_table(_HEADS)
-    for size, root, peaks in heads:
-        if roots.at.get(size) != (root, list(peaks)):
-            told(f"the ledger's tree has another root at {size} entries; {_REMEDY['ledger']}")
+    heads = [it for it in ledger.tree_table(_HEADS) if it[0] <= size]
+    for at, root, peaks in heads:
+        if roots.at.get(at) != (root, list(peaks)):
+            told(f"the ledger's tree has another root at {at} entries; {_REMEDY['ledger']}")
     told.verdict.passed(
         f"the tree over them, {len(roots.nodes)} stored nodes and {len(heads)} roots, is theirs"
     )
 
 
-def _signed(service: LedgerService, roots: Roots, told: Faults) -> None:
+def _signed(
+    service: LedgerService,
+    head: Head | None,
+    signed: Sequence[SignedHead],
+    roots: Roots,
+    told: Faults,
+) -> None:
     """Head and checkpoints in the inbox are of this tree, and signed by our key."""
-    head = service.inbox.head()
     if head and (head.size not in roots.at or roots.at[head.size][0] != head.root):
         told(f"the head in the inbox, of {head.size} entries, is not of this log")
-    signed = service.inbox.checkpoints()
     for it in signed:
         try:
             text = service.signer.key.opened(it.note) if service.signer else it.note

@@ -171,7 +171,8 @@ class Ledger:
             raise LedgerRefused(
                 f"The ledger {self.path} belongs to another log",
                 f"it follows {meta['log']}, and the inbox is {self.log}",
-                "set PRAZO_INBOX and PRAZO_LEDGER to files that belong together",
+                "set PRAZO_INBOX and PRAZO_LEDGER to files that belong together; if the inbox was"
+                " lost, `prazo restore` puts it back from a backup",
             )
         if meta["without_bodies"] != str(self._without_bodies).lower():
             raise LedgerRefused(

@@ -29,7 +29,7 @@ def verify_package(
     """
     verdict = verify(path, key, against, authority)
     try:
-        _reproduce(Package(path), verdict)
+        reproduce(Package(path), verdict)
     except (Fault, PrazoError) as error:
         verdict.fault(f"the tables cannot be made again: {error}")
     except duckdb.Error as error:
@@ -39,7 +39,9 @@ def verify_package(
     return verdict
 
 
-def _reproduce(package: Package, verdict: Verdict) -> None:
+def reproduce(package: Package, verdict: Verdict) -> None:
+    """Compares the package's tables and reports with what its entries lead to; says so in the
+    verdict. Raises what a package that is none makes it raise; `verify_package` names that."""
     parameters = package.json("data/parameters.json")
     contents = package.json("data/contents.json")
     withheld = frozenset(int(it) for it in contents["withheld"])
@@ -74,8 +76,7 @@ def _entry(package: Package, seq: int, names: Mapping[str, str]) -> Entry:
     """An entry as far as the package tells it."""
     folder = f"data/entries/{seq}"
     leaf = package.json(f"{folder}/entry.json")
-    files = {*package.names}
-    body = package.read(f"{folder}/body.bin") if f"{folder}/body.bin" in files else None
+    body = package.read(f"{folder}/body.bin") if f"{folder}/body.bin" in package.sizes else None
     record = package.read(f"{folder}/record.json") if "record_digest" in leaf else None
 
     def named(key: str) -> str | None:

@@ -28,7 +28,7 @@ import zipfile
 from collections import Counter
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Iterator, NamedTuple
+from typing import IO, Any, Iterator, NamedTuple
 
 MAX_FILE_BYTES = 1 << 30
 CLOCK_TOLERANCE = timedelta(minutes=5)
@@ -235,6 +235,14 @@ class Package:
             raise Fault(f"{path} is no zip file: {error}") from None
         infos = self._zip.infolist()
         self.names = [it.filename for it in infos]
+        self.sizes = {it.filename: it.file_size for it in infos}  # of all that `read` gives
+        with path.open("rb") as file:
+            self._check_layout(file, infos)
+        if len({*self.names}) < len(infos):
+            raise Fault("a path stands twice in the package")
+
+    def _check_layout(self, file: IO[bytes], infos: list[zipfile.ZipInfo]) -> None:
+        """The files lie one behind the other, each described once, and nothing else."""
         offset = 0
         for info in infos:
             name, kind = info.filename, info.external_attr >> 16
@@ -248,14 +256,12 @@ class Package:
             if info.date_time != (1980, 1, 1, 0, 0, 0) or stat.S_IMODE(kind) != 0o644:
                 raise Fault(f"{name} has a date or a mode that no package has")
             header = _local_header(info)
-            if _bytes_at(path, offset, len(header)) != header:
+            if _bytes_at(file, offset, len(header)) != header:
                 raise Fault(f"{name} is described in two ways")
             offset += len(header) + info.compress_size
-        if len({*self.names}) < len(infos):
-            raise Fault("a path stands twice in the package")
         if offset != self._zip.start_dir or self._zip.comment:
             raise Fault("bytes that belong to no file lie behind the last one")
-        if _bytes_at(path, path.stat().st_size - 22, 4) != b"PK\x05\x06":
+        if _bytes_at(file, file.seek(0, 2) - 22, 4) != b"PK\x05\x06":
             raise Fault("bytes follow the zip's own end")
 
     def read(self, name: str) -> bytes:
@@ -285,10 +291,9 @@ def _local_header(info: zipfile.ZipInfo) -> bytes:
     return struct.pack("<4s5H3L2H", *parts) + info.filename.encode()
 
 
-def _bytes_at(path: Path, offset: int, length: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(offset)
-        return file.read(length)
+def _bytes_at(file: IO[bytes], offset: int, length: int) -> bytes:
+    file.seek(offset)
+    return file.read(length)
 
 
 def canonical(data: bytes, name: str) -> Any:
@@ -448,7 +453,7 @@ def _verify(
     lines = [f"{value}  {it}" for it, value in digest.items() if it != "manifest.note"]
     if note != "\n".join(["prazo package v1", given.name, *lines, ""]):
         verdict.fault("manifest.note is not signed over these manifests")
-    sizes = [len(package.read(it)) for it in data]
+    sizes = [package.sizes[it] for it in data]
     info = (
         f"Bag-Software-Agent: {parameters['software']}\nBagging-Date: {parameters['as_of'][:10]}\n"
         f"External-Identifier: {given.name}\nPayload-Oxum: {sum(sizes)}.{len(sizes)}\n"

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline import backup as backups
 from pipeline import evidence
-from pipeline.errors import OperatorError
+from pipeline.errors import LedgerRefused, OperatorError
 from pipeline.export_request import Scope
 from pipeline.inbox import open_inbox
 from pipeline.service import LedgerService
@@ -131,6 +131,28 @@ def test_an_older_backup_takes_the_newer_entries_from_the_ledger(
     assert (done.entries, done.verdict.faults) == (19, [])
     assert done.notes[0].startswith("3 entries that are newer than the backup came back")
     assert done.notes[1].startswith("the former inbox.db was kept as inbox.db.set-aside-")
+    service = LedgerService(settings)
+    try:
+        assert service.ledger.frontier.root() == root
+    finally:
+        service.close()
+
+
+def test_a_deleted_inbox_comes_back_with_what_was_recorded_since_the_backup(
+    settings: Settings, tmp_path: Path
+) -> None:
+    backups.backup(settings, tmp_path / "saved")
+    service = LedgerService(settings)
+    story.deliver(service.inbox, "since the backup")
+    service.catch_up()
+    root = service.ledger.frontier.root()
+    service.close()
+    for it in tmp_path.glob("inbox.db*"):
+        it.unlink()
+    with pytest.raises(LedgerRefused, match="`prazo restore` puts it back"):
+        LedgerService(settings)
+    done = backups.restore(settings, tmp_path / "saved")
+    assert (done.entries, done.verdict.faults) == (17, [])
     service = LedgerService(settings)
     try:
         assert service.ledger.frontier.root() == root

@@ -15,6 +15,7 @@ from pipeline import checks
 from pipeline.audit import audit
 from pipeline.errors import PrazoError
 from pipeline.inbox import open_inbox
+from pipeline.occurrences import Entry
 from pipeline.service import LedgerService
 from pipeline.settings import Settings
 from tests.evidence import story
@@ -55,6 +56,26 @@ def test_untouched_stores_have_no_fault(settings: Settings) -> None:
     assert verdict.checked[0] == (
         "16 entries stand in inbox and ledger, the same, as their leaves commit to"
     )
+
+
+def test_what_arrives_during_an_audit_is_no_fault(settings: Settings) -> None:
+    """An audit of a busy log found heads and nodes that its own tree did not have yet."""
+    service = LedgerService(settings)
+
+    def meanwhile(done: int, _: int) -> None:
+        for number in range(300 if done else 1):
+            story.deliver(service.inbox, f"while-{done}-{number}")
+        service.catch_up()
+        service.checkpoint()
+
+    try:
+        verdict = audit(service, progress=meanwhile)
+        assert verdict.faults == []
+        assert service.ledger.size == 317
+        assert verdict.checked[0].startswith("16 entries stand in inbox and ledger")
+        assert audit(service).faults == []
+    finally:
+        service.close()
 
 
 LEDGER_CHANGES = {
@@ -143,6 +164,18 @@ def test_a_changed_row_of_the_inbox_is_named(settings: Settings, change: str) ->
     in_inbox(settings, INBOX_CHANGES[change])
     [fault] = [it for it in faults(settings) if it.startswith("entry ")]
     assert "the inbox is wrong; `prazo restore` puts the inbox back from a backup" in fault
+
+
+def test_a_row_made_up_in_the_inbox_is_named(settings: Settings) -> None:
+    """Whoever can write there can add a row, and it is followed; but its leaf is another's."""
+    copied = ", ".join(it for it in Entry._fields if it not in ("seq", "ingest_key"))
+    in_inbox(
+        settings,
+        f"insert into entries (seq, {copied}) select 17, {copied} from entries where seq = 9",
+    )
+    found = faults(settings)
+    assert "entry 17: its leaf commits to another seq, in both stores" in found
+    assert "entry 17: it is not at its place in its process's stream" in found
 
 
 def test_a_row_changed_alike_in_both_stores_is_named(settings: Settings) -> None:

@@ -18,6 +18,7 @@ import duckdb
 import pytest
 
 from pipeline import views
+from pipeline.audit import audit
 from pipeline.errors import LedgerInUse, LedgerRefused
 from pipeline.inbox import open_inbox
 from pipeline.service import LedgerService
@@ -180,6 +181,26 @@ def test_a_changed_leaf_in_the_ledger_is_noticed_and_the_ledger_made_anew(settin
         assert service.ledger.frontier.root() == root
         kept = list(settings.ledger.parent.glob("ledger.duckdb.set-aside-*"))
         assert len(kept) == 1
+
+
+def test_a_changed_leaf_deep_in_the_log_is_named_by_an_audit(settings, inbox):
+    """A start compares roots, and those of full subtrees are stored: only whoever reads every leaf
+    sees that one of them is another now."""
+    with closing(caught_up(settings)):
+        pass
+    connection = duckdb.connect(str(settings.ledger))
+    connection.execute("drop trigger log_no_update on log").fetchall()
+    connection.execute("update log set leaf = '{}'::blob where seq = 5").fetchall()
+    connection.close()
+    with closing(caught_up(settings)) as service:
+        assert service.status().healed is None
+        found = audit(service).faults
+        assert (
+            "entry 5: its leaf differs between inbox and ledger, and the ledger is wrong;"
+            " `prazo rebuild` makes the ledger anew"
+        ) in found
+        service.rebuild()
+        assert audit(service).faults == []
 
 
 def without_its_last_ten(settings: Settings) -> None:
