@@ -146,6 +146,14 @@ ACTIONS: Final[Mapping[str, Action]] = {
         N_("The last attempt failed. Prazo sends the same payload again by itself."),
         ":material/autorenew:",
     ),
+    "mend_refusal": Action(
+        N_("Mend what our rules refuse"),
+        N_(
+            "Our rules refuse by now the payload that waits for a retry. Mend what they name and"
+            " resume it, or send another in its place."
+        ),
+        ":material/front_hand:",
+    ),
     "open_ticket": Action(
         N_("Open a support ticket"),
         N_(

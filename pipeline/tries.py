@@ -121,13 +121,19 @@ def standing(
         return Idle(tried)
     if len(tried.attempts) >= TRY_ATTEMPTS or now >= tried.gives_up_at:
         return GivenUp(tried)
-    is_held = any(
-        it.outcome == "refused"
-        and it.payload_sha256 == tried.payload_sha256
-        and it.ordered_at > tried.last.ordered_at
-        for it in attempts
-    )
+    is_held = any(_is_refusal_of(it, tried.last) for it in attempts)
     return Waiting(tried, due_at(tried, spread), is_held)
+
+
+def _is_refusal_of(attempt: Attempt, last: Attempt) -> bool:
+    """Whether our rules have refused, since, what was sent last: the same bytes, for the same
+    seller. Refused for another one, in a wrong path, the bytes were not judged by what they are."""
+    return (
+        attempt.outcome == "refused"
+        and attempt.ordered_at > last.ordered_at
+        and attempt.payload_sha256 == last.payload_sha256 is not None
+        and attempt.seller_id == last.seller_id
+    )
 
 
 def due_at(tried: Try, spread: Spread = spread_by_id) -> int:

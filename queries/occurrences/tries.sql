@@ -11,13 +11,15 @@
 -- column: retry_ended_at | when a retry was no longer wanted: the next attempt, a replacement of the payload or the finish; null while wanted
 -- column: is_given_up | 24 hours or 30 attempts were over with the retry still wanted
 -- column: gives_up_at | when they are over; null after an outcome that is not retried
--- column: is_retry_pending | the same payload is to be sent again
+-- column: is_retry_pending | the same payload is to be sent again, once it is due
+-- column: is_held | it would be, but our rules refuse it by now: a person has to decide
 -- column: retry_due_at | not before this: the wait doubles from 1 s to 15 min, and Retry-After counts; null unless pending
 
 with ordered as (
     select
         attempt_id,
         process_id,
+        seller_id,
         ordered_at,
         outcome_at,
         is_retryable,
@@ -84,6 +86,27 @@ judged as (
             false
         ) as is_given_up
     from ended
+),
+
+-- Refused for another seller, in a wrong path, the same bytes were not judged by what they are.
+refused as (
+    select distinct ended.attempt_id
+    from ended
+    join attempts as refusals
+        on refusals.process_id = ended.process_id
+        and refusals.outcome = 'refused'
+        and refusals.payload_sha256 = ended.payload_sha256
+        and refusals.seller_id is not distinct from ended.seller_id
+        and refusals.ordered_at > ended.ordered_at
+),
+
+waiting as (
+    select
+        judged.*,
+        is_retryable and retry_ended_at is null and not is_given_up as is_waiting,
+        refused.attempt_id is not null as is_refused
+    from judged
+    left join refused on refused.attempt_id = judged.attempt_id
 )
 
 select
@@ -96,12 +119,13 @@ select
     retry_ended_at,
     is_given_up,
     gives_up_at,
-    is_retryable and retry_ended_at is null and not is_given_up as is_retry_pending,
+    is_waiting and not is_refused as is_retry_pending,
+    is_waiting and is_refused as is_held,
     case
-        when is_retryable and retry_ended_at is null and not is_given_up
+        when is_waiting and not is_refused
             then greatest(
                 outcome_at + to_seconds(least(1 << least(attempt_of_try - 1, 10), 900)),
                 retry_after_at
             )
     end as retry_due_at
-from judged
+from waiting

@@ -3,12 +3,13 @@
 -- reads: process_state, process_journeys, submission_attempts
 -- key: process_id
 -- column: process_id | the platform's id of the process
--- column: next_action | await_answer, await_retry, open_ticket, mend_credentials, mend_payload, check_ids, check_status, read_answer, send_again, submit, remind_seller, find_event or start_collection
+-- column: next_action | await_answer, await_retry, mend_refusal, open_ticket, mend_credentials, mend_payload, check_ids, check_status, read_answer, send_again, submit, remind_seller, find_event or start_collection
 
 with tries as (
     select
         process_id,
         max_by(is_given_up, attempt_number) as is_given_up,
+        max_by(is_held, attempt_number) as is_held,
         max_by(is_retry_pending and coalesce(via in ('cli', 'api'), false), attempt_number)
             as is_resent_by_us
     from submission_attempts
@@ -21,6 +22,7 @@ select
     case
         when last_outcome = 'in_flight' then 'await_answer'
         when is_given_up then 'open_ticket'
+        when is_held then 'mend_refusal'
         when is_resent_by_us then 'await_retry'
         when last_outcome = 'unauthorized' then 'mend_credentials'
         when last_outcome = 'invalid_payload' then 'mend_payload'

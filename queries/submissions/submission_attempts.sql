@@ -2,6 +2,7 @@
 -- a process are numbered by their start; a refusal was never sent and has no number.
 -- reads: attempts, tries
 -- key: attempt_id
+-- by: process_id, seller_id
 -- column: attempt_id | our id of the attempt
 -- column: process_id | the review process it was for
 -- column: seller_id | the seller it was for, where the entries name one
@@ -17,7 +18,8 @@
 -- column: error | timeout, network_error or refused, where there was no answer
 -- column: outcome | accepted, invalid_payload, unauthorized, not_found, conflict, rate_limited, platform_error, unexpected_status, timeout, network_error, in_flight, unknown or refused
 -- column: retry_after_at | not to be sent again before this, where the platform said so
--- column: is_retry_pending | the same payload is to be sent again
+-- column: is_retry_pending | the same payload is to be sent again, once it is due
+-- column: is_held | it would be, but our rules refuse it by now: a person has to decide
 -- column: retry_due_at | not before this, give or take a fifth of the wait; null unless pending
 -- column: gives_up_at | when a retry is no longer tried; null after an outcome that is not retried
 -- column: is_given_up | 24 hours or 30 attempts were over with the retry still wanted
@@ -43,6 +45,7 @@ select
     attempts.outcome,
     attempts.retry_after_at,
     coalesce(tries.is_retry_pending, false) as is_retry_pending,
+    coalesce(tries.is_held, false) as is_held,
     tries.retry_due_at,
     tries.gives_up_at,
     coalesce(tries.is_given_up, false) as is_given_up,

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 
 from pipeline import instants, tries
@@ -14,7 +15,8 @@ from pipeline.ledger import Ledger
 from pipeline.tries import GivenUp, Waiting
 from pipeline.views import Reader
 from tests.histories import histories_and_as_of
-from tests.ledgers import KEYS, draft
+from tests.ledgers import KEYS, draft, ledger_of
+from tests.ledgers import rows as rows_of
 
 
 @settings(max_examples=12, deadline=None)
@@ -55,12 +57,74 @@ def test_a_case_file_is_the_ledgers_view_of_its_process(
                 " from latest_answers order by all"
             )
             assert standings(cases, now) == rows(
-                "select process_id, is_given_up from tries"
-                " where (is_retry_pending or is_given_up) and retry_ended_at is null order by all"
+                "select process_id, is_given_up, is_held from tries where retry_ended_at is null"
+                " and (is_retry_pending or is_held or is_given_up) order by all"
             )
         finally:
             ledger.close()
             inbox.close()
+
+
+BYTES = '{"process_id": "p1", "type": "individual", "revenue": "1_to_2"}'
+
+
+def refusal(attempt_id: str, **changes: Any) -> list[dict[str, Any]]:
+    """Two lines: our rules refused it, an hour after the attempt that waits."""
+    known = {
+        "occurred_at": "2026-03-01T13:00:00Z",
+        "attempt_id": attempt_id,
+        "process_id": "p1",
+        "seller_id": "s1",
+    }
+    return [
+        {"kind": "submission_started", "body": BYTES, **known, **changes},
+        {"kind": "submission_finished", "error": "refused", **known},
+    ]
+
+
+WAITING = [
+    {
+        "kind": "submission_started",
+        "occurred_at": "2026-03-01T12:00:00Z",
+        "attempt_id": "a1",
+        "process_id": "p1",
+        "seller_id": "s1",
+        "body": BYTES,
+    },
+    {
+        "kind": "submission_finished",
+        "occurred_at": "2026-03-01T12:00:01Z",
+        "attempt_id": "a1",
+        "process_id": "p1",
+        "status": 500,
+    },
+]
+
+
+@pytest.mark.parametrize(
+    ("then", "is_held", "due_at"),
+    [
+        ([], False, "2026-03-01T12:00:02"),
+        (refusal("a2"), True, None),
+        (refusal("a2", body="{}"), False, "2026-03-01T12:00:02"),
+        (refusal("a2", seller_id="s9"), False, "2026-03-01T12:00:02"),
+    ],
+)
+def test_a_retry_that_our_rules_refuse_by_now_is_a_persons_and_no_longer_pending(
+    then: list[dict[str, Any]], is_held: bool, due_at: str | None
+) -> None:
+    """It was once shown as waiting, with a due time long past, and nobody was told to act."""
+    with ledger_of([*WAITING, *then]) as reader:
+        at = datetime(2026, 3, 1, 14, tzinfo=UTC)
+        [row] = [
+            it
+            for it in rows_of(reader, "submission_attempts", as_of=at)
+            if it["attempt_id"] == "a1"
+        ]
+        [action] = rows_of(reader, "next_actions", as_of=at)
+    assert (row["is_held"], row["is_retry_pending"]) == (is_held, not is_held)
+    assert (row["retry_due_at"] and row["retry_due_at"].isoformat()) == due_at
+    assert action["next_action"] == ("mend_refusal" if is_held else "send_again")
 
 
 def process_states(cases: dict[str, CaseFile]) -> list[tuple[Any, ...]]:
@@ -94,8 +158,8 @@ def answers(cases: dict[str, CaseFile]) -> list[tuple[Any, ...]]:
     )
 
 
-def standings(cases: dict[str, CaseFile], now: int) -> list[tuple[str, bool]]:
-    """Who waits for a retry or was given up, by the code; the `tries` view says it in SQL.
+def standings(cases: dict[str, CaseFile], now: int) -> list[tuple[str, bool, bool]]:
+    """Who waits for a retry or a person, or was given up, by the code; `tries` says it in SQL.
 
     While another attempt is in flight the view still calls the one before it pending or not by
     that one's end; the code then waits for the attempt.
@@ -106,5 +170,6 @@ def standings(cases: dict[str, CaseFile], now: int) -> list[tuple[str, bool]]:
             continue
         standing = tries.standing(case.attempts, now, replaced_at=case.replaced_at)
         if isinstance(standing, Waiting | GivenUp):
-            found.append((process_id, isinstance(standing, GivenUp)))
+            is_held = isinstance(standing, Waiting) and standing.is_held
+            found.append((process_id, isinstance(standing, GivenUp), is_held))
     return found

@@ -24,11 +24,12 @@ def attempt(
     took: int = SECOND,
     via: str = "cli",
     payload: bytes = b"A",
+    seller_id: str = "s1",
     retry_after_at: int | None = None,
 ) -> Attempt:
     return Attempt(
         attempt_id=f"a{number:02}",
-        seller_id="s1",
+        seller_id=seller_id,
         via=via,
         outcome=outcome,
         ordered_at=at,
@@ -146,13 +147,24 @@ def test_a_replacement_ends_the_wait_of_the_payload_before_it() -> None:
 def test_a_refusal_of_the_same_bytes_holds_the_retry_for_a_person() -> None:
     sent = attempt(1)
     same = attempt(2, "refused", at=NOON + MINUTE)
-    other = attempt(3, "refused", at=NOON + MINUTE, payload=b"B")
     held = standing_of([sent, same], NOON + HOUR)
     assert isinstance(held, Waiting)
     assert held.is_held
-    free = standing_of([sent, other], NOON + HOUR)
-    assert isinstance(free, Waiting)
-    assert not free.is_held
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        attempt(2, "refused", at=NOON + MINUTE, payload=b"B"),
+        attempt(2, "refused", at=NOON + MINUTE, seller_id="s9"),
+        attempt(2, "refused", at=NOON - MINUTE),
+    ],
+    ids=["other bytes", "for another seller", "before it was sent"],
+)
+def test_no_other_refusal_holds_a_retry(refusal: Attempt) -> None:
+    standing = standing_of([attempt(1), refusal], NOON + HOUR)
+    assert isinstance(standing, Waiting)
+    assert not standing.is_held
 
 
 @pytest.mark.parametrize(
