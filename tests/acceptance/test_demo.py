@@ -33,7 +33,7 @@ def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
         )
     try:
         wait_for(receiver_port, "/readyz")
-        wait_for(dashboard_port, "/api/status")
+        wait_for(dashboard_port, "/_stcore/health")
         environment |= {
             "PRAZO_INBOX": str(folder / "inbox.db"),
             "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
