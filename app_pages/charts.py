@@ -36,6 +36,9 @@ _END_COLOURS: Final[Mapping[str, str]] = {
     "expired": RED,
 }
 
+BAR_WIDTH: Final = 0.75 * 24 * 3600 * 1000
+"""Three quarters of a day, in Plotly's milliseconds: of few days it would make planks."""
+
 Figure = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 
@@ -87,6 +90,7 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
                 "customdata": [formats.day(row["day"]) for row in mine],
                 "hovertemplate": "%{customdata}: <b>%{y}</b><extra>" + _(label) + "</extra>",
                 "marker": {"color": colour},
+                "width": BAR_WIDTH,
             }
         )
     first = min((row["day"] for row in rows if not row["is_older"]), default=today)
@@ -98,7 +102,6 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
         "data": traces,
         "layout": {
             "barmode": "stack",
-            "bargap": 0.25,
             "height": 320,
             "margin": {"l": 36, "r": 8, "t": 36, "b": 28},
             "legend": {
@@ -350,6 +353,7 @@ def outcome_days(rows: Rows, today: date, days: int) -> Figure:
             "customdata": [formats.day(row["day"]) for row in mine],
             "hovertemplate": "%{customdata}: <b>%{y}</b><extra>%{fullData.name}</extra>",
             "marker": {"color": colour},
+            "width": BAR_WIDTH,
         }
         for outcome, colour in OUTCOME_COLOURS.items()
         if (mine := [row for row in recent if row["outcome"] == outcome])
@@ -358,7 +362,6 @@ def outcome_days(rows: Rows, today: date, days: int) -> Figure:
         "data": traces,
         "layout": {
             "barmode": "stack",
-            "bargap": 0.25,
             "height": 330,
             "showlegend": False,
             "margin": {"l": 36, "r": 8, "t": 8, "b": 28},

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import charts, formats, frame, lists, words
+from app_pages import address, charts, explained, formats, frame, lists, words
 from app_pages.i18n import _, ngettext
 
 
@@ -55,6 +55,25 @@ def counted(total: int) -> str:
     return ngettext("{n} denial", "{n} denials", total, n=formats.number(total))
 
 
+def pareto_reading(figures: frame.Row, reasons: Sequence[frame.Row]) -> str:
+    """How few reasons explain most denials, and which comes first; nothing where none was given."""
+    if not reasons:
+        return ""
+    few = ngettext(
+        "**{n} reason explains {share}** of all reasons given.",
+        "**{n} reasons explain {share}** of all reasons given.",
+        figures["vital_reasons"],
+        n=formats.number(figures["vital_reasons"]),
+        share=formats.share(figures["vital_share"]),
+    )
+    largest = _(
+        "The most frequent is “{reason}” ({n}).",
+        reason=formats.plain(words.reason(reasons[0])),
+        n=formats.number(reasons[0]["denials"]),
+    )
+    return f"{few} {largest}"
+
+
 figures = frame.read_one("denial_headline")
 assert figures is not None  # the view is one row, always
 if not figures["denials"]:
@@ -68,20 +87,6 @@ if not figures["denials"]:
     st.stop()
 
 reasons = frame.read("denial_pareto")
-few = ngettext(
-    "**{n} reason explains {share}** of all reasons given.",
-    "**{n} reasons explain {share}** of all reasons given.",
-    figures["vital_reasons"],
-    n=formats.number(figures["vital_reasons"]),
-    share=formats.share(figures["vital_share"]),
-)
-largest = _(
-    "The most frequent is “{reason}” ({n}).",
-    reason=formats.plain(words.reason(reasons[0])),
-    n=formats.number(reasons[0]["denials"]),
-)
-st.markdown(f"{few} {largest}")
-
 with st.grid(4, min_column_width=170):
     frame.fact(
         _("Denied sellers"),
@@ -121,23 +126,44 @@ if figures["wasted_retries"]:
 
 left, right = st.columns([3, 4], gap="small")
 with left.container(border=True, height="stretch"):
-    st.header(_("Reasons, most frequent first"), anchor=False)
-    charts.show(
-        charts.reason_bars(reasons), alt=_("Reasons of denials, the vital few in red"), key="pareto"
+    explained.chart(
+        _("Reasons, most frequent first"),
+        pareto_reading(figures, reasons),
+        charts.reason_bars(reasons),
+        view="denial_pareto",
+        alt=_("Reasons of denials, the vital few in red"),
     )
 with right.container(border=True, height="stretch"):
-    st.header(_("Reason by week"), anchor=False)
-    charts.show(
+    explained.chart(
+        _("Reason by week"),
+        ngettext(
+            "**{n}** denial in the last 7 days, **{before}** in the 7 days before.",
+            "**{n}** denials in the last 7 days, **{before}** in the 7 days before.",
+            figures["denials_this_week"],
+            n=formats.number(figures["denials_this_week"]),
+            before=formats.number(figures["denials_week_before"]),
+        ),
         charts.reason_weeks(frame.read("denial_weeks"), reasons),
+        view="denial_weeks",
         alt=_("Denials per reason and week, over 12 weeks"),
-        key="weeks",
+        note=_("Weeks end on the day named, a UTC day."),
     )
-    st.markdown(formats.muted(_("Weeks end on the day named, a UTC day.")))
 
 st.header(_("Latest denials"), anchor=False)
+with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(width="content"):
+        retry = address.choices(
+            _("New attempt"), {"yes": _("can be corrected"), "no": _("no chance")}, "retry"
+        )
+    with st.container(width=220):
+        seller = address.text(_("Seller"), "of", placeholder=_("Part of the id"), width="stretch")
+where = {"retry": [code == "yes" for code in retry]} if retry else None
+contains = {"seller_id": seller} if seller else None
 listed, beside = st.columns([2, 1], gap="small")
 with listed:
-    chosen = lists.paged("denials", grid, counted=counted).drawn
+    chosen = lists.paged("denials", grid, counted=counted, where=where, contains=contains).drawn
+    if chosen is None:
+        frame.empty(_("No denial matches these filters"), _("Take a filter away to see more."))
 if chosen is not None:
     with beside.container(border=True):
         card(chosen)

@@ -90,11 +90,7 @@ def make(request: Request) -> None:
     except PrazoError as error:
         shutil.rmtree(folder, ignore_errors=True)
         bar.empty()
-        st.error(
-            formats.plain(f"{error.why}. {error.remedy}"),
-            title=formats.plain(error.what),
-            icon=":material/error:",
-        )
+        frame.say(error)
         return
     bar.empty()
     made = Made(exported)

@@ -10,6 +10,8 @@ import streamlit as st
 from app_pages import formats, words
 from app_pages.i18n import LANGUAGES, _, language, ngettext, preferred
 from pipeline import instants, service
+from pipeline.errors import PrazoError
+from pipeline.follower import Status
 
 ZONES: Final = (
     "America/Sao_Paulo",
@@ -231,7 +233,7 @@ def freshness() -> None:
         formats.plain(str(formats.zone())),
         _("up to entry {seq}", seq=formats.number(status.last_seq)),
     ]
-    badges = [_verified_badge(status.is_verified), _lag_badge(status.lag_seconds)]
+    badges = [_verified_badge(status), _lag_badge(status.lag_seconds)]
     if service.current().settings.webhook_auth == "none":
         open_door = _("Deliveries are not authenticated")
         badges.append(formats.badge(open_door, "orange", ":material/no_encryption:"))
@@ -248,9 +250,11 @@ def freshness() -> None:
         )
 
 
-def _verified_badge(is_verified: bool) -> str:
-    if is_verified:
+def _verified_badge(status: Status) -> str:
+    if status.is_verified:
         return formats.badge(_("Ledger verified"), "green", ":material/verified:")
+    if status.problem is None and status.inbox_seq == 0:
+        return formats.badge(_("Nothing to verify yet"), "gray", ":material/verified:")
     return formats.badge(_("Ledger not verified"), "red", ":material/gpp_maybe:")
 
 
@@ -274,6 +278,15 @@ def empty(what: str, how: str, command: str | None = None) -> None:
         if command:
             st.code(command, language="bash", width="content")
         st.space("small")
+
+
+def say(error: PrazoError) -> None:
+    """What failed, why, and what to do."""
+    st.error(
+        formats.plain(". ".join(it for it in (error.why, error.remedy) if it)),
+        title=formats.plain(error.what),
+        icon=":material/error:",
+    )
 
 
 def fact(label: str, value: str, note: str, colour: words.Colour = "gray") -> None:

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import streamlit as st
 
-from app_pages import address, formats, frame
+from app_pages import address, downloads, formats, frame
 from app_pages.i18n import _, language
 
 ROWS = 50
@@ -49,7 +49,11 @@ def paged(
         pages = -(-total // ROWS)
         if pages > 1:
             shown.append(_("{n} a page", n=formats.number(ROWS)))
-        st.markdown(formats.muted(" · ".join(shown)), width="content")
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small", width="content"
+        ):
+            st.markdown(formats.muted(" · ".join(shown)), width="content")
+            downloads.offer(view, rows=total, where=where, contains=contains)
         number = address.page_number(pages) if pages > 1 else 1
     rows = frame.read(view, where=where, contains=contains, limit=ROWS, offset=(number - 1) * ROWS)
     with above:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from app_pages import charts, formats, frame, words
+from app_pages import charts, explained, formats, frame, words
 from app_pages.i18n import N_, _, ngettext
+from pipeline import service
 
 
 def _counts(row: frame.Row) -> list[str]:
@@ -39,6 +40,39 @@ def _course(
 
 figures = frame.read_one("overview_figures")
 assert figures is not None  # the view is one row, always
+
+# --- what may hide a review ----------------------------------------------------------------------
+
+if figures["quarantined"]:
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="quarantine"):
+        with st.container(gap="xxsmall"):
+            held = ngettext(
+                "{n} delivery is in quarantine",
+                "{n} deliveries are in quarantine",
+                figures["quarantined"],
+                n=formats.number(figures["quarantined"]),
+            )
+            st.markdown(f":material/report: **{held}**")
+            st.markdown(
+                formats.muted(
+                    _("They could not be read. A review with a deadline may hide in one of them.")
+                )
+            )
+        st.page_link(
+            "app_pages/ledger.py",
+            label=_("Show"),
+            icon=":material/arrow_forward:",
+            icon_position="right",
+        )
+if service.current().settings.webhook_auth == "none":
+    st.warning(
+        _(
+            "Whoever reaches the receiver can make up reviews, or report one as finished. Set"
+            " PRAZO_WEBHOOK_AUTH and its secret; `prazo doctor` says how."
+        ),
+        title=_("Deliveries are not authenticated"),
+        icon=":material/no_encryption:",
+    )
 
 if not figures["processes"]:
     frame.empty(
@@ -109,12 +143,6 @@ with st.grid(4, min_column_width=170):
 
 left, right = st.columns([3, 2], gap="small")
 with left.container(border=True, height="stretch"):
-    st.header(_("Deadlines: what is late and what is coming"), anchor=False)
-    charts.show(
-        charts.deadline_bars(bars, figures["as_of"].date()),
-        alt=_("Deadlines of unfinished processes per day, late ones to the left of today"),
-        key="deadlines",
-    )
     notes = [_("Days are UTC days.")]
     older = [row["due"] for row in bars if row["is_older"]]
     if older:
@@ -126,13 +154,30 @@ with left.container(border=True, height="stretch"):
                 n=formats.number(older[0]),
             )
         )
-    st.markdown(formats.muted(" ".join(notes)))
+    explained.chart(
+        _("Deadlines: what is late and what is coming"),
+        _(
+            "**{late}** late, **{soon}** due within 7 days; the next deadline: **{next}**.",
+            late=formats.number(figures["expired"]),
+            soon=formats.number(figures["due_within_7_days"]),
+            next=formats.minute(figures["next_deadline_at"]),
+        ),
+        charts.deadline_bars(bars, figures["as_of"].date()),
+        view="deadline_bars",
+        alt=_("Deadlines of unfinished processes per day, late ones to the left of today"),
+        note=" ".join(notes),
+    )
 with right.container(border=True, height="stretch"):
-    st.header(_("Where processes of the last 90 days stand"), anchor=False)
-    charts.show(
-        charts.review_flow(frame.read("review_flow")),
+    flow = frame.read("review_flow")
+    in_time = next((row["end_share"] for row in flow if row["ends_as"] == "finished_in_time"), None)
+    explained.chart(
+        _("Where processes of the last 90 days stand"),
+        _("**{share}** of them are finished in time.", share=formats.share(in_time or 0))
+        if flow
+        else "",
+        charts.review_flow(flow),
+        view="review_flow",
         alt=_("Flow from the type of review to its state"),
-        key="flow",
     )
 
 # --- what to do today --------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import address, charts, formats, frame, rulebook, words
+from app_pages import acting, address, charts, exchanges, formats, frame, rulebook, words
 from app_pages.i18n import _, ngettext
 
 ATTEMPTS = 30  # a try is given up after as many
@@ -49,6 +49,26 @@ def tried(attempts: Sequence[frame.Row]) -> dict[str, list[str]]:
         _("Via"): [formats.plain(words.word(words.VIAS, row["via"])) for row in attempts],
         _("Retry due"): [formats.second(row["retry_due_at"]) for row in attempts],
     }
+
+
+def show_exchanges(attempts: Sequence[frame.Row], process_id: str) -> None:
+    """Request and answer of each attempt, opened one by one; masked until there is a reason."""
+    acting.ask_for_personal_data("submission_attempts", process_id, process_id=process_id)
+    is_masked = not acting.may_see_personal_data("submission_attempts", process_id)
+    for row in attempts:
+        if row["outcome"] == "refused":
+            continue
+        label = _(
+            "Request and answer of attempt {n} · {instant}",
+            n=row["attempt_number"],
+            instant=formats.second(row["started_at"] or row["finished_at"]),
+        )
+        opened = st.expander(
+            label, icon=":material/sync_alt:", key=f"attempt_{row['attempt_id']}", on_change="rerun"
+        )
+        if opened.open:
+            with opened:
+                exchanges.show(row, is_masked=is_masked)
 
 
 def told(finding: frame.Row) -> str:
@@ -182,6 +202,7 @@ with left:
         attempts = frame.read("submission_attempts", where={"process_id": asked}, limit=ATTEMPTS)
         if attempts:
             st.table(tried(attempts), hide_index=True, alt=_("Submission attempts, newest first"))
+            show_exchanges(attempts, asked)
         else:
             st.markdown(_("Nothing was sent yet."))
     if process["seller_id"]:
@@ -191,8 +212,11 @@ with left:
             icon=":material/storefront:",
             query_params={"seller_id": process["seller_id"]},
         )
-with right.container(border=True):
-    frame.trail(story)
+with right:
+    with st.container(border=True):
+        acting.notes(asked, process["seller_id"])
+    with st.container(border=True):
+        frame.trail(story)
 
 # --- what an auditor will ask about: the slowest question, so the last ---------------------------
 

@@ -2,10 +2,52 @@
 
 import streamlit as st
 
-from app_pages import address, formats, frame, words
+from app_pages import acting, address, formats, frame, words
 from app_pages.i18n import _
+from pipeline import service
 
 LISTED = 100  # more than any seller has; a limit all the same
+
+
+def open_process(process: frame.Row, action: words.Action) -> None:
+    """One open process among its siblings: how urgent, what is asked, what to do."""
+    state, fields = process["state"], process["requested_fields"] or ()
+    st.markdown(
+        " ".join(
+            (
+                formats.badge(
+                    words.word(words.STATES, state),
+                    words.STATE_COLOURS[state],
+                    words.STATE_ICONS[state],
+                ),
+                formats.badge(
+                    formats.plain(words.word(words.REVIEW_TYPES, process["review_type"])), "gray"
+                ),
+            )
+        )
+    )
+    st.markdown(
+        f"**{formats.days_left(process['days_to_deadline'])}** ·"
+        f" {formats.minute(process['deadline_at'])}"
+    )
+    st.markdown(" ".join(formats.code(path) for path in fields) or "–")
+    st.markdown(f"{action.icon} **{_(action.name)}**  \n{_(action.how)}")
+    st.page_link(
+        "app_pages/process.py",
+        label=formats.plain(process["process_id"]),
+        icon=":material/timeline:",
+        query_params={"process": process["process_id"]},
+    )
+
+
+def unmasked(seller_id: str) -> frame.Row:
+    """The seller's row with its personal columns: never kept for another reader."""
+    rows = service.current().reader.read(
+        "seller_state", as_of=frame.as_of(), where={"seller_id": seller_id}, unmask=True
+    )
+    row: frame.Row = rows.to_pylist()[0]
+    return row
+
 
 asked = address.text(_("Seller"), "seller_id", placeholder="sel_…", width=360)
 if not asked:
@@ -66,16 +108,35 @@ with st.grid(4, min_column_width=170):
         formats.plain(seller["type"] or "–"),
     )
 
+# --- its open processes, side by side ------------------------------------------------------------
+
+open_ones = [it for it in processes if it["state"] != "FINISHED"]
+if open_ones:
+    st.header(_("Open processes, side by side"), anchor=False)
+    st.markdown(
+        formats.muted(_("Each is independent, with a collection and a submission of its own."))
+    )
+    next_up = {
+        row["process_id"]: words.ACTIONS[row["next_action"]]
+        for row in frame.read(
+            "next_actions", where={"process_id": [it["process_id"] for it in open_ones]}
+        )
+    }
+    by_deadline = sorted(
+        open_ones, key=lambda it: (it["deadline_at"] is None, it["deadline_at"], it["process_id"])
+    )
+    with st.grid(min(max(len(open_ones), 2), 3), min_column_width=260):
+        for process in by_deadline:
+            with st.container(border=True, height="stretch", gap="xsmall"):
+                open_process(process, next_up[process["process_id"]])
+
 # --- its processes, denials and record -----------------------------------------------------------
 
 left, right = st.columns([3, 2], gap="small")
 with left:
     with st.container(border=True, gap="xsmall"):
         st.header(_("Review processes"), anchor=False)
-        if processes:
-            note = _("Each is independent, with a collection and a submission of its own.")
-            st.markdown(formats.muted(note))
-        else:
+        if not processes:
             st.markdown(_("The platform has not asked for a review of this seller."))
         for process in processes:
             link, state, when, kind = st.columns([5, 3, 3, 2], vertical_alignment="center")
@@ -122,15 +183,23 @@ with left:
             )
     with st.container(border=True, gap="xsmall"):
         st.header(_("Record"), anchor=False)
+        is_shown = acting.may_see_personal_data("seller_state", asked)
+        known = unmasked(asked) if is_shown else seller
         record = {
-            _(label): formats.value(seller[column])
+            _(label): formats.value(known[column])
             for column, label in words.SELLER_RECORD.items()
-            if seller[column] is not None
+            if known[column] is not None
         }
         if record:
-            note = _("As the platform last sent it; personal data is masked.")
-            st.markdown(formats.muted(note))
-            st.table(record, border="horizontal", alt=_("The seller's record, masked"))
+            st.markdown(
+                formats.muted(
+                    _("As the platform last sent it.")
+                    if is_shown
+                    else _("As the platform last sent it; personal data is masked.")
+                )
+            )
+            st.table(record, border="horizontal", alt=_("The seller's record"))
+            acting.ask_for_personal_data("seller_state", asked, seller_id=asked)
         else:
             st.markdown(_("The platform has sent no record of this seller yet."))
 with right.container(border=True):

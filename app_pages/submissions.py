@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import address, charts, formats, frame, lists, words
+from app_pages import address, charts, explained, formats, frame, lists, words
 from app_pages.i18n import _, ngettext
 
 DAYS = 30
+WAITING = 20
 OUTCOME_ROWS = DAYS * len(words.OUTCOMES)
 
 
@@ -92,24 +93,70 @@ with st.grid(4, min_column_width=170):
 
 left, right = st.columns(2, gap="small")
 with left.container(border=True, height="stretch"):
-    st.header(_("Outcome by place of the attempt"), anchor=False)
-    charts.show(
+    explained.chart(
+        _("Outcome by place of the attempt"),
+        _(
+            "**{first}** of processes are accepted at the first attempt; of those with a failure,"
+            " **{later}** after all.",
+            first=formats.share(figures["first_try_acceptance"]),
+            later=formats.share(figures["success_after_retry"]),
+        ),
         charts.outcome_shares(frame.read("outcomes_by_attempt")),
+        view="outcomes_by_attempt",
         alt=_("Share of each outcome among first, second and later attempts"),
-        key="places",
     )
 with right.container(border=True, height="stretch"):
-    st.header(_("Attempts per day"), anchor=False)
-    charts.show(
+    explained.chart(
+        _("Attempts per day"),
+        ngettext(
+            "In the last 30 days **{n}** attempt was sent, **{accepted}** accepted.",
+            "In the last 30 days **{n}** attempts were sent, **{accepted}** accepted.",
+            figures["recent_attempts"],
+            n=formats.number(figures["recent_attempts"]),
+            accepted=formats.number(figures["recent_accepted"]),
+        ),
         charts.outcome_days(
             frame.read("submission_outcomes", order_by="day desc", limit=OUTCOME_ROWS),
             frame.moment().date(),
             DAYS,
         ),
+        view="submission_outcomes",
         alt=_("Attempts per day by outcome"),
-        key="days",
+        note=_("Days are UTC days."),
     )
-    st.markdown(formats.muted(_("Days are UTC days.")))
+
+# --- what needs a person -------------------------------------------------------------------------
+
+waiting = frame.read("waiting_submissions", limit=WAITING)
+if waiting:
+    st.header(_("What waits, and for whom"), anchor=False)
+    st.table(
+        {
+            _("Process"): [formats.code(row["process_id"]) for row in waiting],
+            _("Last outcome"): [
+                formats.badge(
+                    formats.plain(words.word(words.OUTCOMES, row["last_outcome"])),
+                    words.OUTCOME_COLOURS.get(row["last_outcome"], "orange"),
+                )
+                for row in waiting
+            ],
+            _("Next action"): [
+                f"{words.ACTIONS[row['next_action']].icon} {words.action(row['next_action'])}"
+                for row in waiting
+            ],
+            _("Why"): [_(words.ACTIONS[row["next_action"]].how) for row in waiting],
+            _("Deadline"): [formats.days_left(row["days_to_deadline"]) for row in waiting],
+        },
+        hide_index=True,
+        border="horizontal",
+        alt=_("What waits, and for whom"),
+    )
+    if len(waiting) == WAITING:
+        st.markdown(
+            formats.muted(
+                _("The {n} nearest to their deadline.", n=formats.number(WAITING)),
+            )
+        )
 
 # --- each attempt --------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
             "next_action": lists.text(_("Next action"), 152),
             "review_type": lists.text(_("Type"), 54),
             "seller_id": lists.text(_("Seller"), 146),
+            "assignee": lists.text(_("Assigned to"), 110),
         },
         alt=_("Processes of the watchlist, the most urgent first"),
         key=key,
@@ -61,6 +62,8 @@ def card(row: frame.Row) -> None:
     st.markdown(words.word(words.COSTS, state))
     st.header(f"{action.icon} {words.action(row['next_action'])}", anchor=False)
     st.markdown(_(action.how))
+    if row["assignee"]:
+        st.markdown(_("Assigned to **{name}**", name=formats.plain(row["assignee"])))
     if row["last_outcome"]:
         tried = ngettext(
             "{n} attempt, the last one: {outcome}",
@@ -121,10 +124,15 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         seller = address.text(
             _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
         )
+    with st.container(width=170):
+        assignee = address.text(
+            _("Assigned to"), "assignee", placeholder=_("Part of the name"), width="stretch"
+        )
 
 filters = {"state": states, "review_type": types, "next_action": actions}
 where = {column: chosen for column, chosen in filters.items() if chosen}
-contains = {"seller_id": seller} if seller else None
+parts = {"seller_id": seller, "assignee": assignee}
+contains = {column: part for column, part in parts.items() if part} or None
 
 listed, beside = st.columns([2, 1], gap="small")
 with listed:

@@ -288,6 +288,7 @@ KINDS: Final[Mapping[str, str]] = {
     "override": N_("Rule overridden"),
     "unmask": N_("Personal data shown"),
     "note": N_("Note"),
+    "assignment": N_("Assignment"),
     "alert": N_("Alert"),
     "erasure": N_("Erasure"),
 }
@@ -299,6 +300,7 @@ _KIND_ICONS: Final[Mapping[str, str]] = {
     "override": ":material/gavel:",
     "unmask": ":material/visibility:",
     "note": ":material/sticky_note_2:",
+    "assignment": ":material/person_add:",
     "alert": ":material/notifications:",
     "erasure": ":material/ink_eraser:",
 }

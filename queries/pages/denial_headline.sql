@@ -1,7 +1,9 @@
 -- One row: how few reasons explain most denials, and what became of the sellers denied.
--- reads: denial_pareto, denials, denial_retries
+-- reads: clock, denial_pareto, denials, denial_retries
 -- key: denials
 -- column: denials | denials in all
+-- column: denials_this_week | those of the 7 UTC days that end with as_of's
+-- column: denials_week_before | those of the 7 UTC days before
 -- column: vital_reasons | reasons that together reach 80 % of all reasons given
 -- column: vital_share | the share that they reach; null over nothing
 -- column: denied_sellers | sellers with at least one denial
@@ -17,10 +19,23 @@ with few as (
         count(*) filter (where is_vital) as vital_reasons,
         max(cumulative_share) filter (where is_vital) as vital_share
     from denial_pareto
+),
+
+counted as (
+    select
+        count(*) as denials,
+        count(*) filter (where days_ago between 0 and 6) as denials_this_week,
+        count(*) filter (where days_ago between 7 and 13) as denials_week_before
+    from (
+        select cast(as_of as date) - cast(denied_at as date) as days_ago
+        from denials, clock
+    )
 )
 
 select
-    (select count(*) from denials) as denials,
+    denials,
+    denials_this_week,
+    denials_week_before,
     vital_reasons,
     vital_share,
     denied_sellers,
@@ -30,4 +45,4 @@ select
     cured,
     cure_rate,
     wasted_retries
-from few, denial_retries
+from few, counted, denial_retries

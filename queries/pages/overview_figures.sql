@@ -1,5 +1,5 @@
 -- One row: the figures at the head of the overview.
--- reads: clock, process_state, state_daily, onboarding_weeks
+-- reads: clock, process_state, state_daily, onboarding_weeks, quarantine
 -- key: as_of
 -- column: as_of | the instant of the figures
 -- column: processes | review processes known, of whatever state
@@ -9,6 +9,8 @@
 -- column: overdue_change | how many more than at the end of the UTC day seven days ago
 -- column: due_within_7_days | unfinished processes due in the 7 days to come
 -- column: due_within_24_hours | those of them due in the 24 hours to come
+-- column: next_deadline_at | the nearest deadline of an unfinished process that has not passed; null where there is none
+-- column: quarantined | deliveries in quarantine that are not replayed yet
 -- column: denial_share | sellers denied / sellers decided, over the last 7 days; null over nothing
 -- column: denial_share_change | that share minus the one of the 7 days before
 
@@ -18,7 +20,8 @@ with standing as (
         count(*) filter (where state = 'EXPIRED') as expired,
         count(*) filter (where state = 'OVERDUE') as overdue,
         count(*) filter (where days_to_deadline between 0 and 6) as due_within_7_days,
-        count(*) filter (where days_to_deadline = 0) as due_within_24_hours
+        count(*) filter (where days_to_deadline = 0) as due_within_24_hours,
+        min(deadline_at) filter (where days_to_deadline >= 0) as next_deadline_at
     from process_state
 ),
 
@@ -50,6 +53,8 @@ select
     standing.overdue - coalesce(week_ago.overdue, 0) as overdue_change,
     due_within_7_days,
     due_within_24_hours,
+    next_deadline_at,
+    (select count(*) from quarantine where replayed_as is null) as quarantined,
     denial_share,
     denial_share_change
 from clock, standing, week_ago, onboarding

@@ -1,5 +1,5 @@
 -- One row per review process of the watchlist, worst first, with what to do next.
--- reads: watchlist, next_actions
+-- reads: watchlist, next_actions, assignments
 -- key: process_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
@@ -15,6 +15,7 @@
 -- column: last_outcome | what became of the last of them
 -- column: last_attempt_at | when the last of them started
 -- column: next_action | the one thing to do next
+-- column: assignee | who sees to it; null where nobody is assigned
 
 select
     watchlist.process_id,
@@ -30,7 +31,9 @@ select
     attempts,
     last_outcome,
     last_attempt_at,
-    next_action
+    next_action,
+    assignee
 from watchlist
 join next_actions on next_actions.process_id = watchlist.process_id
+left join assignments on assignments.process_id = watchlist.process_id
 order by state, deadline_at, watchlist.process_id

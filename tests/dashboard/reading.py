@@ -73,3 +73,17 @@ def chart(app: AppTest, number: int = 0) -> dict[str, object]:
 
     spec: dict[str, object] = json.loads(app.get("plotly_chart")[number].proto.spec)
     return spec
+
+
+def press(app: AppTest, label: str) -> None:
+    """Presses the button, of a form or alone, and runs the page."""
+    [button] = [it for it in app.button if it.label == label]
+    button.click().run()
+    assert not app.exception, app.exception
+
+
+def unfold(app: AppTest, key: str) -> None:
+    """Opens an expander by its key, and runs the page."""
+    app.session_state[key] = True
+    app.run()
+    assert not app.exception, app.exception

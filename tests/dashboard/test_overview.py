@@ -11,7 +11,7 @@ from tests.dashboard.occurrences import (
     review,
     seller_event,
 )
-from tests.dashboard.reading import chart, metrics, page_text, plain
+from tests.dashboard.reading import chart, metrics, page_text, plain, unfold
 
 # At NOW: one ACI 10 days late, one due within the day, one due in 5 days, one ACP pending,
 # one ACP overdue with 15 days left, one finished in time.
@@ -119,3 +119,51 @@ def test_an_empty_log_says_what_to_do_first(open_log: OpenLog, visit: Visit) -> 
 def test_with_nothing_overdue_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
     with open_log([review("prc_new", NOW - timedelta(days=1), kind="ACP")]):
         assert "Nothing is overdue." in page_text(visit())
+
+
+def test_each_chart_says_what_it_shows_and_what_it_rests_on(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """prc_today is due first, in ten hours: 22:00 UTC is 19:00 in São Paulo."""
+    with open_log(HISTORY):
+        app = visit()
+        shown = page_text(app)
+        assert "1 late, 2 due within 7 days; the next deadline: 1 Jun 2026, 19:00." in shown
+        assert "16.7 % of them are finished in time." in shown
+        assert not app.dataframe
+        unfold(app, "behind_review_flow")
+    rows = app.dataframe[0].value
+    assert list(zip(rows["review_type"], rows["ends_as"], rows["processes"], strict=True)) == [
+        ("ACI", "expired", 1),
+        ("ACI", "finished_in_time", 1),
+        ("ACI", "overdue", 2),
+        ("ACP", "overdue", 1),
+        ("ACP", "pending", 1),
+    ]
+    assert any("from process_state" in block.value for block in app.code)
+
+
+def test_quarantine_and_deliveries_without_authentication_are_in_plain_sight(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    broken = {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"}
+    with open_log([*HISTORY, broken]):
+        app = visit()
+    assert "1 delivery is in quarantine" in page_text(app)
+    assert [it.proto.title for it in app.warning if it.proto.title.startswith("Deliver")] == [
+        "Deliveries are not authenticated"
+    ]
+
+
+def test_a_day_is_as_wide_as_a_day_however_few_there_are(open_log: OpenLog, visit: Visit) -> None:
+    """A single deadline was drawn as a plank over the whole chart."""
+    with open_log([review("prc_1", before(days=10))]):
+        [drawn] = [trace for trace in chart(visit())["data"] if trace["x"]]
+    assert drawn["width"] == 18 * 3600 * 1000
+
+
+def test_an_empty_ledger_has_nothing_to_verify(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([]):
+        shown = page_text(visit())
+    assert "Nothing to verify yet" in shown
+    assert "Ledger not verified" not in shown

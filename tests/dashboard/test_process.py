@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from tests.dashboard.conftest import OpenLog, Visit
 from tests.dashboard.occurrences import NOW, attempt, before, collected, review
-from tests.dashboard.reading import chart, metrics, page_text, table, texts
+from tests.dashboard.reading import chart, metrics, page_text, press, table, texts, unfold
 
 LATE = [
     review("prc_late", before(days=40), fields=["revenue", "address.city"]),
@@ -168,3 +168,64 @@ def test_findings_stand_on_the_process_they_are_about(open_log: OpenLog, visit: 
     ):
         shown = page_text(visit("process", process="prc_1"))
     assert "Breach Field sent without evidence · revenue" in shown
+
+
+def test_an_attempt_shows_its_request_and_its_answer_masked_until_there_is_a_reason(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    sent, answered = attempt("prc_1", before(days=17), status=400, name="att_1")
+    answered["body"] = {"message": "revenue is out of range"}
+    with open_log([review("prc_1", before(days=20)), sent, answered]) as service:
+        app = visit("process", process="prc_1")
+        assert "revenue is out of range" not in page_text(app)
+        unfold(app, "attempt_att_1")
+        shown = page_text(app)
+        assert "PUT /v1/marketplaces/mkt_1/sellers/sel_ana/registration/review" in shown
+        assert "Idempotency-Key: prc_1" in shown
+        assert "HTTP 400" in shown
+        assert "1000_to_5000" not in shown
+        assert "revenue is out of range" not in shown
+        app.text_input(key="unmask_submission_attempts_reason").set_value("why it was refused")
+        app.text_input(key="unmask_submission_attempts_actor").set_value("Bia")
+        press(app, "Record the reason and show it")
+        shown = page_text(app)
+        assert "1000_to_5000" in shown
+        assert "revenue is out of range" in shown
+        [entry] = service.reader.read("timeline", where={"kind": "unmask"}).to_pylist()
+    assert (entry["process_id"], entry["actor"]) == ("prc_1", "Bia")
+
+
+def test_a_note_and_an_assignment_are_entries_of_the_log(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_1", before(days=40))]) as service:
+        app = visit("process", as_of=None, process="prc_1")
+        assert "Nobody is assigned." in page_text(app)
+        app.text_area(key="note_text").set_value("Called; [they](x) answer tomorrow")
+        app.text_input(key="note_actor").set_value("Bia")
+        press(app, "Record the note")
+        app.text_input(key="assignee").set_value("Caio")
+        app.text_input(key="assignment_text").set_value("knows the seller")
+        app.text_input(key="assignment_actor").set_value("Bia")
+        press(app, "Record the assignment")
+        shown = page_text(app)
+        assert "Assigned to Caio since" in shown
+        assert "Called; [they](x) answer tomorrow" in shown
+        entries = service.reader.read("timeline", where={"process_id": "prc_1"}).to_pylist()
+        listed = visit("watchlist", as_of=None, assignee="cai").dataframe[0].value
+        elsewhere = page_text(visit("watchlist", as_of=None, assignee="bia"))
+    assert [(it["kind"], it["actor"], it["reason"]) for it in entries[1:]] == [
+        ("note", "Bia", "Called; [they](x) answer tomorrow"),
+        ("assignment", "Bia", "knows the seller"),
+    ]
+    assert list(listed["assignee"]) == ["Caio"]
+    assert "No process matches these filters" in elsewhere
+
+
+def test_nothing_is_noted_without_a_name_or_in_the_past(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_1", before(days=40))]) as service:
+        app = visit("process", as_of=None, process="prc_1")
+        app.text_area(key="note_text").set_value("Called")
+        press(app, "Record the note")
+        assert "A text and a name are needed" in page_text(app)
+        assert service.status().last_seq == 1
+        then = visit("process", process="prc_1")
+    assert "Record the note" not in [button.label for button in then.button]

@@ -2,7 +2,7 @@
 
 from tests.dashboard.conftest import OpenLog, Visit
 from tests.dashboard.occurrences import attempt, before, review, seller_event
-from tests.dashboard.reading import metrics, page_text, texts
+from tests.dashboard.reading import metrics, page_text, press, texts
 
 HISTORY = [
     seller_event("sel_ana", "created", before(days=100)),
@@ -36,7 +36,9 @@ def test_several_open_processes_stand_side_by_side(open_log: OpenLog, visit: Vis
         "Created": ("21 Feb 2026", "individual"),
     }
     links = [link.label.replace("\\", "") for link in app.get("page_link")]
-    assert links == ["prc_second", "prc_first", "prc_old"]
+    side_by_side, every_one = links[:2], links[2:]
+    assert side_by_side == ["prc_first", "prc_second"], "the nearest deadline first"
+    assert every_one == ["prc_second", "prc_first", "prc_old"]
     shown = texts(app)
     assert "10 days late" in shown
     assert "10 days left" in shown
@@ -69,3 +71,36 @@ def test_no_id_and_an_unknown_id_say_what_to_do(open_log: OpenLog, visit: Visit)
         assert "Which seller?" in page_text(visit("seller"))
         unknown = page_text(visit("seller", seller_id="sel_x"))
     assert "No entry of the log names sel_x" in unknown
+
+
+def test_an_open_process_says_what_is_asked_and_what_to_do(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        shown = page_text(visit("seller", seller_id="sel_ana"))
+    assert "10 days late · 22 May 2026, 09:00" in shown
+    assert "10 days left · 11 Jun 2026, 09:00" in shown
+    assert "Start a collection Ask the seller for the requested fields" in shown
+
+
+def test_personal_data_is_masked_until_a_reason_and_a_name_stand_in_the_log(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("seller", seller_id="sel_ana")
+        assert "ana@example.com" not in page_text(app)
+        app.text_input(key="unmask_seller_state_actor").set_value("Bia")
+        press(app, "Record the reason and show it")
+        assert "ana@example.com" not in page_text(app), "no reason, no personal data"
+        app.text_input(key="unmask_seller_state_reason").set_value("a complaint by telephone")
+        app.text_input(key="unmask_seller_state_actor").set_value("Bia")
+        press(app, "Record the reason and show it")
+        assert "ana@example.com" in page_text(app)
+        [entry] = service.reader.read("timeline", where={"kind": "unmask"}).to_pylist()
+        assert (entry["seller_id"], entry["actor"], entry["reason"], entry["recorded_by"]) == (
+            "sel_ana",
+            "Bia",
+            "a complaint by telephone",
+            "dashboard",
+        )
+        press(app, "Mask it again")
+        assert "ana@example.com" not in page_text(app)
+        assert "ana@example.com" not in page_text(visit("seller", seller_id="sel_ana"))

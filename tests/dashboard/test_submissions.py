@@ -2,7 +2,7 @@
 
 from tests.dashboard.conftest import OpenLog, Visit
 from tests.dashboard.occurrences import attempt, before, review
-from tests.dashboard.reading import chart, metrics, page_text
+from tests.dashboard.reading import chart, metrics, page_text, table
 
 # Three processes: one accepted at once, one after a failure, one that failed for good.
 HISTORY = [
@@ -58,3 +58,19 @@ def test_with_nothing_sent_the_page_says_how_to_begin(open_log: OpenLog, visit: 
         shown = page_text(visit("submissions"))
     assert "Nothing was submitted yet" in shown
     assert "prazo submit PROCESS --payload payload.json" in shown
+
+
+def test_what_needs_a_person_is_listed_with_the_reason(open_log: OpenLog, visit: Visit) -> None:
+    """prc_3 was refused with 400; its deadline is 30 days after its request."""
+    with open_log(HISTORY):
+        app = visit("submissions")
+    assert table(app, "Process") == [
+        [
+            "prc_3",
+            "Payload refused",
+            "Mend the payload",
+            "The platform found the payload invalid (400). Correct it and send it anew.",
+            "20 days left",
+        ]
+    ]
+    assert "In the last 30 days 4 attempts were sent, 2 accepted." in page_text(app)

@@ -70,6 +70,8 @@ RICH = [
     webhook({"id": "x1", "type": "seller.paused"}, "2026-03-01T12:00:00Z"),
     act("override", "2026-03-02T00:00:00Z", gates=["evidence"]),
     act("replacement", "2026-03-02T00:30:00Z"),
+    act("note", "2026-03-03T00:00:00Z"),
+    act("assignment", "2026-03-04T00:00:00Z", assignee="bia"),
 ]
 """Something of everything, so that every view has rows."""
 

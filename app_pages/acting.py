@@ -1,0 +1,175 @@
+"""Records what a reader does: notes, assignments, personal data shown.
+
+Each is an entry of the log, under a reason and a name; nothing is shown or done before it stands
+there.
+"""
+
+import time
+from typing import Final
+
+import streamlit as st
+
+from app_pages import access, formats, frame
+from app_pages.i18n import _
+from pipeline import service
+from pipeline.acts import MAX_REASON_CHARACTERS, act
+from pipeline.errors import PrazoError
+from pipeline.occurrences import UNMASK, Draft
+from pipeline.roles import Act
+
+NOTE: Final = "note"
+ASSIGNMENT: Final = "assignment"
+RECORDED_BY: Final = "dashboard"
+SHOWN_SECONDS: Final = 900
+"""Personal data that was asked for is masked again after this long."""
+MAX_NAME_CHARACTERS: Final = 200
+NOTES: Final = 10
+
+_UNMASKED: Final = "unmasked until"
+
+
+def name_of_reader(key: str) -> str:
+    """Who acts: whoever is logged in; on a dashboard without login, the name that they give."""
+    known = access.person()
+    if known is not None and known.name is not None:
+        return known.name
+    return st.text_input(_("Your name"), key=key, max_chars=MAX_NAME_CHARACTERS)
+
+
+def record(draft: Draft) -> bool:
+    """Appends an entry and waits until the pages see it; says so where that failed."""
+    held = service.current()
+    try:
+        [receipt] = held.inbox.append([draft])
+        if receipt.entry is not None:
+            held.reach(receipt.entry.seq)
+    except PrazoError as error:
+        frame.say(error)
+        return False
+    return True
+
+
+def _recorded(
+    kind: str,
+    *,
+    reason: str,
+    actor: str,
+    process_id: str | None,
+    seller_id: str | None,
+    **more: str,
+) -> bool:
+    """Records an act of the reader; says what is missing where it is not complete."""
+    try:
+        draft = act(
+            kind,
+            reason=reason.strip(),
+            actor=actor.strip(),
+            recorded_by=RECORDED_BY,
+            process_id=process_id,
+            seller_id=seller_id,
+            **more,
+        )
+    except PrazoError:
+        st.warning(_("A text and a name are needed: both go into the log."))
+        return False
+    return record(draft)
+
+
+# --- notes and assignment ------------------------------------------------------------------------
+
+
+def notes(process_id: str, seller_id: str | None) -> None:
+    """Who sees to a process and what was noted on it, with the forms to add to that."""
+    st.header(_("Notes"), anchor=False)
+    assigned = frame.read_one("assignments", where={"process_id": process_id})
+    if assigned is None:
+        st.markdown(_("Nobody is assigned."))
+    else:
+        st.markdown(
+            _(
+                "Assigned to **{name}** since {instant}",
+                name=formats.plain(assigned["assignee"]),
+                instant=formats.minute(assigned["assigned_at"]),
+            )
+        )
+    for note in frame.read("notes", where={"process_id": process_id}, limit=NOTES):
+        told = f"{formats.minute(note['noted_at'])} · {formats.plain(note['actor'])}"
+        st.markdown(f"{formats.plain(note['note'])}  \n{formats.muted(told)}")
+    if frame.as_of() is not None or not access.may(Act.ANNOTATE):
+        return
+    with st.container(horizontal=True, gap="small"):
+        with (
+            st.popover(_("Write a note"), icon=":material/sticky_note_2:"),
+            st.form("note", border=False, clear_on_submit=True),
+        ):
+            text = st.text_area(_("Note"), max_chars=MAX_REASON_CHARACTERS, key="note_text")
+            writer = name_of_reader("note_actor")
+            if st.form_submit_button(_("Record the note")) and _recorded(
+                NOTE, reason=text, actor=writer, process_id=process_id, seller_id=seller_id
+            ):
+                st.rerun()
+        with (
+            st.popover(_("Assign"), icon=":material/person_add:"),
+            st.form("assignment", border=False, clear_on_submit=True),
+        ):
+            assignee = st.text_input(
+                _("Who sees to it?"), max_chars=MAX_NAME_CHARACTERS, key="assignee"
+            )
+            why = st.text_input(_("Why?"), max_chars=MAX_REASON_CHARACTERS, key="assignment_text")
+            assigner = name_of_reader("assignment_actor")
+            if st.form_submit_button(_("Record the assignment")):
+                if not assignee.strip():
+                    st.warning(_("A text and a name are needed: both go into the log."))
+                elif _recorded(
+                    ASSIGNMENT,
+                    reason=why,
+                    actor=assigner,
+                    process_id=process_id,
+                    seller_id=seller_id,
+                    assignee=assignee.strip(),
+                ):
+                    st.rerun()
+
+
+# --- personal data -------------------------------------------------------------------------------
+
+
+def may_see_personal_data(view: str, subject: str) -> bool:
+    """Whether this session has said why it needs the subject's personal data, not long ago."""
+    until = st.session_state.get(_UNMASKED, {}).get((view, subject), 0)
+    return access.may(Act.UNMASK) and time.monotonic() < until
+
+
+def ask_for_personal_data(
+    view: str, subject: str, *, process_id: str | None = None, seller_id: str | None = None
+) -> None:
+    """The form that shows personal data once a reason and a name stand in the log."""
+    if not access.may(Act.UNMASK):
+        return
+    shown: dict[tuple[str, str], float] = st.session_state.setdefault(_UNMASKED, {})
+    if may_see_personal_data(view, subject):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(_("Personal data is shown; the log says to whom and why."))
+            if st.button(_("Mask it again"), icon=":material/visibility_off:", key=f"mask_{view}"):
+                shown.pop((view, subject))
+                st.rerun()
+        return
+    with (
+        st.popover(_("Show personal data"), icon=":material/visibility:"),
+        st.form(f"unmask_{view}", border=False),
+    ):
+        st.markdown(_("The log will say who saw it and why. It is masked again after 15 minutes."))
+        reason = st.text_input(
+            _("Why is it needed?"), max_chars=MAX_REASON_CHARACTERS, key=f"unmask_{view}_reason"
+        )
+        actor = name_of_reader(f"unmask_{view}_actor")
+        if st.form_submit_button(_("Record the reason and show it")) and _recorded(
+            UNMASK,
+            reason=reason,
+            actor=actor,
+            process_id=process_id,
+            seller_id=seller_id,
+            view=view,
+        ):
+            shown[(view, subject)] = time.monotonic() + SHOWN_SECONDS
+            st.rerun()

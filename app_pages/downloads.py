@@ -1,0 +1,88 @@
+"""Hands out the rows of a view as a file: all of them, with the question written into it."""
+
+import csv
+import io
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import streamlit as st
+
+from app_pages import formats, frame
+from app_pages.i18n import _
+from pipeline import instants, service, tables
+from pipeline.tables import Format
+
+OFFERED: Final[Mapping[Format, str]] = {"csv": "CSV", "parquet": "Parquet", "xlsx": "XLSX"}
+
+
+def offer(
+    view: str,
+    *,
+    rows: int,
+    where: Mapping[str, object] | None = None,
+    contains: Mapping[str, str] | None = None,
+) -> None:
+    """A button for each format. The file is made when it is asked for; personal data is masked."""
+    with st.popover(_("Download"), icon=":material/download:"):
+        st.markdown(
+            _(
+                "All {n} rows, not only those of this page. The filters and the instant stand in"
+                " the file, and personal data is masked.",
+                n=formats.number(rows),
+            )
+        )
+        for form, name in OFFERED.items():
+            if form == "xlsx" and rows > tables.XLSX_ROWS:
+                st.markdown(_("A sheet does not take so many rows: choose another format."))
+                continue
+            st.download_button(
+                name,
+                maker(view, form, frame.as_of(), dict(where or {}), dict(contains or {})),
+                file_name=f"prazo-{view}.{form}",
+                mime=tables.MEDIA_TYPES[form],
+                icon=":material/download:",
+                on_click="ignore",
+                key=f"download {view} {form}",
+                width="stretch",
+            )
+
+
+def maker(
+    view: str,
+    form: Format,
+    as_of: int | None,
+    where: dict[str, Any],
+    contains: dict[str, str],
+) -> Callable[[], bytes]:
+    """Makes the file once the button is pressed, when the page's run is long over."""
+
+    def make() -> bytes:
+        held = service.current()
+        at = instants.now() if as_of is None else as_of
+        last_seq = held.status().last_seq
+        rows = held.reader.read(view, as_of=at, where=where, contains=contains)
+        notes = {
+            "view": view,
+            "as_of": instants.readable(at),
+            "last_seq": str(last_seq),
+            "rows": str(rows.num_rows),
+        }
+        for column, value in where.items():
+            values = value if isinstance(value, list) else [value]
+            notes[f"where {column}"] = " or ".join(map(str, values))
+        for column, part in contains.items():
+            notes[f"where {column} contains"] = part
+        return written(tables.encode(rows, form, notes), form, notes)
+
+    return make
+
+
+def written(content: bytes, form: Format, notes: Mapping[str, str]) -> bytes:
+    """The file with its notes: CSV has no other room for them than lines on top, each with `#`."""
+    if form != "csv":
+        return content
+    head = io.StringIO(newline="")
+    lines = csv.writer(head)
+    for name, note in notes.items():
+        lines.writerow([f"# {name}: {note}"])
+    return head.getvalue().encode("utf-8") + content

@@ -1,0 +1,22 @@
+-- One row per review process that somebody was assigned to: the latest assignment by as_of.
+-- reads: clock, facts.acts
+-- key: process_id
+-- column: process_id | the review process
+-- column: assignee | who sees to it
+-- column: assigned_at | when that was said
+-- column: actor | who said it
+-- column: reason | why
+-- column: seq | the entry that says it
+
+select
+    process_id,
+    content ->> '$.assignee' as assignee,
+    occurred_at as assigned_at,
+    actor,
+    reason,
+    seq
+from facts.acts
+where kind = 'assignment'
+    and process_id is not null
+    and occurred_at <= (select as_of from clock)
+qualify row_number() over (partition by process_id order by occurred_at desc, seq desc) = 1

@@ -1,0 +1,80 @@
+"""A downloaded list is whole, says what was asked, and runs no formula."""
+
+import csv
+import io
+
+import openpyxl
+import pyarrow.parquet
+import pytest
+
+from app_pages import downloads
+from pipeline import instants
+from pipeline.tables import Format
+from tests.dashboard.conftest import OpenLog, Visit
+from tests.dashboard.occurrences import AS_OF, attempt, before, collected, review, seller_event
+
+# More than a page of them, and one whose seller begins like a formula.
+HISTORY = [
+    *(review(f"prc_{n:02}", before(days=40)) for n in range(70)),
+    review("prc_evil", before(days=40), seller="=cmd|' /C calc'!A0"),
+    review("prc_acp", before(days=45), kind="ACP"),
+]
+NOTES = {
+    "view": "watchlist_actions",
+    "as_of": AS_OF,
+    "last_seq": "72",
+    "rows": "71",
+    "where review_type": "ACI",
+    "where process_id contains": "prc",
+}
+
+
+def made(form: Format, open_log: OpenLog) -> bytes:
+    with open_log(HISTORY):
+        return downloads.maker(
+            "watchlist_actions",
+            form,
+            instants.parse(AS_OF),
+            {"review_type": ["ACI"]},
+            {"process_id": "prc"},
+        )()
+
+
+def test_csv_begins_with_what_was_asked_and_holds_every_row(open_log: OpenLog) -> None:
+    lines = list(csv.reader(io.StringIO(made("csv", open_log).decode())))
+    assert [line[0] for line in lines[:6]] == [f"# {name}: {it}" for name, it in NOTES.items()]
+    header, rows = lines[6], lines[7:]
+    assert header[:2] == ["process_id", "seller_id"]
+    assert len(rows) == 71
+    assert ["prc_evil", "'=cmd|' /C calc'!A0"] in [row[:2] for row in rows]
+
+
+def test_parquet_keeps_what_was_asked_in_its_schema(open_log: OpenLog) -> None:
+    table = pyarrow.parquet.read_table(io.BytesIO(made("parquet", open_log)))
+    told = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+    assert {name: told[f"prazo.{name}"] for name in NOTES} == NOTES
+    assert table.num_rows == 71
+
+
+def test_xlsx_keeps_what_was_asked_on_a_sheet_and_runs_no_formula(open_log: OpenLog) -> None:
+    book = openpyxl.load_workbook(io.BytesIO(made("xlsx", open_log)))
+    assert {row[0].value: row[1].value for row in book["about"].iter_rows()} == NOTES
+    sellers = [row[1] for row in book["rows"].iter_rows(min_row=2)]
+    assert len(sellers) == 71
+    assert {cell.data_type for cell in sellers} == {"s"}
+
+
+@pytest.mark.parametrize(
+    "page", ["watchlist", "findings", "submissions", "denials", "evidence", "ledger"]
+)
+def test_every_list_is_there_to_take_away(page: str, open_log: OpenLog, visit: Visit) -> None:
+    history = [
+        *HISTORY[:2],
+        *attempt("prc_00", before(days=9), status=500),
+        collected("prc_00", "invited", before(days=9)),
+        seller_event("sel_1", "denied", before(days=3), decision_reasons=[], retry=True),
+        {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"},
+    ]
+    with open_log(history):
+        labels = [it.label for it in visit(page).get("download_button")]
+    assert [it for it in labels if it in ("CSV", "Parquet", "XLSX")] == ["CSV", "Parquet", "XLSX"]
