@@ -8,6 +8,7 @@ leads to another root, refused.
 
 import contextlib
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -35,10 +36,6 @@ shown to continue it. Whoever needs one of this moment asks for it (`Follower.ch
 
 Progress = Callable[[int], None]
 """Told the ledger's size after each batch."""
-
-
-def _silently(_: int) -> None:
-    """Nobody watches."""
 
 
 OpenLedger = Callable[[Path | None], Ledger]
@@ -206,14 +203,16 @@ class Follower:
         entries = self._inbox.read(
             ledger.size, min(room, MAX_ENTRIES_A_BATCH), max_bytes=MAX_BYTES_A_BATCH
         )
-        ledger.append(entries)
+        waiting = self._inbox.last()[0] - ledger.size - len(entries)
+        ledger.append(entries, more_follow=waiting >= MAX_ENTRIES_A_BATCH)
         return len(entries)
 
-    def catch_up(self, progress: Progress = _silently) -> int:
-        """Appends what the inbox holds, in batches; how many entries that were."""
-        before = self.ledger.size
-        while self.follow_once():
-            progress(self.ledger.size)
+    def catch_up(self, progress: Progress | None = None, *, seconds: float = math.inf) -> int:
+        """Appends what the inbox holds, in batches, until that time is over; how many entries."""
+        before, until = self.ledger.size, time.monotonic() + seconds
+        while time.monotonic() < until and self.follow_once():
+            if progress is not None:
+                progress(self.ledger.size)
         return self.ledger.size - before
 
     def follow_once(self) -> int:

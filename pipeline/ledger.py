@@ -16,17 +16,19 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from pipeline import facts, tree
+from pipeline import facts, kept, tree
+from pipeline.catalogue import QUERIES as QUERIES
 from pipeline.errors import LedgerInUse, LedgerRefused, OperatorError
 from pipeline.occurrences import Entry
 
-SCHEMA_VERSION: Final = "3"
+SCHEMA_VERSION: Final = "4"
 """Raise it whenever tables or the reading of facts change: an older file is then built anew."""
-
-QUERIES: Final = Path(__file__).resolve().parent.parent / "queries"
 
 CHECKPOINT_THRESHOLD: Final = "256MB"
 """DuckDB checkpoints inside a commit; at its default of 16 MB every other batch waits for one."""
+
+FOUND_BY_INDEX: Final = 1000
+"""Ids of a join up to which DuckDB asks an index; at its default of 50 it would scan every key."""
 
 _LOG_COLUMNS: Final = tuple(name for name in Entry._fields if name != "ingest_key")
 
@@ -91,6 +93,7 @@ class Ledger:
             "memory_limit": memory,
             "threads": threads,
             "checkpoint_threshold": CHECKPOINT_THRESHOLD,
+            "dynamic_or_filter_threshold": FOUND_BY_INDEX,
         }
         self._without_bodies = without_bodies
         self._lock = threading.Lock()
@@ -146,7 +149,9 @@ class Ledger:
     def _create(self) -> None:
         with self._transaction() as connection:
             connection.execute((QUERIES / "schema.sql").read_text())
+            connection.execute((QUERIES / "indexes.sql").read_text())
             connection.execute((QUERIES / "guards.sql").read_text())
+            connection.execute("insert into kept.progress values (0, 0, '-infinity')")
             connection.executemany(
                 "insert into meta values (?, ?)",
                 [
@@ -200,8 +205,11 @@ class Ledger:
         """Entries in the log, which is also the seq of the last."""
         return self.frontier.size
 
-    def append(self, entries: Sequence[Entry]) -> None:
+    def append(self, entries: Sequence[Entry], *, more_follow: bool = False) -> None:
         """Writes the entries that follow the last one, all or none.
+
+        `more_follow`: whole batches wait already, and the kept rows of processes wait for the last
+        of them; until then views work them out from the log.
 
         Raises `LedgerRefused` where they do not follow it, `LedgerDamaged` where DuckDB failed;
         the ledger has then been reopened at what is durable, so the caller reads its `size` anew.
@@ -228,11 +236,24 @@ class Ledger:
                     "tree_heads",
                     [(frontier.size, frontier.root(), frontier.peaks, entries[-1].recorded_at)],
                 )
+                self._keep(frontier.size, more_follow=more_follow)
         except duckdb.Error as error:
             # Whether a failed commit is durable cannot be known from here: look at the file again.
             self.reopen()
             raise self._damaged(error) from error
         self.frontier = frontier
+
+    def _keep(self, size: int, *, more_follow: bool) -> None:
+        """Brings what is kept up to date, within the transaction."""
+        run = self._connection.execute
+        run(kept.timeline_statement().format(after=self.size))
+        run(kept.CLEAR_SUPERSEDED.format(after=self.size))
+        run(kept.superseded_statement().format(after=self.size))
+        [(kept_size,)] = run("select kept from kept.progress").fetchall()
+        if not more_follow:
+            run(kept.processes_statement().format(after=kept_size))
+            kept_size = size
+        run(kept.PROGRESS.format(size=size, kept=kept_size, after=self.size))
 
     def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         masks = _MASKED_COLUMNS.get(table, {}) if self._without_bodies else {}

@@ -1,102 +1,20 @@
-"""Loads `queries/` and reads its views: the only reader of the ledger.
-
-A view's file says in its header what one row is, what it reads, its key and its columns; the
-loader orders files by what they read, and documentation is made from the headers alone.
-"""
+"""Reads the views of `queries/`, each at its own instant: the only reader of the ledger."""
 
 import contextlib
-import graphlib
-import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
 
-from pipeline import instants
-from pipeline.errors import CallerError, UnknownView
-from pipeline.ledger import QUERIES, Ledger
-
-_NOT_VIEWS: Final = frozenset({"schema.sql", "guards.sql", "macros.sql"})
-_INTERNAL: Final = frozenset({"occurrences", "rules", "checks"})
-"""Folders of views for other views alone: their personal columns are not masked."""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A file under `queries/`, as its header describes it."""
-
-    name: str
-    group: str  # its folder
-    summary: str  # what one row is
-    reads: tuple[str, ...]  # other views, and tables (`facts.…`, `log`, `tree_…`)
-    key: tuple[str, ...]
-    columns: Mapping[str, str]  # name -> meaning
-    sql: str
-
-    @property
-    def order(self) -> str:
-        """The order of its rows where its SQL states none: by its key."""
-        has_order = re.search(r"^order by", self.sql, re.MULTILINE)  # indented ones are inner ones
-        return "" if has_order else f" order by {', '.join(self.key)}"
-
-    @property
-    def is_public(self) -> bool:
-        return self.group not in _INTERNAL
-
-
-@cache
-def catalogue() -> Mapping[str, View]:
-    """Every view by name, in an order in which each follows what it reads."""
-    views = {
-        path.stem: _read(path)
-        for path in sorted(QUERIES.rglob("*.sql"))
-        if path.name not in _NOT_VIEWS
-    }
-    graph = {name: [it for it in view.reads if it in views] for name, view in views.items()}
-    return {name: views[name] for name in graphlib.TopologicalSorter(graph).static_order()}
-
-
-def public() -> Mapping[str, View]:
-    """The views that people and programs may ask for."""
-    return {name: view for name, view in sorted(catalogue().items()) if view.is_public}
-
-
-def _read(path: Path) -> View:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    header = list(_header(lines))
-    paragraph = itertools.takewhile(bool, header)
-    notes = [line for line in paragraph if not re.match(r"(reads|key|column):", line)]
-    columns = {}
-    for line in header:
-        if line.startswith("column:"):
-            name, _, meaning = line.removeprefix("column:").partition("|")
-            columns[name.strip()] = meaning.strip()
-    return View(
-        name=path.stem,
-        group=path.parent.name if path.parent != QUERIES else "",
-        summary=" ".join(notes).strip(),
-        reads=_names(header, "reads:"),
-        key=_names(header, "key:"),
-        columns=columns,
-        sql="\n".join(lines[len(header) :]).strip(),
-    )
-
-
-def _header(lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        if not line.startswith("--"):
-            return
-        yield line.removeprefix("--").strip()
-
-
-def _names(header: Sequence[str], label: str) -> tuple[str, ...]:
-    text = next((it.removeprefix(label) for it in header if it.startswith(label)), "")
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+from pipeline import instants, kept
+from pipeline.catalogue import View as View
+from pipeline.catalogue import at_instant
+from pipeline.catalogue import catalogue as catalogue
+from pipeline.catalogue import public as public
+from pipeline.catalogue import whole_sql as whole_sql
+from pipeline.errors import UnknownView, WrongUsage
+from pipeline.ledger import FOUND_BY_INDEX, Ledger
 
 
 def install(connection: duckdb.DuckDBPyConnection) -> None:
@@ -105,24 +23,9 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"create or replace view {view.name} as {whole_sql(view)}")
 
 
-def whole_sql(view: View) -> str:
-    """The view's SQL with every view below it as a CTE, so that DuckDB works out each only once.
-
-    As a view of views, `findings` read `process_state` a dozen times over: planning took seconds.
-    """
-    below: dict[str, None] = {}
-
-    def collect(names: Sequence[str]) -> None:
-        for name in names:
-            if name in catalogue() and name not in below:
-                collect(catalogue()[name].reads)
-                below[name] = None
-
-    collect(view.reads)
-    if not below:
-        return view.sql
-    parts = ",\n".join(f"{name} as (\n{catalogue()[name].sql}\n)" for name in below)
-    return f"with {parts}\nselect * from (\n{view.sql}\n)"
+_STANDING: Final = f"""
+    select kept < entries, settled_at <= as_of, epoch_us(as_of)
+    from kept.progress, ({catalogue()["clock"].sql})"""
 
 
 class Reader:
@@ -155,10 +58,10 @@ class Reader:
         order = _order(_public(view), order_by)
         window = f" limit {int(limit)}" if limit is not None else ""
         window += f" offset {int(offset)}" if offset else ""
-        cursor = self._cursor(as_of, unmask)
-        with _told_plainly(view):
-            rows = cursor.sql(f"select * from {view}{condition}{order}{window}", params=parameters)
-            return rows.to_arrow_table()
+        with self._snapshot(as_of, unmask) as cursor, _told_plainly(view):
+            sql, asked = _sql(cursor, view, where)
+            sql = f"select * from ({sql}){condition}{order}{window}"
+            return cursor.sql(sql, params=[*asked, *parameters]).to_arrow_table()
 
     def count(
         self,
@@ -170,18 +73,57 @@ class Reader:
     ) -> int:
         """Rows that `read` would give without a limit."""
         condition, parameters = _condition(_public(view), where, contains)
-        cursor = self._cursor(as_of, unmask=False)
-        [(rows,)] = cursor.execute(f"select count(*) from {view}{condition}", parameters).fetchall()
+        with self._snapshot(as_of, unmask=False) as cursor, _told_plainly(view):
+            sql, asked = _sql(cursor, view, where)
+            sql = f"select count(*) from ({sql}){condition}"
+            [(rows,)] = cursor.execute(sql, [*asked, *parameters]).fetchall()
         return int(rows)
 
-    def _cursor(self, as_of: int | None, unmask: bool) -> duckdb.DuckDBPyConnection:
-        """Its variables are its own: no other cursor sees or inherits them."""
+    @contextlib.contextmanager
+    def _snapshot(self, as_of: int | None, unmask: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor that sees one state of the ledger and, without `as_of`, one now.
+
+        Its variables are its own: no other cursor sees or inherits them.
+        """
         cursor = self._ledger.cursor()
         if as_of is not None:
             cursor.execute("set variable as_of = make_timestamp(?::bigint)", (as_of,))
         if unmask:
             cursor.execute("set variable unmask = true")
-        return cursor
+        cursor.execute("begin")
+        try:
+            yield cursor
+        finally:
+            cursor.execute("rollback")
+
+
+def _sql(
+    cursor: duckdb.DuckDBPyConnection, name: str, where: Mapping[str, object] | None
+) -> tuple[str, list[object]]:
+    """The view over kept rows as far as they go at the cursor's instant, and its parameters."""
+    [(is_behind, is_settled, as_of)] = cursor.execute(_STANDING).fetchall()
+    view = catalogue()[name]
+    subject, ids = _subject(view, where)
+    bodies = kept.while_behind()
+    if not is_behind and is_settled:
+        bodies = kept.when_settled()
+    elif not is_behind and subject is None:
+        bodies = kept.before_settled()
+    sql = at_instant(whole_sql(view, bodies), f"make_timestamp({as_of})")
+    if subject is None or (subject == "process_id" and "facts." not in sql):
+        return sql, []  # DuckDB finds a kept row by its key itself
+    of_subjects = kept.of_processes if subject == "process_id" else kept.of_sellers
+    return of_subjects(sql, f"select unnest(?::varchar[]) as {subject}"), [ids]
+
+
+def _subject(view: View, where: Mapping[str, object] | None) -> tuple[str | None, list[object]]:
+    """The column whose few ids are asked for, where their rows follow from their entries alone."""
+    for column in view.by:
+        value = (where or {}).get(column)
+        ids = [value] if isinstance(value, str) else value
+        if isinstance(ids, Sequence) and ids and len(ids) <= FOUND_BY_INDEX:
+            return column, list(ids)
+    return None, []
 
 
 @contextlib.contextmanager
@@ -190,7 +132,7 @@ def _told_plainly(view: str) -> Iterator[None]:
     try:
         yield
     except (duckdb.ConversionException, duckdb.BinderException) as error:
-        raise CallerError(
+        raise WrongUsage(
             f"The filter does not fit the view {view}",
             str(error).splitlines()[0],
             "compare a column with a value of its own type",
@@ -248,13 +190,13 @@ def _order(view: View, order_by: str | None) -> str:
 def parse_filters(texts: Sequence[str]) -> dict[str, object]:
     """Filters written as `COL=VALUE`; an instant, true, false and null are read as such.
 
-    The same column twice means either value. Raises `CallerError` for what is no filter.
+    The same column twice means either value. Raises `WrongUsage` for what is no filter.
     """
     filters: dict[str, object] = {}
     for text in texts:
         column, equals, value = text.partition("=")
         if not column or not equals:
-            raise CallerError(f"{text!r} is no filter", remedy="write it as COLUMN=VALUE")
+            raise WrongUsage(f"{text!r} is no filter", remedy="write it as COLUMN=VALUE")
         if column in filters:
             former = filters[column]
             either = former if isinstance(former, list) else [former]

@@ -1,10 +1,11 @@
 -- The ledger's tables: the append-only log, the typed facts read out of it, and the tree over it.
 --
 -- One transaction of the follower fills all of them for one batch, so they always tell of the same
--- entries. Nothing here is ever updated or deleted; everything but `log` can be made anew from the
--- log, and the log from the inbox. Every TIMESTAMP is UTC.
+-- entries. Nothing but what stands in `kept` is ever updated or deleted; everything but `log` can be
+-- made anew from the log, and the log from the inbox. Every TIMESTAMP is UTC.
 
 create schema if not exists facts;
+create schema if not exists kept;
 
 create table if not exists meta (name varchar primary key, value varchar not null);
 
@@ -237,4 +238,80 @@ create table if not exists facts.acts (
     reason varchar,
     content varchar,
     body_sha256 blob not null
+);
+
+-- --- kept: what the views would work out, one row per subject ---------------------------------
+
+-- `process_facts` at the end of time. Of a process whose every entry belongs to another one after all
+-- (an event told again with another process, say) a row stays that is not `is_known`: at some instant
+-- the log knew it. Lists would make an update a deletion and an insertion, so this one is JSON.
+create table if not exists kept.processes (
+    process_id varchar primary key,
+    settled_at timestamp not null, -- the latest occurrence that says anything about it
+    is_known boolean not null,
+    seller_id varchar,
+    review_type varchar,
+    opened_at timestamp,
+    overdue_at timestamp,
+    deadline_at timestamp,
+    overdue_from timestamp,
+    expired_from timestamp,
+    requested_fields varchar,
+    reported_status varchar,
+    reported_at timestamp,
+    finished_at timestamp,
+    finished_by varchar,
+    attempts bigint,
+    last_outcome varchar,
+    last_attempt_at timestamp,
+    in_flight_until timestamp,
+    first_received_at timestamp,
+    overdue_since timestamp,
+    expired_since timestamp,
+    finished_known_at timestamp,
+    deadline_mismatch boolean,
+    deadline_changed boolean,
+    status_disagrees boolean,
+    open_after_finish boolean,
+    identity_changed boolean
+);
+
+-- `superseded_deliveries`: a few among millions, and hardly any view goes without them.
+create table if not exists kept.superseded (
+    seq bigint not null,
+    event_id varchar not null,
+    is_altered boolean not null
+);
+
+-- `timeline` at the end of time: an entry's row never changes.
+create table if not exists kept.timeline (
+    seq bigint not null,
+    occurred_at timestamp not null,
+    recorded_at timestamp not null,
+    kind varchar not null,
+    process_id varchar,
+    seller_id varchar,
+    event_id varchar,
+    event_type varchar,
+    reported_status varchar,
+    deadline_at timestamp,
+    attempt_id varchar,
+    status integer,
+    error varchar,
+    step varchar,
+    channel varchar,
+    source varchar,
+    actor varchar,
+    reason varchar,
+    is_again boolean not null,
+    origin varchar not null,
+    recorded_by varchar not null,
+    leaf_hash blob not null
+);
+
+-- One row: of how many entries the rows above tell. While the follower catches up they wait.
+create table if not exists kept.progress (
+    entries bigint not null, -- the log's
+    kept bigint not null, -- those that the kept rows tell of
+    settled_at timestamp not null -- the latest occurrence of these
 );

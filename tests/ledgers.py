@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -42,8 +42,12 @@ def draft(line: dict[str, Any]) -> Draft | None:
 
 
 @contextlib.contextmanager
-def ledger_of(history: Sequence[dict[str, Any]]) -> Iterator[Reader]:
+def ledger_of(
+    history: Sequence[dict[str, Any]], batches: Iterable[tuple[int, bool]] = ()
+) -> Iterator[Reader]:
     """A reader over a ledger that holds the history, recorded in the order of its lines.
+
+    `batches`: sizes of the first ones, and whether their kept rows wait, while anything follows.
 
     One ledger in memory serves them all, emptied in between: to make the views takes far longer
     than to fill it. So only one is open at a time.
@@ -56,6 +60,9 @@ def ledger_of(history: Sequence[dict[str, Any]]) -> Iterator[Reader]:
                 if recorded_at is not None:
                     inbox.clock = lambda instant=recorded_at: instant
                 inbox.append([it for it in map(draft, lines) if it is not None])
+            for size, waits in batches:
+                more_follow = waits and ledger.size + size < inbox.last()[0]
+                ledger.append(inbox.read(ledger.size, size), more_follow=more_follow)
             while entries := inbox.read(ledger.size, 4096):
                 ledger.append(entries)
             yield reader
@@ -74,8 +81,10 @@ def _empty(ledger: Ledger) -> None:
     cursor = ledger.cursor()
     cursor.execute("drop trigger if exists log_no_update on log")
     cursor.execute("drop trigger if exists log_no_delete on log")
-    for table in ("log", "tree_heads", "tree_nodes", *facts.TABLES.values()):
+    kept = ("kept.processes", "kept.superseded", "kept.timeline", "kept.progress")
+    for table in ("log", "tree_heads", "tree_nodes", *facts.TABLES.values(), *kept):
         cursor.execute(f"delete from {table}")
+    cursor.execute("insert into kept.progress values (0, 0, '-infinity')")
     cursor.execute((QUERIES / "guards.sql").read_text())
     ledger.frontier = tree.Frontier()
 

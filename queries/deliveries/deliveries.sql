@@ -19,7 +19,7 @@ with first_deliveries as (
     -- The first recorded of those that had occurred at as_of, of events delivered more than once.
     select event_id, min(seq) as seq
     from facts.webhooks
-    semi join (select event_id from facts.webhooks where is_again) as repeated using (event_id)
+    semi join superseded_deliveries using (event_id)
     where occurred_at <= (select as_of from clock)
     group by event_id
 )

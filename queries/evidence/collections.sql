@@ -2,6 +2,7 @@
 -- section 5). Told twice, it is one row.
 -- reads: journey_steps, facts.answered_leaves, facts.artifacts
 -- key: seq
+-- by: process_id, seller_id
 -- column: seq | the entry, the first that told it
 -- column: process_id | the review process it was for
 -- column: seller_id | whose data it is

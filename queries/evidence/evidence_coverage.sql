@@ -2,6 +2,7 @@
 -- section 5). A requested object stands for the leaves of it that the contract requires.
 -- reads: process_state, latest_answers, sent_leaves, required_leaves
 -- key: process_id, path
+-- by: process_id
 -- column: process_id | the review process
 -- column: path | dotted path of the leaf
 -- column: requested | the latest event asks for it, or for an object around it

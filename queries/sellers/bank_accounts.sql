@@ -2,6 +2,7 @@
 -- account are named as far as it identifies them.
 -- reads: bank_account_events
 -- key: event_id
+-- by: seller_id
 -- column: event_id | the platform's id of the event
 -- column: event_type | bank_account.associated or bank_account.deleted
 -- column: seller_id | the seller; null where the payload names none

@@ -1,6 +1,6 @@
 -- One row per distinct pair of reason and detail, most frequent first. A denial with two reasons
 -- counts in each of them, so the rows do not add up to the number of denials.
--- reads: denials
+-- reads: seller_events
 -- key: reason, detail
 -- column: reason | category of the denial, as the platform wrote it
 -- column: detail | the specific detail; null where there is none
@@ -8,20 +8,26 @@
 -- column: retryable | those with retry = true
 -- column: retryable_share | retryable / those that carry a retry at all; null over nothing
 
-with pairs as (
-    select
-        event_id,
-        retry,
-        unnest(reasons) as pair
-    from denials
+with answers as (
+    -- A handful of combinations stands for any number of denials.
+    select reasons, retry, count(*) as denials
+    from seller_events
+    where event_type = 'seller.denied'
+    group by reasons, retry
+),
+
+pairs as (
+    select unnest(list_distinct(reasons)) as pair, retry, denials
+    from answers
 )
 
 select
     pair.reason as reason,
     pair.detail as detail,
-    count(*) as denials,
-    count(*) filter (where retry) as retryable,
-    count(*) filter (where retry) / nullif(count(retry), 0) as retryable_share
+    cast(sum(denials) as bigint) as denials,
+    cast(coalesce(sum(denials) filter (where retry), 0) as bigint) as retryable,
+    coalesce(sum(denials) filter (where retry), 0)
+        / nullif(sum(denials) filter (where retry is not null), 0) as retryable_share
 from pairs
 group by pair.reason, pair.detail
 order by denials desc, reason, detail nulls first

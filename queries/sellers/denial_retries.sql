@@ -1,6 +1,6 @@
 -- One row: which denied sellers came back as new ones, and how that went (rules.md section 7).
 -- Sellers belong together when their taxpayer ids have the same digits.
--- reads: denials, seller_events, review_events, bank_account_events
+-- reads: seller_events, review_events, bank_account_events
 -- key: denied_sellers
 -- column: denied_sellers | sellers with at least one denial
 -- column: retryable_share | denials with retry = true / denials that carry a retry; null over nothing
@@ -10,27 +10,60 @@
 -- column: cure_rate | cured / reonboarded; null over nothing
 -- column: wasted_retries | reonboarded sellers whose latest denial before the first successor said retry = false
 
-with records as (
+with told as (
+    -- Nearly every seller's events tell one taxpayer id and one instant of creation. Only of the others
+    -- need the latest be found, which takes several times as long. An id without digits is a value too.
     select
         seller_id,
-        -- In a struct, so that a taxpayer id without digits replaces one with digits.
-        (arg_max(struct_pack(taxpayer_key), struct_pack(created_at, occurred_at, event_id))
-            filter (where taxpayer_id is not null)).taxpayer_key as taxpayer_key,
-        arg_max(record_created_at, struct_pack(created_at, occurred_at, event_id))
-            as record_created_at,
+        min(coalesce(taxpayer_key, ''::blob)) filter (where taxpayer_id is not null) as least_key,
+        max(coalesce(taxpayer_key, ''::blob)) filter (where taxpayer_id is not null) as last_key,
+        min(record_created_at) as first_created_at,
+        max(record_created_at) as last_created_at,
+        min(created_at) as first_event_at,
+        min(created_at) filter (where event_type = 'seller.denied') as first_denied_at,
         bool_or(event_type = 'seller.enabled') as was_enabled
     from seller_events
     group by seller_id
 ),
 
-named as (
-    select seller_id, min(created_at) as first_event_at
+contested as (
+    select
+        seller_id,
+        arg_max(coalesce(taxpayer_key, ''::blob), struct_pack(created_at, occurred_at, event_id))
+            filter (where taxpayer_id is not null) as taxpayer_key,
+        arg_max(record_created_at, struct_pack(created_at, occurred_at, event_id))
+            as record_created_at
+    from seller_events
+    where seller_id in (
+        select seller_id from told
+        where least_key <> last_key or first_created_at <> last_created_at
+    )
+    group by seller_id
+),
+
+records as (
+    select
+        told.seller_id,
+        nullif(coalesce(contested.taxpayer_key, told.last_key), ''::blob) as taxpayer_key,
+        coalesce(contested.record_created_at, told.last_created_at) as record_created_at,
+        told.first_event_at,
+        told.first_denied_at,
+        told.was_enabled
+    from told
+    left join contested on contested.seller_id = told.seller_id
+),
+
+elsewhere as (
+    -- When a seller whose record says nothing of its creation was first named, but for its own events.
+    select seller_id, min(created_at) as first_named_at
     from (
-        select seller_id, created_at from seller_events
-        union all
         select seller_id, created_at from review_events
         union all
-        select seller_id, created_at from bank_account_events where seller_id is not null
+        select seller_id, created_at from bank_account_events
+    )
+    where seller_id in (
+        select seller_id from records
+        where record_created_at is null and taxpayer_key is not null
     )
     group by seller_id
 ),
@@ -40,19 +73,12 @@ sellers as (
         records.seller_id,
         records.taxpayer_key,
         records.was_enabled,
-        coalesce(records.record_created_at, named.first_event_at) as created_at
+        coalesce(
+            records.record_created_at, least(records.first_event_at, elsewhere.first_named_at)
+        ) as created_at
     from records
-    join named on named.seller_id = records.seller_id
-),
-
-denied as (
-    select
-        denials.seller_id,
-        any_value(sellers.taxpayer_key) as taxpayer_key,
-        min(denials.denied_at) as first_denied_at
-    from denials
-    join sellers on sellers.seller_id = denials.seller_id
-    group by denials.seller_id
+    left join elsewhere on elsewhere.seller_id = records.seller_id
+    where records.taxpayer_key is not null
 ),
 
 reonboarded as (
@@ -60,7 +86,7 @@ reonboarded as (
         denied.seller_id,
         min(successors.created_at) as first_created_at,
         bool_or(successors.was_enabled) as is_cured
-    from denied
+    from records as denied
     join sellers as successors
         on successors.taxpayer_key = denied.taxpayer_key
         and successors.seller_id <> denied.seller_id
@@ -68,33 +94,53 @@ reonboarded as (
     group by denied.seller_id
 ),
 
-last_denials as (
-    select
-        denials.seller_id,
-        arg_max(
-            struct_pack(retry := denials.retry),
-            struct_pack(
-                denied_at := denials.denied_at,
-                occurred_at := seller_events.occurred_at,
-                event_id := denials.event_id
-            )
-        ).retry as retry
+denials as (
+    select seller_id, created_at, occurred_at, event_id, retry
+    from seller_events
+    where event_type = 'seller.denied'
+),
+
+earlier as (
+    select denials.*
     from denials
-    join seller_events on seller_events.event_id = denials.event_id
     join reonboarded on reonboarded.seller_id = denials.seller_id
-    where denials.denied_at < reonboarded.first_created_at
-    group by denials.seller_id
+    where denials.created_at < reonboarded.first_created_at
+),
+
+answers as (
+    select
+        seller_id,
+        count(*) as denials,
+        count(*) filter (where not retry) as final_ones
+    from earlier
+    group by seller_id
+),
+
+last_answers as (
+    -- Again only where the denials of a seller do not agree.
+    select
+        seller_id,
+        arg_max(
+            coalesce(retry, true), struct_pack(created_at, occurred_at, event_id)
+        ) as might_retry
+    from earlier
+    where seller_id in (
+        select seller_id from answers where final_ones between 1 and denials - 1
+    )
+    group by seller_id
 ),
 
 counts as (
     select
-        (select count(*) from denied) as denied_sellers,
-        (select count(taxpayer_key) from denied) as with_taxpayer_id,
+        (select count(first_denied_at) from records) as denied_sellers,
+        (select count(taxpayer_key) from records where first_denied_at is not null)
+            as with_taxpayer_id,
         (select count(*) filter (where retry) / nullif(count(retry), 0) from denials)
             as retryable_share,
         (select count(*) from reonboarded) as reonboarded,
         (select count(*) filter (where is_cured) from reonboarded) as cured,
-        (select count(*) filter (where not retry) from last_denials) as wasted_retries
+        (select count(*) from answers where final_ones = denials)
+            + (select count(*) from last_answers where not might_retry) as wasted_retries
 )
 
 select

@@ -1,6 +1,7 @@
 -- One row per denial: a `seller.denied` event that counts, newest first (rules.md section 7).
 -- reads: seller_events
 -- key: event_id
+-- by: seller_id
 -- column: event_id | the platform's id of the event
 -- column: seller_id | who was denied
 -- column: denied_at | when the platform created the event

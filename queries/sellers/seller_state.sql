@@ -2,6 +2,7 @@
 -- Each field of the seller record comes from the latest event that carries it.
 -- reads: seller_events, review_events, bank_account_events, attempts, process_state, facts.collections, clock
 -- key: seller_id
+-- by: seller_id
 -- column: seller_id | the platform's id of the seller
 -- column: status | enabled, denied, disabled, deleted, pending_analysis, the record's own, or unknown
 -- column: open_processes | review processes that are PENDING, OVERDUE or EXPIRED
@@ -32,6 +33,8 @@
 -- column: revenue | as the platform reports it
 -- column: type | individual or business
 -- column: document_number | personal, masked
+-- column: decision_reasons | of the latest denial that names any: its sorted distinct {reason, detail} pairs
+-- column: retry | of the latest denial that says: whether a new onboarding can succeed
 
 with events as (
     select
@@ -83,7 +86,10 @@ records as (
         arg_max(record_updated_at, place) as updated_at,
         arg_max(revenue, place) as revenue,
         arg_max(type, place) as type,
-        arg_max(document_number, place) as document_number
+        arg_max(document_number, place) as document_number,
+        arg_max(reasons, place) filter (where event_type = 'seller.denied' and len(reasons) > 0)
+            as decision_reasons,
+        arg_max(retry, place) filter (where event_type = 'seller.denied') as retry
     from events
     group by seller_id
 ),
@@ -137,7 +143,9 @@ select
     records.updated_at,
     records.revenue,
     records.type,
-    personal(records.document_number, mask_number(records.document_number)) as document_number
+    personal(records.document_number, mask_number(records.document_number)) as document_number,
+    list_sort(list_distinct(records.decision_reasons)) as decision_reasons,
+    records.retry
 from seen
 left join records using (seller_id)
 left join open_processes using (seller_id)

@@ -5,8 +5,9 @@
 --     (created) --ACI-----------------------> OVERDUE --30 days--> EXPIRED
 --     PENDING, OVERDUE, EXPIRED --a 200, or the platform reports it--> FINISHED
 --
--- reads: clock, review_events, attempts, facts.collections
+-- reads: clock, process_facts
 -- key: process_id
+-- by: process_id, seller_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | `customer_id` of the earliest event; else of the first attempt or collection
 -- column: review_type | ACP or ACI, from the earliest event alone; null for an unknown type
@@ -31,103 +32,9 @@
 -- column: open_after_finish | an event created after finished_at reports an open status
 -- column: identity_changed | events of the process disagree on type or seller
 
-with events as (
-    select *, struct_pack(created_at, occurred_at, event_id) as place
-    from review_events
-),
-
-reviews as (
-    select
-        process_id,
-        min(created_at) as opened_at,
-        arg_min(seller_id, place) as seller_id,
-        arg_min(object_type, place) as object_type,
-        max(created_at) as reported_at,
-        arg_max(deadline_at, place) as deadline_at,
-        arg_max(requested_fields, place) as requested_fields,
-        nullif(arg_max(coalesce(status, ''), place), '') as reported_status,
-        min(created_at) filter (where status = 'FINISHED') as platform_finished_at,
-        max(created_at) filter (where gravity(status) is not null) as last_open_report_at,
-        min(deadline_at) <> max(deadline_at) as deadline_changed,
-        min(object_type) <> max(object_type)
-            or min(seller_id) <> max(seller_id) as identity_changed
-    from events
-    group by process_id
-),
-
-grave_reports as (
-    -- A report only counts for the deadline that its event carries.
-    select process_id, deadline_at, max(gravity(status)) as gravest
-    from review_events
-    where gravity(status) > 1
-    group by process_id, deadline_at
-),
-
-submissions as (
-    select
-        process_id,
-        arg_min(seller_id, struct_pack(ordered_at, attempt_id)) as seller_id,
-        count(*) filter (where outcome <> 'refused') as attempts,
-        arg_max(outcome, struct_pack(ordered_at, attempt_id))
-            filter (where outcome <> 'refused') as last_outcome,
-        max(ordered_at) filter (where outcome <> 'refused') as last_attempt_at,
-        min(finished_at) filter (where outcome = 'accepted') as accepted_at
-    from attempts
-    group by process_id
-),
-
-collected as (
-    select
-        process_id,
-        arg_min(seller_id, struct_pack(occurred_at, seller_id)) as seller_id
-    from facts.collections
-    where occurred_at <= (select as_of from clock)
-    group by process_id
-),
-
-known as (
-    select
-        coalesce(reviews.process_id, submissions.process_id, collected.process_id) as process_id,
-        coalesce(reviews.seller_id, submissions.seller_id, collected.seller_id) as seller_id,
-        case reviews.object_type
-            when 'REGISTRATION_REVIEW_REQUIRED' then 'ACP'
-            when 'INCONSISTENT_DATA_UPDATE_REQUIRED' then 'ACI'
-        end as review_type,
-        reviews.process_id is not null as has_event,
-        reviews.opened_at,
-        reviews.deadline_at,
-        grave_reports.gravest,
-        reviews.requested_fields,
-        reviews.reported_status,
-        reviews.reported_at,
-        reviews.last_open_report_at,
-        reviews.deadline_changed,
-        reviews.identity_changed,
-        least(submissions.accepted_at, reviews.platform_finished_at) as finished_at,
-        case
-            when submissions.accepted_at <= reviews.platform_finished_at then 'submission'
-            when reviews.platform_finished_at is not null then 'platform'
-            when submissions.accepted_at is not null then 'submission'
-        end as finished_by,
-        coalesce(submissions.attempts, 0) as attempts,
-        submissions.last_outcome,
-        submissions.last_attempt_at
-    from reviews
-    left join grave_reports
-        on grave_reports.process_id = reviews.process_id
-        and grave_reports.deadline_at = reviews.deadline_at
-    full join submissions on submissions.process_id = reviews.process_id
-    full join collected
-        on collected.process_id = coalesce(reviews.process_id, submissions.process_id)
-),
-
-timed as (
-    select
-        *,
-        case when review_type = 'ACP' then deadline_at - interval 30 day else opened_at end
-            as overdue_at,
-        (select as_of from clock) as as_of
-    from known
+with timed as (
+    select *, (select as_of from clock) as as_of
+    from process_facts
 ),
 
 judged as (
@@ -135,10 +42,10 @@ judged as (
         *,
         case
             when finished_at is not null then 'FINISHED'
-            when not has_event then 'UNKNOWN'
-            when gravest > gravity(clock_state(review_type, overdue_at, deadline_at, as_of))
-                then case gravest when 2 then 'OVERDUE' else 'EXPIRED' end
-            else clock_state(review_type, overdue_at, deadline_at, as_of)
+            when as_of >= expired_from then 'EXPIRED'
+            when as_of >= overdue_from then 'OVERDUE'
+            when opened_at is not null then 'PENDING'
+            else 'UNKNOWN'
         end as state
     from timed
 )
@@ -160,24 +67,11 @@ select
     finished_by,
     finished_at is not null and finished_at >= deadline_at as finished_late,
     attempts,
-    last_outcome,
+    case when in_flight_until > as_of then 'in_flight' else last_outcome end as last_outcome,
     last_attempt_at,
-    case when has_event then coalesce(
-        abs(epoch_us(deadline_at) - epoch_us(opened_at)
-            - case review_type when 'ACP' then 60 when 'ACI' then 30 end * 86400000000)
-            > 86400000000,
-        false
-    ) end as deadline_mismatch,
+    deadline_mismatch,
     deadline_changed,
-    case when has_event then coalesce(
-        reported_status in ('PENDING', 'OVERDUE', 'EXPIRED')
-        and reported_status
-            <> clock_state(review_type, overdue_at, deadline_at, reported_at - interval 1 hour)
-        and reported_status
-            <> clock_state(review_type, overdue_at, deadline_at, reported_at + interval 1 hour),
-        false
-    ) end as status_disagrees,
-    case when has_event then coalesce(last_open_report_at > finished_at, false) end
-        as open_after_finish,
+    status_disagrees,
+    open_after_finish,
     identity_changed
 from judged

@@ -2,7 +2,7 @@
 -- the day's last microsecond, or at as_of for the current day (rules.md section 7). Processes
 -- without a review event are left out. A day shows what had been received by its end, so each row
 -- equals `process_state` as of then.
--- reads: clock, review_events, attempts
+-- reads: clock, process_facts, unsteady_stays
 -- key: day
 -- column: day | UTC day
 -- column: pending | processes PENDING at its end
@@ -10,115 +10,71 @@
 -- column: expired | processes EXPIRED at its end
 -- column: finished | processes FINISHED at its end
 
-with versions as (
-    -- A process as each instant of receipt left it, until the next one.
+with standing as (
+    -- From when a process stood in each state; null where that is still to come.
     select
-        known.process_id,
-        known.occurred_at as from_at,
-        lead(known.occurred_at) over (
-            partition by known.process_id order by known.occurred_at
-        ) as until_at,
-        min(struct_pack(
-            created_at := events.created_at,
-            occurred_at := events.occurred_at,
-            event_id := events.event_id,
-            object_type := events.object_type
-        )).object_type = 'REGISTRATION_REVIEW_REQUIRED' as is_acp,
-        max(struct_pack(
-            created_at := events.created_at,
-            occurred_at := events.occurred_at,
-            event_id := events.event_id,
-            deadline_at := events.deadline_at
-        )).deadline_at as deadline_at,
-        list(struct_pack(deadline_at := events.deadline_at, gravity := gravity(events.status)))
-            filter (where gravity(events.status) > 1) as grave_reports
-    from (select distinct process_id, occurred_at from review_events) as known
-    join review_events as events
-        on events.process_id = known.process_id and events.occurred_at <= known.occurred_at
-    group by known.process_id, known.occurred_at
+        first_received_at as known_at,
+        greatest(first_received_at, overdue_since) as overdue_at,
+        greatest(first_received_at, expired_since) as expired_at,
+        case when finished_known_at is not null then greatest(first_received_at, finished_known_at)
+            end as finished_at
+    from process_facts
+    where overdue_since is not null
 ),
 
-finishes as (
-    -- From when a process is known to be finished: an answer is known at once, a report on receipt.
-    select process_id, min(known_at) as known_at
-    from (
-        select process_id, finished_at as known_at from attempts where outcome = 'accepted'
-        union all
-        select process_id, occurred_at as known_at from review_events where status = 'FINISHED'
-    )
-    group by process_id
-),
-
-graded as (
-    -- A report only counts for its own deadline.
+tuples as (
+    -- What happens within a day does not show at its end: days are all that is needed, and some
+    -- thousand tuples of them stand for any number of processes.
     select
-        *,
-        list_max([
-            report.gravity for report in grave_reports if report.deadline_at = deadline_at
-        ]) as gravest
-    from versions
-),
-
-clocks as (
-    -- When each state begins, as far as this version goes: by the clock, or at once by a report.
-    select
-        graded.from_at,
-        least(graded.until_at, finishes.known_at) as until_at,
-        finishes.known_at as finished_from,
-        row_number() over (partition by graded.process_id order by graded.from_at) = 1
-            as is_first,
-        case
-            when graded.gravest >= 2 or not graded.is_acp then graded.from_at
-            else graded.deadline_at - interval 30 day
-        end as overdue_from,
-        case
-            when graded.gravest = 3 then graded.from_at
-            else graded.deadline_at
-        end as expired_from
-    from graded
-    left join finishes on finishes.process_id = graded.process_id
+        cast(known_at as date) as known_on,
+        case when overdue_at <= (select as_of from clock) then cast(overdue_at as date) end
+            as overdue_on,
+        case when expired_at <= (select as_of from clock) then cast(expired_at as date) end
+            as expired_on,
+        case when finished_at <= (select as_of from clock) then cast(finished_at as date) end
+            as finished_on,
+        count(*) as processes
+    from standing
+    group by all
 ),
 
 stays as (
-    select
-        'pending' as state,
-        from_at,
-        least(until_at, overdue_from, expired_from) as until_at
-    from clocks
+    select 'pending' as state, known_on as from_on,
+        least(overdue_on, expired_on, finished_on) as until_on, processes
+    from tuples
+    union all
+    select 'overdue' as state, overdue_on as from_on, least(expired_on, finished_on) as until_on,
+        processes
+    from tuples
+    union all
+    select 'expired' as state, expired_on as from_on, finished_on as until_on, processes
+    from tuples
+    union all
+    select 'finished' as state, finished_on as from_on, null as until_on, processes
+    from tuples
     union all
     select
-        'overdue' as state,
-        greatest(from_at, overdue_from) as from_at,
-        least(until_at, expired_from) as until_at
-    from clocks
-    union all
-    select
-        'expired' as state,
-        greatest(from_at, expired_from) as from_at,
-        until_at
-    from clocks
-    union all
-    select
-        'finished' as state,
-        greatest(from_at, finished_from) as from_at,
-        null as until_at
-    from clocks
-    where is_first and finished_from is not null
+        state,
+        cast(from_at as date) as from_on,
+        case when until_at <= (select as_of from clock) then cast(until_at as date) end as until_on,
+        1 as processes
+    from unsteady_stays
+    where from_at <= (select as_of from clock)
 ),
 
 first_day as (
-    select cast(min(created_at) as date) as day from review_events
+    select cast(min(opened_at) as date) as day from process_facts
 ),
 
 changes as (
     -- A stay counts on the days whose end it holds: from its first day to the one before its last.
-    select state, greatest(cast(from_at as date), (select day from first_day)) as day, 1 as change
+    select state, greatest(from_on, (select day from first_day)) as day, processes as change
     from stays
-    where from_at <= (select as_of from clock) and (until_at is null or from_at < until_at)
+    where from_on < until_on or (from_on is not null and until_on is null)
     union all
-    select state, greatest(cast(until_at as date), (select day from first_day)) as day, -1 as change
+    select state, greatest(until_on, (select day from first_day)) as day, -processes as change
     from stays
-    where from_at < until_at and until_at <= (select as_of from clock)
+    where from_on < until_on
 ),
 
 by_day as (

@@ -1,6 +1,7 @@
 -- One row per review process that is OVERDUE or EXPIRED at as_of, worst first.
 -- reads: process_state
 -- key: process_id
+-- by: process_id, seller_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
 -- column: review_type | ACP or ACI; null for an unknown type

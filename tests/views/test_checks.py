@@ -16,6 +16,9 @@ BREAKING = {
     "facts_missing": "delete from facts.collections where seq = 8",
     "facts_disagree": "update facts.reviews set occurred_at = occurred_at + interval 1 second",
     "details_missing": "delete from facts.seller_events where event_type = 'seller.denied'",
+    "kept_processes_disagree": "update kept.processes set attempts = attempts + 1",
+    "kept_superseded_disagree": "delete from kept.superseded",
+    "kept_timeline_disagrees": "delete from kept.timeline where seq = 5",
     "counted_deliveries": "update facts.webhooks set is_again = false",
 }
 """One statement for each check that breaks what it is about; sums can only be broken by a view."""
@@ -51,7 +54,7 @@ def test_sums_disagree_once_a_view_loses_a_row(ledger, monkeypatch):
     watchlist = views.catalogue()["watchlist"]
     shorter = dataclasses.replace(watchlist, sql=f"from ({watchlist.sql}) offset 1")
     known = {**views.catalogue(), "watchlist": shorter}
-    monkeypatch.setattr(views, "catalogue", lambda: known)
+    monkeypatch.setattr("pipeline.catalogue.catalogue", lambda: known)
     broken = checks.run("sums_disagree", ledger)
     assert broken is not None
     assert broken.rows == 1

@@ -27,7 +27,8 @@ from tests.views.lines import (
     webhook,
 )
 
-TABLES = {*facts.TABLES.values(), "log", "tree_heads", "tree_nodes"}
+KEPT = {"kept.processes", "kept.superseded", "kept.timeline", "kept.progress"}
+TABLES = {*facts.TABLES.values(), *KEPT, "log", "tree_heads", "tree_nodes"}
 AS_OF = at("2026-06-01T00:00:00")
 
 BANK = {"id": "b1", "type": "bank_account.associated", "payload": {"customer_id": "s1"}}

@@ -1,0 +1,145 @@
+"""What is kept of processes and entries is what the log says, at any instant, after any batches."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline import checks, instants, kept
+from pipeline.catalogue import catalogue, whole_sql
+from pipeline.views import Reader
+from tests.histories import histories_and_as_of
+from tests.ledgers import ledger_of, rows
+from tests.views.lines import acp, at, finished, started
+
+few = settings(max_examples=settings.default.max_examples // 8)
+
+SHORTCUTS = ("process_state", "timeline", "next_actions")
+"""Views over kept rows: of processes, of entries, and of both kept rows and facts."""
+
+END = datetime(2200, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+BATCHES = st.lists(st.tuples(st.integers(1, 6), st.booleans()), max_size=12)
+
+
+def by_log(reader: Reader, view: str, as_of: datetime) -> list[dict[str, Any]]:
+    """The view over the log alone, which is its definition."""
+    cursor = reader._ledger.cursor()
+    cursor.execute("set variable as_of = ?", [as_of])
+    return cursor.sql(whole_sql(catalogue()[view])).to_arrow_table().to_pylist()
+
+
+def assert_kept_says_what_the_log_says(reader: Reader, as_of: datetime) -> None:
+    for view in SHORTCUTS:
+        found, expected = rows(reader, view, as_of), by_log(reader, view, as_of)
+        assert sorted(map(repr, found)) == sorted(map(repr, expected)), (view, as_of)
+
+
+@few
+@given(histories_and_as_of(), BATCHES)
+def test_kept_rows_say_what_the_log_says_at_every_instant_and_after_any_batches(case, batches):
+    history, as_of = case
+    with ledger_of(history, batches) as reader:
+        assert_kept_says_what_the_log_says(reader, as_of)
+        assert_kept_says_what_the_log_says(reader, END)
+        for check in checks.names():
+            if check.startswith("kept_"):
+                assert checks.run(check, reader._ledger) is None
+
+
+@few
+@given(histories_and_as_of())
+def test_views_are_right_while_kept_rows_wait_for_the_batches_behind_them(case):
+    history, as_of = case
+    with ledger_of(history) as reader:
+        reader._ledger.cursor().execute("update kept.progress set kept = 0")
+        reader._ledger.cursor().execute("delete from kept.processes")
+        assert_kept_says_what_the_log_says(reader, as_of)
+
+
+def kept_rows(reader: Reader) -> list[tuple[Any, ...]]:
+    return reader._ledger.cursor().execute("from kept.processes order by all").fetchall()
+
+
+@few
+@given(histories_and_as_of(), BATCHES)
+def test_the_rows_kept_do_not_depend_on_the_batches(case, batches):
+    history, _ = case
+    with ledger_of(history) as reader:
+        expected = kept_rows(reader)
+    with ledger_of(history, batches) as reader:
+        assert kept_rows(reader) == expected
+
+
+MOVED = [
+    acp("e1", process_id="p1"),
+    acp("e1", occurred_at="2026-03-01T11:00:00Z", process_id="p2"),
+    started("a1", "2026-03-03T00:00:00Z", process_id="p3"),
+    finished("a1", 200, "2026-03-02T00:00:00Z", process_id="p4"),
+]
+"""An event told again earlier with another process, and an attempt whose end, before its start,
+names another process."""
+
+
+@pytest.mark.parametrize("batches", [[], [(1, False)] * 4, [(1, True)] * 3])
+@pytest.mark.parametrize(
+    ("as_of", "known"),
+    [
+        ("2026-03-01T11:30:00", ["p2"]),
+        ("2026-03-02T12:00:00", ["p2", "p4"]),
+        ("2026-03-03T12:00:00", ["p2", "p3"]),
+    ],
+)
+def test_a_process_is_known_only_while_an_entry_of_its_own_counts(as_of, known, batches):
+    with ledger_of(MOVED, batches) as reader:
+        found = rows(reader, "process_state", at(as_of))
+        assert sorted(row["process_id"] for row in found) == known
+
+
+@pytest.mark.parametrize(
+    ("as_of", "outcome"),
+    [("2026-03-02T00:00:59.999999", "in_flight"), ("2026-03-02T00:01:00", "unknown")],
+)
+def test_an_attempt_without_an_end_is_unknown_from_its_timeout_on(as_of, outcome):
+    with ledger_of([acp(), started("a1", "2026-03-02T00:00:00Z")]) as reader:
+        [row] = rows(reader, "process_state", at(as_of))
+        assert row["last_outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("as_of", "deadline_at", "state"),
+    [
+        ("2026-04-29T12:00:00", "2026-04-30T12:00:00", "OVERDUE"),
+        ("2026-04-30T12:00:00", "2026-04-30T12:00:00", "EXPIRED"),
+        ("2026-05-01T12:00:00", "2026-06-30T12:00:00", "PENDING"),
+        ("2026-05-31T12:00:00", "2026-06-30T12:00:00", "OVERDUE"),
+    ],
+)
+def test_an_extension_dated_ahead_counts_from_its_own_instant(as_of, deadline_at, state):
+    extension = acp("e2", "2026-05-01T12:00:00Z", deadline_at="2026-06-30T12:00:00Z")
+    with ledger_of([acp(), extension]) as reader:
+        [row] = rows(reader, "process_state", at(as_of))
+        assert (row["deadline_at"], row["state"]) == (at(deadline_at), state)
+
+
+def test_one_entry_dated_ahead_leaves_the_others_to_what_is_kept():
+    history = [acp(), acp("e2", "2090-01-01T00:00:00Z", process_id="p2")]
+    with ledger_of(history) as reader:
+        now = at("2026-03-02T00:00:00")
+        cursor = reader._ledger.cursor()
+        cursor.execute("update kept.processes set seller_id = 'kept' where process_id = 'p1'")
+        [row] = rows(reader, "process_state", now)
+        assert row["seller_id"] == "kept"
+
+
+def test_an_early_read_reads_no_instant_twice():
+    """`now` is asked for once: a row kept for later must not slip in between two clocks."""
+    with ledger_of([acp(occurred_at=instants.canonical(instants.now()))]) as reader:
+        assert len(rows(reader, "process_state")) == 1
+
+
+def test_what_is_narrowed_names_no_table_that_is_not():
+    sql = kept.of_processes(whole_sql(catalogue()["process_facts"]), "select 'p1' as process_id")
+    narrowed = sql.partition("select * from (")[2]
+    assert "facts." not in narrowed
