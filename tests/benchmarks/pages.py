@@ -1,0 +1,227 @@
+"""How long the server works on a page, beside a page that shows one word.
+
+Pages run over a ledger of PRAZO_BENCH_PAGES_ENTRIES entries (a million by default; five a process),
+asked over Streamlit's own web socket, as a browser does: from the request to run a page to the
+message that it has run. Warm: each page ran before. Then ten people click at once, once a second.
+
+    python -m tests.benchmarks.pages PORT LEDGER     serves the dashboard over such a ledger
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import ClientConnection, connect
+
+from tests.benchmarks.rows import Row
+from tests.dashboard.live import free_port
+
+ENTRIES: Final = int(os.environ.get("PRAZO_BENCH_PAGES_ENTRIES", "1000000"))
+ROUNDS: Final = 7
+PEOPLE: Final = 10
+CLICKS_OF_EACH: Final = 8
+START_SECONDS: Final = 120
+PAGES: Final = {
+    "overview": "",
+    "watchlist": "",
+    "findings": "",
+    "process": "process=prc_000000000300",
+    "seller": "seller_id=sel_000000000100",
+    "submissions": "",
+    "denials": "",
+    "ledger": "",
+    "dictionary": "",
+}
+BARE: Final = "import streamlit as st\nst.write('Prazo')\n"
+
+
+class Tab:
+    """One session with the server, as a browser's tab has it."""
+
+    def __init__(self, port: int) -> None:
+        url = f"ws://127.0.0.1:{port}/_stcore/stream"
+        self._socket: ClientConnection = connect(
+            url, subprotocols=["streamlit"], max_size=None, proxy=None
+        )
+
+    def run(self, page: str = "", query: str = "") -> float:
+        """Milliseconds until the page has run."""
+        ask = BackMsg()
+        ask.rerun_script.page_name = page
+        ask.rerun_script.query_string = query
+        ask.rerun_script.context_info.timezone = "America/Sao_Paulo"
+        ask.rerun_script.context_info.locale = "en-GB"
+        started = time.perf_counter()
+        self._socket.send(ask.SerializeToString())
+        while True:
+            told = ForwardMsg()
+            told.ParseFromString(self._socket.recv(timeout=120))
+            if told.WhichOneof("type") == "script_finished":
+                break
+        return (time.perf_counter() - started) * 1000
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def run() -> list[Row]:
+    from tests.benchmarks import queries
+
+    with tempfile.TemporaryDirectory(prefix="prazo-bench-") as folder:
+        bare = Path(folder) / "bare.py"
+        bare.write_text(BARE)
+        ledger = Path(folder) / "bench.duckdb"
+        queries.make(ledger, ENTRIES).close()
+        with (
+            _serving("-m", "streamlit", "run", str(bare)) as (bare_port, _),
+            _serving("-m", __name__, str(ledger)) as (port, server),
+        ):
+            ceiling = _warm(bare_port, "", "")
+            rows = [
+                Row(
+                    f"{page} / a bare page", took / ceiling, f"{took:.0f} ms, bare {ceiling:.0f} ms"
+                )
+                for page, query in PAGES.items()
+                for took in [_warm(port, "" if page == "overview" else page, query)]
+            ]
+            return [*rows, *_crowd(port, server, ceiling)]
+
+
+def _warm(port: int, page: str, query: str) -> float:
+    tab = Tab(port)
+    try:
+        tab.run(page, query)
+        return statistics.median(tab.run(page, query) for _ in range(ROUNDS))
+    finally:
+        tab.close()
+
+
+def _crowd(port: int, server: int, ceiling: float) -> Iterator[Row]:
+    """Ten people, each with another page and a click a second."""
+    before = _resident_mb(server)
+    tabs = [Tab(port) for _ in range(PEOPLE)]
+    took: list[float] = []
+
+    def click(number: int) -> None:
+        pages = list(PAGES.items())
+        for turn in range(CLICKS_OF_EACH):
+            page, query = pages[(number + turn) % len(pages)]
+            began = time.perf_counter()
+            took.append(tabs[number].run("" if page == "overview" else page, query))
+            time.sleep(max(0.0, began + 1 - time.perf_counter()))
+
+    people = [threading.Thread(target=click, args=(number,)) for number in range(PEOPLE)]
+    for person in people:
+        person.start()
+    for person in people:
+        person.join()
+    grown = (_resident_mb(server) - before) / PEOPLE
+    p95 = sorted(took)[int(len(took) * 0.95)]
+    yield Row(
+        "ten people, a click a second: p95 / a bare page",
+        p95 / ceiling,
+        f"p50 {statistics.median(took):.0f} ms, p95 {p95:.0f} ms",
+    )
+    yield Row("memory of a session: MB", grown, f"{before:.0f} MB before")
+    for tab in tabs:
+        tab.close()
+
+
+def _resident_mb(process: int) -> float:
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+@contextmanager
+def _serving(*command: str) -> Iterator[tuple[int, int]]:
+    """A server in a process of its own; its port and its process."""
+    port = free_port()
+    if "streamlit" in command:
+        command = (*command, "--server.port", str(port))
+    else:
+        command = (*command[:2], str(port), *command[2:])
+    server = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                Tab(port).close()
+                break
+            except OSError:
+                if server.poll() is not None or time.monotonic() > until:
+                    raise SystemExit(f"{command} did not start") from None
+                time.sleep(0.2)
+        yield port, server.pid
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+# --- the dashboard over a ledger that was made, and has no inbox ----------------------------------
+
+
+@dataclass
+class _Bench:
+    """As much of `LedgerService` as pages ask for."""
+
+    settings: Any
+    ledger: Any
+    reader: Any
+    inbox: Any = field(default_factory=lambda: SimpleNamespace(log="bench", checkpoint=None))
+    signer: Any = None
+    tokens: Any = None
+
+    def status(self) -> Any:
+        from pipeline.follower import Status
+
+        return Status(self.ledger.size, self.ledger.size, 0, 0.0, True, None, None)
+
+    def checkpoint(self) -> None:
+        return None
+
+
+def _serve(port: int, path: Path) -> None:
+    import uvicorn
+
+    from pipeline import service
+    from pipeline.facts import Keys
+    from pipeline.ledger import Ledger
+    from pipeline.settings import Settings
+    from pipeline.tokens import Tokens
+    from pipeline.views import Reader
+
+    @contextmanager
+    def over_this_ledger(settings: Settings) -> Iterator[_Bench]:
+        keys = Keys(values=b"v" * 32, taxpayer=b"t" * 32)
+        ledger = Ledger(path, log="bench", keys=keys, threads=2)
+        held = _Bench(settings, ledger, Reader(ledger), tokens=Tokens(None))
+        service._anchor().service = held  # type: ignore[assignment]
+        try:
+            yield held
+        finally:
+            ledger.close()
+
+    service.ledger_service = over_this_ledger  # type: ignore[assignment]
+    from app import app  # only now: it takes the ledger from what was put in place above
+
+    uvicorn.run(app, host="127.0.0.1", port=port, log_config=None, access_log=False)
+
+
+def main(arguments: Sequence[str]) -> None:
+    _serve(int(arguments[0]), Path(arguments[1]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
