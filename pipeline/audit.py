@@ -208,7 +208,7 @@ def _entry_faults(
 
 
 _REMEDY: Final = {
-    "inbox": "`prazo restore` puts the inbox back from a backup",
+    "inbox": "`prazo restore` puts the inbox back from a backup, or from the ledger",
     "ledger": "`prazo rebuild` makes the ledger anew",
 }
 _HEADS: Final = "tree_heads"

@@ -1,15 +1,16 @@
 """Copies the inbox, artifacts and, by choice, keys to a folder while everything runs; and back.
 
 The log only grows, so a copy of its first n entries is consistent at any moment, and a backup into
-the same folder adds what is new. The ledger is not copied: it follows from the inbox. A restore
-proves the copy against what was signed over it before anything is put anywhere.
+the same folder adds what is new. The ledger is not copied: it follows from the inbox. A restore,
+from such a folder or out of the ledger, proves what it has against what was signed over it before
+anything is put anywhere.
 """
 
 import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -188,35 +189,101 @@ def restore(settings: Settings, folder: Path, *, progress: Progress = lambda *_:
         root = _proved(source, _verification(source, settings, folder))
         keys = _copy_keys([(kept, used) for used, kept in _key_files(settings, folder)])
         newer = _newer_entries(settings, source, root, notes)
-        is_file = "://" not in settings.inbox
-        draft = f"{settings.inbox}.restoring" if is_file else settings.inbox
-        if is_file:
-            _remove(Path(draft))
-        with _inbox(draft, source.identity) as inbox:
+        with _inbox_anew(settings, source.identity, notes) as inbox:
             _copy_entries(source, inbox, progress)
             if newer:
                 inbox.copy(newer)
-            if head := source.head():
-                inbox.put_head(head)
-            for it in source.checkpoints():
-                inbox.put_checkpoint(it)
-            entries = inbox.last()[0]
-        if is_file:
-            _set_aside(Path(settings.inbox), notes)
-            Path(draft).rename(settings.inbox)
+            _copy_vouchers(source, inbox)
     artifacts = _copy_artifacts(folder / ARTIFACTS, settings.artifacts, progress)
+    return _verified(settings, artifacts, keys, notes, progress)
+
+
+def restore_from_ledger(settings: Settings, *, progress: Progress = lambda *_: None) -> Restored:
+    """Makes the inbox anew out of the ledger's entries, where its own are changed or missing.
+
+    The present inbox, set aside, still says which log it is, what was signed over it, the keys of
+    lines of files, and what the ledger has not followed yet. Raises `OperatorError`, and changes
+    nothing, unless every entry is as it was recorded and all lead to what was signed.
+    """
+    if "://" in settings.inbox:
+        raise OperatorError(
+            "The inbox is not made anew",
+            "its database cannot be replaced from here",
+            "restore a backup of it; or `prazo backup`, and restore into an empty database",
+        )
+    notes: list[str] = []
+    with (
+        _inbox(settings.inbox) as damaged,
+        closing(_ledger(settings, damaged)) as ledger,
+        _inbox_anew(settings, damaged.identity, notes) as inbox,
+    ):
+        for first in range(1, ledger.size + 1, ENTRIES_A_BATCH):
+            progress("entries", first - 1, ledger.size)
+            last = first + ENTRIES_A_BATCH - 1
+            keys = {
+                it.seq: it.ingest_key for them in _batches(damaged, first - 1, last) for it in them
+            }
+            inbox.copy(
+                [
+                    it._replace(ingest_key=keys.get(it.seq))
+                    for it in ledger.select("seq between ? and ?", [first, last])
+                ]
+            )
+        for entries in _batches(damaged, ledger.size, damaged.last()[0]):
+            inbox.copy(entries)
+        _copy_vouchers(damaged, inbox)
+        _proved(inbox, _verification(inbox, settings, None))
+        notes.append(f"{ledger.size} entries of the ledger made the inbox anew")
+    return _verified(settings, 0, (), notes, progress)
+
+
+def _verified(
+    settings: Settings,
+    artifacts: int,
+    keys: tuple[Path, ...],
+    notes: Sequence[str],
+    progress: Progress,
+) -> Restored:
     service = LedgerService(settings)
     try:
         verdict = audit(service, progress=lambda done, all_: progress("verifying", done, all_))
-        return Restored(service.inbox.log, entries, artifacts, keys, tuple(notes), verdict)
+        log, entries = service.inbox.log, service.inbox.last()[0]
     finally:
         service.close()
+    return Restored(log, entries, artifacts, keys, tuple(notes), verdict)
 
 
-def _verification(source: Inbox, settings: Settings, folder: Path) -> Signer | None:
+@contextmanager
+def _inbox_anew(settings: Settings, identity: Identity, notes: list[str]) -> Iterator[Inbox]:
+    """An inbox to fill, which takes the place of the present one when the block ends well."""
+    if "://" in settings.inbox:
+        with _inbox(settings.inbox, identity) as inbox:
+            yield inbox
+        return
+    draft = Path(f"{settings.inbox}.restoring")
+    _remove(draft)
+    try:
+        with _inbox(str(draft), identity) as inbox:
+            yield inbox
+    except BaseException:
+        _remove(draft)
+        raise
+    _set_aside(Path(settings.inbox), notes)
+    draft.rename(settings.inbox)
+
+
+def _copy_vouchers(source: Inbox, copy: Inbox) -> None:
+    """What was kept and signed of the log."""
+    if head := source.head():
+        copy.put_head(head)
+    for it in source.checkpoints():
+        copy.put_checkpoint(it)
+
+
+def _verification(source: Inbox, settings: Settings, folder: Path | None) -> Signer | None:
     """The log's key, if the backup or this machine has it."""
-    for path in (folder / KEYS / "signing.key", settings.signing_key_file):
-        if path.exists():
+    for path in (folder and folder / KEYS / "signing.key", settings.signing_key_file):
+        if path is not None and path.exists():
             return Signer(source.log, path)
     return None
 
@@ -243,7 +310,9 @@ def _proved(source: Inbox, signer: Signer | None) -> bytes:
                 raise ValueError(f"its first {at} entries lead to another root than was signed")
     except ValueError as error:
         raise OperatorError(
-            "The backup is not restored", str(error), "take another backup: this one was changed"
+            "Nothing was restored",
+            f"what was to be put back was changed: {error}",
+            "take another backup",
         ) from None
     return roots.at[size][0] if size else b""
 
@@ -255,9 +324,8 @@ def _newer_entries(
     size = source.last()[0]
     if not settings.ledger.exists():
         return ()
-    keys = Keys(values=source.log_key, taxpayer=secret_key(settings.taxpayer_key_file))
     try:
-        ledger = Ledger(settings.ledger, log=source.log, keys=keys)
+        ledger = _ledger(settings, source)
     except LedgerInUse:
         raise
     except PrazoError as error:
@@ -279,6 +347,11 @@ def _newer_entries(
         ledger.close()
     _set_aside(settings.ledger, notes)
     return ()
+
+
+def _ledger(settings: Settings, inbox: Inbox) -> Ledger:
+    keys = Keys(values=inbox.log_key, taxpayer=secret_key(settings.taxpayer_key_file))
+    return Ledger(settings.ledger, log=inbox.log, keys=keys)
 
 
 def _set_aside(path: Path, notes: list[str]) -> None:

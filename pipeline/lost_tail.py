@@ -51,6 +51,6 @@ def _refusal(ledger: Ledger, last: int, why: str) -> LedgerRefused:
     return LedgerRefused(
         "The ledger is not served",
         f"it holds {ledger.size} entries and the inbox only {last}, {why}",
-        "acknowledged entries are missing from the inbox: stop the receiver, `prazo backup DIR`,"
-        " then `prazo restore DIR` adds the ledger's further entries; or restore an older backup",
+        "acknowledged entries are missing from the inbox: stop the receiver, then `prazo restore"
+        " --from-ledger` puts them back, if you know the ledger to be right",
     )

@@ -187,8 +187,11 @@ def backup(folder: Path, with_keys: bool) -> None:
 
 
 @main.command()
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-def restore(folder: Path) -> None:
+@click.argument(
+    "folder", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False)
+)
+@click.option("--from-ledger", is_flag=True, help="Make the inbox anew out of the ledger instead.")
+def restore(folder: Path | None, from_ledger: bool) -> None:
     """Put a backup in FOLDER back where the settings say, make the ledger, and verify both.
 
     Stop `prazo serve` first. What lies there is set aside, never removed. Exit 1 with each fault
@@ -196,8 +199,14 @@ def restore(folder: Path) -> None:
     """
     from pipeline import backup as backups
 
+    if (folder is not None) == from_ledger:
+        raise click.UsageError("give a backup's FOLDER, or --from-ledger")
     with _progress() as progress:
-        done = backups.restore(Settings.load(), folder, progress=progress)
+        done = (
+            backups.restore_from_ledger(Settings.load(), progress=progress)
+            if folder is None
+            else backups.restore(Settings.load(), folder, progress=progress)
+        )
     click.echo(f"{done.entries} entries of {done.log}, {done.artifacts} artifacts put back")
     for note in done.notes:
         click.echo(f"  note     {note}")

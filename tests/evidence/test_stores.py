@@ -160,10 +160,49 @@ INBOX_CHANGES = {
 
 
 @pytest.mark.parametrize("change", INBOX_CHANGES)
-def test_a_changed_row_of_the_inbox_is_named(settings: Settings, change: str) -> None:
+def test_a_changed_row_of_the_inbox_is_named_and_the_ledger_heals_it(
+    settings: Settings, change: str
+) -> None:
     in_inbox(settings, INBOX_CHANGES[change])
     [fault] = [it for it in faults(settings) if it.startswith("entry ")]
-    assert "the inbox is wrong; `prazo restore` puts the inbox back from a backup" in fault
+    assert (
+        "the inbox is wrong; `prazo restore` puts the inbox back from a backup, or from the ledger"
+        in fault
+    )
+    done = backups.restore_from_ledger(settings)
+    assert done.verdict.faults == []
+    assert done.notes[0] == "16 entries of the ledger made the inbox anew"
+    assert done.notes[1].startswith("the former inbox.db was kept as inbox.db.set-aside-")
+
+
+GAPS = {
+    "an entry removed": "delete from entries where seq = 5",
+    "a leaf changed": "update entries set leaf = cast(leaf || 'x' as blob) where seq = 9",
+}
+
+
+@pytest.mark.parametrize("change", GAPS)
+def test_an_inbox_with_a_gap_is_healed_from_the_ledger(settings: Settings, change: str) -> None:
+    """The lines of files among its entries still count once: the present inbox had their keys."""
+    in_inbox(settings, GAPS[change])
+    assert backups.restore_from_ledger(settings).verdict.faults == []
+    service = LedgerService(settings)
+    try:
+        story.record(service.inbox, settings.artifacts)
+        added = [it.kind for it in service.inbox.read(16, 100)]
+    finally:
+        service.close()
+    lost = ["collection"] if change == "an entry removed" else []
+    assert [it for it in added if it in ("collection", "override")] == lost
+
+
+def test_an_inbox_is_not_healed_from_a_ledger_that_was_changed(settings: Settings) -> None:
+    in_inbox(settings, "update entries set body = x'7b7d' where seq = 4")
+    in_ledger(settings, "update log set body = '{}'::blob where seq = 6")
+    with pytest.raises(PrazoError, match="its entries 6 are not as they were recorded"):
+        backups.restore_from_ledger(settings)
+    assert not [it for it in settings.ledger.parent.iterdir() if "set-aside" in it.name]
+    assert not [it for it in settings.ledger.parent.iterdir() if "restoring" in it.name]
 
 
 def test_a_row_made_up_in_the_inbox_is_named(settings: Settings) -> None:
@@ -235,13 +274,12 @@ def test_a_cut_tail_does_not_come_back_from_a_ledger_that_was_changed(settings: 
 
 @pytest.mark.parametrize("left", [0, 1], ids=["the WAL gone", "half of the WAL"])
 def test_an_inbox_whose_wal_was_cut_is_refused_and_a_restore_adds_what_the_ledger_holds(
-    settings: Settings, tmp_path: Path, left: int
+    settings: Settings, left: int
 ) -> None:
     """SQLite opens such a file without a word, with acknowledged entries gone. The head went with
     them, so nothing vouches for the ledger's last entries but their own commitments: a person has
     to say that they are right."""
     service = LedgerService(settings)
-    before = service.inbox.last()[0]
     for number in range(3):
         story.deliver(service.inbox, f"after-{number}")
         service.catch_up()
@@ -253,10 +291,8 @@ def test_an_inbox_whose_wal_was_cut_is_refused_and_a_restore_adds_what_the_ledge
         wal.write_bytes(killed[1][: len(killed[1]) // 2])
     with pytest.raises(PrazoError, match="acknowledged entries are missing from the inbox"):
         LedgerService(settings)
-    assert before <= backups.backup(settings, tmp_path / "saved").entries < 19
-    done = backups.restore(settings, tmp_path / "saved")
+    done = backups.restore_from_ledger(settings)
     assert (done.entries, done.verdict.faults) == (19, [])
-    assert any("came back from the ledger" in it for it in done.notes)
 
 
 def test_an_old_copy_of_the_inbox_put_back_is_refused(settings: Settings, at_rest: Path) -> None:
@@ -267,7 +303,9 @@ def test_an_old_copy_of_the_inbox_put_back_is_refused(settings: Settings, at_res
     shutil.copy(at_rest / "inbox.db", settings.inbox)
     with pytest.raises(PrazoError, match="holds 17 entries and the inbox only 16") as refused:
         LedgerService(settings)
-    assert "`prazo restore DIR` adds the ledger's further entries" in str(refused.value)
+    assert "`prazo restore --from-ledger` puts them back" in str(refused.value)
+    done = backups.restore_from_ledger(settings)
+    assert (done.entries, done.verdict.faults) == (17, [])
 
 
 def test_an_old_copy_of_the_ledger_put_back_is_healed(settings: Settings, at_rest: Path) -> None:
