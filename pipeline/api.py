@@ -4,7 +4,7 @@ audit packages, checkpoints and audits of the stores."""
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ from starlette.routing import BaseRoute, Route
 
 from pipeline import audit, evidence, export_request, instants, tables, views
 from pipeline.acts import unmasking
+from pipeline.asgi import folded
+from pipeline.callers import MissingScope, TurnedAway, admit
 from pipeline.contract import parse_json
 from pipeline.errors import (
     CallerError,
@@ -86,6 +88,8 @@ async def _answer(request: Request, ask: Callable[[Request, Caller], Response]) 
         return caller
     try:
         return await run_in_threadpool(ask, request, caller)
+    except MissingScope as error:
+        return _fault(403, error)
     except UnknownView as error:
         return _fault(404, error)
     except InboxUnavailable as error:
@@ -133,7 +137,7 @@ def _rows(request: Request, caller: Caller) -> Response:
 def _unmask(view: str, reason: str, actor: str | None, caller: Caller) -> None:
     """Recorded before anything is shown: no personal value leaves without its entry."""
     if "read_personal" not in caller.scopes:
-        raise CallerError("This token may not see personal data", "it lacks read_personal")
+        raise MissingScope("read_personal")
     name = actor if caller.name in ("local", "loopback") and actor else caller.name
     draft = unmasking(view, reason=reason, actor=name, recorded_by=caller.name)
     current().inbox.append([draft])
@@ -163,7 +167,7 @@ async def _export(request: Request) -> Response:
 def _exported(caller: Caller, content: Any) -> Response:
     wanted = export_request.from_json(content, actor=_name(caller), recorded_by=caller.name)
     if wanted.profile == "full" and "read_personal" not in caller.scopes:
-        raise CallerError("This token may not see personal data", "it lacks read_personal")
+        raise MissingScope("read_personal")
     folder = Path(tempfile.mkdtemp(prefix="prazo-export-"))
     try:
         exported = evidence.export(current(), wanted, folder / "package.zip")
@@ -205,6 +209,8 @@ async def _work(request: Request, scope: str, do: Callable[[Caller, Any], Respon
             return _fault(400, error)
     try:
         return await run_in_threadpool(do, caller, content)
+    except MissingScope as error:
+        return _fault(403, error)
     except InboxUnavailable as error:
         return _fault(503, error)
     except CallerError as error:
@@ -228,14 +234,9 @@ def _name(caller: Caller) -> str | None:
 
 
 def _caller(request: Request, scope: str) -> Caller | Response:
-    headers: Mapping[bytes, bytes] = dict(request.headers.raw)
-    tokens = current().tokens
-    caller = tokens.identify(headers)
-    if isinstance(caller, str):
-        status = 401 if tokens.are_required else 403
-        return JSONResponse({"error": caller}, status)
-    if scope not in caller.scopes:
-        return JSONResponse({"error": f"this token lacks the scope {scope}"}, 403)
+    caller = admit(current().tokens, folded(request.headers.raw), scope)
+    if isinstance(caller, TurnedAway):
+        return JSONResponse({"error": caller.reason}, caller.status)
     return caller
 
 

@@ -77,6 +77,10 @@ class ArtifactStore:
             )
         return content
 
+    def has(self, sha256: object) -> bool:
+        """Whether bytes are kept under a digest, as far as their file's name tells."""
+        return isinstance(sha256, str) and self.path(sha256).exists()
+
     def path(self, sha256: str) -> Path:
         """Where the bytes of a digest lie, or would; ValueError for what is no digest."""
         if not _DIGEST.fullmatch(sha256):
@@ -84,16 +88,20 @@ class ArtifactStore:
         return self._folder / sha256[:2] / sha256
 
 
-def keep_file(store: ArtifactStore, folder: Path) -> KeepArtifact:
+def keep_file(store: ArtifactStore, folder: Path, *, needs_bytes: bool = False) -> KeepArtifact:
     """Keeps artifacts that are named by `path`, in a folder or below it.
 
     No other file of this machine: a file of occurrences may come from anywhere, and what it names
-    ends up in packages for auditors.
+    ends up in packages for auditors. `needs_bytes`: a digest alone is taken only of bytes that are
+    kept already. Without it, another system's log may name what that system keeps.
     """
     inside = folder.resolve()
 
     def keep(artifact: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
         if "path" not in artifact:
+            sha256 = artifact.get("sha256")
+            if sha256 is None or (needs_bytes and not store.has(sha256)):
+                raise Unreadable("no bytes: name the artifact's file by path")
             return artifact
         named = artifact["path"]
         if not isinstance(named, str) or not named or "\0" in named:

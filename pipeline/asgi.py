@@ -53,6 +53,12 @@ def folded(fields: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     return headers
 
 
+def is_identity(headers: Headers) -> bool:
+    """Whether a body comes as it is: no Content-Encoding, or none but identity."""
+    encodings = headers.get(b"content-encoding", b"")
+    return all(it.strip().lower() in (b"identity", b"") for it in encodings.split(b","))
+
+
 async def read_body(request: Request, limit: int) -> bytes:
     """The whole body, of at most `limit` bytes; raises `TooLarge` or `Gone`.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import duckdb
 
@@ -30,7 +30,7 @@ from pipeline.rules import Answer, Process
 from pipeline.tries import Attempt
 
 MAX_SELLER_PROCESSES: Final = 200
-"""Of a seller, looked at to name the open ones."""
+"""Of a seller, the newest, looked at to name the open ones."""
 
 _ASKED: Final = ("process_state", "attempts", "latest_answers", "interventions")
 
@@ -77,6 +77,13 @@ class CaseFile:
         return self.process is not None and self.process.state == "FINISHED"
 
 
+class OpenProcesses(NamedTuple):
+    """Of a seller; `left_out`: how many more there are, open or not, that were not looked at."""
+
+    processes: list[Process]
+    left_out: int
+
+
 class CaseFiles:
     """Opens case files, from any thread."""
 
@@ -109,21 +116,19 @@ class CaseFiles:
             collected_at=max(collected, default=None),
         )
 
-    def open_processes_of(self, seller_id: str, now: int) -> list[Process]:
+    def open_processes_of(self, seller_id: str, now: int) -> OpenProcesses:
         """The seller's processes that are not finished, the oldest first."""
         entries = self._inbox.find(seller_id=seller_id)
         named = list(dict.fromkeys(it.process_id for it in entries if it.process_id))
-        own = [
-            entry
-            for process_id in named[-MAX_SELLER_PROCESSES:]
-            for entry in self._inbox.find(process_id=process_id)
-        ]
+        newest = named[-MAX_SELLER_PROCESSES:]
+        own = [entry for process_id in newest for entry in self._inbox.find(process_id=process_id)]
         with self._views(own, now) as connection:
             rows = _rows(
                 connection, f"{_PROCESS} where seller_id = ? order by opened_at", seller_id
             )
         processes = [_process(row) for row in rows]
-        return [it for it in processes if it.has_review_event and it.state != "FINISHED"]
+        is_open = [it for it in processes if it.has_review_event and it.state != "FINISHED"]
+        return OpenProcesses(is_open, left_out=len(named) - len(newest))
 
     @contextmanager
     def _views(self, own: Sequence[Entry], now: int) -> Iterator[duckdb.DuckDBPyConnection]:

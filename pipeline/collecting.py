@@ -19,12 +19,12 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from pipeline import contract, instants, occurrences
 from pipeline.artifacts import ArtifactStore, described, keep_file
-from pipeline.asgi import Gone, Request, Send, TooLarge, answer_json, read_body
+from pipeline.asgi import Gone, Request, Send, TooLarge, answer_json, is_identity, read_body
 from pipeline.callers import TurnedAway, admit
 from pipeline.contract import JsonValue
 from pipeline.errors import CallerError, InboxUnavailable, OperatorError, Unreadable
 from pipeline.inbox import GroupCommit, Inbox, open_inbox
-from pipeline.occurrences import COLLECTION, Draft
+from pipeline.occurrences import COLLECTION, Draft, KeepArtifact
 from pipeline.settings import Settings
 from pipeline.tokens import Tokens
 
@@ -61,7 +61,7 @@ class Collecting:
         if isinstance(caller, TurnedAway):
             await answer_json(send, caller.status, {"error": caller.reason})
             return
-        if request.headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
+        if not is_identity(request.headers):
             await answer_json(send, 415, {"error": "only Content-Encoding identity is taken"})
             return
         try:
@@ -105,13 +105,11 @@ class Collecting:
                 return described(artifact, upload.content, self._store)
             if "path" in artifact:
                 raise Unreadable("path: send the bytes as a multipart file of the artifact's name")
-            sha256 = artifact.get("sha256")
-            if sha256 is None or not self._store.path(str(sha256)).exists():
+            if not self._store.has(artifact.get("sha256")):
                 raise Unreadable("no bytes: send them as a multipart file of the artifact's name")
             return artifact
 
-        draft = occurrences.read_collection(value, recorded_by=recorded_by, keep=keep)
-        return _not_ahead(draft, instants.now())
+        return _read(value, recorded_by, keep, instants.now())
 
     async def _record(self, draft: Draft) -> tuple[int, str]:
         receipt = await self._recorder.record(draft)
@@ -125,11 +123,10 @@ def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[i
 
     Its seq, and whether it is `new` or there `again`. Raises `CallerError` for what is none.
     """
-    keep = keep_file(ArtifactStore(settings.artifacts), path.parent)
+    keep = keep_file(ArtifactStore(settings.artifacts), path.parent, needs_bytes=True)
     try:
         value = contract.parse_json(path.read_bytes())
-        draft = occurrences.read_collection(value, recorded_by=recorded_by, keep=keep)
-        draft = _not_ahead(draft, instants.now())
+        draft = _read(value, recorded_by, keep, instants.now())
     except Unreadable as unreadable:
         raise CallerError(f"{path} is no collection", unreadable.what) from None
     inbox = open_inbox(settings.inbox)
@@ -142,10 +139,12 @@ def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[i
         inbox.close()
 
 
-def _not_ahead(draft: Draft, now: int) -> Draft:
-    if draft.occurred_at > now + MAX_AHEAD:
+def _read(value: JsonValue, recorded_by: str, keep: KeepArtifact, now: int) -> Draft:
+    """Its artifacts are written only once it is known to be a collection, and none to come."""
+    told = occurrences.read_collection(value, recorded_by=recorded_by, keep=lambda it: it)
+    if told.occurred_at > now + MAX_AHEAD:
         raise Unreadable("occurred_at: more than 5 minutes in the future; check the clock")
-    return draft
+    return occurrences.read_collection(value, recorded_by=recorded_by, keep=keep)
 
 
 def _seq_of(draft: Draft, inbox: Inbox) -> int:

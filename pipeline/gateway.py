@@ -12,14 +12,16 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from pipeline import casefile, contract, instants
-from pipeline.addresses import Address, is_segment
-from pipeline.asgi import Gone, Request, Send, TooLarge, answer_json, read_body
+from pipeline.addresses import Address
+from pipeline.asgi import Gone, Request, Send, TooLarge, answer_json, is_identity, read_body
 from pipeline.callers import TurnedAway, admit
 from pipeline.errors import InboxUnavailable, SettingsError, Unreadable
+from pipeline.exposure import outside_hint
 from pipeline.inbox import Inbox
 from pipeline.platform import TIMEOUT, Platform
 from pipeline.settings import Settings
 from pipeline.submission import (
+    UNSENDABLE_SELLER,
     Busy,
     Objection,
     Order,
@@ -28,6 +30,8 @@ from pipeline.submission import (
     Sent,
     Submissions,
     Terms,
+    is_sendable_seller,
+    other_marketplace,
 )
 from pipeline.tokens import Tokens
 
@@ -37,6 +41,8 @@ OURS: Final = (b"prazo-answer", b"gateway")
 BUSY_SECONDS: Final = 5
 """Most that a caller is told to wait while another attempt is under way: most end far sooner."""
 UNAVAILABLE_SECONDS: Final = 5
+MENDED_SECONDS: Final = 60
+"""After which settings that keep the platform from being reached may have been mended."""
 RELAYED: Final = (b"content-type", b"content-encoding", b"retry-after")
 
 _UNSENT: Final = "nothing was sent to the platform"
@@ -67,9 +73,10 @@ class Gateway:
     def _ready(self) -> Submissions:
         if self._submissions is None:
             settings = self._settings
-            terms = Terms(settings.evidence_gate, settings.allow_numeric_revenue)
             platform = Platform(settings)
-            self._submissions = Submissions(self._inbox, self._recorder, platform, terms)
+            self._submissions = Submissions(
+                self._inbox, self._recorder, platform, Terms.of(settings)
+            )
         return self._submissions
 
     async def close(self) -> None:
@@ -81,13 +88,18 @@ class Gateway:
         if request.method != "PUT":
             await _say(send, 405, {"error": "only PUT is taken here"}, (b"allow", b"PUT"))
             return
+        hint = outside_hint(request.headers) if self._settings.webhook_auth == "none" else None
+        if hint is not None:
+            error = f"only this machine may call while deliveries are not authenticated, and {hint}"
+            await _say(send, 403, {"error": f"{error}; {_UNSENT}"})
+            return
         caller = admit(self._tokens, request.headers, "submit")
         if isinstance(caller, TurnedAway):
             await _say(
                 send, caller.status, {"error": f"{caller.reason}; {_UNSENT}"}, *_challenge(caller)
             )
             return
-        if request.headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
+        if not is_identity(request.headers):
             await _say(send, 415, {"error": f"only Content-Encoding identity is taken; {_UNSENT}"})
             return
         try:
@@ -106,20 +118,14 @@ class Gateway:
             await _say(send, 503, {"error": f"the log cannot be written; {_UNSENT}"}, wait)
         except SettingsError as error:
             LOG.error("a submission was answered 503: %s", error)
-            await _say(send, 503, {"error": f"{error.what}; {_UNSENT}", "why": error.why})
+            content = {"error": f"{error.what}; {_UNSENT}", "why": error.why}
+            await _say(send, 503, content, (b"retry-after", b"%d" % MENDED_SECONDS))
 
     async def _carry_on(self, address: Address, payload: bytes, caller: str, send: Send) -> None:
         submissions = self._ready()
-        objections = _address_faults(address, submissions.marketplace_id)
-        process_id, fault = _process_in(payload)
-        if process_id is None:
-            content: dict[str, Any] = _refusal([*objections, fault] if fault else objections)
-            if is_segment(address.seller_id):
-                content["open_processes"] = await self._open_processes(address.seller_id)
-            await _say(send, 422, content)
-            return
-        if objections:
-            await _say(send, 422, _refusal(objections))
+        process_id = _process_in(payload)
+        if isinstance(process_id, Objection):
+            await self._name_open_processes(address, process_id, send)
             return
         order = Order(
             process_id=process_id,
@@ -127,6 +133,7 @@ class Gateway:
             payload=payload,
             via="gateway",
             recorded_by=caller,
+            marketplace_id=address.marketplace_id,
         )
         # On its own: a caller that hangs up must not leave an attempt without its end.
         result = await asyncio.shield(asyncio.ensure_future(submissions.attempt(order)))
@@ -142,10 +149,23 @@ class Gateway:
             case _:
                 raise AssertionError(result)  # only retries can be not due
 
-    async def _open_processes(self, seller_id: str) -> list[str]:
-        casefiles = self._ready().casefiles
-        found = await asyncio.to_thread(casefiles.open_processes_of, seller_id, instants.now())
-        return [it.process_id for it in found]
+    async def _name_open_processes(self, address: Address, fault: Objection, send: Send) -> None:
+        """No attempt to record: the body names no process. The caller learns which it may be."""
+        submissions = self._ready()
+        objections = [fault]
+        if address.marketplace_id != submissions.marketplace_id:
+            objections.append(other_marketplace(submissions.marketplace_id))
+        if not is_sendable_seller(address.seller_id):
+            await _say(send, 422, _refusal([*objections, UNSENDABLE_SELLER]))
+            return
+        found = await asyncio.to_thread(
+            submissions.casefiles.open_processes_of, address.seller_id, instants.now()
+        )
+        content = _refusal(objections)
+        content["open_processes"] = [it.process_id for it in found.processes]
+        if found.left_out:
+            content["left_out"] = f"{found.left_out} older processes were not looked at"
+        await _say(send, 422, content)
 
 
 def _seconds_until(instant: int) -> int:
@@ -153,40 +173,21 @@ def _seconds_until(instant: int) -> int:
     return max(1, min(seconds, BUSY_SECONDS))
 
 
-def _address_faults(address: Address, marketplace_id: str) -> list[Objection]:
-    faults = []
-    section = "Submit registration review"
-    if address.marketplace_id != marketplace_id:
-        expected = f"ours, {marketplace_id}"
-        faults.append(
-            Objection(
-                "marketplace_id", "marketplace_mismatch", "another marketplace", expected, section
-            )
-        )
-    if not is_segment(address.seller_id):
-        faults.append(
-            Objection(
-                "seller_id", "wrong_format", "no id", "the customer_id of the webhook", section
-            )
-        )
-    return faults
-
-
-def _process_in(payload: bytes) -> tuple[str | None, Objection | None]:
+def _process_in(payload: bytes) -> str | Objection:
     """The process that the body names, or why it names none."""
     try:
         body = contract.parse_json(payload)
     except Unreadable as unreadable:
-        return None, Objection(
+        return Objection(
             "body", "wrong_format", unreadable.what, "a JSON object", "Submission body fields"
         )
     named = body.get("process_id") if isinstance(body, dict) else None
     if (process_id := contract.identifier(named)) is not None:
-        return process_id, None
+        return process_id
     found = "nothing" if named is None else "no id"
     expected = "the process_id of the webhook that asks for this review"
     rule = "missing" if named is None else "wrong_format"
-    return None, Objection("process_id", rule, found, expected, "Submission body fields")
+    return Objection("process_id", rule, found, expected, "Submission body fields")
 
 
 def _refusal(objections: Iterable[Objection]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import prometheus_client
@@ -28,6 +27,7 @@ from pipeline.asgi import (
     answer,
     answer_json,
     folded,
+    is_identity,
     read_body,
 )
 from pipeline.authenticity import Authenticator, Refused
@@ -124,7 +124,11 @@ class Receiver:
             await self._live(receive, send)
             return
         request = Request(scope, folded(scope["headers"]), receive)
-        handler = self._handlers.get(scope["path"]) or self._submission_or_nothing(scope)
+        handler = self._handlers.get(scope["path"])
+        if handler is None and (address := address_in(scope.get("raw_path", b""))) is not None:
+            await self._submit(address, request, send)  # the gateway says for itself who may call
+            return
+        handler = handler or _not_found
         hint = None if self._is_authenticated else outside_hint(request.headers)
         if hint is None:
             await handler(request, send)
@@ -134,10 +138,6 @@ class Receiver:
             )
         else:
             await answer_json(send, 403, {"error": f"deliveries are not authenticated, and {hint}"})
-
-    def _submission_or_nothing(self, scope: Scope) -> Handler:
-        address = address_in(scope.get("raw_path", b""))
-        return _not_found if address is None else partial(self._submit, address)
 
     # --- life ---
 
@@ -177,7 +177,7 @@ class Receiver:
         if request.method != "POST":
             await self._turn_away(send, Rejected(405, "only POST is taken"), (b"allow", b"POST"))
             return
-        if not _is_identity(headers.get(b"content-encoding", b"identity")):
+        if not is_identity(headers):
             await self._turn_away(send, Rejected(415, "only Content-Encoding identity is taken"))
             return
         try:
@@ -297,10 +297,6 @@ class Receiver:
         shown = prometheus_client.generate_latest(self._metrics.registry)
         kind = prometheus_client.CONTENT_TYPE_LATEST.encode()
         await answer(send, 200, shown, content_type=kind)
-
-
-def _is_identity(encodings: bytes) -> bool:
-    return all(it.strip().lower() in (b"identity", b"") for it in encodings.split(b","))
 
 
 def _shown(show: Callable[[Send], Awaitable[None]]) -> Handler:

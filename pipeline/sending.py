@@ -69,7 +69,7 @@ async def open_submissions(settings: Settings) -> AsyncIterator[tuple[Inbox, Sub
     platform = Platform(settings)
     inbox = open_inbox(settings.inbox)
     recorder = GroupCommit(inbox, asyncio.get_running_loop())
-    submissions = Submissions(inbox, recorder, platform, _terms(settings))
+    submissions = Submissions(inbox, recorder, platform, Terms.of(settings))
     try:
         yield inbox, submissions
     finally:
@@ -207,7 +207,7 @@ def dry_run(
             override=override,
             replacement=replacement,
         )
-        return decide(order, case, now, _terms(settings))
+        return decide(order, case, now, Terms.of(settings))
     finally:
         inbox.close()
 
@@ -226,10 +226,6 @@ def _seller_in(case: CaseFile, process_id: str) -> str:
             "check the id; if its webhook was lost, name the seller and override the gate",
         )
     return case.process.seller_id
-
-
-def _terms(settings: Settings) -> Terms:
-    return Terms(settings.evidence_gate, settings.allow_numeric_revenue)
 
 
 async def first_attempt(submissions: Submissions, order: Order, until: int) -> Result:

@@ -36,6 +36,7 @@ from pipeline.platform import (
     retry_after,
 )
 from pipeline.rules import Violation
+from pipeline.settings import Settings
 from pipeline.tries import GivenUp, Idle, Standing, UnderWay, Waiting
 
 LOG = logging.getLogger(__name__)
@@ -83,6 +84,8 @@ class Order:
     replacement: Permission | None = None
     retry: Literal["due", "asked"] | None = None
     """A retry of what was sent before: when it is due, or because a person asks for it."""
+    marketplace_id: str | None = None
+    """As the caller names it; None: ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,11 @@ class Terms:
 
     evidence_gate: Literal["block", "warn"]
     allow_numeric_revenue: bool
+    marketplace_id: str | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Terms":
+        return cls(settings.evidence_gate, settings.allow_numeric_revenue, settings.marketplace_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +183,10 @@ def decide(order: Order, case: CaseFile, now: int, terms: Terms) -> Go | Refused
         objections.append(_RETRY_PENDING)
     if not is_header_value(order.process_id):
         objections.append(_UNSENDABLE_PROCESS)
-    if not is_segment(order.seller_id):
-        objections.append(_UNSENDABLE_SELLER)
+    if order.marketplace_id not in (None, terms.marketplace_id):
+        objections.append(other_marketplace(terms.marketplace_id))
+    if not is_sendable_seller(order.seller_id):
+        objections.append(UNSENDABLE_SELLER)
     try:
         payload = contract.parse_json(order.payload)
     except Unreadable as unreadable:
@@ -255,13 +265,28 @@ _UNSENDABLE_PROCESS: Final = Objection(
     "an id that the Idempotency-Key header can carry",
     "Submit registration review",
 )
-_UNSENDABLE_SELLER: Final = Objection(
+UNSENDABLE_SELLER: Final = Objection(
     "seller_id",
     "wrong_format",
     "an id that is no segment of a path",
     "the customer_id of the webhook",
     "Submit registration review",
 )
+
+
+def is_sendable_seller(seller_id: str) -> bool:
+    """Whether an id can be recorded, and stand in the platform's path."""
+    return contract.identifier(seller_id) is not None and is_segment(seller_id)
+
+
+def other_marketplace(ours: str | None) -> Objection:
+    return Objection(
+        "marketplace_id",
+        "marketplace_mismatch",
+        "another marketplace",
+        f"ours, {ours}",
+        "Submit registration review",
+    )
 
 
 def _unreadable(unreadable: Unreadable) -> Objection:
@@ -403,10 +428,17 @@ class Submissions:
         return receipt.outcome is not Outcome.CONFLICT
 
     async def _record_refusal(self, order: Order, attempt_id: str, now: int) -> None:
-        """Both entries in one commit: a start alone would look like an attempt to resume."""
+        """Both entries in one commit: a start alone would look like an attempt to resume.
+
+        An id in the path of another marketplace, or one that cannot be sent, names none of our
+        sellers.
+        """
+        is_ours = order.marketplace_id in (None, self.marketplace_id)
+        seller_id = order.seller_id if is_ours and is_sendable_seller(order.seller_id) else None
         start = self._start(order, attempt_id, now)
         finish = _finish(order, attempt_id, now, Answer(error="refused"), None)
-        await asyncio.to_thread(self._inbox.append, [start, finish])
+        drafts = [it._replace(seller_id=seller_id) for it in (start, finish)]
+        await asyncio.to_thread(self._inbox.append, drafts)
 
     def _start(self, order: Order, attempt_id: str, now: int) -> Draft:
         return Draft(
@@ -416,7 +448,7 @@ class Submissions:
             body=order.payload,
             particulars={
                 "via": order.via,
-                "marketplace_id": self._platform.marketplace_id,
+                "marketplace_id": order.marketplace_id or self._platform.marketplace_id,
                 "idempotency_key": order.process_id,
                 "timeout_seconds": self._platform.timeout_seconds,
             },

@@ -7,13 +7,11 @@ a plain digest of one cannot be guessed. The name is the actor in the log.
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from pipeline.errors import SettingsError
-from pipeline.exposure import outside_hint
 from pipeline.files import RereadFile
 
 SCOPES: Final = frozenset({"collect", "submit", "read", "read_personal", "export"})
@@ -36,7 +34,8 @@ class _Token:
 
 
 class Tokens:
-    """The tokens of a file; without one, everything is open to this machine and nobody else."""
+    """The tokens of a file, and one for commands on this machine; who may do what, says
+    `callers.admit`."""
 
     def __init__(self, path: Path | None, *, local: bytes | None = None) -> None:
         """`local`: a token for commands on this machine, good for every scope.
@@ -50,15 +49,9 @@ class Tokens:
     def are_required(self) -> bool:
         return self._file is not None
 
-    def identify(self, headers: Mapping[bytes, bytes]) -> Caller | str:
-        """The caller of a request by its `Authorization: Bearer` header, or why there is none."""
-        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-        if scheme.lower() == b"bearer" and given:
-            return self.by_token(given.strip()) or "the token is not known"
-        if self._file is not None:
-            return "a token is needed: Authorization: Bearer ..."
-        hint = outside_hint(headers)
-        return f"no tokens are set, and {hint}" if hint else Caller("loopback", SCOPES)
+    @property
+    def has_local(self) -> bool:
+        return self._local is not None
 
     def by_token(self, token: bytes) -> Caller | None:
         """Compares with every token, in the same time whichever it is."""

@@ -118,6 +118,17 @@ def test_more_than_five_minutes_ahead_is_422(marketplace: Marketplace, gateway: 
     assert len(collected(marketplace, review)) == 1
 
 
+def test_a_collection_of_the_future_leaves_no_artifact_behind(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review(is_answered=False)
+    content = f"screen of {review.process_id}".encode()
+    at = instants.canonical(instants.now() + instants.HOUR)
+    told = occurrence(review, occurred_at=at)
+    assert post_with(gateway, told, ("screen.png", content)).status == 422
+    assert not kept(marketplace, hashlib.sha256(content).hexdigest()).exists()
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -137,6 +137,30 @@ def test_a_file_that_is_missing_or_lies_elsewhere_makes_a_bad_line(
     assert reason.startswith("artifacts.0: path: ")
 
 
+def test_an_artifact_that_is_a_mere_name_makes_a_bad_line(
+    marketplace: Marketplace, tmp_path: Path
+) -> None:
+    """Nobody could ever say what it was."""
+    path = write(tmp_path / "in", line(artifacts=[{"name": "screen.png"}]))
+    outcomes = ingest.ingest(
+        path, marketplace.inbox, lambda _: None, ArtifactStore(tmp_path / "kept")
+    )
+    assert outcomes.bad == [(1, "artifacts.0: no bytes: name the artifact's file by path")]
+
+
+def test_a_back_filled_digest_is_taken_as_the_other_systems_word(
+    marketplace: Marketplace, tmp_path: Path
+) -> None:
+    artifacts = [{"name": "screen.png", "media_type": "image/png", "sha256": "0" * 64}]
+    path = write(tmp_path / "in", line(artifacts=artifacts))
+    outcomes = ingest.ingest(
+        path, marketplace.inbox, lambda _: None, ArtifactStore(tmp_path / "kept")
+    )
+    assert (outcomes.recorded, outcomes.bad) == (1, [])
+    [entry] = marketplace.inbox.find(process_id="prc_file", kind=COLLECTION)
+    assert json.loads(entry.body or b"")["artifacts"] == artifacts
+
+
 def test_a_digest_that_is_not_the_files_makes_a_bad_line(
     marketplace: Marketplace, tmp_path: Path
 ) -> None:
@@ -167,6 +191,8 @@ def test_prazo_collect_records_one_collection_with_its_artifacts(
         ({"step": "guessed"}, "step"),
         ({"occurred_at": "2999-01-01T00:00:00Z"}, "more than 5 minutes in the future"),
         ({"artifacts": [{"name": "x", "path": "missing"}]}, "artifacts.0: path"),
+        ({"artifacts": [{"name": "x", "sha256": "0" * 64}]}, "artifacts.0: no bytes"),
+        ({"artifacts": [{"name": "x"}]}, "artifacts.0: no bytes"),
     ],
 )
 def test_what_is_no_collection_is_told_and_not_recorded(
@@ -176,3 +202,22 @@ def test_what_is_no_collection_is_told_and_not_recorded(
     with pytest.raises(CallerError, match=named):
         collect_file(path, marketplace.settings(), recorded_by="test")
     assert marketplace.inbox.find(process_id="prc_file") == []
+
+
+def test_a_digest_of_bytes_that_are_kept_may_be_collected_alone(
+    marketplace: Marketplace, tmp_path: Path
+) -> None:
+    settings = marketplace.settings()
+    ArtifactStore(settings.artifacts).keep(b"hello")
+    path = write(tmp_path / "in", line(artifacts=[{"name": "x", "sha256": HELLO}]))
+    assert collect_file(path, settings, recorded_by="test")[1] == "new"
+
+
+def test_what_is_told_of_the_future_leaves_no_artifact_behind(
+    marketplace: Marketplace, tmp_path: Path
+) -> None:
+    settings = marketplace.settings()
+    path = write(tmp_path / "in", line(occurred_at="2999-01-01T00:00:00Z"))
+    with pytest.raises(CallerError, match="future"):
+        collect_file(path, settings, recorded_by="test")
+    assert not ArtifactStore(settings.artifacts).has(HELLO)

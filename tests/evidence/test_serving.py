@@ -89,7 +89,8 @@ def test_who_may_not_see_personal_data_gets_a_masked_package_alone(
     client: Client, held: LedgerService, tmp_path: Path
 ) -> None:
     full = client.post("/api/exports", json=ASKED, headers=bearer("partner"))
-    assert (full.status_code, full.json()["why"]) == (400, "it lacks read_personal")
+    lacking = "this token lacks the scope read_personal"
+    assert (full.status_code, full.json()["error"]) == (403, lacking)
     assert held.ledger.select("kind = 'export'", []) == []
     masked = {**ASKED, "profile": "masked"}
     answer = client.post("/api/exports", json=masked, headers=bearer("partner"))
@@ -98,6 +99,16 @@ def test_who_may_not_see_personal_data_gets_a_masked_package_alone(
     verdict = verify(tmp_path / "p1.zip")
     assert verdict.faults == []
     assert any("withheld (the masked profile)" in it for it in verdict.notes)
+
+
+def test_who_may_not_see_personal_data_is_shown_none_whatever_the_reason(
+    client: Client, held: LedgerService
+) -> None:
+    asked = {"unmask": "yearly audit", "actor": "somebody else"}
+    answer = client.get("/api/views/seller_state", params=asked, headers=bearer("reader"))
+    lacking = "this token lacks the scope read_personal"
+    assert (answer.status_code, answer.json()["error"]) == (403, lacking)
+    assert held.ledger.select("kind = 'unmask'", []) == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from pipeline import instants
+from pipeline import instants, tries
+from pipeline.casefile import CaseFiles
+from pipeline.tries import Waiting
 from tests.gateway.client import Answer, Client, receiving
 from tests.marketplace import Marketplace, Review, payload
 from tests.submission.commands import wait_until
@@ -152,6 +154,17 @@ def test_without_a_process_id_the_sellers_open_processes_are_named(
     assert answer.status == 422
     assert violations(answer) == {("process_id", "missing")}
     assert sorted(answer.json["open_processes"]) == sorted([review.process_id, second])
+    assert "left_out" not in answer.json
+
+
+def test_where_a_seller_has_too_many_processes_to_name_the_answer_says_so(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    for number in range(203):
+        marketplace.collect(f"prc_many_{number}", "sel_many", {})
+    answer = gateway.put(Review("", "sel_many", b'{"type": "individual"}'))
+    assert answer.status == 422
+    assert answer.json["left_out"] == "3 older processes were not looked at"
 
 
 @pytest.mark.parametrize(
@@ -170,7 +183,41 @@ def test_another_marketplace_than_ours_is_422(marketplace: Marketplace, gateway:
     answer = Client(gateway.port, "mkt_other").put(review)
     assert (answer.status, answer.is_ours) == (422, True)
     assert violations(answer) == {("marketplace_id", "marketplace_mismatch")}
-    assert marketplace.starts(review.process_id) == []
+    assert marketplace.puts(review.process_id) == []
+    assert marketplace.outcomes(review.process_id) == ["refused"]
+    [start] = marketplace.starts(review.process_id)
+    assert start.particulars["marketplace_id"] == "mkt_other"
+    assert start.seller_id is None  # that marketplace's seller, not ours
+
+
+def test_all_that_is_wrong_with_path_and_body_is_named_at_once(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review()
+    answer = Client(gateway.port, "mkt_other").put(
+        review._replace(seller_id=".."), payload(review.process_id, "x")
+    )
+    assert violations(answer) >= {
+        ("marketplace_id", "marketplace_mismatch"),
+        ("seller_id", "wrong_format"),
+        ("revenue", "wrong_format"),
+    }
+
+
+def test_a_refusal_of_a_wrong_path_holds_no_retry(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    """The same bytes, but judged by the path: what waits for its retry is as good as before."""
+    review = marketplace.review()
+    marketplace.platform.add_fault(
+        kind="status", status=503, retry_after="600", process_id=review.process_id
+    )
+    gateway.put(review)
+    Client(gateway.port, "mkt_other").put(review)
+    case = CaseFiles(marketplace.inbox).open(review.process_id, instants.now())
+    standing = tries.standing(case.attempts, instants.now())
+    assert isinstance(standing, Waiting)
+    assert not standing.is_held
 
 
 def test_another_seller_than_the_processs_is_422(marketplace: Marketplace, gateway: Client) -> None:
@@ -179,7 +226,7 @@ def test_another_seller_than_the_processs_is_422(marketplace: Marketplace, gatew
     assert violations(answer) == {("seller_id", "seller_mismatch")}
 
 
-@pytest.mark.parametrize("seller_id", [".", "..", ""])
+@pytest.mark.parametrize("seller_id", [".", "..", "", "a\0b", "x" * 2000])
 def test_an_id_that_is_no_segment_of_a_path_is_never_forwarded(
     marketplace: Marketplace, gateway: Client, seller_id: str
 ) -> None:
@@ -189,6 +236,7 @@ def test_an_id_that_is_no_segment_of_a_path_is_never_forwarded(
     assert (answer.status, answer.is_ours) == (422, True)
     assert ("seller_id", "wrong_format") in violations(answer)
     assert len(marketplace.platform.requests) == seen
+    assert marketplace.outcomes(review.process_id) == ["refused"]
 
 
 def test_an_id_with_a_slash_or_a_percent_arrives_as_it_was(
@@ -297,7 +345,9 @@ def test_without_tokens_only_this_machine_may_call(
     marketplace: Marketplace, gateway: Client, header: dict[str, str]
 ) -> None:
     review = marketplace.review()
-    assert gateway.put(review, **header).status == 403
+    answer = gateway.put(review, **header)
+    assert (answer.status, answer.is_ours) == (403, True)
+    assert "nothing was sent" in answer.json["error"]
     assert marketplace.starts(review.process_id) == []
 
 
@@ -338,6 +388,7 @@ def test_without_a_platform_set_up_submissions_are_503_and_webhooks_taken(
     with receiving(marketplace, PRAZO_PLATFORM_CREDENTIALS_FILE="/nowhere") as client:
         answer = client.put(review)
         assert (answer.status, answer.is_ours) == (503, True)
+        assert int(answer.headers["retry-after"]) > 0
         body = b'{"id": "evt_w", "type": "seller.updated", "payload": {"object": {"id": "s"}}}'
         assert client.request("POST", "/webhooks", body, {}).status == 200
     assert marketplace.starts(review.process_id) == []
