@@ -61,6 +61,12 @@ def deliver(inbox: Inbox, event: str) -> None:
     )
 
 
+def review(event: str, process: str, seller: str) -> Draft:
+    """A review of a process, reported again."""
+    at = instants.canonical(instants.now())
+    return _review(at, event, process, seller, "PENDING", ["revenue", "address"])[1]
+
+
 def _drafts(store: ArtifactStore, first_answer: int) -> Iterator[tuple[str, Draft]]:
     asked = ["revenue", "address"]
     yield _review("2026-03-01T09:00:00Z", "e1", "p1", "s1", "PENDING", asked)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import evidence, instants, packages
-from pipeline.errors import CallerError
+from pipeline.errors import CallerError, OperatorError
 from pipeline.export_request import Scope
 from pipeline.holder import find
 from pipeline.inbox import Identity, open_inbox
@@ -309,6 +309,58 @@ def test_an_export_is_recorded_with_reason_and_actor_before_the_package_is_there
         *("reading the log", "working out the tables", "proving entries")
     ]
     assert all(is_right for _, is_right in steps)
+
+
+@pytest.mark.parametrize(("scope", "exports"), [("process", 1), ("seller", 2)])
+def test_what_arrives_while_a_package_is_prepared_is_in_it(
+    service: LedgerService, tmp_path: Path, scope: str, exports: int
+) -> None:
+    """It is prepared anew. An export of a process is not even recorded then; one of a seller is, as
+    one that came to nothing, and the package is that of the next."""
+    arrivals = iter([story.review("e9", "p1", "s1")])
+
+    def meanwhile(what: str, *_: int) -> None:
+        if what == "working out the tables" and (arrived := next(arrivals, None)):
+            service.inbox.append([arrived])
+
+    asked = Scope(process_id="p1") if scope == "process" else Scope(seller_id="s1")
+    exported = evidence.export(service, request(asked), tmp_path / "p.zip", meanwhile)
+    assert verify_package(exported.path, key=exported.key).faults == []
+    rows = packages.parse_csv(forgery.read(exported.path)["data/entries.csv"])
+    assert "e9" in {it["event_id"] for it in rows}
+    assert len(service.ledger.select("kind = 'export'", [])) == exports
+
+
+# --- earlier checkpoints -----------------------------------------------------------------------
+
+
+def test_a_package_is_shown_to_continue_any_earlier_checkpoint_that_is_asked_for(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    """One of 10 entries, which this machine did not keep."""
+    assert service.signer is not None
+    held = service.signer.checkpoint(10, service.ledger.root_at(10))
+    without = export(service, Scope(process_id="p1"), tmp_path / "without.zip")
+    assert verify_package(without.path, key=without.key, against=held.encode()).faults == [
+        "the package proves nothing about a checkpoint of 10 entries: ask for it anew, exported"
+        " --against that checkpoint"
+    ]
+    exported = export(service, Scope(process_id="p1"), tmp_path / "with.zip", against=held)
+    verdict = verify_package(exported.path, key=exported.key, against=held.encode())
+    assert verdict.faults == []
+    assert "the log continues the earlier checkpoint at 10" in verdict.checked
+
+
+def test_a_checkpoint_that_contradicts_the_log_stops_the_export(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    assert service.signer is not None
+    another, future = (service.signer.checkpoint(it, bytes(32)) for it in (10, 99))
+    with pytest.raises(OperatorError, match="contradicts this log"):
+        export(service, Scope(process_id="p1"), tmp_path / "p.zip", against=another)
+    with pytest.raises(CallerError, match="not one of this log's past"):
+        export(service, Scope(process_id="p1"), tmp_path / "p.zip", against=future)
+    assert service.inbox.last()[0] == 16
 
 
 @pytest.mark.parametrize(("reason", "actor"), [("", "Ana"), ("audit", " ")])
