@@ -12,7 +12,7 @@ import httpx
 from cryptography import x509
 
 from pipeline import holder, instants
-from pipeline.errors import LedgerInUse, PrazoError
+from pipeline.errors import InboxMissing, LedgerInUse, PrazoError
 from pipeline.inbox import open_inbox
 from pipeline.platform import faults as platform_faults
 from pipeline.roles import RoleMap
@@ -180,7 +180,11 @@ def _existing(path: Path) -> Path:
 
 
 def _inbox(settings: Settings) -> Iterator[Diagnosis]:
-    inbox = open_inbox(settings.inbox)
+    try:
+        inbox = open_inbox(settings.inbox, create=False)
+    except InboxMissing as missing:
+        yield Diagnosis("inbox", "warning", missing.what, "`prazo serve` makes it when it starts")
+        return
     try:
         inbox.probe()
         last_seq, recorded_at = inbox.last()
@@ -201,9 +205,12 @@ def _inbox(settings: Settings) -> Iterator[Diagnosis]:
 
 def _ledger(settings: Settings) -> Iterator[Diagnosis]:
     try:
-        service = LedgerService(settings)
+        service = LedgerService(settings, may_create=False)
     except LedgerInUse:
         yield _held(settings)
+        return
+    except InboxMissing:
+        yield Diagnosis("ledger", "warning", "there is no inbox to follow yet")
         return
     try:
         service.catch_up()

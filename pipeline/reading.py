@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 from pipeline import holder, instants, views
 from pipeline.acts import unmasking
-from pipeline.errors import CallerError, LedgerInUse, OperatorError, UnknownView
+from pipeline.errors import CallerError, LedgerInUse, OperatorError, UnknownView, WrongUsage
 from pipeline.service import LedgerService
 from pipeline.settings import Settings
 
@@ -69,7 +69,7 @@ def source(settings: Settings) -> Iterator[Source]:
                 yield remote
                 return
     try:
-        service = LedgerService(settings)
+        service = LedgerService(settings, may_create=False)
     except LedgerInUse as error:
         raise LedgerInUse(
             error.what,
@@ -77,17 +77,17 @@ def source(settings: Settings) -> Iterator[Source]:
             "wait for it to start, or stop it",
         ) from None
     try:
-        service.catch_up()
         yield _Local(service)
     finally:
         service.close()
 
 
 class _Local:
-    behind = 0
-
     def __init__(self, service: LedgerService) -> None:
         self._service = service
+        target = service.inbox.last()[0]
+        service.catch_up(seconds=CATCH_UP_SECONDS)
+        self.behind = max(0, target - service.ledger.size)
 
     def read(
         self,
@@ -161,7 +161,8 @@ class _Remote:
         if unmask is not None:
             parameters |= {"unmask": unmask.reason, "actor": unmask.actor}
         answer = self._get(f"/api/views/{view}", parameters)
-        return pyarrow.parquet.read_table(io.BytesIO(answer.content))
+        # `read_table` would import pandas for a second.
+        return pyarrow.parquet.ParquetFile(io.BytesIO(answer.content)).read()
 
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
         parameters: dict[str, Any] = {"where": list(filters)}
@@ -183,5 +184,5 @@ class _Remote:
             told = answer.json()
         except ValueError:
             told = {"error": f"HTTP {answer.status_code}"}
-        kind = UnknownView if answer.status_code == 404 else CallerError
+        kind = {400: WrongUsage, 404: UnknownView}.get(answer.status_code, CallerError)
         raise kind(told.get("error", ""), told.get("why", ""), told.get("remedy", ""))

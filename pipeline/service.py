@@ -5,6 +5,7 @@ this one when a watched file changes, and a second ledger in one process must ne
 """
 
 import logging
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,14 +33,20 @@ class LedgerService:
     """Reader, follower and inbox of this process's ledger."""
 
     def __init__(
-        self, settings: Settings, *, is_keeper: bool = True, without_bodies: bool = False
+        self,
+        settings: Settings,
+        *,
+        is_keeper: bool = True,
+        without_bodies: bool = False,
+        may_create: bool = True,
     ) -> None:
         """`is_keeper`: may leave heads in the inbox and sign them, if it has the log's key.
+        `may_create`: makes an inbox where there is none; not for those who only read.
 
         Raises `LedgerInUse`, `LedgerRefused` or `InboxUnavailable`.
         """
         self.settings = settings
-        self.inbox: Inbox = open_inbox(settings.inbox)
+        self.inbox: Inbox = open_inbox(settings.inbox, create=may_create)
 
         def open_ledger(path: Path | None) -> Ledger:
             return Ledger(
@@ -93,9 +100,9 @@ class LedgerService:
     def status(self) -> Status:
         return self._follower.status()
 
-    def catch_up(self, progress: Progress | None = None) -> int:
-        """Appends what the inbox holds; how many entries that were."""
-        return self._follower.catch_up(progress) if progress else self._follower.catch_up()
+    def catch_up(self, progress: Progress | None = None, *, seconds: float = math.inf) -> int:
+        """Appends what the inbox holds, for so long at most; how many entries that were."""
+        return self._follower.catch_up(progress, seconds=seconds)
 
     def reach(self, seq: int) -> None:
         """Returns once the ledger holds that entry of the inbox."""

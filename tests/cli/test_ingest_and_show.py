@@ -145,7 +145,7 @@ def test_bad_lines_are_named_and_the_others_are_taken(prazo):
     assert "2 recorded" in taken.stdout
     assert "4 bad" in taken.stdout
     assert "-:2: not taken: not JSON" in taken.stderr
-    assert "-:4: not taken: occurred_at: '2026-03-03T00:00:02' is not ISO 8601" in taken.stderr
+    assert "-:4: not taken: occurred_at: it is not ISO 8601" in taken.stderr
     assert "-:5: not taken" in taken.stderr
     assert "-:6: not taken: step:" in taken.stderr
 
@@ -238,7 +238,25 @@ def test_a_table_shows_50_rows_and_says_of_how_many(prazo):
     assert len(json.loads(prazo("show", "process_state", "--format", "json").stdout)) == 60
 
 
+def test_reading_never_starts_a_log_where_there_is_none(prazo, tmp_path):
+    shown = prazo("show", "watchlist")
+    assert shown.returncode == 1
+    assert "There is no inbox" in shown.stderr
+    assert "PRAZO_INBOX" in shown.stderr
+    assert "no inbox" in prazo("doctor").stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_written_is_told_without_a_traceback(prazo):
+    prazo("ingest", "-", given=ndjson(*HISTORY))
+    shown = prazo("show", "watchlist", "--format", "csv", "--out", "missing/rows.csv")
+    assert shown.returncode == 1
+    assert "missing/rows.csv" in shown.stderr
+    assert "Traceback" not in shown.stderr
+
+
 def test_wrong_usage_says_what_to_do(prazo):
+    prazo("ingest", "-", given=ndjson(*HISTORY))
     unknown = prazo("show", "watchlst")
     assert unknown.returncode == 2
     assert "There is no view 'watchlst'" in unknown.stderr
@@ -246,7 +264,18 @@ def test_wrong_usage_says_what_to_do(prazo):
     assert "Traceback" not in unknown.stderr
     assert prazo("show", "watchlist", "--where", "colour=red").returncode == 2
     assert prazo("show", "watchlist", "--as-of", "yesterday").returncode == 2
-    assert prazo("ingest", "missing.ndjson").returncode == 1
+    assert prazo("show", "watchlist", "--where", "state").returncode == 2
+    assert prazo("show", "process_state", "--where", "attempts=x").returncode == 2
+    assert prazo("show", "process_state", "--where", "attempts=x", "--limit", "0").returncode == 2
+    assert prazo("ingest", "missing.ndjson").returncode == 2
+
+
+def test_a_view_too_wide_for_the_terminal_is_shown_row_by_row(prazo):
+    prazo("ingest", "-", given=ndjson(*HISTORY))
+    lines = prazo("show", "process_state").stdout.splitlines()
+    assert "process_id" in lines[0]
+    assert "p1" in lines[0]
+    assert lines[-1] == "1 row"
 
 
 def test_a_rebuilt_ledger_has_the_same_root(prazo):
@@ -314,7 +343,7 @@ def test_reading_commands_work_while_another_process_holds_the_ledger(prazo, fol
     assert unknown.returncode == 2
     assert "There is no view 'watchlst'" in unknown.stderr
     rebuild = prazo("rebuild")
-    assert rebuild.returncode == 2
+    assert rebuild.returncode == 1
     assert "in use" in rebuild.stderr
 
 

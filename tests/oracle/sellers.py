@@ -118,6 +118,8 @@ def seller_state(log: Log) -> list[dict]:
                 **{field: carried(events, field) for field in PLAIN_FIELDS},
                 "created_at": instant(carried(events, "created_at")),
                 "updated_at": instant(carried(events, "updated_at")),
+                "decision_reasons": last_reasons(events),
+                "retry": last_retry(events),
             }
         )
     return rows
@@ -159,6 +161,21 @@ def denials(log: Log) -> list[dict]:
         for event in log.events
         if event.event_type == "seller.denied" and record(event)
     ]
+
+
+def last_reasons(events: list[Delivery]) -> list[dict] | None:
+    """Of the latest denial that carries any."""
+    for event in reversed(events):
+        if event.event_type == "seller.denied" and (found := reasons(record(event))):
+            return found
+    return None
+
+
+def last_retry(events: list[Delivery]) -> bool | None:
+    for event in reversed(events):
+        if event.event_type == "seller.denied" and retry(record(event)) is not None:
+            return retry(record(event))
+    return None
 
 
 def retry(denied: dict) -> bool | None:
