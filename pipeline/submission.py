@@ -15,7 +15,7 @@ import dataclasses
 import hashlib
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Protocol
 
@@ -45,6 +45,8 @@ Via = Literal["cli", "api", "gateway"]
 
 OVERRIDE: Final = "override"
 REPLACEMENT: Final = "replacement"
+REFUSED: Final = "refused"
+"""The error of an attempt that our own rules kept from being sent."""
 
 CONFLICTS: Final = 5
 """Decisions taken anew because the process got another entry meanwhile."""
@@ -295,7 +297,7 @@ def _unreadable(unreadable: Unreadable) -> Objection:
     )
 
 
-OUTCOMES: Final[Mapping[int, str]] = {
+_OUTCOMES: Final = {
     200: "accepted",
     400: "invalid_payload",
     401: "unauthorized",
@@ -306,12 +308,13 @@ OUTCOMES: Final[Mapping[int, str]] = {
 
 
 def outcome_of(answer: Answer) -> str:
-    """What an answer means, as the `attempts` view will say it."""
+    """What an answer means, as the `attempts` view will say it: the caller does not wait for that,
+    and a test holds the two together."""
     if answer.status is None:
-        return answer.error if answer.error in (TIMEOUT, NETWORK_ERROR) else "unknown"
+        return answer.error if answer.error in (TIMEOUT, NETWORK_ERROR, REFUSED) else "unknown"
     if 500 <= answer.status <= 599:
         return "platform_error"
-    return OUTCOMES.get(answer.status, "unexpected_status")
+    return _OUTCOMES.get(answer.status, "unexpected_status")
 
 
 # --- the doing -------------------------------------------------------------------------------
@@ -436,7 +439,7 @@ class Submissions:
         is_ours = order.marketplace_id in (None, self.marketplace_id)
         seller_id = order.seller_id if is_ours and is_sendable_seller(order.seller_id) else None
         start = self._start(order, attempt_id, now)
-        finish = _finish(order, attempt_id, now, Answer(error="refused"), None)
+        finish = _finish(order, attempt_id, now, Answer(error=REFUSED), None)
         drafts = [it._replace(seller_id=seller_id) for it in (start, finish)]
         await asyncio.to_thread(self._inbox.append, drafts)
 

@@ -18,6 +18,32 @@ DONE, ANSWERED_NO, NOT_REACHED = 0, 1, 3
 MAX_PAYLOAD_BYTES = 2**20
 PATIENCE_SECONDS = 30.0
 
+EXPECTED_ACTIONS = {
+    "invalid_payload": (
+        "the platform found the payload invalid: a field is missing, has a wrong format or a value"
+        " outside the rules",
+        "fix the payload and submit it again; the platform's answer stands on the process's page",
+    ),
+    "unauthorized": (
+        "the platform did not authenticate us: the credentials or the mTLS set-up are wrong",
+        "check both with `prazo doctor`, then `prazo resume --process {process}`",
+    ),
+    "not_found": (
+        "the platform does not know this process, or not for this seller",
+        "compare the ids with the webhook: `prazo show process_state --where process_id={process}`",
+    ),
+    "conflict": (
+        "the process is concluded already, or its state allows no submission",
+        "check its status before sending again:"
+        " `prazo show process_state --where process_id={process}`",
+    ),
+    "unexpected_status": (
+        "the platform answered with a status that the contract does not show",
+        "read its answer on the process's page before sending again",
+    ),
+}
+"""After each final answer but 200: why, and what to do (contract, "Errors", "Expected action")."""
+
 _wait = click.option(
     "--wait",
     type=click.FloatRange(0, 86_400),
@@ -212,7 +238,7 @@ def _print_objections(objections: "tuple[Objection, ...]", kind: str) -> None:
 
 def _conclude(process: str, ended: "Ended") -> int:
     """Says what follows, and the exit code."""
-    from pipeline.submission import Busy, Refused, Sent
+    from pipeline.submission import Busy, NotDue, Refused, Sent
     from pipeline.tries import GivenUp, Waiting
 
     if isinstance(ended.result, Refused):
@@ -229,16 +255,29 @@ def _conclude(process: str, ended: "Ended") -> int:
                 err=True,
             )
             return NOT_REACHED
+        case Waiting(is_held=True):
+            click.echo(
+                f"{process}: our rules refuse by now what waits to be sent again: mend what they"
+                " name and resume it, or submit another payload with --replace",
+                err=True,
+            )
+            return ANSWERED_NO
         case GivenUp():
             click.echo(
                 f"{process}: given up after 24 hours or 30 attempts: open a support ticket",
                 err=True,
             )
             return NOT_REACHED
-    if isinstance(ended.result, Busy):
-        click.echo(f"{process}: {_busy(ended.result.until)}", err=True)
-    elif not isinstance(ended.result, Sent):
-        click.echo(f"{process}: nothing waits to be sent again", err=True)
+    match ended.result:
+        case Busy(until=until):
+            click.echo(f"{process}: {_busy(until)}", err=True)
+        case Sent(outcome=outcome) if outcome in EXPECTED_ACTIONS:
+            why, action = EXPECTED_ACTIONS[outcome]
+            click.echo(
+                f"{process}: {why}\n  To mend it: {action.format(process=process)}", err=True
+            )
+        case NotDue():
+            click.echo(f"{process}: nothing waits to be sent again", err=True)
     return ANSWERED_NO
 
 

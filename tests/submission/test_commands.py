@@ -47,6 +47,28 @@ def test_the_platforms_no_exits_1_and_what_waits_3(
     assert ("the next retry is due" in done.err) is (code == 3)
 
 
+@pytest.mark.parametrize(
+    ("status", "why", "action"),
+    [
+        (400, "found the payload invalid", "fix the payload and submit it again"),
+        (401, "did not authenticate us", "prazo doctor"),
+        (404, "does not know this process", "compare the ids with the webhook"),
+        (409, "concluded already", "check its status before sending again"),
+        (302, "a status that the contract does not show", "read its answer"),
+    ],
+)
+def test_after_a_final_answer_the_contracts_expected_action_is_printed(
+    marketplace: Marketplace, status: int, why: str, action: str
+) -> None:
+    """What failed, why, and what to do: the outcome's name alone helped nobody."""
+    review = marketplace.review()
+    marketplace.platform.add_fault(kind="status", status=status, process_id=review.process_id)
+    done = run(marketplace, *submit(marketplace, review), "--wait", "0")
+    assert done.code == 1
+    assert why in done.err
+    assert action in done.err.partition("To mend it: ")[2]
+
+
 def test_a_dry_run_exits_by_what_would_be_decided(marketplace: Marketplace) -> None:
     review = marketplace.review(is_answered=False)
     arguments = (*submit(marketplace, review), "--dry-run")

@@ -14,9 +14,11 @@ import pytest
 
 from pipeline import instants, sending
 from pipeline.errors import SettingsError
+from pipeline.platform import Answer
 from pipeline.sending import Ended, open_submissions
-from pipeline.submission import Order, Sent
+from pipeline.submission import Order, Sent, outcome_of
 from pipeline.tries import GivenUp, Idle, Waiting
+from tests.ledgers import ledger_of, rows
 from tests.marketplace import Marketplace, Review
 
 
@@ -446,3 +448,26 @@ def dripping() -> Iterator[tuple[str, str]]:
         finally:
             stopping.set()
             thread.join(5)
+
+
+def test_every_status_and_error_means_here_what_the_log_will_say_of_it() -> None:
+    """The one outcome that is worked out twice: a caller hears of it before any view does."""
+    answers = [Answer(status=status) for status in range(100, 1000)]
+    answers += [
+        Answer(error=it) for it in ("timeout", "network_error", "refused", "internal_error")
+    ]
+    lines = [
+        {
+            "kind": "submission_finished",
+            "occurred_at": "2026-03-01T12:00:00Z",
+            "attempt_id": f"a{number:04}",
+            "process_id": "p1",
+            "status": answer.status,
+            "error": answer.error,
+        }
+        for number, answer in enumerate(answers)
+    ]
+    with ledger_of(lines) as reader:
+        said = {it["attempt_id"]: it["outcome"] for it in rows(reader, "submission_attempts")}
+    assert len(said) == 904
+    assert [outcome_of(it) for it in answers] == [said[f"a{n:04}"] for n in range(904)]
