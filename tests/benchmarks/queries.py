@@ -1,30 +1,40 @@
 """Measures what the pages ask of the ledger: each question against a bare scan of what it reads.
 
 The ledger is made with SQL alone, in bulk: log, facts and one head of the tree, as if its entries
-had been followed. `PRAZO_BENCH_ENTRIES` says how many (a million by default). Times are CPU times
-of this process on one thread, the best of some rounds, so that a busy machine counts less.
+had been followed; then what is kept is brought up to date, as the follower does it after catching
+up. `PRAZO_BENCH_SIZES` says how many entries (a million by default); of several sizes
+(`1000000,10000000`) it also tells how each question grows. From 20 million on, bodies and leaves
+are shortened to nothing.
+
+Times are CPU times of this process on one thread, the best of some rounds, so that a busy machine
+counts less; beside other engines (`peers.py`) they are times on the wall, for all of them.
 """
 
+import math
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 import duckdb
 
-from pipeline import facts
+from pipeline import facts, kept
+from pipeline.catalogue import at_instant, catalogue, whole_sql
 from pipeline.ledger import Ledger
 from pipeline.views import Reader
+from tests.benchmarks import peers
 from tests.benchmarks.rows import Row
 
-ENTRIES: Final = int(os.environ.get("PRAZO_BENCH_ENTRIES", "1000000"))
+SIZES: Final = [int(it) for it in os.environ.get("PRAZO_BENCH_SIZES", "1000000").split(",")]
 ENTRIES_OF_A_PROCESS: Final = 5
+ENTRIES_A_PART: Final = 1_000_000
 ROUNDS: Final = 3
 
 FIRST_DAY: Final = "2024-11-01"
-AS_OF_SECONDS: Final = 1_791_158_400  # 2026-10-05T00:00:00Z, with four weeks still to come
+AS_OF_SECONDS: Final = 1_793_836_800  # 2026-11-05T00:00:00Z, when everything had occurred
+AS_OF: Final = AS_OF_SECONDS * 10**6
 
 SCANS: Final = {
     "reviews": "select max(created_at), max(deadline_at), max(process_id) from facts.reviews",
@@ -37,53 +47,108 @@ SCANS: Final = {
 """Bare scans of the columns that a question cannot do without."""
 
 
+SHARES: Final = {
+    "counts by state": ("both", 1.5, 1.0),
+    "deadline calendar": ("both", 1.5, 1.0),
+    "expired, 50 rows": ("both", 1.5, 1.0),
+    "watchlist, 50 rows": ("both", 1.5, 1.0),
+    "state by day": ("both", 3.5, 1.2),
+    "denial reasons": ("sellers", 5, 1.2),
+    "denial retries": ("sellers", 5, 1.2),
+    "outcomes by day": ("attempts", 5, 1.2),
+    "redeliveries": ("webhooks", 5, 1.2),
+    "one process": (0.003, 1, 0.2),
+    "one timeline": (0.003, 1, 0.2),
+    "one seller's timeline": (0.003, 1, 0.2),
+}
+"""Of each question: the scan it is held to, or seconds; how often its time it may take; and the
+exponent by which it may grow with the log."""
+
+
 def run() -> list[Row]:
-    keys = facts.Keys(values=b"v" * 32, taxpayer=b"t" * 32)
-    with tempfile.TemporaryDirectory(prefix="prazo-bench-") as folder:
-        ledger = Ledger(Path(folder) / "bench.duckdb", log="bench", keys=keys, threads=1)
-        try:
-            fill(ledger.cursor(), ENTRIES // ENTRIES_OF_A_PROCESS)
-            return _measure(ledger)
-        finally:
-            ledger.close()
+    rows: list[Row] = []
+    former: dict[str, float] = {}
+    for number, entries in enumerate(SIZES):
+        with tempfile.TemporaryDirectory(prefix="prazo-bench-") as folder:
+            ledger = make(Path(folder) / "bench.duckdb", entries)
+            try:
+                scans, seconds = _measured(ledger)
+                rows += [_held(name, scans, seconds[name], entries) for name in seconds]
+                rows += [
+                    _grown(name, former[name], seconds[name], entries / SIZES[number - 1])
+                    for name in former
+                ]
+                former = seconds
+                if number == 0:
+                    questions = _questions(ledger)
+                    rows += peers.run(ledger.cursor(), AS_OF, questions, Path(folder))
+            finally:
+                ledger.close()
+    return rows
 
 
-def _measure(ledger: Ledger) -> list[Row]:
+def _questions(ledger: Ledger) -> dict[str, Callable[[], object]]:
     reader, cursor = Reader(ledger), ledger.cursor()
-    cursor.execute("set variable as_of = make_timestamp(?)", [AS_OF_SECONDS * 10**6])
+    states = at_instant(
+        whole_sql(catalogue()["process_state"], kept.when_settled()), f"make_timestamp({AS_OF})"
+    )
+    middle = ledger.size // ENTRIES_OF_A_PROCESS // 2
+    process, seller = f"prc_{middle:012}", f"sel_{middle // 3:012}"
+
+    def view(name: str, **options: object) -> Callable[[], object]:
+        return lambda: reader.read(name, as_of=AS_OF, **options)  # type: ignore[arg-type]
+
+    return {
+        "counts by state": lambda: cursor.execute(
+            f"select state, count(*) from ({states}) group by state"
+        ).fetchall(),
+        "deadline calendar": view("deadline_calendar"),
+        "expired, 50 rows": view("expired_processes", limit=50),
+        "watchlist, 50 rows": view("watchlist", limit=50),
+        "state by day": view("state_daily"),
+        "denial reasons": view("denial_reasons"),
+        "denial retries": view("denial_retries"),
+        "outcomes by day": view("submission_outcomes"),
+        "redeliveries": view("redeliveries"),
+        "one process": view("process_state", where={"process_id": process}),
+        "one timeline": view("timeline", where={"process_id": process}),
+        "one seller's timeline": view("timeline", where={"seller_id": seller}),
+    }
+
+
+def _measured(ledger: Ledger) -> tuple[dict[str, float], dict[str, float]]:
+    """Seconds of each bare scan and of each question."""
+    cursor = ledger.cursor()
     scans = {
         name: _seconds(lambda sql=sql: cursor.execute(sql).fetchall())
         for name, sql in SCANS.items()
     }
-    both = scans["reviews"] + scans["attempts"]
-    process_id = f"prc_{ENTRIES // 10:012}"
-    as_of = AS_OF_SECONDS * 10**6
+    scans["both"] = scans["reviews"] + scans["attempts"]
+    return scans, {name: _seconds(it) for name, it in _questions(ledger).items()}
 
-    def asked(name: str, scan: float, question: Callable[[], object], most: float) -> Row:
-        seconds = _seconds(question)
-        return Row(
-            f"queries: {name}",
-            scan / seconds,
-            f"{seconds * 1000:.1f} ms, scan {scan * 1000:.1f} ms, {ENTRIES:,} entries",
-            1 / most,
-        )
 
-    def view(name: str, **options: object) -> Callable[[], object]:
-        return lambda: reader.read(name, as_of=as_of, **options)  # type: ignore[arg-type]
+def _held(name: str, scans: Mapping[str, float], seconds: float, entries: int) -> Row:
+    scan, most, _ = SHARES[name]
+    bare = scans[scan] if isinstance(scan, str) else float(scan)
+    what = "scan" if isinstance(scan, str) else "aim"
+    return Row(
+        f"queries: {name}, {entries:,} entries",
+        bare / seconds,
+        f"{seconds * 1000:.1f} ms, {what} {bare * 1000:.1f} ms",
+        1 / most,
+    )
 
-    counts = "select state, count(*) from process_state group by state"
-    return [
-        asked("counts by state", both, lambda: cursor.execute(counts).fetchall(), 1.5),
-        asked("deadline calendar", both, view("deadline_calendar"), 1.5),
-        asked("watchlist, 50 rows", both, view("watchlist", limit=50), 1.5),
-        asked("state by day", both, view("state_daily"), 3.5),
-        asked("denial reasons", scans["sellers"], view("denial_reasons"), 5),
-        asked("denial retries", scans["sellers"], view("denial_retries"), 5),
-        asked("outcomes by day", scans["attempts"], view("submission_outcomes"), 5),
-        asked("redeliveries", scans["webhooks"], view("redeliveries"), 5),
-        asked("one process", 0.003, view("process_state", where={"process_id": process_id}), 1),
-        asked("one timeline", 0.003, view("timeline", where={"process_id": process_id}), 1),
-    ]
+
+def _grown(name: str, before: float, after: float, times: float) -> Row:
+    exponent = math.log(after / before) / math.log(times)
+    _, _, most = SHARES[name]
+    return Row(
+        f"queries: growth of {name}",
+        times**most / (after / before),
+        f"{before * 1000:.1f} to {after * 1000:.1f} ms over {times:g} times the entries,"
+        f" exponent {exponent:.2f}",
+        1,
+    )
 
 
 def _seconds(question: Callable[[], object]) -> float:
@@ -95,13 +160,39 @@ def _seconds(question: Callable[[], object]) -> float:
     return min(took)
 
 
-def fill(cursor: duckdb.DuckDBPyConnection, processes: int) -> None:
-    """Writes that many review processes over two years, each with a review event, a seller event,
-    an answer and, nine times in ten, an attempt that is mostly accepted; one seller event in a
-    hundred is a redelivery."""
-    step = 2 * 365 * 86_400 * 10**6 // processes
+def make(path: Path, entries: int) -> Ledger:
+    """A ledger of that many entries, with everything kept."""
+    keys = facts.Keys(values=b"v" * 32, taxpayer=b"t" * 32)
+    ledger = Ledger(path, log="bench", keys=keys, threads=1)
+    cursor = ledger.cursor()
+    for first in range(0, entries, ENTRIES_A_PART):
+        last = min(first + ENTRIES_A_PART, entries)
+        _fill(cursor, first, last, entries)
+        cursor.execute("begin")
+        for statement in (
+            kept.timeline_statement(),
+            kept.CLEAR_SUPERSEDED,
+            kept.superseded_statement(),
+            kept.processes_statement(),
+            kept.PROGRESS,
+        ):
+            cursor.execute(statement.format(after=first, size=last, kept=last))
+        cursor.execute("commit")
+    peaks = [b"\0" * 32] * entries.bit_count()
+    cursor.execute("insert into tree_heads values (?, ?, ?, now())", [entries, b"\0" * 32, peaks])
+    cursor.execute("checkpoint")
+    cursor.close()
+    ledger.reopen()
+    return ledger
+
+
+def _fill(cursor: duckdb.DuckDBPyConnection, first: int, last: int, entries: int) -> None:
+    """Writes review processes over two years, each with a review event, a seller event, an answer
+    and, nine times in ten, an attempt that is mostly accepted; one seller event in a hundred is a
+    redelivery."""
+    step = 2 * 365 * 86_400 * 10**6 * ENTRIES_OF_A_PROCESS // entries
     cursor.execute(f"""
-        create temp table processes as
+        create or replace temp table processes as
         select
             number,
             {ENTRIES_OF_A_PROCESS} * number + 1 as seq,
@@ -111,26 +202,32 @@ def fill(cursor: duckdb.DuckDBPyConnection, processes: int) -> None:
             number % 2 = 0 as is_acp,
             hash(number) % 100 as luck,
             ['seller.created', 'seller.denied', 'seller.enabled'][number % 3 + 1] as seller_event
-        from range({processes}) as numbers (number)
+        from range({first // ENTRIES_OF_A_PROCESS}, {last // ENTRIES_OF_A_PROCESS})
+            as numbers (number)
     """)
     for statement in _FACTS:
         cursor.execute(statement)
-    for offset, (kind, event_id, attempt_id, process_id) in enumerate(_LOG):
-        cursor.execute(f"""
-            insert into log by name
-            select
-                seq + {offset} as seq, '{kind}' as kind, opened_at as occurred_at,
-                opened_at as recorded_at, 'live' as origin, 'bench' as recorded_by,
-                {event_id} as event_id, {attempt_id} as attempt_id, {process_id} as process_id,
-                seller_id, false as is_again, {_digest("l")} as leaf
-            from processes
-            where luck < 90 or {offset} < 3
-        """)
-    cursor.execute("checkpoint")
+    body = "null" if entries >= SHORTENED else "encode(repeat('x', 400))"
+    parts = " union all by name ".join(
+        f"""
+        select
+            seq + {offset} as seq, if(luck < 90 or {offset} < 3, '{kind}', 'note') as kind,
+            opened_at as occurred_at, opened_at as recorded_at, 'live' as origin,
+            'bench' as recorded_by, {event_id} as event_id,
+            if(luck < 90 or {offset} < 3, {attempt_id}, null) as attempt_id,
+            {process_id} as process_id, seller_id, false as is_again, {body} as body,
+            {_digest("l")} as leaf
+        from processes"""
+        for offset, (kind, event_id, attempt_id, process_id) in enumerate(_LOG)
+    )
+    cursor.execute(f"insert into log by name select * from ({parts}) order by seq")
+
+
+SHORTENED: Final = 20_000_000
 
 
 def _digest(what: str) -> str:
-    return f"unhex(sha256('{what}' || number))"
+    return f"encode('{what}' || hash(number))"
 
 
 _LOG: Final = (
@@ -184,7 +281,7 @@ _FACTS: Final = (
         seq + 1 as seq, 'sev_' || number - (luck = 7 and number > 2)::integer * 3 as event_id,
         seller_event as event_type,
         opened_at as occurred_at, opened_at as created_at, seller_id,
-        (number // 5)::varchar as taxpayer_id, unhex(sha256('t' || number // 5)) as taxpayer_key,
+        (number // 5)::varchar as taxpayer_id, encode('t' || hash(number // 5)) as taxpayer_key,
         if(seller_event = 'seller.denied', luck > 50, null) as retry,
         if(seller_event = 'seller.denied', [
             {'reason': 'DOCUMENT_VALIDATION', 'detail': 'DOCUMENT_QUALITY'},
