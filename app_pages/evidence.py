@@ -10,12 +10,13 @@ from typing import Final
 
 import streamlit as st
 
-from app_pages import address, formats, frame, lists, words
+from app_pages import access, address, formats, frame, lists, words
 from app_pages.i18n import N_, _, ngettext
 from pipeline import instants, service
 from pipeline.errors import PrazoError
 from pipeline.evidence import Exported, export
 from pipeline.export_request import Request, Scope
+from pipeline.roles import Act
 
 SCOPES: Final = {
     "process": N_("One process"),
@@ -96,6 +97,13 @@ def make(request: Request) -> None:
     made = Made(exported)
     weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
     st.session_state[MADE] = made
+
+
+def may_take_all() -> bool:
+    """Whether this reader may take personal data out: a role says so, or nobody needs a token."""
+    whoever = access.person()
+    is_known = whoever is not None and whoever.name is not None
+    return access.may(Act.UNMASK) and (is_known or not service.current().tokens.are_required)
 
 
 def offer(exported: Exported) -> None:
@@ -192,21 +200,25 @@ with asking:
             placeholder="prc_…" if scope == "process" else "sel_…",
             width="stretch",
         )
-    is_open = not service.current().tokens.are_required
+    is_full_allowed = may_take_all()
     profile = st.radio(
         _("Profile"),
-        list(PROFILES) if is_open else ["masked"],
+        list(PROFILES) if is_full_allowed else ["masked"],
         format_func=lambda code: _(PROFILES[code]),
         key="profile",
     )
-    if not is_open:
+    if not is_full_allowed:
         st.markdown(
             formats.muted(_("A full package needs a token: ask for it on the command line."))
         )
     reason = st.text_area(
         _("Why is it needed?"), key="reason", max_chars=2000, height=80, on_change="ignore"
     )
-    actor = st.text_input(_("Who asks for it?"), key="actor", max_chars=200, on_change="ignore")
+    whoever = access.person()
+    if whoever is not None and whoever.name is not None:
+        actor = whoever.name
+    else:
+        actor = st.text_input(_("Who asks for it?"), key="actor", max_chars=200, on_change="ignore")
 
 is_period = scope == "period" and len(days) == 2
 is_long = is_period and (days[1] - days[0]).days >= LONGEST_DAYS
@@ -223,7 +235,7 @@ with holding, st.container(border=True, height="stretch"):
     else:
         st.markdown(_("Name a process or a seller to see it."))
 
-if st.button(_("Make the package"), icon=":material/inventory_2:"):
+if st.button(_("Make the package"), icon=":material/inventory_2:") and access.may(Act.EXPORT):
     st.session_state.pop(MADE, None)
     if is_long or not (is_period or subject):
         st.warning(_("Say first what the package is about."))
@@ -241,7 +253,7 @@ if st.button(_("Make the package"), icon=":material/inventory_2:"):
                 reason=reason.strip(),
                 actor=actor.strip(),
                 recorded_by="dashboard",
-                profile="full" if profile == "full" and is_open else "masked",
+                profile="full" if profile == "full" and is_full_allowed else "masked",
             )
         )
 if MADE in st.session_state:

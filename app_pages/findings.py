@@ -53,6 +53,10 @@ def card(row: frame.Row) -> None:
     if rule in rulebook.RULES:
         st.markdown(_(rulebook.RULES[rule].meaning))
         st.markdown(f":material/arrow_forward: **{_(rulebook.RULES[rule].remedy)}**")
+    shown_by = frame.read_one("timeline", where={"seq": row["seq"]})
+    if shown_by is not None:
+        st.markdown(f"**{_('The entry that shows it')}**")
+        frame.log_entry(shown_by)
     if row["process_id"]:
         st.page_link(
             "app_pages/process.py",

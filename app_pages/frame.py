@@ -319,16 +319,7 @@ def trail(of: Story) -> None:
     """The newest entries, each with its place and leaf in the log."""
     st.header(_("Audit trail"), anchor=False)
     for entry in of.entries:
-        told = words.told(entry)
-        title = f"**{told.title}** · {told.detail}" if told.detail else f"**{told.title}**"
-        place = (
-            formats.second(entry["occurred_at"]),
-            _("entry {seq}", seq=formats.number(entry["seq"])),
-            formats.code(entry["leaf_hash"][:8]),
-        )
-        label = f"{title}  \n{formats.muted(' · '.join(place))}"
-        with st.expander(label, icon=told.icon, type="step"):
-            st.table(_facts(entry), border="horizontal", width="content")
+        log_entry(entry)
     if of.total > len(of.entries):
         shown = ngettext(
             "The newest {n} of {total} entries",
@@ -338,6 +329,20 @@ def trail(of: Story) -> None:
             total=formats.number(of.total),
         )
         st.markdown(formats.muted(shown))
+
+
+def log_entry(entry: Row) -> None:
+    """A row of the timeline: what happened, its place and leaf in the log, and the rest."""
+    told = words.told(entry)
+    title = f"**{told.title}** · {told.detail}" if told.detail else f"**{told.title}**"
+    place = (
+        formats.second(entry["occurred_at"]),
+        _("entry {seq}", seq=formats.number(entry["seq"])),
+        formats.code(entry["leaf_hash"][:8]),
+    )
+    label = f"{title}  \n{formats.muted(' · '.join(place))}"
+    with st.expander(label, icon=told.icon, type="step"):
+        st.table(_facts(entry), border="horizontal", width="content")
 
 
 def _facts(entry: Row) -> dict[str, str]:

@@ -15,7 +15,12 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
     states = {code: words.word(words.STATES, code) for code in WATCHED}
     chosen = lists.choosable_grid(
         [
-            row | {"state": [states[row["state"]]], "next_action": words.action(row["next_action"])}
+            row
+            | {
+                "state": [states[row["state"]]],
+                "next_action": words.action(row["next_action"]),
+                "assignee": row["assignee"] or "",
+            }
             for row in rows
         ],
         {

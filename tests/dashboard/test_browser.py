@@ -42,6 +42,8 @@ ADDRESSES = (
     "/process",
     "/process?process=prc_acp",
     "/seller?seller_id=sel_bia",
+    "/?lang=pt",
+    "/process?process=prc_acp&lang=pt&as_of=2026-06-01T12:00:00Z",
     "/findings",
     "/submissions",
     "/denials",
@@ -213,6 +215,29 @@ def test_the_keyboard_reaches_everything(look: Look) -> None:
     text = " | ".join(reached)
     for name in ("Watchlist", "As of (UTC)", "Earlier", "Expired", "ACP", "Open the process"):
         assert name in text, f"{name} is not among {reached}"
+
+
+def test_a_list_is_downloaded_whole_with_what_was_asked_in_it(look: Look, tmp_path: Path) -> None:
+    """120 of its rows match, 50 are shown; the file has all, and says as of when and of what."""
+    tab = look().open("/watchlist?type=ACI")
+    tab.page.get_by_role("button", name="Download", exact=True).click()
+    with tab.page.expect_download() as download:
+        tab.page.get_by_role("button", name="CSV").click()
+    file = tmp_path / "watchlist.csv"
+    download.value.save_as(file)
+    assert download.value.suggested_filename == "prazo-watchlist_actions.csv"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "# view: watchlist_actions"
+    assert lines[1].startswith("# as_of: 20")
+    assert lines[4] == "# where review_type: ACI"
+    assert sum(line.startswith("prc_") for line in lines) == 120
+
+
+def test_a_chart_opens_its_table_and_its_query(look: Look) -> None:
+    tab = look().open("/")
+    tab.page.get_by_text("Table and query").first.click()
+    tab.page.get_by_text("from process_state, clock").wait_for(timeout=30_000)
+    assert tab.complaints == []
 
 
 def test_an_audit_package_is_made_and_downloaded(look: Look, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Findings are listed the gravest first, each with what it may cost and what to do."""
 
+import re
+
 from app_pages import rulebook
 from pipeline import views
 from tests.dashboard.conftest import OpenLog, Visit
@@ -19,10 +21,17 @@ def test_the_gravest_come_first_with_what_they_may_cost(open_log: OpenLog, visit
         app = visit("findings")
     grid = app.dataframe[0].value
     assert [list(cell) for cell in grid["severity"]][:2] == [["Breach"], ["Breach"]]
-    assert list(grid["rule"])[:2] == ["Expired, unfinished", "Field sent without evidence"] or list(
-        grid["rule"]
-    )[:2] == ["Field sent without evidence", "Expired, unfinished"]
+    assert list(grid["rule"])[:2] == ["Field sent without evidence", "Expired, unfinished"]
     assert "penalties" in page_text(app)
+
+
+def test_a_finding_names_the_entry_that_proves_it(open_log: OpenLog, visit: Visit) -> None:
+    """The attempt of prc_sent begins with entry 3, after the two review events."""
+    with open_log(HISTORY) as service:
+        [entry] = service.reader.read("timeline", where={"seq": 3}).to_pylist()
+        shown = page_text(visit("findings", rule="field_without_evidence"))
+    assert "The entry that shows it" in shown
+    assert f"Submission sent 28 May 2026, 09:00:00 · entry 3 · {entry['leaf_hash'][:8]}" in shown
 
 
 def test_findings_are_filtered_by_severity_rule_and_process(
@@ -49,5 +58,7 @@ def test_every_rule_of_the_views_is_in_the_rulebook() -> None:
     named = set()
     for view in views.catalogue().values():
         if view.name.endswith("_findings"):
-            named |= {rule for rule in rulebook.RULES if f"'{rule}'" in view.sql}
+            named |= set(re.findall(r"'(\w+)' as rule", view.sql))
+            for choice in re.findall(r"case((?:(?!case).)*?)end as rule", view.sql, re.DOTALL):
+                named |= set(re.findall(r"(?:then|else) '(\w+)'", choice))
     assert named == set(rulebook.RULES)
