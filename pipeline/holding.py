@@ -120,7 +120,7 @@ def _holder(settings: Settings) -> Iterator[httpx.Client | None]:
 @contextmanager
 def _service(settings: Settings) -> Iterator[LedgerService]:
     try:
-        service = LedgerService(settings)
+        service = LedgerService(settings, may_create=False)
     except LedgerInUse as error:
         raise LedgerInUse(
             error.what,

@@ -407,6 +407,16 @@ def test_the_commands_export_and_verify(settings: Settings, tmp_path: Path) -> N
     assert command(settings, "verify", "p1.zip", "--key", "none").returncode == 2
 
 
+@pytest.mark.parametrize("asked", [("verify",), ("checkpoint",)])
+def test_a_wrong_path_is_no_empty_log(tmp_path: Path, asked: tuple[str, ...]) -> None:
+    """What only reads never starts a log: VERIFIED over nothing would be worse than an error."""
+    (tmp_path / "wrong").mkdir()
+    done = command(story.settings(tmp_path / "wrong"), *asked)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "inbox.db" in done.stderr
+    assert list((tmp_path / "wrong").iterdir()) == []
+
+
 @pytest.fixture
 def holder(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
     """A process that holds the ledger and answers over its API."""
