@@ -130,7 +130,7 @@ def at_instant(sql: str, instant: str) -> str:
 
 
 _TABLE: Final = re.compile(
-    r"\b(?P<table>(?:facts|kept)\.(\w+)|(?:(?<=from )|(?<=join ))log\b)(?P<alias> as \w+)?"
+    r"(?:(?<=from )|(?<=join ))(?P<table>(?:facts|kept)\.\w+|log\b)(?P<alias> as \w+)?"
 )
 
 

@@ -1,6 +1,7 @@
 """Reads the views of `queries/`, each at its own instant: the only reader of the ledger."""
 
 import contextlib
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -15,6 +16,9 @@ from pipeline.catalogue import public as public
 from pipeline.catalogue import whole_sql as whole_sql
 from pipeline.errors import UnknownView, WrongUsage
 from pipeline.ledger import FOUND_BY_INDEX, Ledger
+
+# A relation is planned twice. Of a few rows a copy costs less, which is what DuckDB warns of.
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 
 def install(connection: duckdb.DuckDBPyConnection) -> None:
@@ -61,7 +65,10 @@ class Reader:
         with self._snapshot(as_of, unmask) as cursor, _told_plainly(view):
             sql, asked = _sql(cursor, view, where)
             sql = f"select * from ({sql}){condition}{order}{window}"
-            return cursor.sql(sql, params=[*asked, *parameters]).to_arrow_table()
+            values = [*asked, *parameters]
+            if limit is None and not where:
+                return cursor.sql(sql, params=values).to_arrow_table()
+            return cursor.execute(sql, values).to_arrow_table()
 
     def count(
         self,

@@ -98,7 +98,7 @@ QUESTIONS: Final = {
 }
 
 
-def run(
+def compared(
     cursor: duckdb.DuckDBPyConnection,
     as_of: int,
     ours: Mapping[str, Callable[[], object]],

@@ -81,7 +81,7 @@ def run() -> list[Row]:
                 former = seconds
                 if number == 0:
                     questions = _questions(ledger)
-                    rows += peers.run(ledger.cursor(), AS_OF, questions, Path(folder))
+                    rows += peers.compared(ledger.cursor(), AS_OF, questions, Path(folder))
             finally:
                 ledger.close()
     return rows

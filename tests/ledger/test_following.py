@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipeline import views
+from pipeline import checks, views
 from pipeline.audit import audit
 from pipeline.errors import LedgerInUse, LedgerRefused
 from pipeline.inbox import open_inbox
@@ -135,6 +135,7 @@ def test_commits_that_stand_in_the_wal_survive_a_kill(settings, inbox):
     with closing(LedgerService(settings)) as service:
         assert service.status().last_seq == 400
         assert service.status().healed is None
+        assert list(checks.broken(service.ledger)) == []
 
 
 @pytest.mark.parametrize("left", [0, 1, 2, 3])
@@ -336,4 +337,5 @@ def test_a_follower_killed_again_and_again_loses_and_doubles_nothing(settings, i
         rows = service.ledger.cursor().execute("select seq from log order by seq").fetchall()
         assert [seq for (seq,) in rows] == list(range(1, 2301))
         assert service.reader.count("process_state") == 2300
+        assert list(checks.broken(service.ledger)) == []
         assert service.status().is_verified

@@ -1,5 +1,6 @@
 """What is kept of processes and entries is what the log says, at any instant, after any batches."""
 
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,10 +10,13 @@ from hypothesis import strategies as st
 
 from pipeline import checks, instants, kept
 from pipeline.catalogue import catalogue, whole_sql
+from pipeline.service import LedgerService
 from pipeline.views import Reader
 from tests.histories import histories_and_as_of
+from tests.ledger.conftest import deliver
 from tests.ledgers import ledger_of, rows
 from tests.views.lines import acp, at, finished, started
+from tests.views.test_headers import RICH
 
 few = settings(max_examples=settings.default.max_examples // 8)
 
@@ -80,6 +84,44 @@ MOVED = [
 ]
 """An event told again earlier with another process, and an attempt whose end, before its start,
 names another process."""
+
+
+NARROWED = [
+    (view.name, column) for view in catalogue().values() if view.is_public for column in view.by
+]
+"""Views that are asked for a few ids over the entries of these alone."""
+
+
+@pytest.mark.parametrize(("view", "column"), NARROWED)
+@pytest.mark.parametrize("as_of", [at("2026-05-15T00:00:00"), END])
+def test_what_is_asked_of_one_subject_is_what_the_whole_view_says_of_it(view, column, as_of):
+    with ledger_of([*RICH, *MOVED]) as reader:
+        whole = rows(reader, view, as_of)
+        subjects = {row[column] for row in whole if row[column] is not None}
+        assert subjects
+        for subject in subjects:
+            instant = instants.from_datetime(as_of.replace(tzinfo=UTC))
+            found = reader.read(view, as_of=instant, where={column: subject}).to_pylist()
+            assert found == [row for row in whole if row[column] == subject]
+
+
+def test_a_ledger_made_anew_keeps_the_same_rows(settings, inbox):
+    tables = ("kept.processes", "kept.timeline", "kept.superseded", "kept.progress")
+    with closing(LedgerService(settings)) as service:
+        for number in range(4):
+            deliver(inbox, range(250 + 40 * number, 320 + 40 * number))
+            service.catch_up()
+
+        def kept_tables() -> list[list[tuple[Any, ...]]]:
+            return [
+                service.ledger.cursor().execute(f"from {table} order by all").fetchall()
+                for table in tables
+            ]
+
+        before = kept_tables()
+        assert len(before[0]) == 440
+        service.rebuild()
+        assert kept_tables() == before
 
 
 @pytest.mark.parametrize("batches", [[], [(1, False)] * 4, [(1, True)] * 3])
