@@ -37,23 +37,29 @@ _ASKED: Final = ("process_state", "attempts", "latest_answers", "interventions")
 _SUBMITTED: Final = frozenset({SUBMISSION_STARTED, SUBMISSION_FINISHED})
 _NO_ACTS: Final = _SUBMITTED | {WEBHOOK, COLLECTION}
 
-_PROCESS: Final = """
+_PROCESSES: Final = """
     select process_id, seller_id, review_type, state, epoch_us(opened_at), requested_fields
-    from process_state"""
+    from process_state
+    order by opened_at"""
 _ATTEMPTS: Final = """
-    select attempt_id, seller_id, via, outcome, epoch_us(ordered_at), epoch_us(outcome_at),
-        epoch_us(timeout_at), is_retryable, epoch_us(retry_after_at), payload_sha256, start_seq
+    select process_id, attempt_id, seller_id, via, outcome, epoch_us(ordered_at),
+        epoch_us(outcome_at), epoch_us(timeout_at), is_retryable, epoch_us(retry_after_at),
+        payload_sha256, start_seq
     from attempts
-    where process_id = ?
     order by ordered_at, attempt_id"""
 _ANSWERS: Final = """
-    select path, seq, epoch_us(answered_at), source
-    from latest_answers
-    where process_id = ?"""
+    select process_id, path, seq, epoch_us(answered_at), source
+    from latest_answers"""
 _INTERVENTIONS: Final = """
-    select kind, epoch_us(occurred_at), attempt_id
-    from interventions
-    where process_id = ?"""
+    select process_id, kind, epoch_us(occurred_at), attempt_id
+    from interventions"""
+_QUESTIONS: Final = {
+    "processes_now": _PROCESSES,
+    "attempts_now": _ATTEMPTS,
+    "answers_now": _ANSWERS,
+    "interventions_now": _INTERVENTIONS,
+}
+"""Prepared once; each asks for all that is in memory, which is little more than one process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +101,14 @@ class CaseFiles:
         """The process as of now; raises `InboxUnavailable`."""
         own = self._inbox.find(process_id=process_id)
         with self._views(own, now) as connection:
-            rows = _rows(connection, f"{_PROCESS} where process_id = ?", process_id)
+            rows = _rows(connection, "processes_now", process_id)
             # Asking takes milliseconds even where there is nothing to find.
             has = {it.kind for it in own}
-            attempts = _rows(connection, _ATTEMPTS, process_id) if has & _SUBMITTED else []
-            answers = _rows(connection, _ANSWERS, process_id) if COLLECTION in has else []
-            acts = _rows(connection, _INTERVENTIONS, process_id) if has - _NO_ACTS else []
+            attempts = _rows(connection, "attempts_now", process_id) if has & _SUBMITTED else []
+            answers = _rows(connection, "answers_now", process_id) if COLLECTION in has else []
+            acts = _rows(connection, "interventions_now", process_id) if has - _NO_ACTS else []
         by_seq = {entry.seq: entry for entry in own}
-        made = tuple(Attempt._make(it) for it in attempts)
+        made = tuple(Attempt._make(it[1:]) for it in attempts)
         starts = [it.start_seq for it in made if it.start_seq is not None]
         collected = [it.occurred_at for it in own if it.kind == COLLECTION]
         return CaseFile(
@@ -110,8 +116,8 @@ class CaseFiles:
             process=_process(rows[0]) if rows else None,
             answers=_answers(answers, by_seq),
             attempts=made,
-            replaced_at=tuple(at for kind, at, _ in acts if kind == "replacement"),
-            overridden=frozenset(it for kind, _, it in acts if kind == "override" and it),
+            replaced_at=tuple(at for _, kind, at, _ in acts if kind == "replacement"),
+            overridden=frozenset(it for _, kind, _, it in acts if kind == "override" and it),
             payloads={seq: by_seq[seq].body or b"" for seq in starts if seq in by_seq},
             collected_at=max(collected, default=None),
         )
@@ -123,11 +129,12 @@ class CaseFiles:
         newest = named[-MAX_SELLER_PROCESSES:]
         own = [entry for process_id in newest for entry in self._inbox.find(process_id=process_id)]
         with self._views(own, now) as connection:
-            rows = _rows(
-                connection, f"{_PROCESS} where seller_id = ? order by opened_at", seller_id
-            )
-        processes = [_process(row) for row in rows]
-        is_open = [it for it in processes if it.has_review_event and it.state != "FINISHED"]
+            processes = [_process(it) for it in _asked(connection, "processes_now")]
+        is_open = [
+            it
+            for it in processes
+            if it.seller_id == seller_id and it.has_review_event and it.state != "FINISHED"
+        ]
         return OpenProcesses(is_open, left_out=len(named) - len(newest))
 
     @contextmanager
@@ -154,7 +161,7 @@ def _excerpt() -> Iterator[Excerpt]:
     try:
         excerpt = _IDLE.get_nowait()
     except queue.Empty:
-        excerpt = Excerpt(*_needed())
+        excerpt = Excerpt(*_needed(), _QUESTIONS)
     try:
         yield excerpt
     except BaseException:
@@ -169,8 +176,15 @@ def warm_up() -> None:
         pass
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, sql: str, subject: str) -> list[tuple[Any, ...]]:
-    return connection.execute(sql, (subject,)).fetchall()
+def _rows(
+    connection: duckdb.DuckDBPyConnection, question: str, process_id: str
+) -> list[tuple[Any, ...]]:
+    """Of one process: it stands first in every row."""
+    return [it for it in _asked(connection, question) if it[0] == process_id]
+
+
+def _asked(connection: duckdb.DuckDBPyConnection, question: str) -> list[tuple[Any, ...]]:
+    return connection.execute(f"execute {question}").fetchall()
 
 
 def _process(row: Sequence[Any]) -> Process:
@@ -189,7 +203,7 @@ def _answers(rows: Sequence[Sequence[Any]], by_seq: Mapping[int, Entry]) -> dict
     """The facts hold digests; the values stand in the bodies."""
     fields: dict[int, dict[str, Any]] = {}
     answers = {}
-    for path, seq, answered_at, source in rows:
+    for _, path, seq, answered_at, source in rows:
         if seq not in fields:
             content = contract.parse_json(by_seq[seq].body or b"{}")
             fields[seq] = dict(leaves(content.get("fields") or {}))

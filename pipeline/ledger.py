@@ -423,18 +423,30 @@ class Excerpt:
     For one thread at a time.
     """
 
-    def __init__(self, views: Iterable[tuple[str, str]], tables: Iterable[str]) -> None:
-        """`views`: name and SQL, each after those it reads; `tables`: the facts that they read."""
+    def __init__(
+        self,
+        views: Iterable[tuple[str, str]],
+        tables: Iterable[str],
+        questions: Mapping[str, str],
+    ) -> None:
+        """`views`: name and SQL, each after those it reads; `tables`: the facts that they read;
+        `questions`: what will be asked of them, by name."""
         self._tables = frozenset(tables)
         self._connection = duckdb.connect(":memory:", config={"threads": "1"})
         self._connection.execute("set global TimeZone = 'UTC'")
         self._connection.execute((QUERIES / "schema.sql").read_text())
         self._connection.execute((QUERIES / "macros.sql").read_text())
+        # The clock is a row here, not the view over a variable, which is always given: what reads a
+        # variable is bound anew for every question, and binding takes longer than answering.
+        self._connection.execute("create table clock (as_of timestamp not null)")
         for name, sql in views:
-            self._connection.execute(f"create view {name} as {sql}")
+            if name != "clock":
+                self._connection.execute(f"create view {name} as {sql}")
         self._columns = _arrow_columns(self._connection, self._tables)
         # For a handful of rows, looking for a better plan takes longer than a worse one.
         self._connection.execute("pragma disable_optimizer")
+        for name, sql in questions.items():
+            self._connection.execute(f"prepare {name} as {sql}")
 
     @contextlib.contextmanager
     def of(
@@ -442,9 +454,9 @@ class Excerpt:
     ) -> Iterator[duckdb.DuckDBPyConnection]:
         """The views over these entries alone, as of an instant in microseconds."""
         connection = self._connection
-        connection.execute("set variable as_of = make_timestamp(?::bigint)", (as_of,))
         connection.execute("begin")
         try:
+            connection.execute("insert into clock values (make_timestamp(?::bigint))", (as_of,))
             for kind, rows in facts.extract(entries, keys).items():
                 if not rows or (table := facts.TABLES[kind]) not in self._tables:
                     continue
