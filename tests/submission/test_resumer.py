@@ -162,6 +162,41 @@ def test_an_entry_that_comes_while_a_process_is_looked_at_is_not_lost(
     ]
 
 
+class _Broken(Submissions):
+    """A bug of ours in the case of one process."""
+
+    stumbles_at = ""
+
+    async def standing(self, process_id: str) -> tuple[Standing, CaseFile]:
+        if process_id == self.stumbles_at:
+            raise RuntimeError("a bug")
+        return await super().standing(process_id)
+
+
+def test_a_bug_in_one_processs_case_costs_no_other_its_retry_and_it_waits_on(
+    marketplace: Marketplace,
+) -> None:
+    first, second = (a_waiting_retry(marketplace, seconds=1) for _ in range(2))
+
+    async def run() -> list[tuple[str, int]]:
+        recorder = GroupCommit(marketplace.inbox, asyncio.get_running_loop())
+        submissions = _Broken(
+            marketplace.inbox, recorder, Platform(marketplace.settings()), Terms("block", False)
+        )
+        submissions.stumbles_at = first.process_id
+        resumer = Resumer(marketplace.inbox, submissions, recorded_by="test", tell=lambda *_: None)
+        try:
+            return await resumer.run_until(instants.now() + 5 * instants.SECOND)
+        finally:
+            await submissions.close()
+            await asyncio.to_thread(recorder.close)
+
+    left = asyncio.run(run())
+    assert [process_id for process_id, _ in left] == [first.process_id]
+    assert marketplace.outcomes(first.process_id) == ["platform_error"]
+    assert marketplace.outcomes(second.process_id) == ["platform_error", "accepted"]
+
+
 # How long it is waited
 
 
