@@ -44,7 +44,7 @@ _OF_SELLERS: Final = {
         select seq, process_id from kept.timeline where seller_id in (from asked_sellers)""",
     "asked": "select distinct process_id from asked_entries where process_id is not null",
     "asked_seller_events": """
-        from facts.seller_events where seq in (select seq from asked_entries)""",
+        from facts.seller_events where seller_id in (from asked_sellers)""",
     "asked_bank_account_events": """
         from facts.bank_account_events where seq in (select seq from asked_entries)""",
     **_OF_PROCESSES,

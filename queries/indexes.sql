@@ -9,5 +9,6 @@ create index if not exists starts_of_process on facts.attempt_starts (process_id
 create index if not exists finishes_of_attempt on facts.attempt_finishes (attempt_id);
 create index if not exists finishes_of_process on facts.attempt_finishes (process_id);
 create index if not exists collections_of_process on facts.collections (process_id);
+create index if not exists seller_events_of_seller on facts.seller_events (seller_id);
 create index if not exists timeline_of_process on kept.timeline (process_id);
 create index if not exists timeline_of_seller on kept.timeline (seller_id);

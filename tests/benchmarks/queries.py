@@ -281,7 +281,7 @@ _FACTS: Final = (
         seq + 1 as seq, 'sev_' || number - (luck = 7 and number > 2)::integer * 3 as event_id,
         seller_event as event_type,
         opened_at as occurred_at, opened_at as created_at, seller_id,
-        (number // 5)::varchar as taxpayer_id, encode('t' || hash(number // 5)) as taxpayer_key,
+        (number // 6)::varchar as taxpayer_id, encode('t' || hash(number // 6)) as taxpayer_key,
         if(seller_event = 'seller.denied', luck > 50, null) as retry,
         if(seller_event = 'seller.denied', [
             {'reason': 'DOCUMENT_VALIDATION', 'detail': 'DOCUMENT_QUALITY'},
