@@ -1,6 +1,7 @@
 -- One row per review process that somebody was assigned to: the latest assignment by as_of.
 -- reads: clock, facts.acts
 -- key: process_id
+-- by: process_id
 -- column: process_id | the review process
 -- column: assignee | who sees to it
 -- column: assigned_at | when that was said

@@ -2,6 +2,7 @@
 -- the seller has answered so far (contract, "Errors", column "Expected action").
 -- reads: process_state, process_journeys, submission_attempts
 -- key: process_id
+-- by: process_id
 -- column: process_id | the platform's id of the process
 -- column: next_action | await_answer, await_retry, mend_refusal, open_ticket, mend_credentials, mend_payload, check_ids, check_status, read_answer, send_again, submit, remind_seller, find_event or start_collection
 

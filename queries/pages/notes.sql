@@ -1,6 +1,7 @@
 -- One row per note on a process or a seller, newest first.
 -- reads: clock, facts.acts
 -- key: seq
+-- by: process_id
 -- column: seq | the entry of the note
 -- column: process_id | the review process it is on; null where it is on none
 -- column: seller_id | the seller it is on; null where it is on none

@@ -2,6 +2,7 @@
 -- process's clock looks like, drawn. A finished process ends when it was finished.
 -- reads: clock, process_state
 -- key: process_id, phase, is_past
+-- by: process_id
 -- column: process_id | the platform's id of the process
 -- column: phase | pending, overdue or expired
 -- column: starts_at | first instant of the part

@@ -1,6 +1,7 @@
 -- One row per review process of the watchlist, worst first, with what to do next.
 -- reads: watchlist, next_actions, assignments
 -- key: process_id
+-- by: process_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
 -- column: review_type | ACP or ACI; null for an unknown type
