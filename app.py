@@ -16,7 +16,7 @@ from app_pages import access, frame
 from app_pages.door import Door
 from app_pages.i18n import _
 from app_pages.security import SecurityHeaders
-from pipeline import api, service
+from pipeline import api, service, views
 from pipeline.roles import Person
 from pipeline.settings import Settings
 
@@ -86,7 +86,8 @@ def _sections(whoever: Person) -> dict[str, list[st.Page]]:
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Holds the ledger while the server runs, and closes it even where no exit handler runs."""
-    with service.ledger_service(_settings()):
+    with service.ledger_service(_settings()) as held:
+        views.install(held.ledger)
         yield
 
 

@@ -264,7 +264,8 @@ def _fault(status: int, error: PrazoError) -> Response:
 
 def serve(settings: Settings, *, is_keeper: bool, without_bodies: bool) -> None:
     """Runs the API alone over a ledger of this process, until SIGTERM or SIGINT."""
-    with ledger_service(settings, is_keeper=is_keeper, without_bodies=without_bodies):
+    with ledger_service(settings, is_keeper=is_keeper, without_bodies=without_bodies) as held:
+        views.install(held.ledger)
         uvicorn.run(
             Starlette(routes=routes()),
             host=settings.dashboard_host,

@@ -1,6 +1,7 @@
 """Reads the views of `queries/`, each at its own instant: the only reader of the ledger."""
 
 import contextlib
+import hashlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -21,10 +22,21 @@ from pipeline.ledger import FOUND_BY_INDEX, Ledger
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 
-def install(connection: duckdb.DuckDBPyConnection) -> None:
-    """Makes every view; safe to repeat, so that a newer release's views replace an older's."""
-    for view in catalogue().values():
-        connection.execute(f"create or replace view {view.name} as {whole_sql(view)}")
+def install(ledger: Ledger) -> None:
+    """Makes every view in the file, for whoever opens it with DuckDB alone; nothing of ours reads
+    them. Binding them all takes a second, so an unchanged file is left as it is."""
+    statements = [
+        f"create or replace view {view.name} as {whole_sql(view)}" for view in catalogue().values()
+    ]
+    digest = hashlib.sha256("\n".join(statements).encode()).hexdigest()
+    cursor = ledger.cursor()
+    if cursor.execute("select value from meta where name = 'views'").fetchall() == [(digest,)]:
+        return
+    cursor.execute("begin")
+    for statement in statements:
+        cursor.execute(statement)
+    cursor.execute("insert or replace into meta values ('views', ?)", [digest])
+    cursor.execute("commit")
 
 
 _STANDING: Final = f"""
@@ -37,7 +49,6 @@ class Reader:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        install(ledger.cursor())
 
     def read(
         self,

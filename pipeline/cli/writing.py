@@ -89,6 +89,7 @@ def rebuild() -> None:
 
     Example: prazo rebuild
     """
+    from pipeline import views
     from pipeline.service import LedgerService
 
     service = LedgerService(Settings.load())
@@ -96,6 +97,7 @@ def rebuild() -> None:
         service.catch_up()
         before = service.ledger.frontier.root()
         service.rebuild()
+        views.install(service.ledger)
         after = service.ledger.frontier.root()
         click.echo(f"{service.ledger.size} entries, root {after.hex()}")
         if after != before:

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from pipeline import facts
-from pipeline.views import Reader, View, catalogue
+from pipeline.views import Reader, View, catalogue, install
 from tests.ledgers import ledger_of
 from tests.views.lines import (
     aci,
@@ -83,6 +83,7 @@ EMPTY_WHEN_SOUND = "checks"
 @pytest.fixture(scope="module")
 def reader():
     with ledger_of(RICH) as reader:
+        install(reader._ledger)
         yield reader
 
 
@@ -133,6 +134,17 @@ def test_what_a_view_reads_exists(view):
 def test_a_views_columns_are_the_documented_ones_in_their_order(view, reader):
     described = cursor_of(reader).execute(f"describe {view.name}").fetchall()
     assert [row[0] for row in described] == list(view.columns)
+
+
+def test_views_are_made_anew_only_where_they_changed(reader):
+    cursor = cursor_of(reader)
+    cursor.execute("drop view watchlist")
+    install(reader._ledger)
+    with pytest.raises(duckdb.CatalogException):
+        cursor.execute("from watchlist")
+    cursor.execute("update meta set value = 'of an older release' where name = 'views'")
+    install(reader._ledger)
+    assert cursor.execute("select count(*) from watchlist").fetchall() == [(3,)]
 
 
 @every_view
