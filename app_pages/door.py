@@ -8,10 +8,12 @@ Pure ASGI, for requests and web sockets alike.
 import hmac
 import ipaddress
 import json
+import os
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
 from pipeline.asgi import folded
+from pipeline.errors import SettingsError
 from pipeline.exposure import outside_hint
 from pipeline.files import RereadFile
 from pipeline.settings import Settings, is_loopback, networks
@@ -30,9 +32,16 @@ class Door:
     """Stands before every request to the dashboard."""
 
     def __init__(self, app: App, load: Callable[[], Settings] = Settings.load) -> None:
-        """Raises `SettingsError` where the proxy's secrets cannot be read."""
+        """Raises `SettingsError` where the proxy's secrets cannot be read, or where uvicorn would
+        name the address of a header as the caller's."""
         self._app = app
         self._settings = settings = load()
+        if settings.login == "proxy" and os.environ.get("FORWARDED_ALLOW_IPS") != "":
+            raise SettingsError(
+                "The dashboard cannot tell its proxy from others",
+                "the server would take the caller's address from X-Forwarded-For",
+                "start it with `prazo dashboard`, or with FORWARDED_ALLOW_IPS set to nothing",
+            )
         self._proxies = networks(settings.proxy_addresses)
         self._secrets = (
             RereadFile(settings.proxy_secret_file, _lines)
@@ -53,11 +62,11 @@ class Door:
         headers = folded(list(scope["headers"]))
         match self._settings.login:
             case "none":
-                if not is_loopback(_caller(scope)):
-                    return f"nobody logs in here, and {_caller(scope)} is not this machine"
                 # A browser on this machine sends Origin too; Streamlit compares that itself.
                 rest = {name: it for name, it in headers.items() if name != b"origin"}
                 hint = outside_hint(rest)
+                if hint is None and not is_loopback(_caller(scope)):
+                    hint = f"{_caller(scope)} is not this machine"
                 return hint and f"nobody logs in here, and {hint}: set PRAZO_LOGIN"
             case "proxy":
                 return self._proxy_fault(scope, headers)

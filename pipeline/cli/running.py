@@ -46,6 +46,7 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
     settings = Settings.load(dashboard_host=host, dashboard_port=port)
     os.environ["PRAZO_DASHBOARD_HOST"] = settings.dashboard_host
     os.environ["PRAZO_DASHBOARD_PORT"] = str(settings.dashboard_port)
+    os.environ["FORWARDED_ALLOW_IPS"] = ""  # a proxy is known by its own address, not by a header
     command = [
         *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")),
         *("--server.address", settings.dashboard_host),

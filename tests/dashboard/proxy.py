@@ -51,6 +51,7 @@ class _Passing(socketserver.BaseRequestHandler):
             # One request a connection, so that every head is seen.
             fields = [it for it in fields if not it.lower().startswith(b"connection:")]
             fields.append(b"Connection: close")
+        fields.append(b"X-Forwarded-For: 203.0.113.9")  # as every proxy adds it
         fields += [f"{name}: {value}".encode() for name, value in self.server.headers.items()]
         with socket.create_connection(self.server.to) as inner:
             inner.sendall(b"\r\n".join([line, *fields, b"", rest]))

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from app_pages.door import Door
 from pipeline.errors import SettingsError
 from pipeline.settings import Settings
 from tests.dashboard.conftest import fill
@@ -46,6 +47,7 @@ def behind_a_proxy(folder: Path, **settings: str) -> Iterator[str]:
     (folder / "secrets").write_text(f"an-older-one\n{SECRET}\n")
     chosen = {
         "PRAZO_LOGIN": "proxy",
+        "FORWARDED_ALLOW_IPS": "",
         "PRAZO_ROLES_FILE": str(folder / "roles"),
         "PRAZO_PROXY_SECRET_FILE": str(folder / "secrets"),
         **settings,
@@ -62,6 +64,23 @@ def inner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def told(user: str = "ana", groups: str = "compliance", secret: str = SECRET) -> dict[str, str]:
     return {"X-Proxy-Secret": secret, "X-Forwarded-User": user, "X-Forwarded-Groups": groups}
+
+
+def test_a_server_that_believes_forwarded_addresses_is_not_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    (tmp_path / "secrets").write_text(SECRET)
+    settings = Settings(
+        _env_file=None,
+        login="proxy",
+        roles_file=tmp_path / "roles",
+        proxy_secret_file=tmp_path / "secrets",
+    )
+    monkeypatch.delenv("FORWARDED_ALLOW_IPS", raising=False)
+    with pytest.raises(SettingsError, match="X-Forwarded-For"):
+        Door(None, load=lambda: settings)
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "")
+    Door(None, load=lambda: settings)
 
 
 def socket_status(url: str, headers: dict[str, str]) -> int:
@@ -138,7 +157,7 @@ def test_a_session_ends_though_the_page_stays_open(tmp_path: Path, browser: Brow
     ):
         reader = Reader(browser.new_page(locale="en-GB"), url).open("/")
         assert reader.title() == "Overview"
-        reader.page.get_by_text("The session is over").wait_for(timeout=30_000)
+        reader.page.get_by_text("The session is over").wait_for(timeout=60_000)
         assert "Overview" not in reader.text()
         reader.open("/")
         assert reader.title() == "Overview"

@@ -71,7 +71,8 @@ def test_it_refuses_to_start_with_settings_that_cannot_work(
 ):
     (tmp_path / "secret").write_text("no base64!\n" * 1000)
     receiver = RunningReceiver(tmp_path, settings)
-    assert receiver.wait() == 2
+    # An inbox that cannot be had may be back in a moment; settings stay wrong.
+    assert receiver.wait() == (1 if "INBOX" in settings else 2)
     said = receiver.log.read_text()
     assert what in said
     assert "Traceback" not in said
