@@ -4,6 +4,7 @@ Imported (`streamlit run app.py`, uvicorn) this file is the ASGI app that holds 
 `__main__`, which Streamlit does at every rerun, it draws one page.
 """
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -86,6 +87,7 @@ def _sections(whoever: Person) -> dict[str, list[st.Page]]:
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Holds the ledger while the server runs, and closes it even where no exit handler runs."""
+    os.umask(0o077)  # DuckDB makes its files with whatever the mask leaves
     with service.ledger_service(_settings()) as held:
         views.install(held.ledger)
         yield

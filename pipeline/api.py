@@ -13,6 +13,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -98,17 +99,30 @@ async def _answer(request: Request, ask: Callable[[Request, Caller], Response]) 
         return _fault(400, error)
 
 
+def _asked(request: Request, *allowed: str) -> QueryParams:
+    """The parameters of a request: what is misspelt must not pass as what was not asked."""
+    query = request.query_params
+    for name in query:
+        if name not in (*allowed, "where"):
+            remedy = f"choose of {', '.join(allowed)}, and where=COLUMN=VALUE"
+            raise WrongUsage(f"There is no parameter {name!r}", remedy=remedy)
+        if name != "where" and len(query.getlist(name)) > 1:
+            raise WrongUsage(f"{name} came more than once")
+    return query
+
+
 def _count(request: Request, _: Caller) -> Response:
+    query = _asked(request, "as_of")
     rows = current().reader.count(
         request.path_params["name"],
-        as_of=_instant(request.query_params.get("as_of")),
-        where=views.parse_filters(request.query_params.getlist("where")),
+        as_of=_instant(query.get("as_of")),
+        where=views.parse_filters(query.getlist("where")),
     )
     return JSONResponse({"count": rows})
 
 
 def _rows(request: Request, caller: Caller) -> Response:
-    query = request.query_params
+    query = _asked(request, "as_of", "limit", "offset", "format", "unmask", "actor")
     name = request.path_params["name"]
     form = query.get("format", "json")
     if form not in tables.FORMATS:
@@ -190,8 +204,12 @@ async def _audit(request: Request) -> Response:
 
 
 def _audited(_: Caller, content: Any) -> Response:
-    against = content.get("against") if isinstance(content, dict) else None
-    verdict = audit.audit(current(), against=against if isinstance(against, str) else None)
+    if not isinstance(content, dict) or content.keys() - {"against"}:
+        raise CallerError("The audit is not described", "an object with `against` is expected")
+    against = content.get("against")
+    if against is not None and (not isinstance(against, str) or not against.strip()):
+        raise CallerError("against is no checkpoint", "it is empty, or no text")
+    verdict = audit.audit(current(), against=against)
     return JSONResponse(
         {"checked": verdict.checked, "notes": verdict.notes, "faults": verdict.faults}
     )

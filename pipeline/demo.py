@@ -66,7 +66,10 @@ def run(
             supervisor.add(part[0], [sys.executable, "-m", "pipeline.cli", *part])
         say(f"\n  Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}")
         say(f"  Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks")
-        say(f"  Commands   PRAZO_INBOX={settings.inbox} PRAZO_LEDGER={settings.ledger} prazo show")
+        environment |= _platform_environment(known)
+        lines = "".join(f"{name}={value}\n" for name, value in environment.items())
+        file = _secret_file(folder / "demo.env", lines.rstrip())
+        say(f"  Commands   set -a; . {file}; set +a; prazo show")
         say(
             "\nFrom now on webhooks arrive, sellers answer, and their reviews are submitted through"
             "\nthe gateway, some into the platform's faults. Ctrl-C stops everything."

@@ -106,6 +106,8 @@ def _secrets(settings: Settings) -> Iterator[Diagnosis]:
         settings.client_key_file,
         settings.oidc_file,
         settings.proxy_secret_file,
+        settings.ledger,
+        None if "://" in settings.inbox else Path(settings.inbox),
     ):
         if path is None or not path.exists():
             continue

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pipeline import instants
 from pipeline.errors import CallerError
@@ -72,6 +72,11 @@ class Request:
     """An earlier signed checkpoint that the package has to be shown to continue."""
 
 
+_NAMES: Final = frozenset(
+    {"process_id", "seller_id", "from", "to", "reason", "actor", "profile", "withhold", "against"}
+)
+
+
 def to_json(request: Request) -> dict[str, Any]:
     """A request as `POST /api/exports` takes it."""
     scope = request.scope
@@ -96,6 +101,11 @@ def from_json(content: Any, *, actor: str | None, recorded_by: str) -> Request:
     """
     if not isinstance(content, dict):
         raise CallerError("The export is not described", "a JSON object is expected")
+    if unknown := content.keys() - _NAMES:
+        raise CallerError(
+            f"There is no {', '.join(sorted(map(repr, unknown)))} in an export",
+            remedy=f"choose of {', '.join(sorted(_NAMES))}",
+        )
     texts = {
         name: _text(content, name)
         for name in ("process_id", "seller_id", "from", "to", "reason", "actor", "against")

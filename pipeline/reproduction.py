@@ -21,7 +21,11 @@ from pipeline.verify import Fault, Package, Verdict, verify
 
 
 def verify_package(
-    path: Path, *, key: str = "", against: bytes = b"", authority: str = ""
+    path: Path,
+    *,
+    key: str | None = None,
+    against: bytes | None = None,
+    authority: str | None = None,
 ) -> Verdict:
     """Every check of `verify.py`, then the tables and reports made anew.
 

@@ -411,11 +411,20 @@ def _check_streams(
 # --- the whole -------------------------------------------------------------------------------
 
 
-def verify(path: Path, key: str = "", against: bytes = b"", authority: str = "") -> Verdict:
-    """Every check that the package allows. Raises Unusable only for what the caller gave."""
+def verify(
+    path: Path,
+    key: str | None = None,
+    against: bytes | None = None,
+    authority: str | None = None,
+) -> Verdict:
+    """Every check that the package allows. Raises Unusable only for what the caller gave: what is
+    given and empty would be a check that nobody makes."""
     verdict = Verdict()
+    for name, value in (("--key", key), ("--against", against), ("--authority", authority)):
+        if value is not None and not value.strip():
+            raise Unusable(f"{name} is empty")
     try:
-        given = read_key(key) if key else None
+        given = read_key(key) if key is not None else None
     except ValueError as error:
         raise Unusable(f"--key is no verification key: {error}") from None
     try:
@@ -428,7 +437,11 @@ def verify(path: Path, key: str = "", against: bytes = b"", authority: str = "")
 
 
 def _verify(
-    package: Package, given: Key | None, against: bytes, authority: str, verdict: Verdict
+    package: Package,
+    given: Key | None,
+    against: bytes | None,
+    authority: str | None,
+    verdict: Verdict,
 ) -> None:
     names = {*package.names}
     data = {it for it in names if it.startswith("data/")}
@@ -654,7 +667,7 @@ def _check_consistency(
     checkpoint: Checkpoint,
     parameters: dict[str, Any],
     key: Key,
-    against: bytes,
+    against: bytes | None,
     verdict: Verdict,
 ) -> None:
     proofs = package.json("data/consistency.json")
@@ -668,7 +681,7 @@ def _check_consistency(
         roots = roots_by_consistency(int(size), checkpoint.size, root, path)
         if roots != (root, checkpoint.root):
             verdict.fault(f"the log does not continue its own earlier checkpoint of {size} entries")
-    if not against:
+    if against is None:
         verdict.notes.append(
             "no earlier checkpoint was given (--against): whoever holds the signing key could have"
             " written the log anew"
@@ -706,14 +719,14 @@ def _check_timestamp(
     package: Package,
     parameters: dict[str, Any],
     entries: dict[int, Entry],
-    authority: str,
+    authority: str | None,
     verdict: Verdict,
 ) -> None:
     is_there = "data/checkpoint.tsr" in package.names
     if is_there != (parameters["timestamp_authority"] is not None):
         verdict.fault("data/checkpoint.tsr is missing, or there unannounced")
     if not is_there:
-        if authority:
+        if authority is not None:
             verdict.fault("the package has no timestamp of an authority")
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -721,8 +734,10 @@ def _check_timestamp(
         token.write_bytes(package.read("data/checkpoint.tsr"))
         stamped.write_bytes(package.read("data/checkpoint.note"))
         shown = openssl("ts", "-reply", "-in", str(token), "-text").stdout.decode(errors="replace")
-        arguments = ("-in", str(token), "-data", str(stamped), "-CAfile", authority)
-        verified = openssl("ts", "-verify", *arguments) if authority else None
+        verified = None
+        if authority is not None:
+            arguments = ("-in", str(token), "-data", str(stamped), "-CAfile", authority)
+            verified = openssl("ts", "-verify", *arguments)
     match = re.search(r"^Time stamp: (\w+ +\d+ [\d:]+)(?:\.\d+)? (\d{4}) GMT$", shown, re.MULTILINE)
     digest = "".join(re.findall(r"^    [0-9a-f]{4} - ([0-9a-f -]{48})", shown, re.MULTILINE))
     note = hashlib.sha256(package.read("data/checkpoint.note")).hexdigest()
@@ -749,12 +764,12 @@ def _check_timestamp(
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Verifies an audit package of Prazo, offline.")
     parser.add_argument("package", type=Path, help="the zip file")
-    parser.add_argument("--key", default="", help="the log's verification key, name+hash+key")
+    parser.add_argument("--key", help="the log's verification key, name+hash+key")
     parser.add_argument("--against", type=Path, help="an earlier signed checkpoint of the log")
-    parser.add_argument("--authority", default="", help="certificates of the timestamp authority")
+    parser.add_argument("--authority", help="certificates of the timestamp authority")
     given = parser.parse_args(arguments)
     try:
-        against = given.against.read_bytes() if given.against else b""
+        against = None if given.against is None else given.against.read_bytes()
         if not given.package.is_file():
             raise Unusable(f"there is no file {given.package}")
         verdict = verify(given.package, given.key, against, given.authority)

@@ -106,7 +106,7 @@ def export(
 
 @main.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--key", default="", metavar="VKEY", help="The log's verification key.")
+@click.option("--key", metavar="VKEY", help="The log's verification key.")
 @click.option(
     "--against",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -117,7 +117,9 @@ def export(
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Certificates of the timestamp authority, PEM.",
 )
-def verify(file: Path | None, key: str, against: Path | None, authority: Path | None) -> None:
+def verify(
+    file: Path | None, key: str | None, against: Path | None, authority: Path | None
+) -> None:
     """Verify an audit package FILE; without one, the ledger and the inbox themselves.
 
     Exit 1 with each fault named. Example: prazo verify prc_123.zip --against 2026-03-01.note
@@ -126,14 +128,16 @@ def verify(file: Path | None, key: str, against: Path | None, authority: Path | 
     from pipeline.reproduction import verify_package
     from pipeline.verify import Unusable
 
-    earlier = b"" if against is None else against.read_bytes()
+    earlier = None if against is None else against.read_bytes()
+    if earlier is not None and not earlier.strip():
+        raise click.UsageError(f"--against: {against} is empty")
     if file is None:
-        if key or authority:
+        if key is not None or authority is not None:
             raise click.UsageError("--key and --authority are for a package FILE")
         with _progress() as progress:
             verdict = holding.verify_stores(
                 Settings.load(),
-                earlier.decode("utf-8", "replace") or None,
+                None if earlier is None else earlier.decode("utf-8", "replace"),
                 lambda done, all_: progress("entries", done, all_),
             )
     else:
@@ -144,7 +148,7 @@ def verify(file: Path | None, key: str, against: Path | None, authority: Path | 
                 file,
                 key=key,
                 against=earlier,
-                authority="" if authority is None else str(authority),
+                authority=None if authority is None else str(authority),
             )
         except Unusable as error:
             raise click.UsageError(str(error)) from None

@@ -42,6 +42,7 @@ def main(debug: bool) -> None:
 
     Settings are PRAZO_* environment variables or a .env file; `prazo doctor` checks them.
     """
+    os.umask(0o077)  # whatever is written may hold personal data: ledgers, packages, artifacts
     logging.basicConfig(
         level=logging.DEBUG if debug else logging.INFO,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",

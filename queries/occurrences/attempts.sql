@@ -25,9 +25,10 @@
 with starts as (
     select
         *,
-        occurred_at
+        in_calendar(
+            occurred_at
             + to_microseconds(cast(round(coalesce(timeout_seconds, 60) * 1e6) as bigint))
-            as timeout_at
+        ) as timeout_at
     from facts.attempt_starts
     anti join superseded_submissions using (seq)
     where occurred_at <= (select as_of from clock)

@@ -58,7 +58,7 @@ reviews as (
             and not bool_or(coalesce(
                 gravity(status) = 3 and occurred_at < deadline_at
                 or gravity(status) = 2 and object_type = 'REGISTRATION_REVIEW_REQUIRED'
-                    and occurred_at < deadline_at - interval 30 day,
+                    and occurred_at < in_calendar(deadline_at - interval 30 day),
                 false
             ))
         ) as is_steady,
@@ -152,7 +152,7 @@ known as (
 timed as (
     select
         *,
-        case when review_type = 'ACP' then deadline_at - interval 30 day else opened_at end
+        case when review_type = 'ACP' then in_calendar(deadline_at - interval 30 day) else opened_at end
             as overdue_at
     from known
 ),

@@ -70,7 +70,7 @@ ended as (
         case
             when placed.is_retryable and placed.attempt_of_try >= 30 then placed.outcome_at
             when placed.is_retryable
-                then greatest(placed.outcome_at, placed.try_began_at + interval 24 hour)
+                then greatest(placed.outcome_at, in_calendar(placed.try_began_at + interval 24 hour))
         end as gives_up_at
     from placed
     join process_state on process_state.process_id = placed.process_id

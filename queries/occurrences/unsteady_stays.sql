@@ -66,7 +66,7 @@ clocks as (
             as is_first,
         case
             when graded.gravest >= 2 or not graded.is_acp then graded.from_at
-            else graded.deadline_at - interval 30 day
+            else in_calendar(graded.deadline_at - interval 30 day)
         end as overdue_from,
         case
             when graded.gravest = 3 then graded.from_at

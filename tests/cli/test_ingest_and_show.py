@@ -247,6 +247,13 @@ def test_reading_never_starts_a_log_where_there_is_none(prazo, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_is_written_is_its_owners_alone(prazo, tmp_path):
+    prazo("ingest", "-", given=ndjson(*HISTORY))
+    prazo("show", "process_state", "--format", "csv", "--out", "rows.csv")
+    for name in ("inbox.db", "ledger.duckdb", "rows.csv", "keys/taxpayer.key"):
+        assert (tmp_path / name).stat().st_mode & 0o077 == 0, name
+
+
 def test_a_file_that_cannot_be_written_is_told_without_a_traceback(prazo):
     prazo("ingest", "-", given=ndjson(*HISTORY))
     shown = prazo("show", "watchlist", "--format", "csv", "--out", "missing/rows.csv")

@@ -124,6 +124,8 @@ def test_who_may_not_see_personal_data_is_shown_none_whatever_the_reason(
         ({**ASKED, "against": "no checkpoint"}, "officer", 400),
         ({"from": "2026-03-01", "to": "x", "reason": "r"}, "officer", 400),
         ([], "officer", 400),
+        ({**ASKED, "Profile": "masked"}, "officer", 400),
+        ({**ASKED, "withheld": [7]}, "officer", 400),
     ],
 )
 def test_what_cannot_be_exported_is_refused_and_not_recorded(
@@ -142,6 +144,9 @@ def test_stores_are_verified_and_checkpoints_signed_on_request(client: Client) -
     verdict = client.post("/api/audits", json=asked, headers=bearer("reader")).json()
     assert verdict["faults"] == []
     assert "the log continues the earlier checkpoint at 16" in verdict["checked"]
+    for empty in ({"against": ""}, {"against": 5}, {"earlier": told["checkpoint"]}):
+        answer = client.post("/api/audits", json=empty, headers=bearer("reader"))
+        assert answer.status_code == 400
     assert client.get("/api/checkpoint").status_code == 401
 
 
@@ -164,3 +169,22 @@ def test_before_anything_was_signed_there_is_no_checkpoint(tmp_path: Path) -> No
         answer = running.ask("GET", "/checkpoint")
     assert answer.status == 404
     assert json.loads(answer.body) == {"error": "no checkpoint has been signed yet"}
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("state=EXPIRED", "'state'"),
+        ("limit=1&limit=5", "limit"),
+        ("order=deadline_at", "'order'"),
+        ("Unmask=x", "'Unmask'"),
+    ],
+)
+def test_a_parameter_that_is_not_known_is_no_parameter_that_is_not_there(
+    client: Client, query: str, named: str
+) -> None:
+    answer = client.get(f"/api/views/process_state?{query}", headers=bearer("reader"))
+    assert answer.status_code == 400
+    assert named in answer.json()["error"]
+    counted = client.get(f"/api/views/process_state/count?{query}", headers=bearer("reader"))
+    assert counted.status_code == 400

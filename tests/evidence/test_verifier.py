@@ -140,6 +140,18 @@ def test_bagit_sha256sum_jq_and_openssl_agree_by_hand(
     assert (done.returncode == 0) == (changed is None), done.stdout + done.stderr
     if changed is None:
         assert done.stdout == "Signature Verified Successfully\n"
+    if changed == "data/entries/8/body.bin":
+        assert done.stdout == "FAULT data/entries/8/\n"
+
+
+@pytest.mark.parametrize("option", ["--key", "--against", "--authority"])
+def test_a_check_that_is_asked_for_with_nothing_is_no_check_that_was_not_asked_for(
+    made: Made, tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").touch()
+    given = str(tmp_path / "empty") if option == "--against" else ""
+    assert verify.main([str(made.path), option, given]) == 2
+    assert f"{option} is empty" in capsys.readouterr().err
 
 
 def test_bagit_has_nothing_to_say_against_a_package(made: Made, tmp_path: Path) -> None:
