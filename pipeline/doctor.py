@@ -1,5 +1,7 @@
 """Checks an installation: settings, keys, disk, clock, inbox, ledger; each with a remedy."""
 
+import difflib
+import os
 import shutil
 import stat
 import tomllib
@@ -51,6 +53,16 @@ def examine(settings: Settings) -> Iterator[Diagnosis]:
         except PrazoError as error:
             found = f"{error.what}: {error.why}" if error.why else error.what
             yield Diagnosis(name, "fault", found, error.remedy)
+
+
+def _names(settings: Settings) -> Iterator[Diagnosis]:
+    """A setting under a misspelt name is none, and its default holds without a word."""
+    known = [f"PRAZO_{name.upper()}" for name in type(settings).model_fields]
+    for name in sorted(os.environ):
+        if name.startswith("PRAZO_") and name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            remedy = f"is it {near[0]}?" if near else "the README lists every setting"
+            yield Diagnosis("settings", "warning", f"there is no setting {name}", remedy)
 
 
 def _authenticity(settings: Settings) -> Iterator[Diagnosis]:
@@ -249,6 +261,7 @@ def _held(settings: Settings) -> Diagnosis:
 
 
 _CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]] = (
+    ("settings", _names),
     ("deliveries", _authenticity),
     ("API", _tokens),
     ("login", _login),

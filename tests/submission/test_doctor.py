@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pipeline.doctor import Diagnosis, examine
 from tests.marketplace import Marketplace
 
@@ -50,3 +52,11 @@ def test_what_is_not_set_is_named(marketplace: Marketplace) -> None:
     assert [it.found for it in faults] == [
         "Nothing can be sent to the platform: PRAZO_MARKETPLACE_ID is not set"
     ]
+
+
+def test_a_misspelt_setting_is_named_with_the_one_that_is_meant(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRAZO_LOGN", "oidc")
+    found = [it for it in examine(marketplace.settings()) if it.check == "settings"]
+    assert [(it.verdict, it.remedy) for it in found] == [("warning", "is it PRAZO_LOGIN?")]
