@@ -13,10 +13,10 @@ from typing import Any, Final
 import httpx
 
 from pipeline import audit, evidence, holder
-from pipeline.errors import CallerError, LedgerInUse, LedgerRefused, OperatorError
+from pipeline.errors import CallerError, LedgerRefused, OperatorError
 from pipeline.evidence import Exported, Progress
 from pipeline.export_request import Request, to_json
-from pipeline.service import LedgerService
+from pipeline.service import unheld_ledger
 from pipeline.settings import Settings
 from pipeline.verify import Verdict
 
@@ -29,7 +29,7 @@ def export(settings: Settings, request: Request, out: Path, progress: Progress) 
     """Makes a package at `out`; see `evidence.export`."""
     with _holder(settings) as client:
         if client is None:
-            with _service(settings) as service:
+            with unheld_ledger(settings) as service:
                 return evidence.export(service, request, out, progress)
         progress("the ledger's holder makes the package", 0, 1)
         return _fetch(client, request, out)
@@ -41,7 +41,7 @@ def checkpoint(settings: Settings) -> tuple[str, str]:
         if client is not None:
             told = _checked(client.get("/api/checkpoint")).json()
             return told["checkpoint"], told["key"]
-        with _service(settings) as service:
+        with unheld_ledger(settings) as service:
             service.catch_up()
             signed = service.checkpoint()
             if signed is None or service.signer is None:
@@ -55,7 +55,7 @@ def verify_stores(settings: Settings, against: str | None, progress: audit.Progr
         if client is not None:
             return _verdict(_checked(client.post("/api/audits", json={"against": against})).json())
         try:
-            with _service(settings) as service:
+            with unheld_ledger(settings) as service:
                 return audit.audit(service, against=against, progress=progress)
         except LedgerRefused as error:
             verdict = Verdict()
@@ -115,22 +115,6 @@ def _holder(settings: Settings) -> Iterator[httpx.Client | None]:
             raise OperatorError(
                 "The ledger's holder did not answer", str(error), "look at its log, or stop it"
             ) from None
-
-
-@contextmanager
-def _service(settings: Settings) -> Iterator[LedgerService]:
-    try:
-        service = LedgerService(settings, may_create=False)
-    except LedgerInUse as error:
-        raise LedgerInUse(
-            error.what,
-            "its holder announced no address, or does not answer there",
-            "wait for it to start, or stop it",
-        ) from None
-    try:
-        yield service
-    finally:
-        service.close()
 
 
 def _checked(answer: httpx.Response) -> httpx.Response:

@@ -16,8 +16,8 @@ import pyarrow.parquet
 
 from pipeline import holder, instants, views
 from pipeline.acts import unmasking
-from pipeline.errors import CallerError, LedgerInUse, OperatorError, UnknownView, WrongUsage
-from pipeline.service import LedgerService
+from pipeline.errors import CallerError, OperatorError, UnknownView, WrongUsage
+from pipeline.service import LedgerService, unheld_ledger
 from pipeline.settings import Settings
 
 CATCH_UP_SECONDS: Final = 10.0
@@ -68,18 +68,8 @@ def source(settings: Settings) -> Iterator[Source]:
                 remote.wait()
                 yield remote
                 return
-    try:
-        service = LedgerService(settings, may_create=False)
-    except LedgerInUse as error:
-        raise LedgerInUse(
-            error.what,
-            "its holder announced no address, or does not answer there",
-            "wait for it to start, or stop it",
-        ) from None
-    try:
+    with unheld_ledger(settings) as service:
         yield _Local(service)
-    finally:
-        service.close()
 
 
 class _Local:

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import cast
 
 from pipeline.checkpoints import Signer
+from pipeline.errors import LedgerInUse
 from pipeline.facts import Keys
 from pipeline.follower import Follower, Progress, Status
 from pipeline.holder import announced
@@ -137,6 +138,26 @@ def ledger_service(settings: Settings, **options: bool) -> Iterator[LedgerServic
             yield service
     finally:
         _anchor().service = None
+        service.close()
+
+
+@contextmanager
+def unheld_ledger(settings: Settings) -> Iterator[LedgerService]:
+    """The ledger, opened for one command that finds no holder to ask; never starts a log.
+
+    Raises `LedgerInUse` where another process has it all the same.
+    """
+    try:
+        service = LedgerService(settings, may_create=False)
+    except LedgerInUse as error:
+        raise LedgerInUse(
+            error.what,
+            "its holder announced no address, or does not answer there",
+            "wait for it to start, or stop it",
+        ) from None
+    try:
+        yield service
+    finally:
         service.close()
 
 
