@@ -23,6 +23,7 @@ RED, AMBER, BLUE, GREEN, VIOLET, GREY = (
     "#7A63D2",
     "#7A869A",
 )
+INK, PALE_RED, LIGHT_RED = "#111827", "#F9DADC", "#E9868F"
 URGENCIES: Final[Mapping[str, tuple[str, str]]] = {
     "late": (N_("Late"), RED),
     "soon": (N_("Within 7 days"), AMBER),
@@ -38,6 +39,13 @@ _END_COLOURS: Final[Mapping[str, str]] = {
 
 BAR_WIDTH: Final = 0.75 * 24 * 3600 * 1000
 """Three quarters of a day, in Plotly's milliseconds: of few days it would make planks."""
+
+TICK_ROOM: Final = 28
+"""Right of a chart: Plotly leaves a last tick out whose half would stand outside."""
+LEGEND_ROW, LEGEND_COLUMNS, LEGEND_WIDTH = 20, 2, 136
+NAME_LINE, NAME_WIDTH, NAME_ROOM, LEAST_ROW = 16, 30, 14, 46
+"""Of charts with long names at the side: as much room a row as the longest name takes."""
+WEEKS_NAMED: Final = 6
 
 Figure = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
@@ -103,7 +111,7 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
         "layout": {
             "barmode": "stack",
             "height": 320,
-            "margin": {"l": 36, "r": 8, "t": 36, "b": 28},
+            "margin": {"l": 36, "r": TICK_ROOM, "t": 36, "b": 28},
             "legend": {
                 "orientation": "h",
                 "x": 1,
@@ -180,7 +188,7 @@ def process_clock(phases: Rows, entries: Rows, now: datetime) -> Figure:
         "layout": {
             "height": 210,
             "showlegend": False,
-            "margin": {"l": 8, "r": 8, "t": 24, "b": 24},
+            "margin": {"l": 8, "r": TICK_ROOM, "t": 24, "b": 24},
             "xaxis": {
                 "type": "date",
                 "range": [_local(start - margin), _local(end + margin)],
@@ -322,15 +330,32 @@ def outcome_shares(rows: Rows) -> Figure:
         for outcome, colour in OUTCOME_COLOURS.items()
         if (mine := [row for row in rows if row["outcome"] == outcome])
     ]
+    legend = LEGEND_ROW * -(-len(traces) // LEGEND_COLUMNS)
+    quarters = [0, 0.25, 0.5, 0.75, 1]
     return {
         "data": traces,
         "layout": {
             "barmode": "stack",
             "bargap": 0.35,
-            "height": 330,
-            "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
-            "legend": {"orientation": "h", "x": 0, "y": -0.16, "traceorder": "normal"},
-            "xaxis": {"range": [0, 1], "tickformat": ".0%", "showgrid": False},
+            "height": 260 + legend,
+            "margin": {"l": 8, "r": TICK_ROOM, "t": 8, "b": 36 + legend},
+            "legend": {
+                "orientation": "h",
+                "xref": "container",
+                "x": 0,
+                "yref": "container",
+                "y": 0,
+                "yanchor": "bottom",
+                "entrywidthmode": "pixels",
+                "entrywidth": LEGEND_WIDTH,
+                "traceorder": "normal",
+            },
+            "xaxis": {
+                "range": [0, 1],
+                "tickvals": quarters,
+                "ticktext": [f"{formats.number(100 * part)} %" for part in quarters],
+                "showgrid": False,
+            },
             "yaxis": {
                 "categoryorder": "array",
                 "categoryarray": [names[place] for place in places],
@@ -364,7 +389,7 @@ def outcome_days(rows: Rows, today: date, days: int) -> Figure:
             "barmode": "stack",
             "height": 330,
             "showlegend": False,
-            "margin": {"l": 36, "r": 8, "t": 8, "b": 28},
+            "margin": {"l": 36, "r": TICK_ROOM, "t": 8, "b": 28},
             "xaxis": {
                 "type": "date",
                 "range": [f"{first - timedelta(1)}T12:00:00", f"{today}T12:00:00"],
@@ -391,13 +416,15 @@ def reason_bars(rows: Rows) -> Figure:
                     for row in rows
                 ],
                 "textposition": "auto",
+                "textangle": 0,
+                "cliponaxis": False,
                 "marker": {"color": [RED if row["is_vital"] else GREY for row in rows]},
                 "customdata": [formats.share(row["cumulative_share"]) for row in rows],
                 "hovertemplate": "%{y}: <b>%{x:,d}</b><br>Σ %{customdata}<extra></extra>",
             }
         ],
         "layout": {
-            "height": max(220, 46 * len(rows)),
+            "height": max(220, _row_height(names) * len(rows)),
             "bargap": 0.25,
             "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
             "xaxis": {"visible": False},
@@ -407,41 +434,58 @@ def reason_bars(rows: Rows) -> Figure:
 
 
 def reason_weeks(rows: Rows, reasons: Rows) -> Figure:
-    """A heat map with its numbers: reasons as above, weeks from left to right."""
+    """A heat map with its numbers: reasons as above, weeks from left to right.
+
+    Its cells are as light as the numbers on them are dark, on either background.
+    """
     weeks = sorted({row["ends_on"] for row in rows})
     known = {(row["ends_on"], row["reason"], row["detail"]): row["denials"] for row in rows}
     cells = [
-        [known.get((week, reason["reason"], reason["detail"]), 0) for week in weeks]
+        [known.get((week, reason["reason"], reason["detail"])) for week in weeks]
         for reason in reasons
     ]
+    names = [words.reason(reason) for reason in reasons]
+    every = max(1, -(-len(weeks) // WEEKS_NAMED))
     return {
         "data": [
             {
                 "type": "heatmap",
                 "x": [formats.short_day(week) for week in weeks],
-                "y": [_wrapped(words.reason(reason)) for reason in reasons],
+                "y": [_wrapped(name) for name in names],
                 "z": cells,
-                "text": [[it or "" for it in line] for line in cells],
-                "texttemplate": "%{text}",
-                "colorscale": [[0, "rgba(214,69,80,0)"], [1, "rgba(214,69,80,0.85)"]],
+                "zmin": 0,
+                "texttemplate": "%{z}",
+                "textfont": {"color": INK},
+                "colorscale": [[0, PALE_RED], [1, LIGHT_RED]],
                 "showscale": False,
+                "hoverongaps": False,
                 "xgap": 2,
                 "ygap": 2,
                 "hovertemplate": "%{y}<br>%{x}: <b>%{z}</b><extra></extra>",
             }
         ],
         "layout": {
-            "height": max(240, 46 * len(reasons)),
-            "margin": {"l": 8, "r": 8, "t": 8, "b": 28},
-            "xaxis": {"type": "category", "showgrid": False},
+            "height": max(240, _row_height(names) * len(reasons) + 28),
+            "margin": {"l": 8, "r": TICK_ROOM, "t": 8, "b": 28},
+            "xaxis": {
+                "type": "category",
+                "showgrid": False,
+                "tickangle": 0,
+                "tickvals": [formats.short_day(week) for week in weeks[::-1][::every]],
+            },
             "yaxis": {"autorange": "reversed", "automargin": True, "showgrid": False},
         },
     }
 
 
-def _wrapped(text: str, width: int = 30) -> str:
+def _wrapped(text: str) -> str:
     """A long name over several lines; `<` would begin a tag of Plotly's."""
-    return "<br>".join(textwrap.wrap(text.replace("<", "‹"), width)) or "–"
+    return "<br>".join(textwrap.wrap(text.replace("<", "‹"), NAME_WIDTH)) or "–"
+
+
+def _row_height(names: Sequence[str]) -> int:
+    lines = max((len(textwrap.wrap(name, NAME_WIDTH)) for name in names), default=1)
+    return max(LEAST_ROW, lines * NAME_LINE + NAME_ROOM)
 
 
 def _faded(colour: str) -> str:

@@ -11,7 +11,7 @@ from app_pages.i18n import _, language, locale, ngettext
 from pipeline import service
 
 _DAY = {"en": "d MMM y", "pt": "dd/MM/y"}
-_DAY_OF_YEAR = {"en": "d MMM", "pt": "d 'de' MMM"}
+_DAY_OF_YEAR = {"en": "d MMM", "pt": "dd/MM"}
 _MINUTE = {"en": "d MMM y, HH:mm", "pt": "dd/MM/y HH:mm"}
 _CLOCK = {"en": "HH:mm", "pt": "HH:mm"}
 _SECOND = {"en": "d MMM y, HH:mm:ss", "pt": "dd/MM/y HH:mm:ss"}

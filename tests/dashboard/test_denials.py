@@ -55,7 +55,7 @@ def test_the_vital_few_are_red_and_the_weeks_are_counted(open_log: OpenLog, visi
     assert bars["x"] == [8, 1, 1]
     assert bars["marker"]["color"] == ["#D64550", "#7A869A", "#7A869A"]
     weeks = chart(app, 1)["data"][0]
-    assert sum(map(sum, weeks["z"])) == 10
+    assert sum(cell or 0 for line in weeks["z"] for cell in line) == 10
     assert weeks["x"] == ["4 May", "18 May", "25 May", "1 Jun"]
 
 
