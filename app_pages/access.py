@@ -37,6 +37,12 @@ def may(act: Act) -> bool:
     return found is not None and found.may(act)
 
 
+def may_see(page: str) -> bool:
+    """Whether a page, by the stem of its file, is open to whoever looks."""
+    found = person()
+    return found is not None and found.may_see(page)
+
+
 def admit() -> Person:
     """Whoever looks. Where that is nobody with a role, says what to do, and ends the run."""
     found = person()

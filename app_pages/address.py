@@ -6,11 +6,14 @@ no language, and is bound by Streamlit, which carries it from page to page.
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Final, Literal
 
 import streamlit as st
 
 from pipeline.contract import MAX_ID_CHARACTERS
+
+FEW_PAGES: Final = 4
+PAGE_WIDTH: Final = 52
 
 
 def text(label: str, key: str, *, placeholder: str, width: int | Literal["stretch"]) -> str:
@@ -68,7 +71,9 @@ def page_number(pages: int, key: str = "page") -> int:
     number = min(max(int(asked), 1), pages) if asked.isascii() and asked.isdigit() else 1
     _followed(key, number)
     st.session_state[key] = min(max(st.session_state[key], 1), pages)
-    chosen = st.pagination(pages, key=key)
+    # By its content alone it would have no room for two pages, and show one.
+    width = PAGE_WIDTH * (pages + 2) if pages <= FEW_PAGES else "content"
+    chosen = st.pagination(pages, key=key, width=width)
     _tell(key, [str(chosen)] if chosen > 1 else [])
     return chosen
 

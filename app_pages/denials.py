@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import address, charts, explained, formats, frame, lists, words
+from app_pages import address, charts, explained, formats, frame, links, lists, words
 from app_pages.i18n import _, ngettext
 
 
@@ -43,12 +43,7 @@ def card(denial: frame.Row) -> None:
     for pair in denial["reasons"] or ():
         st.markdown(f"- {formats.plain(words.reason(pair))}")
     st.markdown(f"**{_(words.RETRIES[denial['retry']])}**")
-    st.page_link(
-        "app_pages/seller.py",
-        label=_("Open the seller"),
-        icon=":material/storefront:",
-        query_params={"seller_id": denial["seller_id"]},
-    )
+    links.to_seller(denial["seller_id"])
 
 
 def counted(total: int) -> str:
@@ -130,7 +125,7 @@ with left.container(border=True, height="stretch"):
         _("Reasons, most frequent first"),
         pareto_reading(figures, reasons),
         charts.reason_bars(reasons),
-        view="denial_pareto",
+        rests_on=("denial_pareto",),
         alt=_("Reasons of denials, the vital few in red"),
     )
 with right.container(border=True, height="stretch"):
@@ -144,26 +139,25 @@ with right.container(border=True, height="stretch"):
             before=formats.number(figures["denials_week_before"]),
         ),
         charts.reason_weeks(frame.read("denial_weeks"), reasons),
-        view="denial_weeks",
+        rests_on=("denial_weeks",),
         alt=_("Denials per reason and week, over 12 weeks"),
         note=_("Weeks end on the day named, a UTC day."),
     )
 
 st.header(_("Latest denials"), anchor=False)
-with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+with lists.filters():
     with st.container(width="content"):
         retry = address.choices(
             _("New attempt"), {"yes": _("can be corrected"), "no": _("no chance")}, "retry"
         )
     with st.container(width=220):
         seller = address.text(_("Seller"), "of", placeholder=_("Part of the id"), width="stretch")
-where = {"retry": [code == "yes" for code in retry]} if retry else None
-contains = {"seller_id": seller} if seller else None
-listed, beside = st.columns([2, 1], gap="small")
-with listed:
-    chosen = lists.paged("denials", grid, counted=counted, where=where, contains=contains).drawn
-    if chosen is None:
-        frame.empty(_("No denial matches these filters"), _("Take a filter away to see more."))
-if chosen is not None:
-    with beside.container(border=True):
-        card(chosen)
+lists.with_card(
+    "denials",
+    grid,
+    card,
+    counted=counted,
+    where={"retry": [code == "yes" for code in retry]},
+    contains={"seller_id": seller},
+    nothing_matches=_("No denial matches these filters"),
+)

@@ -1,10 +1,71 @@
 """Data dictionary: every view with what one row is, its key, what it reads and its columns."""
 
+import re
+from collections.abc import Sequence
+from typing import Final
+
 import streamlit as st
 
-from app_pages import address, formats, frame
-from app_pages.i18n import _, ngettext
+from app_pages import address, explained, formats, frame
+from app_pages.i18n import N_, _, ngettext
 from pipeline import views
+
+# The folders of `queries/`, in the order in which an analyst will want them.
+GROUPS: Final = {
+    "state": N_("Processes and deadlines"),
+    "submissions": N_("Submissions"),
+    "sellers": N_("Sellers and denials"),
+    "evidence": N_("Collection and evidence"),
+    "findings": N_("Findings"),
+    "deliveries": N_("Deliveries"),
+    "log": N_("The log"),
+    "pages": N_("Figures of the pages"),
+    "": N_("Time"),
+}
+
+
+def says(view: views.View) -> str:
+    """All that a search looks through."""
+    return " ".join((view.name, view.summary, *view.columns, *view.columns.values())).casefold()
+
+
+def described(text: str) -> str:
+    """A header's text, with names in backticks as names."""
+    return re.sub(
+        r"\\`(.*?)\\`",
+        lambda name: formats.code(re.sub(r"\\(.)", r"\1", name[1])),
+        formats.plain(text),
+    )
+
+
+def entry(view: views.View, *, is_only: bool) -> None:
+    """One view; what is behind its name is fetched when it is opened."""
+    opened = st.expander(
+        f"{formats.code(view.name)} · {described(view.summary)}",
+        expanded=is_only,
+        key=f"view_{view.name}",
+        on_change="rerun",
+    )
+    if not opened.open:
+        return
+    with opened:
+        keys = ", ".join(map(formats.code, view.key))
+        reads = ", ".join(map(formats.code, view.reads)) or "–"
+        key_label, reads_label = _("Key"), _("Reads")
+        st.markdown(f"{key_label}: {keys} · {reads_label}: {reads}")
+        st.table(
+            {formats.code(name): described(meaning) for name, meaning in view.columns.items()},
+            border="horizontal",
+            alt=view.name,
+        )
+        explained.basis(view.name)
+
+
+def grouped(found: Sequence[views.View]) -> dict[str, list[views.View]]:
+    """The views by folder, in the order of `GROUPS`; a folder without any is left out."""
+    by_group = {group: [view for view in found if view.group == group] for group in GROUPS}
+    return {group: its_views for group, its_views in by_group.items() if its_views}
+
 
 st.markdown(
     _(
@@ -16,27 +77,14 @@ sought = address.text(
     _("Search"), "q", placeholder=_("A view, a column, a word"), width=360
 ).casefold()
 
-
-def says(view: views.View) -> str:
-    """All that a search looks through."""
-    return " ".join((view.name, view.summary, *view.columns, *view.columns.values())).casefold()
-
-
 found = [view for view in views.public().values() if sought in says(view)]
 if not found:
     frame.empty(_("No view says that"), _("Search for another word."))
 st.markdown(
     formats.muted(ngettext("{n} view", "{n} views", len(found), n=formats.number(len(found))))
 )
-for view in found:
-    label = f"{formats.code(view.name)} · {formats.plain(view.summary)}"
-    with st.expander(label, key=f"view_{view.name}"):
-        keys = ", ".join(map(formats.code, view.key))
-        reads = ", ".join(map(formats.code, view.reads)) or "–"
-        key_label, reads_label = _("Key"), _("Reads")
-        st.markdown(f"{key_label}: {keys} · {reads_label}: {reads}")
-        st.table(
-            {formats.code(name): formats.plain(meaning) for name, meaning in view.columns.items()},
-            border="horizontal",
-            alt=view.name,
-        )
+for group, its_views in grouped(found).items():
+    st.header(_(GROUPS[group]), anchor=False)
+    with st.container(gap="xsmall"):
+        for view in its_views:
+            entry(view, is_only=len(found) == 1)

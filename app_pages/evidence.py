@@ -10,9 +10,10 @@ from typing import Final
 
 import streamlit as st
 
-from app_pages import access, address, formats, frame, lists, words
+from app_pages import access, acting, address, formats, frame, links, lists, words
 from app_pages.i18n import N_, _, ngettext
 from pipeline import instants, service
+from pipeline.acts import MAX_REASON_CHARACTERS
 from pipeline.errors import PrazoError
 from pipeline.evidence import Exported, export
 from pipeline.export_request import Request, Scope
@@ -26,6 +27,11 @@ SCOPES: Final = {
 PROFILES: Final = {
     "masked": N_("Masked: for whoever need not see personal data"),
     "full": N_("Full: with every body and artifact, for the platform's auditor"),
+}
+STAGES: Final = {
+    "reading the log": N_("Reading the log …"),
+    "working out the tables": N_("Working out the tables …"),
+    "proving entries": N_("Proving entries …"),
 }
 LONGEST_DAYS: Final = 366
 MADE: Final = "package made"
@@ -55,6 +61,12 @@ def contents(scope: str, subject: str, days: tuple[date, ...]) -> Sequence[frame
     return frame.read("day_contents", where={"day": every})
 
 
+def span(first: datetime, last: datetime) -> str:
+    """From when to when; once where that is one and the same minute."""
+    ends = dict.fromkeys((formats.minute(first), formats.minute(last)))
+    return " – ".join(ends)
+
+
 def preview(rows: Sequence[frame.Row]) -> None:
     """The contents as a table, or that there is nothing."""
     if not rows:
@@ -65,9 +77,7 @@ def preview(rows: Sequence[frame.Row]) -> None:
             _("Kind"): [formats.plain(words.word(words.KINDS, row["kind"])) for row in rows],
             _("Entries"): [formats.number(row["entries"]) for row in rows],
             _("When"): [
-                formats.day(row["day"])
-                if "day" in row
-                else f"{formats.minute(row['first_at'])} – {formats.minute(row['last_at'])}"
+                formats.day(row["day"]) if "day" in row else span(row["first_at"], row["last_at"])
                 for row in rows
             ],
         },
@@ -84,7 +94,7 @@ def make(request: Request) -> None:
     bar = st.progress(0.0, _("Making the package …"))
 
     def show(what: str, done: int, total: int) -> None:
-        bar.progress(min(done / max(total, 1), 1.0), formats.plain(what))
+        bar.progress(min(done / max(total, 1), 1.0), formats.plain(words.word(STAGES, what)))
 
     try:
         exported = export(service.current(), request, folder / "audit-package.zip", show)
@@ -135,30 +145,65 @@ def offer(exported: Exported) -> None:
         )
 
 
-def journeys(rows: Sequence[frame.Row], key: str) -> None:
-    lists.grid(
+def journeys(rows: Sequence[frame.Row], key: str) -> frame.Row:
+    """The rows as a grid, of which one is always chosen; that one is returned."""
+    chosen = lists.choosable_grid(
         [
             row
             | {
                 "step": words.word(words.STEPS, row["step"]),
                 "channel": words.word(words.CHANNELS, row["channel"]),
-                "source": words.word(words.SOURCES, row["source"]),
             }
             for row in rows
         ],
         {
             "occurred_at": lists.instant(_("When")),
-            "step": lists.text(_("Step"), 150),
-            "channel": lists.text(_("Channel"), 120),
-            "source": lists.text(_("Source"), 110),
-            "paths": st.column_config.ListColumn(_("Fields"), width=260),
-            "artifacts": lists.number(_("Artifacts"), 80),
+            "step": lists.text(_("Step"), 140),
             "process_id": lists.text(_("Process"), 150),
-            "journey_id": lists.text(_("Journey"), 150),
-            "seq": lists.number(_("Entry"), 80),
+            "channel": lists.text(_("Channel"), 110),
+            "paths": st.column_config.ListColumn(_("Fields"), width=196),
+            "artifacts": lists.number(_("Artifacts"), 78),
         },
         alt=_("Collections, newest first"),
         key=key,
+    )
+    return rows[chosen]
+
+
+def card(collection: frame.Row) -> None:
+    """One step of a journey: who did what, how, with which evidence, and the way to its process."""
+    st.markdown(
+        f"{formats.code(collection['process_id'])} {formats.code(collection['seller_id'] or '–')}"
+    )
+    st.markdown(f"**{formats.plain(words.word(words.STEPS, collection['step']))}**")
+    source = formats.plain(words.word(words.SOURCES, collection["source"]))
+    colour = "green" if collection["source"] == "seller" else "red"
+    st.table(
+        {
+            _("When"): formats.second(collection["occurred_at"]),
+            _("Channel"): formats.plain(words.word(words.CHANNELS, collection["channel"])),
+            _("Source"): formats.badge(source, colour),
+            _("By"): formats.plain(collection["actor"] or "–"),
+            _("Fields"): " ".join(map(formats.code, collection["paths"] or ())) or "–",
+            _("Artifacts"): formats.number(collection["artifacts"]),
+            _("Journey"): formats.code(collection["journey_id"]),
+            _("Entry"): formats.number(collection["seq"]),
+        },
+        border="horizontal",
+        alt=_("The chosen collection"),
+    )
+    links.to_process(collection["process_id"])
+    links.to_seller(collection["seller_id"])
+
+
+def none_yet() -> None:
+    frame.empty(
+        _("No collection is in the log yet"),
+        _(
+            "Post what sellers do in their journeys to the receiver, or ingest it. Without it,"
+            " nothing shows that the data came from the seller."
+        ),
+        "prazo collect collection.json",
     )
 
 
@@ -211,14 +256,12 @@ with asking:
         st.markdown(
             formats.muted(_("A full package needs a token: ask for it on the command line."))
         )
-    reason = st.text_area(
-        _("Why is it needed?"), key="reason", max_chars=2000, height=80, on_change="ignore"
-    )
-    whoever = access.person()
-    if whoever is not None and whoever.name is not None:
-        actor = whoever.name
-    else:
-        actor = st.text_input(_("Who asks for it?"), key="actor", max_chars=200, on_change="ignore")
+    with st.form("package", border=False):
+        reason = st.text_area(
+            _("Why is it needed?"), key="reason", max_chars=MAX_REASON_CHARACTERS, height=80
+        )
+        actor = acting.name_of_reader("actor")
+        is_asked = st.form_submit_button(_("Make the package"), icon=":material/inventory_2:")
 
 is_period = scope == "period" and len(days) == 2
 is_long = is_period and (days[1] - days[0]).days >= LONGEST_DAYS
@@ -235,7 +278,7 @@ with holding, st.container(border=True, height="stretch"):
     else:
         st.markdown(_("Name a process or a seller to see it."))
 
-if st.button(_("Make the package"), icon=":material/inventory_2:") and access.may(Act.EXPORT):
+if is_asked and access.may(Act.EXPORT):
     st.session_state.pop(MADE, None)
     if is_long or not (is_period or subject):
         st.warning(_("Say first what the package is about."))
@@ -262,30 +305,20 @@ if MADE in st.session_state:
 # --- the collections -----------------------------------------------------------------------------
 
 st.header(_("Collections"), anchor=False)
-with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+with lists.filters():
     with st.container(width="content"):
         steps = address.choices(
             _("Step"), {code: words.word(words.STEPS, code) for code in words.STEPS}, "step"
         )
     with st.container(width=220):
         process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")
-where = {"step": steps} if steps else None
-contains = {"process_id": process} if process else None
-page = lists.paged(
+lists.with_card(
     "collections",
     journeys,
+    card,
     counted=counted,
-    where=where,
-    contains=contains,
+    where={"step": steps},
+    contains={"process_id": process},
+    nothing_matches=_("No collection matches these filters"),
+    when_empty=none_yet,
 )
-if not page.total and (where or contains):
-    frame.empty(_("No collection matches these filters"), _("Take a filter away to see more."))
-elif not page.total:
-    frame.empty(
-        _("No collection is in the log yet"),
-        _(
-            "Post what sellers do in their journeys to the receiver, or ingest it. Without it,"
-            " nothing shows that the data came from the seller."
-        ),
-        "prazo collect collection.json",
-    )

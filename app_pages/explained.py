@@ -1,6 +1,8 @@
 """Shows a chart with all that it rests on: its reading in a sentence, its table, its query and its
 file."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from app_pages import charts, downloads, formats, frame
@@ -8,6 +10,8 @@ from app_pages.i18n import _
 from pipeline import views
 
 TABLE_ROWS = 500
+SHORT_ROWS = 6
+BASIS_HEIGHT = 260
 
 
 def chart(
@@ -15,29 +19,44 @@ def chart(
     reading: str,
     figure: charts.Figure,
     *,
-    view: str,
+    rests_on: tuple[str, ...],
     alt: str,
+    where: Mapping[str, object] | None = None,
     note: str = "",
 ) -> None:
-    """`reading`: the chart in one sentence, Markdown; `view`: whose rows are drawn."""
+    """`reading`: the chart in one sentence, Markdown; `rests_on`: the views whose rows are
+    drawn, of those that `where` leaves."""
     st.header(title, anchor=False)
     if reading:
         st.markdown(reading)
-    charts.show(figure, alt=alt, key=view)
+    charts.show(figure, alt=alt, key=rests_on[0])
     if note:
         st.markdown(formats.muted(note))
     behind = st.expander(
-        _("Table and query"), icon=":material/table:", key=f"behind_{view}", on_change="rerun"
+        _("Table and query"),
+        icon=":material/table:",
+        key=f"behind_{rests_on[0]}",
+        on_change="rerun",
     )
     if behind.open:
         with behind:
-            _basis(view)
+            for view in rests_on:
+                basis(view, where)
 
 
-def _basis(view: str) -> None:
-    total = frame.count(view)
-    rows = frame.read(view, limit=TABLE_ROWS)
-    st.dataframe(rows, hide_index=True, height=260, alt=_("The rows of {view}", view=view))
+def basis(view: str, where: Mapping[str, object] | None = None) -> None:
+    """A view's rows, its file and its query, under the names that it has everywhere else."""
+    total = frame.count(view, where=where)
+    rows = frame.read(view, where=where, limit=TABLE_ROWS)
+    asked = [f"{formats.code(column)} = {formats.code(it)}" for column, it in (where or {}).items()]
+    st.markdown(" · ".join([f"**{formats.code(view)}**", *asked]))
+    if rows:
+        st.dataframe(
+            rows,
+            hide_index=True,
+            height="content" if len(rows) <= SHORT_ROWS else BASIS_HEIGHT,
+            alt=_("The rows of {view}", view=view),
+        )
     if total > len(rows):
         st.markdown(
             formats.muted(
@@ -48,5 +67,5 @@ def _basis(view: str) -> None:
                 )
             )
         )
-    downloads.offer(view, rows=total)
-    st.code(views.public()[view].sql, language="sql", height=260)
+    downloads.offer(view, rows=total, where=where)
+    st.code(views.public()[view].sql, language="sql", height=BASIS_HEIGHT)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import address, formats, frame, lists, rulebook, words
+from app_pages import address, formats, frame, links, lists, rulebook, words
 from app_pages.i18n import _, ngettext
 
 
@@ -22,9 +22,9 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
                 {severities[code]: rulebook.SEVERITY_COLOURS[code] for code in severities},
                 86,
             ),
-            "rule": lists.text(_("Rule"), 250),
+            "rule": lists.text(_("Rule"), 214),
             "process_id": lists.text(_("Process"), 146),
-            "detail": lists.text(_("Detail"), 130),
+            "detail": lists.text(_("Detail"), 160),
             "found_at": lists.instant(_("True since")),
             "seq": lists.number(_("Entry"), 70),
         },
@@ -57,20 +57,8 @@ def card(row: frame.Row) -> None:
     if shown_by is not None:
         st.markdown(f"**{_('The entry that shows it')}**")
         frame.log_entry(shown_by)
-    if row["process_id"]:
-        st.page_link(
-            "app_pages/process.py",
-            label=_("Open the process"),
-            icon=":material/timeline:",
-            query_params={"process": row["process_id"]},
-        )
-    if row["seller_id"]:
-        st.page_link(
-            "app_pages/seller.py",
-            label=_("Open the seller"),
-            icon=":material/storefront:",
-            query_params={"seller_id": row["seller_id"]},
-        )
+    links.to_process(row["process_id"])
+    links.to_seller(row["seller_id"])
 
 
 def counted(total: int) -> str:
@@ -87,7 +75,7 @@ if not by_rule:
     )
     st.stop()
 
-with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+with lists.filters():
     with st.container(width="content"):
         severities = address.choices(
             _("Severity"),
@@ -107,22 +95,23 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
     with st.container(width=210):
         process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")
 
-filters = {"severity": severities, "rule": rules}
-where = {column: chosen for column, chosen in filters.items() if chosen}
-contains = {"process_id": process} if process else None
+lists.with_card(
+    "findings",
+    grid,
+    card,
+    counted=counted,
+    where={"severity": severities, "rule": rules},
+    contains={"process_id": process},
+    nothing_matches=_("No finding matches these filters"),
+)
 
-listed, beside = st.columns([2, 1], gap="small")
-with listed:
-    chosen = lists.paged("findings", grid, counted=counted, where=where, contains=contains).drawn
-    if chosen is None:
-        frame.empty(_("No finding matches these filters"), _("Take a filter away to see more."))
-with beside:
-    if chosen is not None:
-        with st.container(border=True):
-            card(chosen)
-    with st.container(border=True, gap="xsmall"):
-        st.header(_("By rule"), anchor=False)
-        for row in by_rule:
-            number = formats.number(row["findings"])
-            chip = formats.badge(number, rulebook.SEVERITY_COLOURS[row["severity"]])
-            st.markdown(f"{chip} {formats.plain(rulebook.name(row['rule']))}")
+st.header(_("By rule"), anchor=False)
+st.markdown(
+    " ".join(
+        formats.badge(
+            f"**{formats.number(row['findings'])}** {formats.plain(rulebook.name(row['rule']))}",
+            rulebook.SEVERITY_COLOURS[row["severity"]],
+        )
+        for row in by_rule
+    )
+)

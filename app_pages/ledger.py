@@ -105,13 +105,14 @@ with left.container(border=True, height="stretch"):
     )
     st.table(
         {
-            _("Root of the tree"): formats.code(health["root"] or "–"),
             _("Leaves"): formats.number(health["tree_size"]),
             _("Newest entry recorded"): formats.second(health["last_recorded_at"]),
         },
         border="horizontal",
         alt=_("The tree of the log"),
     )
+    st.markdown(_("Root of the tree:"))
+    st.code(health["root"] or "–", language=None, wrap_lines=True)
     if st.button(_("Verify now"), icon=":material/verified:"):
         verify()
 with right.container(border=True, height="stretch"):

@@ -4,7 +4,7 @@ The database pages: what a browser does not show is never sent to it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import streamlit as st
 
@@ -14,6 +14,7 @@ from app_pages.i18n import _, language
 ROWS = 50
 ROW_HEIGHT = 36
 VISIBLE_ROWS = 14
+VISIBLE_ENTRIES, TRAIL_HEIGHT = 16, 1000
 
 T = TypeVar("T")
 
@@ -60,6 +61,41 @@ def paged(
         return Page(total, draw(rows, f"{view} {number}"))
 
 
+def with_card(
+    view: str,
+    draw: Callable[[Sequence[frame.Row], str], frame.Row],
+    card: Callable[[frame.Row], None],
+    *,
+    counted: Callable[[int], str],
+    where: Mapping[str, Sequence[object]],
+    contains: Mapping[str, str],
+    nothing_matches: str,
+    when_empty: Callable[[], None] | None = None,
+) -> None:
+    """A filtered view page by page, with what there is to say of the chosen row beside it.
+
+    `draw` gives back the row that is chosen; a filter without a value filters nothing.
+    `when_empty` speaks where the view has no row at all.
+    """
+    values = {column: chosen for column, chosen in where.items() if chosen}
+    parts = {column: part for column, part in contains.items() if part}
+    listed, beside = st.columns([2, 1], gap="small")
+    with listed:
+        chosen = paged(view, draw, counted=counted, where=values or None, contains=parts or None)
+    if chosen.drawn is not None:
+        with beside.container(border=True):
+            card(chosen.drawn)
+    elif when_empty is not None and not values and not parts:
+        when_empty()
+    else:
+        frame.empty(nothing_matches, _("Take a filter away to see more."))
+
+
+def filters() -> Any:
+    """Where the filters of a list stand, side by side, their labels in one line."""
+    return st.container(horizontal=True, vertical_alignment="top", gap="small")
+
+
 def grid(
     rows: Sequence[dict[str, Any]], columns: Mapping[str, Any], *, alt: str, key: str | None = None
 ) -> None:
@@ -98,8 +134,15 @@ def choosable_grid(
     return chosen[0] if chosen and chosen[0] < len(rows) else 0
 
 
-def height_of(rows: Sequence[dict[str, Any]]) -> int:
-    return ROW_HEIGHT * (min(len(rows), VISIBLE_ROWS) + 1) + 3
+def trail(story: frame.Story) -> None:
+    """The newest entries on a process or seller; a long story is scrolled, beside the rest."""
+    is_long = len(story.entries) > VISIBLE_ENTRIES
+    with st.container(border=True, height=TRAIL_HEIGHT if is_long else "content"):
+        frame.trail(story)
+
+
+def height_of(rows: Sequence[dict[str, Any]]) -> int | Literal["content"]:
+    return "content" if len(rows) <= VISIBLE_ROWS else ROW_HEIGHT * (VISIBLE_ROWS + 1) + 3
 
 
 def text(label: str, width: int | None = None) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from app_pages import charts, explained, formats, frame, words
+from app_pages import charts, explained, formats, frame, links, words
 from app_pages.i18n import N_, _, ngettext
 from pipeline import service
 
@@ -54,16 +54,9 @@ if figures["quarantined"]:
             )
             st.markdown(f":material/report: **{held}**")
             st.markdown(
-                formats.muted(
-                    _("They could not be read. A review with a deadline may hide in one of them.")
-                )
+                formats.muted(_("What could not be read may hide a review with a deadline."))
             )
-        st.page_link(
-            "app_pages/ledger.py",
-            label=_("Show"),
-            icon=":material/arrow_forward:",
-            icon_position="right",
-        )
+        links.to_more("ledger")
 if service.current().settings.webhook_auth == "none":
     st.warning(
         _(
@@ -163,7 +156,7 @@ with left.container(border=True, height="stretch"):
             next=formats.minute(figures["next_deadline_at"]),
         ),
         charts.deadline_bars(bars, figures["as_of"].date()),
-        view="deadline_bars",
+        rests_on=("deadline_bars",),
         alt=_("Deadlines of unfinished processes per day, late ones to the left of today"),
         note=" ".join(notes),
     )
@@ -176,7 +169,7 @@ with right.container(border=True, height="stretch"):
         if flow
         else "",
         charts.review_flow(flow),
-        view="review_flow",
+        rests_on=("review_flow",),
         alt=_("Flow from the type of review to its state"),
     )
 
@@ -195,10 +188,4 @@ for row in actions:
             st.markdown(f"{action.icon} **{_(action.name)}**")
             st.markdown(formats.muted(_(action.how)))
         st.markdown(" ".join(_counts(row)), width="content")
-        st.page_link(
-            "app_pages/watchlist.py",
-            label=_("Show"),
-            icon=":material/arrow_forward:",
-            icon_position="right",
-            query_params={"action": row["next_action"]},
-        )
+        links.to_more("watchlist", action=row["next_action"])

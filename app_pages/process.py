@@ -4,10 +4,24 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import acting, address, charts, exchanges, formats, frame, rulebook, words
+from app_pages import (
+    acting,
+    address,
+    charts,
+    exchanges,
+    explained,
+    formats,
+    frame,
+    links,
+    lists,
+    rulebook,
+    words,
+)
 from app_pages.i18n import _, ngettext
 
 ATTEMPTS = 30  # a try is given up after as many
+ATTEMPTS_SHOWN = 10
+ATTEMPTS_HEIGHT = 400  # of as many rows; the others are scrolled to
 FINDINGS = 30
 
 
@@ -28,6 +42,24 @@ def evidence(coverage: Sequence[frame.Row]) -> dict[str, list[str]]:
         _("Sent"): [formats.minute(row["sent_at"]) for row in coverage],
         _("Evidence"): [verdicts[row["covered"]] for row in coverage],
     }
+
+
+def course_reading(process: frame.Row) -> str:
+    """The clock in a sentence."""
+    opened, deadline = formats.minute(process["opened_at"]), formats.minute(process["deadline_at"])
+    if process["finished_at"] is None:
+        return _(
+            "Requested on **{opened}**, due on **{deadline}**: **{left}**.",
+            opened=opened,
+            deadline=deadline,
+            left=formats.days_left(process["days_to_deadline"]),
+        )
+    return _(
+        "Requested on **{opened}**, due on **{deadline}**, finished on **{finished}**.",
+        opened=opened,
+        deadline=deadline,
+        finished=formats.minute(process["finished_at"]),
+    )
 
 
 def tried(attempts: Sequence[frame.Row]) -> dict[str, list[str]]:
@@ -52,23 +84,31 @@ def tried(attempts: Sequence[frame.Row]) -> dict[str, list[str]]:
 
 
 def show_exchanges(attempts: Sequence[frame.Row], process_id: str) -> None:
-    """Request and answer of each attempt, opened one by one; masked until there is a reason."""
+    """Request and answer of one attempt at a time; masked until there is a reason."""
+    sent = {row["attempt_id"]: row for row in attempts if row["outcome"] != "refused"}
+    if not sent:
+        return
     acting.ask_for_personal_data("submission_attempts", process_id, process_id=process_id)
-    is_masked = not acting.may_see_personal_data("submission_attempts", process_id)
-    for row in attempts:
-        if row["outcome"] == "refused":
-            continue
-        label = _(
-            "Request and answer of attempt {n} · {instant}",
+    behind = st.expander(
+        _("Request and answer"), icon=":material/sync_alt:", key="exchange", on_change="rerun"
+    )
+    if not behind.open:
+        return
+
+    def named(attempt_id: str) -> str:
+        row = sent[attempt_id]
+        return _(
+            "Attempt {n} · {instant}",
             n=row["attempt_number"],
             instant=formats.second(row["started_at"] or row["finished_at"]),
         )
-        opened = st.expander(
-            label, icon=":material/sync_alt:", key=f"attempt_{row['attempt_id']}", on_change="rerun"
+
+    with behind:
+        chosen = st.selectbox(_("Attempt"), list(sent), format_func=named, key="exchange_of")
+        exchanges.show(
+            sent[chosen],
+            is_masked=not acting.may_see_personal_data("submission_attempts", process_id),
         )
-        if opened.open:
-            with opened:
-                exchanges.show(row, is_masked=is_masked)
 
 
 def told(finding: frame.Row) -> str:
@@ -92,7 +132,7 @@ if not asked:
         _("Which process?"),
         _("Type the id of a review process, or choose one on the watchlist."),
     )
-    st.page_link("app_pages/watchlist.py", label=_("Open the watchlist"), icon=":material/alarm:")
+    links.to_watchlist()
     st.stop()
 
 process = frame.read_one("process_state", where={"process_id": asked})
@@ -111,7 +151,10 @@ state = process["state"]
 fields = process["requested_fields"] or ()
 next_up = frame.read_one("next_actions", where={"process_id": asked})
 journey = frame.read_one("process_journeys", where={"process_id": asked})
-phases = frame.read("process_phases", where={"process_id": asked})
+this = {"process_id": asked}
+# As the chart's table asks for them: one question, one answer.
+phases = frame.read("process_phases", where=this, limit=explained.TABLE_ROWS)
+entries = frame.read("timeline", where=this, limit=explained.TABLE_ROWS)
 story = frame.story(process_id=asked)
 
 # --- where it stands -----------------------------------------------------------------------------
@@ -129,6 +172,7 @@ with st.container(border=True):
         )
         if process["finished_late"]:
             st.badge(_("Finished late"), icon=":material/schedule:", color="violet")
+        links.to_seller(process["seller_id"])
     cost, remedy = st.columns(2, gap="medium")
     cost.markdown(_(words.COSTS[state]))
     if next_up is not None:
@@ -137,10 +181,11 @@ with st.container(border=True):
 
 with st.grid(4, min_column_width=170):
     if process["finished_at"] is None:
+        left = formats.days_left(process["days_to_deadline"])
         frame.fact(
             _("Deadline"),
-            formats.days_left(process["days_to_deadline"]),
-            formats.minute(process["deadline_at"]),
+            formats.local_day(process["deadline_at"]),
+            f"{formats.clock_time(process['deadline_at'])} · {left}",
             words.STATE_COLOURS[state],
         )
     else:
@@ -181,14 +226,20 @@ with st.grid(4, min_column_width=170):
 left, right = st.columns([3, 2], gap="small")
 with left:
     with st.container(border=True):
-        st.header(_("Course"), anchor=False)
         if phases:
-            charts.show(
-                charts.process_clock(phases, story.entries, frame.moment()),
+            explained.chart(
+                _("Course"),
+                course_reading(process),
+                charts.process_clock(phases, entries, frame.moment()),
+                rests_on=("process_phases", "timeline"),
+                where=this,
                 alt=_("The process's clock, with deliveries, collection steps and submissions"),
-                key="clock",
+                note=""
+                if story.total <= len(entries)
+                else _("Drawn are its first {n} entries.", n=formats.number(len(entries))),
             )
         else:
+            st.header(_("Course"), anchor=False)
             st.markdown(_("Without a review event there is no clock to draw."))
     with st.container(border=True):
         st.header(_("Evidence, field by field"), anchor=False)
@@ -201,22 +252,19 @@ with left:
         st.header(_("Attempts"), anchor=False)
         attempts = frame.read("submission_attempts", where={"process_id": asked}, limit=ATTEMPTS)
         if attempts:
-            st.table(tried(attempts), hide_index=True, alt=_("Submission attempts, newest first"))
+            st.table(
+                tried(attempts),
+                hide_index=True,
+                height=ATTEMPTS_HEIGHT if len(attempts) > ATTEMPTS_SHOWN else "content",
+                alt=_("Submission attempts, newest first"),
+            )
             show_exchanges(attempts, asked)
         else:
             st.markdown(_("Nothing was sent yet."))
-    if process["seller_id"]:
-        st.page_link(
-            "app_pages/seller.py",
-            label=_("Open the seller"),
-            icon=":material/storefront:",
-            query_params={"seller_id": process["seller_id"]},
-        )
 with right:
     with st.container(border=True):
         acting.notes(asked, process["seller_id"])
-    with st.container(border=True):
-        frame.trail(story)
+    lists.trail(story)
 
 # --- what an auditor will ask about: the slowest question, so the last ---------------------------
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app_pages import acting, address, formats, frame, words
+from app_pages import acting, address, formats, frame, links, lists, words
 from app_pages.i18n import _
 from pipeline import service
 
@@ -32,12 +32,7 @@ def open_process(process: frame.Row, action: words.Action) -> None:
     )
     st.markdown(" ".join(formats.code(path) for path in fields) or "–")
     st.markdown(f"{action.icon} **{_(action.name)}**  \n{_(action.how)}")
-    st.page_link(
-        "app_pages/process.py",
-        label=formats.plain(process["process_id"]),
-        icon=":material/timeline:",
-        query_params={"process": process["process_id"]},
-    )
+    links.to_process(process["process_id"], is_named=True)
 
 
 def unmasked(seller_id: str) -> frame.Row:
@@ -55,7 +50,7 @@ if not asked:
         _("Which seller?"),
         _("Type the id of a seller, or open one from a process of the watchlist."),
     )
-    st.page_link("app_pages/watchlist.py", label=_("Open the watchlist"), icon=":material/alarm:")
+    links.to_watchlist()
     st.stop()
 
 seller = frame.read_one("seller_state", where={"seller_id": asked})
@@ -105,7 +100,9 @@ with st.grid(4, min_column_width=170):
     frame.fact(
         _("Created"),
         formats.local_day(seller["created_at"]),
-        formats.plain(seller["type"] or "–"),
+        formats.plain(words.word(words.SELLER_TYPES, seller["type"]))
+        if seller["type"]
+        else _("no record yet"),
     )
 
 # --- its open processes, side by side ------------------------------------------------------------
@@ -140,12 +137,8 @@ with left:
             st.markdown(_("The platform has not asked for a review of this seller."))
         for process in processes:
             link, state, when, kind = st.columns([5, 3, 3, 2], vertical_alignment="center")
-            link.page_link(
-                "app_pages/process.py",
-                label=formats.plain(process["process_id"]),
-                icon=":material/timeline:",
-                query_params={"process": process["process_id"]},
-            )
+            with link:
+                links.to_process(process["process_id"], is_named=True)
             state.badge(
                 words.word(words.STATES, process["state"]),
                 icon=words.STATE_ICONS[process["state"]],
@@ -202,5 +195,5 @@ with left:
             acting.ask_for_personal_data("seller_state", asked, seller_id=asked)
         else:
             st.markdown(_("The platform has sent no record of this seller yet."))
-with right.container(border=True):
-    frame.trail(story)
+with right:
+    lists.trail(story)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import address, charts, explained, formats, frame, lists, words
+from app_pages import address, charts, explained, formats, frame, links, lists, words
 from app_pages.i18n import _, ngettext
 
 DAYS = 30
@@ -12,9 +12,10 @@ WAITING = 20
 OUTCOME_ROWS = DAYS * len(words.OUTCOMES)
 
 
-def grid(rows: Sequence[frame.Row], key: str) -> None:
+def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
+    """The rows as a grid, of which one is always chosen; that one is returned."""
     outcomes = {code: words.word(words.OUTCOMES, code) for code in words.OUTCOMES}
-    lists.grid(
+    chosen = lists.choosable_grid(
         [
             row
             | {
@@ -28,20 +29,65 @@ def grid(rows: Sequence[frame.Row], key: str) -> None:
             "outcome": lists.chips(
                 _("Outcome"),
                 {outcomes[it]: words.OUTCOME_COLOURS.get(it, "orange") for it in outcomes},
-                160,
+                150,
             ),
-            "status": lists.number(_("Status"), 70),
-            "duration_ms": lists.number(_("Took, ms"), 90),
-            "attempt_number": lists.number(_("Attempt"), 80),
-            "try_number": lists.number(_("Try"), 60),
-            "via": lists.text(_("Via"), 100),
+            "status": lists.number(_("Status"), 64),
             "process_id": lists.text(_("Process"), 150),
-            "seller_id": lists.text(_("Seller"), 150),
-            "retry_due_at": lists.instant(_("Retry due")),
+            "attempt_number": lists.number(_("Attempt"), 78),
+            "duration_ms": lists.number(_("Took, ms"), 94),
+            "via": lists.text(_("Via"), 110),
         },
         alt=_("Submission attempts, newest first"),
         key=key,
     )
+    return rows[chosen]
+
+
+def card(attempt: frame.Row) -> None:
+    """One attempt: how it ended, where it stands among its tries, and the way to its process."""
+    st.markdown(
+        f"{formats.code(attempt['process_id'])} {formats.code(attempt['seller_id'] or '–')}"
+    )
+    ended = outcome_badge(attempt["outcome"])
+    if attempt["status"] is not None:
+        ended += " " + formats.badge(f"HTTP {attempt['status']}", "gray")
+    st.markdown(ended)
+    took = attempt["duration_ms"]
+    st.table(
+        {
+            _("Started"): formats.second(attempt["started_at"]),
+            _("Took"): "–" if took is None else f"{formats.number(round(took))} ms",
+            _("Attempt"): formats.number(attempt["attempt_number"]),
+            _("Try"): formats.number(attempt["try_number"]),
+            _("Via"): formats.plain(words.word(words.VIAS, attempt["via"])),
+            _("Retry due"): formats.second(attempt["retry_due_at"]),
+        },
+        border="horizontal",
+        alt=_("The chosen attempt"),
+    )
+    links.to_process(attempt["process_id"])
+    links.to_seller(attempt["seller_id"])
+
+
+def outcome_badge(outcome: str) -> str:
+    return formats.badge(
+        formats.plain(words.word(words.OUTCOMES, outcome)),
+        words.OUTCOME_COLOURS.get(outcome, "orange"),
+    )
+
+
+def waiting_row(row: frame.Row) -> None:
+    """A process whose submission waits: for what, why, how long still, and the way to it."""
+    action = words.ACTIONS[row["next_action"]]
+    with st.container(
+        border=True, horizontal=True, vertical_alignment="center", key=f"waits_{row['process_id']}"
+    ):
+        with st.container(gap="xxsmall"):
+            st.markdown(f"{action.icon} **{_(action.name)}**")
+            st.markdown(formats.muted(_(action.how)))
+        left = formats.badge(formats.days_left(row["days_to_deadline"]), "gray")
+        st.markdown(f"{outcome_badge(row['last_outcome'])} {left}", width="content")
+        links.to_process(row["process_id"], is_named=True)
 
 
 def counted(total: int) -> str:
@@ -102,7 +148,7 @@ with left.container(border=True, height="stretch"):
             later=formats.share(figures["success_after_retry"]),
         ),
         charts.outcome_shares(frame.read("outcomes_by_attempt")),
-        view="outcomes_by_attempt",
+        rests_on=("outcomes_by_attempt",),
         alt=_("Share of each outcome among first, second and later attempts"),
     )
 with right.container(border=True, height="stretch"):
@@ -120,7 +166,7 @@ with right.container(border=True, height="stretch"):
             frame.moment().date(),
             DAYS,
         ),
-        view="submission_outcomes",
+        rests_on=("submission_outcomes",),
         alt=_("Attempts per day by outcome"),
         note=_("Days are UTC days."),
     )
@@ -130,27 +176,8 @@ with right.container(border=True, height="stretch"):
 waiting = frame.read("waiting_submissions", limit=WAITING)
 if waiting:
     st.header(_("What waits, and for whom"), anchor=False)
-    st.table(
-        {
-            _("Process"): [formats.code(row["process_id"]) for row in waiting],
-            _("Last outcome"): [
-                formats.badge(
-                    formats.plain(words.word(words.OUTCOMES, row["last_outcome"])),
-                    words.OUTCOME_COLOURS.get(row["last_outcome"], "orange"),
-                )
-                for row in waiting
-            ],
-            _("Next action"): [
-                f"{words.ACTIONS[row['next_action']].icon} {words.action(row['next_action'])}"
-                for row in waiting
-            ],
-            _("Why"): [_(words.ACTIONS[row["next_action"]].how) for row in waiting],
-            _("Deadline"): [formats.days_left(row["days_to_deadline"]) for row in waiting],
-        },
-        hide_index=True,
-        border="horizontal",
-        alt=_("What waits, and for whom"),
-    )
+    for row in waiting:
+        waiting_row(row)
     if len(waiting) == WAITING:
         st.markdown(
             formats.muted(
@@ -161,7 +188,7 @@ if waiting:
 # --- each attempt --------------------------------------------------------------------------------
 
 st.header(_("Each attempt"), anchor=False)
-with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+with lists.filters():
     with st.container(width=300):
         outcomes = address.choices(
             _("Outcome"),
@@ -176,15 +203,12 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
     with st.container(width=220):
         process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")
 
-filters = {"outcome": outcomes, "via": vias}
-where = {column: chosen for column, chosen in filters.items() if chosen}
-contains = {"process_id": process} if process else None
-page = lists.paged(
+lists.with_card(
     "submission_attempts",
     grid,
+    card,
     counted=counted,
-    where=where,
-    contains=contains,
+    where={"outcome": outcomes, "via": vias},
+    contains={"process_id": process},
+    nothing_matches=_("No attempt matches these filters"),
 )
-if not page.total:
-    frame.empty(_("No attempt matches these filters"), _("Take a filter away to see more."))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import address, formats, frame, lists, words
+from app_pages import address, formats, frame, links, lists, words
 from app_pages.i18n import _, ngettext
 
 WATCHED = ("EXPIRED", "OVERDUE")
@@ -30,15 +30,21 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
             ),
             "days_to_deadline": lists.number(_("Days left"), 74, help=_("Negative once late")),
             "deadline_at": lists.instant(_("Deadline")),
-            "next_action": lists.text(_("Next action"), 152),
-            "assignee": lists.text(_("Assigned to"), 96),
+            "next_action": lists.text(_("Next action"), 180),
+            "assignee": lists.text(_("Assigned to"), 110),
             "review_type": lists.text(_("Type"), 54),
-            "seller_id": lists.text(_("Seller"), 146),
         },
         alt=_("Processes of the watchlist, the most urgent first"),
         key=key,
     )
     return rows[chosen]
+
+
+def nothing_late() -> None:
+    frame.empty(
+        _("Nothing is overdue and nothing has expired"),
+        _("A process appears here from the first day of its tolerance period on."),
+    )
 
 
 def counted(total: int) -> str:
@@ -49,7 +55,7 @@ def card(row: frame.Row) -> None:
     """What a process is about, what it may cost, and what to do next."""
     action = words.ACTIONS[row["next_action"]]
     state, fields = row["state"], row["requested_fields"] or ()
-    st.markdown(formats.code(row["process_id"]))
+    st.markdown(f"{formats.code(row['process_id'])} {formats.code(row['seller_id'])}")
     st.metric(
         _("Deadline"),
         formats.days_left(row["days_to_deadline"]),
@@ -88,25 +94,15 @@ def card(row: frame.Row) -> None:
         anchor=False,
     )
     st.markdown(" ".join(formats.code(path) for path in fields))
-    st.page_link(
-        "app_pages/process.py",
-        label=_("Open the process"),
-        icon=":material/timeline:",
-        query_params={"process": row["process_id"]},
-    )
-    st.page_link(
-        "app_pages/seller.py",
-        label=_("Open the seller"),
-        icon=":material/storefront:",
-        query_params={"seller_id": row["seller_id"]},
-    )
+    links.to_process(row["process_id"])
+    links.to_seller(row["seller_id"])
 
 
 st.markdown(
     _("Processes in their tolerance period or past their deadline. The most urgent come first.")
 )
 
-with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+with lists.filters():
     with st.container(width="content"):
         states = address.choices(
             _("State"),
@@ -134,23 +130,13 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             _("Assigned to"), "assignee", placeholder=_("Part of the name"), width="stretch"
         )
 
-filters = {"state": states, "review_type": types, "next_action": actions}
-where = {column: chosen for column, chosen in filters.items() if chosen}
-parts = {"seller_id": seller, "assignee": assignee}
-contains = {column: part for column, part in parts.items() if part} or None
-
-listed, beside = st.columns([2, 1], gap="small")
-with listed:
-    chosen = lists.paged(
-        "watchlist_actions", grid, counted=counted, where=where, contains=contains
-    ).drawn
-if chosen is not None:
-    with beside.container(border=True):
-        card(chosen)
-elif where or contains:
-    frame.empty(_("No process matches these filters"), _("Take a filter away to see more."))
-else:
-    frame.empty(
-        _("Nothing is overdue and nothing has expired"),
-        _("A process appears here from the first day of its tolerance period on."),
-    )
+lists.with_card(
+    "watchlist_actions",
+    grid,
+    card,
+    counted=counted,
+    where={"state": states, "review_type": types, "next_action": actions},
+    contains={"seller_id": seller, "assignee": assignee},
+    nothing_matches=_("No process matches these filters"),
+    when_empty=nothing_late,
+)

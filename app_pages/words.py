@@ -194,6 +194,10 @@ SELLER_STATES: Final[Mapping[str, str]] = {
     "pending_analysis": N_("In analysis"),
     "unknown": N_("Unknown"),
 }
+SELLER_TYPES: Final[Mapping[str, str]] = {
+    "individual": N_("individual"),
+    "business": N_("business"),
+}
 SELLER_STATE_COLOURS: Final[Mapping[str, Colour]] = {
     "enabled": "green",
     "denied": "red",

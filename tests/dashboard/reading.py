@@ -67,6 +67,11 @@ def metrics(app: AppTest) -> dict[str, tuple[str, str]]:
     return {plain(it.label): (plain(it.value), plain(it.delta)) for it in app.metric}
 
 
+def links(app: AppTest) -> list[tuple[str, str]]:
+    """Label and query of the links to other pages."""
+    return [(plain(it.label), it.proto.query_string) for it in app.get("page_link")]
+
+
 def chart(app: AppTest, number: int = 0) -> dict[str, object]:
     """The Plotly specification of a figure on the page."""
     import json

@@ -2,17 +2,27 @@
 
 from pipeline import views
 from tests.dashboard.conftest import OpenLog, Visit
-from tests.dashboard.reading import page_text
+from tests.dashboard.occurrences import before, review
+from tests.dashboard.reading import page_text, plain, unfold
 
 
 def test_every_view_is_there_with_its_columns(open_log: OpenLog, visit: Visit) -> None:
     with open_log([]):
         app = visit("dictionary")
-    shown = page_text(app)
-    for name in ("process_state", "watchlist", "findings"):
-        assert name in shown
-    assert f"{len(views.public())} views" in shown
-    assert "whole days left" in shown or "whole days of 24 hours left" in shown
+        assert f"{len(views.public())} views" in page_text(app)
+        assert {it.label.split("`")[1] for it in app.expander} == set(views.public())
+        assert not app.table, "what is behind a name is fetched when it is opened"
+        unfold(app, "view_watchlist")
+    [columns] = [it.value for it in app.table]
+    assert [plain(name) for name in columns.index] == list(views.public()["watchlist"].columns)
+    assert any("from process_state" in block.value for block in app.code)
+
+
+def test_a_view_is_shown_with_its_rows_and_its_file(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_1", before(days=40))]):
+        app = visit("dictionary", q="longest expired first")
+    assert list(app.dataframe[0].value["process_id"]) == ["prc_1"]
+    assert "All 1 rows" in page_text(app)
 
 
 def test_a_word_finds_the_views_that_say_it(open_log: OpenLog, visit: Visit) -> None:

@@ -2,7 +2,7 @@
 
 from tests.dashboard.conftest import OpenLog, Visit
 from tests.dashboard.occurrences import attempt, before, collected, review
-from tests.dashboard.reading import page_text, table
+from tests.dashboard.reading import links, page_text, table
 
 HISTORY = [
     review("prc_1", before(days=10)),
@@ -64,6 +64,16 @@ def test_collections_are_listed_with_their_fields(open_log: OpenLog, visit: Visi
         answered = visit("evidence", step="answered").dataframe[0].value
     assert list(every["step"]) == ["Seller answered", "Seller invited"]
     assert [list(paths) for paths in answered["paths"]] == [["revenue"]]
+
+
+def test_a_collection_leads_to_its_process_and_its_seller(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("evidence", step="answered")
+    assert "Seller answered" in page_text(app)
+    assert links(app) == [
+        ("Open the process", "process=prc_1"),
+        ("Open the seller", "seller_id=sel_ana"),
+    ]
 
 
 def test_without_a_collection_the_page_says_what_to_do_first(

@@ -27,7 +27,7 @@ def test_a_late_process_says_what_it_may_cost_and_what_to_do(
         app = visit("process", process="prc_late")
     shown = page_text(app)
     assert metrics(app) == {
-        "Deadline": ("10 days late", "22 May 2026, 09:00"),
+        "Deadline": ("22 May 2026", "09:00 · 10 days late"),
         "Requested": ("22 Apr 2026", "2 fields"),
         "Seller's answer": ("–", "asked, no answer yet"),
         "Attempts": ("0", "nothing sent yet"),
@@ -77,6 +77,34 @@ def test_the_clock_is_drawn_phase_by_phase(open_log: OpenLog, visit: Visit) -> N
         ("Overdue", ["2026-06-01T12:00:00", "2026-06-16T12:00:00"], 0.35),
     ]
     assert figure["layout"]["shapes"][0]["x0"] == "2026-06-01T12:00:00"
+
+
+def test_the_clock_says_what_it_shows_and_what_it_rests_on(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([*DONE, *LATE]):
+        app = visit("process", process="prc_done")
+        unfold(app, "behind_process_phases")
+    assert (
+        "Requested on 12 May 2026, 09:00, due on 11 Jun 2026, 09:00,"
+        " finished on 15 May 2026, 09:00." in page_text(app)
+    )
+    phases, entries = (shown.value for shown in app.dataframe)
+    assert list(phases["phase"]) == ["overdue"]
+    assert len(entries) == 7
+    assert set(entries["process_id"]) == {"prc_done"}
+    assert any("as_of" in block.value for block in app.code)
+
+
+def test_the_clock_draws_the_whole_story_however_long(open_log: OpenLog, visit: Visit) -> None:
+    """It drew the trail's newest 40 entries: of a long story the request itself was missing."""
+    steps = [
+        collected("prc_long", "opened", before(days=9) + timedelta(minutes=n)) for n in range(60)
+    ]
+    with open_log([review("prc_long", before(days=10)), *steps]):
+        figure = chart(visit("process", process="prc_long"))
+    drawn = {
+        trace["name"]: len(trace["x"]) for trace in figure["data"] if trace["mode"] == "markers"
+    }
+    assert drawn == {"Platform": 1, "Collection": 60, "Submission": 0}
 
 
 def test_a_process_without_an_event_says_that_its_deadline_is_unknown(
@@ -130,7 +158,7 @@ def test_it_can_be_looked_at_as_it_stood(open_log: OpenLog, visit: Visit) -> Non
     with open_log(DONE):
         then = (NOW - timedelta(days=18, hours=-1)).isoformat().replace("+00:00", "Z")
         app = visit("process", as_of=then, process="prc_done")
-    assert metrics(app)["Deadline"] == ("27 days left", "11 Jun 2026, 09:00")
+    assert metrics(app)["Deadline"] == ("11 Jun 2026", "09:00 · 27 days left")
     assert metrics(app)["Attempts"] == ("0", "nothing sent yet")
 
 
@@ -178,7 +206,7 @@ def test_an_attempt_shows_its_request_and_its_answer_masked_until_there_is_a_rea
     with open_log([review("prc_1", before(days=20)), sent, answered]) as service:
         app = visit("process", process="prc_1")
         assert "revenue is out of range" not in page_text(app)
-        unfold(app, "attempt_att_1")
+        unfold(app, "exchange")
         shown = page_text(app)
         assert "PUT /v1/marketplaces/mkt_1/sellers/sel_ana/registration/review" in shown
         assert "Idempotency-Key: prc_1" in shown

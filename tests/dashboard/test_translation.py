@@ -108,7 +108,7 @@ OF_NO_LANGUAGE = re.compile(
     r"prc_\w+|sel_\w+|evt_[\w:.\-]+|att_[\w:.\-]+|jrn_\w+|file:[0-9a-f]+|\b[0-9a-f]{8,64}\b"
     r"|America/\w+|Europe/\w+|UTC|São Paulo|Sao Paulo|\bEN\b|\bHTTP\b|\bAC[PI]\b"
     r"|Language · Idioma|\ben\b|\bpt\b|\b\d{1,2} [A-Z][a-z]{2,3} \d{4}\b"
-    r"|\b(?:s|min|h|d)\b|\bACI?\b|revenue|address\.\w+|individual|SHA-256"
+    r"|\b(?:ms|s|min|h|d)\b|\bACI?\b|revenue|address\.\w+|individual|SHA-256"
     r"|\bCSV\b|\bParquet\b|\bXLSX\b"
     r"|prazo (?:ingest|verify|quarantine|submit|collect) .*"
     r"|prazo/[0-9a-f]+|[A-Za-z0-9+/]{40,}=*|\+[0-9a-f]{8}\+|not JSON: .*"
