@@ -179,7 +179,9 @@ with left:
         is_shown = acting.may_see_personal_data("seller_state", asked)
         known = unmasked(asked) if is_shown else seller
         record = {
-            _(label): formats.value(known[column])
+            _(label): formats.value(
+                words.word(words.SELLER_TYPES, known[column]) if column == "type" else known[column]
+            )
             for column, label in words.SELLER_RECORD.items()
             if known[column] is not None
         }
