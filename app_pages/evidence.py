@@ -134,7 +134,7 @@ def offer(exported: Exported) -> None:
         st.markdown(
             _("Hand the key over by another way than the package. Whoever has both can check it:")
         )
-        st.code("prazo verify audit-package.zip --key KEY", language="bash", width="content")
+        st.code("prazo verify audit-package.zip --key KEY", language=None, width="content")
         st.download_button(
             _("Download the package"),
             exported.path.read_bytes,

@@ -152,4 +152,4 @@ else:
     st.markdown(
         _("Read the reason, mend what caused it, then let Prazo read the deliveries again:")
     )
-    st.code("prazo quarantine --replay", language="bash", width="content")
+    st.code("prazo quarantine --replay", language=None, width="content")
