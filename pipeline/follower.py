@@ -27,7 +27,8 @@ LOG = logging.getLogger(__name__)
 MAX_ENTRIES_A_BATCH: Final = 8192
 MAX_BYTES_A_BATCH: Final = 64 * 2**20
 LINGER_SECONDS: Final = 0.2
-"""Between batches while the inbox is busy: transactions of one entry take most of a core."""
+"""At least, between batches while the inbox is busy, and as long as the last one took: even one
+entry costs tens of milliseconds, and following must leave half a core to others."""
 RETRY_SECONDS: Final = 2.0
 REACH_SECONDS: Final = 60.0
 CHECKPOINT_SECONDS: Final = 300.0
@@ -257,6 +258,7 @@ class Follower:
 
     def _run(self) -> None:
         while not self._stop.is_set():
+            began = time.monotonic()
             try:
                 appended = self.follow_once()
                 self._checkpoint_in_time()
@@ -272,7 +274,7 @@ class Follower:
                 self._stop.wait(RETRY_SECONDS)
                 continue
             if appended < MAX_ENTRIES_A_BATCH:
-                self._stop.wait(LINGER_SECONDS)
+                self._stop.wait(max(LINGER_SECONDS, time.monotonic() - began))
 
     def reach(self, seq: int) -> None:
         """Returns once the ledger holds that entry of the inbox: waits for the thread that

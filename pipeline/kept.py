@@ -1,17 +1,26 @@
-"""Says in SQL how kept rows follow from the log, and which entries a few subjects need. No I/O.
+"""Says in SQL which views read kept rows in place of the log, and which entries a few subjects
+need. No I/O.
 
 A rule is written once, in `queries/`. What is kept is what a view gives at the end of time, when
-nothing but the clock moves any more. It is brought up to date by that view's own SQL, over the
-entries of the processes that a batch touched, in the batch's own transaction.
+nothing but the clock moves any more (`keeping.py` brings it up to date).
 """
 
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from pipeline.catalogue import at_instant, catalogue, narrowed, whole_sql
+from pipeline.catalogue import catalogue, narrowed, whole_sql
 
-_END_OF_TIME: Final = "timestamp 'infinity'"
+TABLES: Final = (
+    "kept.timeline",
+    "kept.unlisted_codes",
+    "kept.superseded",
+    "kept.subjects",
+    "kept.processes",
+    "kept.attempts",
+    "kept.findings",
+    "kept.progress",
+)
 
 _OF_PROCESSES: Final = {
     "asked_reviews": "from facts.reviews where process_id in (from asked)",
@@ -19,14 +28,14 @@ _OF_PROCESSES: Final = {
     "asked_webhooks": """
         from facts.webhooks where event_id in (select event_id from asked_reviews)""",
     # So are an attempt's start and finish, which may name two processes.
-    "asked_attempts": """
+    "asked_attempt_ids": """
         select attempt_id from facts.attempt_starts where process_id in (from asked)
         union
         select attempt_id from facts.attempt_finishes where process_id in (from asked)""",
     "asked_attempt_starts": """
-        from facts.attempt_starts where attempt_id in (from asked_attempts)""",
+        from facts.attempt_starts where attempt_id in (from asked_attempt_ids)""",
     "asked_attempt_finishes": """
-        from facts.attempt_finishes where attempt_id in (from asked_attempts)""",
+        from facts.attempt_finishes where attempt_id in (from asked_attempt_ids)""",
     "asked_sent_leaves": """
         from facts.sent_leaves where seq in (select seq from asked_attempt_starts)""",
     "asked_collections": "from facts.collections where process_id in (from asked)",
@@ -35,6 +44,8 @@ _OF_PROCESSES: Final = {
     "asked_artifacts": "from facts.artifacts where seq in (select seq from asked_collections)",
     "asked_acts": "from facts.acts where process_id in (from asked)",
     "asked_processes": "from kept.processes where process_id in (from asked)",
+    "asked_attempts": "from kept.attempts where attempt_id in (from asked_attempt_ids)",
+    "asked_findings": "from kept.findings where process_id in (from asked)",
 }
 """The rows of each table that processes can depend on, given their ids as `asked`."""
 
@@ -72,22 +83,41 @@ def of_sellers(sql: str, asked: str) -> str:
     return narrowed(sql, {"asked_sellers": asked, **_OF_SELLERS})
 
 
+def _columns(view: str) -> str:
+    return ", ".join(catalogue()[view].columns)
+
+
 def _kept_processes() -> str:
     """Rows of `kept.processes` as those of `process_facts`."""
-    columns = ", ".join(catalogue()["process_facts"].columns).replace(
+    columns = _columns("process_facts").replace(
         "requested_fields", """from_json(requested_fields, '["VARCHAR"]') as requested_fields"""
     )
     return f"select {columns} from kept.processes where is_known"
+
+
+# An attempt without an end is in flight until its timeout; at the end of time it is unknown.
+_KEPT_ATTEMPTS: Final = """
+    select *, is_retryable(outcome) as is_retryable
+    from (
+        select * replace (
+            case
+                when finish_seq is null and (select as_of from clock) < timeout_at then 'in_flight'
+                else outcome
+            end as outcome
+        )
+        from kept.attempts
+    )"""
 
 
 @cache
 def while_behind() -> Mapping[str, str]:
     """Bodies of views that read kept rows whatever the instant, and however far those of processes
     are: the clock changes nothing of them."""
-    columns = ", ".join(catalogue()["timeline"].columns)
-    columns = columns.replace("leaf_hash", "lower(hex(leaf_hash)) as leaf_hash")
+    columns = _columns("timeline").replace("leaf_hash", "lower(hex(leaf_hash)) as leaf_hash")
     return {
         "superseded_deliveries": "select seq, event_id, is_altered from kept.superseded",
+        "unlisted_codes": f"select {_columns('unlisted_codes')} from kept.unlisted_codes",
+        "shared_subjects": "select subject from kept.subjects where is_shared",
         "timeline": f"""
             select {columns}
             from kept.timeline
@@ -97,16 +127,30 @@ def while_behind() -> Mapping[str, str]:
 
 
 @cache
+def of_the_end() -> Mapping[str, str]:
+    """Likewise over rows of processes and attempts, where nothing occurs after the instant."""
+    return {
+        **while_behind(),
+        "process_facts": _kept_processes(),
+        "attempts": f"select {_columns('attempts')} from ({_KEPT_ATTEMPTS})",
+        "attempt_facts": f"select {_columns('attempt_facts')} from ({_KEPT_ATTEMPTS})",
+    }
+
+
+@cache
 def when_settled() -> Mapping[str, str]:
     """Likewise for an instant that is not before any occurrence, with kept rows up to date."""
-    facts = {**while_behind(), "process_facts": _kept_processes()}
     stays = of_processes(
-        whole_sql(catalogue()["unsteady_stays"], facts),
+        whole_sql(catalogue()["unsteady_stays"], of_the_end()),
         """
         select process_id from kept.processes
         where is_known and first_received_at is not null and overdue_since is null""",
     )
-    return {**facts, "unsteady_stays": stays}
+    return {
+        **of_the_end(),
+        "unsteady_stays": stays,
+        "settled_findings": f"select {_columns('settled_findings')} from kept.findings",
+    }
 
 
 @cache
@@ -122,110 +166,3 @@ def before_settled() -> Mapping[str, str]:
             union all by name
             from ({from_log}) where process_id in ({later})""",
     }
-
-
-@cache
-def processes_statement() -> str:
-    """Brings `kept.processes` up to date with the entries after `{after}`."""
-    names = [it for it in catalogue()["process_facts"].columns if it != "process_id"]
-    values = ", ".join(
-        "cast(to_json(known.requested_fields) as varchar) as requested_fields"
-        if it == "requested_fields"
-        else f"known.{it}"
-        for it in names
-    )
-    rows = f"""
-        with known as (
-            {at_instant(whole_sql(catalogue()["process_facts"], while_behind()), _END_OF_TIME)}
-        ),
-        named as (
-            select process_id, attempt_id from facts.attempt_starts
-            union
-            select process_id, attempt_id from facts.attempt_finishes
-        ),
-        told as (
-            select process_id, occurred_at from facts.reviews
-            union all
-            select process_id, occurred_at from facts.collections
-            union all
-            select named.process_id, starts.occurred_at
-            from named join facts.attempt_starts as starts using (attempt_id)
-            union all
-            select named.process_id, finishes.occurred_at
-            from named join facts.attempt_finishes as finishes using (attempt_id)
-        ),
-        spans as (
-            select process_id, max(occurred_at) as settled_at
-            from told
-            where process_id in (from asked)
-            group by process_id
-        )
-        select process_id, settled_at, known.process_id is not null as is_known, {values}
-        from spans
-        left join known using (process_id)"""
-    updates = ", ".join(f"{it} = excluded.{it}" for it in ("settled_at", "is_known", *names))
-    return f"""
-        insert into kept.processes by name
-        {of_processes(rows, _TOUCHED)}
-        on conflict (process_id) do update set {updates}"""
-
-
-_TOUCHED: Final = """
-    select process_id from facts.reviews where seq > {after}
-    union
-    select process_id from facts.collections where seq > {after}
-    union
-    select process_id from facts.reviews
-    where event_id in (select event_id from facts.webhooks where seq > {after} and is_again)
-    union
-    select process_id from facts.attempt_starts where attempt_id in (
-        select attempt_id from facts.attempt_starts where seq > {after}
-        union
-        select attempt_id from facts.attempt_finishes where seq > {after}
-    )
-    union
-    select process_id from facts.attempt_finishes where attempt_id in (
-        select attempt_id from facts.attempt_starts where seq > {after}
-        union
-        select attempt_id from facts.attempt_finishes where seq > {after}
-    )"""
-"""Processes of new entries, and of older ones that a new one outranks or completes."""
-
-
-REPEATED: Final = "select event_id from facts.webhooks where seq > {after} and is_again"
-
-CLEAR_SUPERSEDED: Final = f"delete from kept.superseded where event_id in ({REPEATED})"
-
-
-@cache
-def superseded_statement() -> str:
-    """Adds to `kept.superseded` the events that entries after `{after}` repeat, once what was
-    known of these is cleared."""
-    deliveries = f"from facts.webhooks where event_id in ({REPEATED})"
-    rows = narrowed(whole_sql(catalogue()["superseded_deliveries"]), {"asked_webhooks": deliveries})
-    return f"insert into kept.superseded by name {rows}"
-
-
-@cache
-def timeline_statement() -> str:
-    """Adds the entries after `{after}` to `kept.timeline`."""
-    view = catalogue()["timeline"]
-    tables = [it for it in view.reads if it not in catalogue()]
-    columns = ", ".join(view.columns).replace("leaf_hash", "unhex(leaf_hash) as leaf_hash")
-    rows = narrowed(
-        at_instant(whole_sql(view), _END_OF_TIME),
-        {
-            f"asked_{table.rpartition('.')[2]}": f"from {table} where seq > {{after}}"
-            for table in tables
-        },
-    )
-    return f"insert into kept.timeline by name select {columns} from ({rows}) order by seq"
-
-
-PROGRESS: Final = """
-    update kept.progress set
-        entries = {size},
-        kept = {kept},
-        settled_at = greatest(settled_at, (
-            select max(occurred_at) from kept.timeline where seq > {after}
-        ))"""

@@ -16,12 +16,12 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from pipeline import facts, kept, tree
+from pipeline import facts, keeping, tree
 from pipeline.catalogue import QUERIES as QUERIES
 from pipeline.errors import LedgerInUse, LedgerRefused, OperatorError
 from pipeline.occurrences import Entry
 
-SCHEMA_VERSION: Final = "4"
+SCHEMA_VERSION: Final = "5"
 """Raise it whenever tables or the reading of facts change: an older file is then built anew."""
 
 CHECKPOINT_THRESHOLD: Final = "256MB"
@@ -236,24 +236,17 @@ class Ledger:
                     "tree_heads",
                     [(frontier.size, frontier.root(), frontier.peaks, entries[-1].recorded_at)],
                 )
-                self._keep(frontier.size, more_follow=more_follow)
+                keeping.keep(
+                    self._connection.execute,
+                    after=self.size,
+                    size=frontier.size,
+                    more_follow=more_follow,
+                )
         except duckdb.Error as error:
             # Whether a failed commit is durable cannot be known from here: look at the file again.
             self.reopen()
             raise self._damaged(error) from error
         self.frontier = frontier
-
-    def _keep(self, size: int, *, more_follow: bool) -> None:
-        """Brings what is kept up to date, within the transaction."""
-        run = self._connection.execute
-        run(kept.timeline_statement().format(after=self.size))
-        run(kept.CLEAR_SUPERSEDED.format(after=self.size))
-        run(kept.superseded_statement().format(after=self.size))
-        [(kept_size,)] = run("select kept from kept.progress").fetchall()
-        if not more_follow:
-            run(kept.processes_statement().format(after=kept_size))
-            kept_size = size
-        run(kept.PROGRESS.format(size=size, kept=kept_size, after=self.size))
 
     def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         masks = _MASKED_COLUMNS.get(table, {}) if self._without_bodies else {}

@@ -12,3 +12,4 @@ create index if not exists collections_of_process on facts.collections (process_
 create index if not exists seller_events_of_seller on facts.seller_events (seller_id);
 create index if not exists timeline_of_process on kept.timeline (process_id);
 create index if not exists timeline_of_seller on kept.timeline (seller_id);
+create index if not exists findings_of_process on kept.findings (process_id);

@@ -265,6 +265,13 @@ create table if not exists kept.processes (
     last_outcome varchar,
     last_attempt_at timestamp,
     in_flight_until timestamp,
+    collected_at timestamp,
+    journey_opened_at timestamp,
+    answered_at timestamp,
+    overdue_found_at timestamp,
+    overdue_found_seq bigint,
+    expired_found_at timestamp,
+    expired_found_seq bigint,
     first_received_at timestamp,
     overdue_since timestamp,
     expired_since timestamp,
@@ -274,6 +281,65 @@ create table if not exists kept.processes (
     status_disagrees boolean,
     open_after_finish boolean,
     identity_changed boolean
+);
+
+-- `attempt_facts` at the end of time: an attempt without an end is `unknown` there.
+create table if not exists kept.attempts (
+    attempt_id varchar primary key,
+    process_id varchar not null,
+    seller_id varchar,
+    via varchar,
+    started_at timestamp,
+    finished_at timestamp,
+    ordered_at timestamp not null,
+    timeout_at timestamp,
+    status integer,
+    error varchar,
+    outcome varchar not null,
+    outcome_at timestamp,
+    retry_after_at timestamp,
+    payload_type varchar,
+    has_payload boolean not null,
+    payload_sha256 blob,
+    start_seq bigint,
+    finish_seq bigint,
+    attempt_number bigint,
+    try_number bigint,
+    attempt_of_try bigint,
+    previous_attempt_id varchar,
+    is_last boolean,
+    retry_ended_at timestamp,
+    gives_up_at timestamp,
+    is_refused boolean
+);
+
+-- `settled_findings` at the end of time.
+create table if not exists kept.findings (
+    rule varchar not null,
+    severity varchar not null,
+    process_id varchar not null,
+    seller_id varchar,
+    seq bigint,
+    detail varchar not null,
+    found_at timestamp
+);
+
+-- Journeys and artifacts, with the least of the processes that collections name with them.
+create table if not exists kept.subjects (
+    subject varchar primary key,
+    process_id varchar not null,
+    is_shared boolean not null -- with another process: `shared_subjects`
+);
+
+-- `unlisted_codes`: an entry's rows never change.
+create table if not exists kept.unlisted_codes (
+    seq bigint not null,
+    event_id varchar not null,
+    occurred_at timestamp not null,
+    process_id varchar,
+    seller_id varchar,
+    kind varchar not null,
+    code varchar not null
 );
 
 -- `superseded_deliveries`: a few among millions, and hardly any view goes without them.

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pipeline import facts, instants, occurrences, tree
+from pipeline import facts, instants, kept, occurrences, tree
 from pipeline.errors import Unreadable
 from pipeline.inbox import open_inbox
 from pipeline.ledger import QUERIES, Ledger
@@ -81,8 +81,7 @@ def _empty(ledger: Ledger) -> None:
     cursor = ledger.cursor()
     cursor.execute("drop trigger if exists log_no_update on log")
     cursor.execute("drop trigger if exists log_no_delete on log")
-    kept = ("kept.processes", "kept.superseded", "kept.timeline", "kept.progress")
-    for table in ("log", "tree_heads", "tree_nodes", *facts.TABLES.values(), *kept):
+    for table in ("log", "tree_heads", "tree_nodes", *facts.TABLES.values(), *kept.TABLES):
         cursor.execute(f"delete from {table}")
     cursor.execute("insert into kept.progress values (0, 0, '-infinity')")
     cursor.execute((QUERIES / "guards.sql").read_text())

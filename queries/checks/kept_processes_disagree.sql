@@ -16,7 +16,9 @@ by_kept as (
         process_id, seller_id, review_type, opened_at, overdue_at, deadline_at, overdue_from,
         expired_from, from_json(requested_fields, '["VARCHAR"]') as requested_fields,
         reported_status, reported_at, finished_at, finished_by, attempts, last_outcome,
-        last_attempt_at, in_flight_until, first_received_at, overdue_since, expired_since,
+        last_attempt_at, in_flight_until, collected_at, journey_opened_at, answered_at,
+        overdue_found_at, overdue_found_seq, expired_found_at, expired_found_seq,
+        first_received_at, overdue_since, expired_since,
         finished_known_at, deadline_mismatch, deadline_changed,
         status_disagrees, open_after_finish, identity_changed
     from settled
@@ -27,7 +29,9 @@ by_log as (
     select
         process_id, seller_id, review_type, opened_at, overdue_at, deadline_at, overdue_from,
         expired_from, requested_fields, reported_status, reported_at, finished_at, finished_by,
-        attempts, last_outcome, last_attempt_at, in_flight_until, first_received_at, overdue_since, expired_since,
+        attempts, last_outcome, last_attempt_at, in_flight_until, collected_at, journey_opened_at, answered_at,
+        overdue_found_at, overdue_found_seq, expired_found_at, expired_found_seq,
+        first_received_at, overdue_since, expired_since,
         finished_known_at, deadline_mismatch,
         deadline_changed, status_disagrees, open_after_finish, identity_changed
     from process_facts

@@ -1,6 +1,6 @@
 -- One row per broken rule and subject (rules.md section 6), the gravest first, then the newest.
 -- They hold for overridden and ingested attempts too.
--- reads: process_state, deadline_findings, report_findings, finish_findings, attempt_findings, try_findings, payload_findings, evidence_findings, late_evidence_findings, reused_evidence_findings, reused_value_findings, delivery_findings, new_code_findings, override_findings
+-- reads: process_facts, settled_findings, deadline_findings, attempt_findings, reused_evidence_findings, delivery_findings, new_code_findings, override_findings
 -- key: rule, seq, detail
 -- column: rule | the broken rule
 -- column: severity | breach, risk or notice
@@ -10,26 +10,10 @@
 -- column: detail | what exactly: a path, an id, a code, a reason; empty where the rule says it all
 -- column: found_at | when it became true
 
-with found as (
-    from deadline_findings
-    union all
-    from report_findings
-    union all
-    from finish_findings
-    union all
+with loose as (
     from attempt_findings
     union all
-    from try_findings
-    union all
-    from payload_findings
-    union all
-    from evidence_findings
-    union all
-    from late_evidence_findings
-    union all
     from reused_evidence_findings
-    union all
-    from reused_value_findings
     union all
     from delivery_findings
     union all
@@ -38,16 +22,22 @@ with found as (
     from override_findings
 )
 
-select
-    found.rule,
-    found.severity,
-    found.process_id,
-    coalesce(process_state.seller_id, found.seller_id) as seller_id,
-    found.seq,
-    found.detail,
-    found.found_at
-from found
-left join process_state on process_state.process_id = found.process_id
+from (
+    from settled_findings
+    union all
+    from deadline_findings
+    union all
+    select
+        loose.rule,
+        loose.severity,
+        loose.process_id,
+        coalesce(process_facts.seller_id, loose.seller_id) as seller_id,
+        loose.seq,
+        loose.detail,
+        loose.found_at
+    from loose
+    left join process_facts on process_facts.process_id = loose.process_id
+)
 order by
-    case found.severity when 'breach' then 1 when 'risk' then 2 else 3 end,
-    found.found_at desc, found.rule, found.seq, found.detail
+    case severity when 'breach' then 1 when 'risk' then 2 else 3 end,
+    found_at desc, rule, seq, detail

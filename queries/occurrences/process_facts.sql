@@ -22,6 +22,13 @@
 -- column: last_outcome | what became of the last of them
 -- column: last_attempt_at | when the last of them started
 -- column: in_flight_until | when the last of them will have got no answer in time; null once it ended
+-- column: collected_at | the first step of a collection journey of any kind
+-- column: journey_opened_at | the first that the seller took: opened, answered or confirmed
+-- column: answered_at | the seller's latest answer; what came from elsewhere is none
+-- column: overdue_found_at | when it became OVERDUE: by the clock, or by an earlier report for this deadline
+-- column: overdue_found_seq | the entry that shows it: that report, else the first event with this deadline
+-- column: expired_found_at | when it became or becomes EXPIRED, likewise
+-- column: expired_found_seq | the entry that shows it, likewise
 -- column: first_received_at | when the first of its events was received; null while none is known
 -- column: overdue_since | from when it is at least OVERDUE for each day's end as well; null where its events took the state back or ahead of its clock, so that days follow from `unsteady_stays`
 -- column: expired_since | from when it is EXPIRED, likewise
@@ -70,11 +77,16 @@ reviews as (
     group by process_id
 ),
 
-grave_reports as (
+deadline_reports as (
     -- A report only counts for the deadline that its event carries.
-    select process_id, deadline_at, max(gravity(status)) as gravest
-    from review_events
-    where gravity(status) > 1
+    select
+        process_id,
+        deadline_at,
+        max(gravity(status)) as gravest,
+        min(struct_pack(place, seq)) as first_one,
+        min(struct_pack(place, seq)) filter (where status = 'OVERDUE') as first_overdue,
+        min(struct_pack(place, seq)) filter (where status = 'EXPIRED') as first_expired
+    from events
     group by process_id, deadline_at
 ),
 
@@ -102,7 +114,11 @@ submissions as (
 collected as (
     select
         process_id,
-        arg_min(seller_id, struct_pack(occurred_at, seller_id)) as seller_id
+        arg_min(seller_id, struct_pack(occurred_at, seller_id)) as seller_id,
+        min(occurred_at) as collected_at,
+        min(occurred_at) filter (where step in ('opened', 'answered', 'confirmed'))
+            as journey_opened_at,
+        max(occurred_at) filter (where step = 'answered' and source = 'seller') as answered_at
     from facts.collections
     where occurred_at <= (select as_of from clock)
     group by process_id
@@ -119,7 +135,10 @@ known as (
         reviews.process_id is not null as has_event,
         reviews.opened_at,
         reviews.deadline_at,
-        grave_reports.gravest,
+        deadline_reports.gravest,
+        deadline_reports.first_one,
+        deadline_reports.first_overdue,
+        deadline_reports.first_expired,
         reviews.requested_fields,
         reviews.reported_status,
         reviews.reported_at,
@@ -139,11 +158,14 @@ known as (
         coalesce(submissions.attempts, 0) as attempts,
         submissions.last_outcome,
         submissions.last_attempt_at,
-        submissions.in_flight_until
+        submissions.in_flight_until,
+        collected.collected_at,
+        collected.journey_opened_at,
+        collected.answered_at
     from reviews
-    left join grave_reports
-        on grave_reports.process_id = reviews.process_id
-        and grave_reports.deadline_at = reviews.deadline_at
+    left join deadline_reports
+        on deadline_reports.process_id = reviews.process_id
+        and deadline_reports.deadline_at = reviews.deadline_at
     full join submissions on submissions.process_id = reviews.process_id
     full join collected
         on collected.process_id = coalesce(reviews.process_id, submissions.process_id)
@@ -166,7 +188,17 @@ clocked as (
         end as overdue_by_clock,
         case when gravest >= 2 then timestamp '-infinity' else overdue_by_clock end
             as overdue_from,
-        case when gravest = 3 then timestamp '-infinity' else deadline_at end as expired_from
+        case when gravest = 3 then timestamp '-infinity' else deadline_at end as expired_from,
+        least(overdue_at, first_overdue.place.created_at) as overdue_found_at,
+        case
+            when first_overdue.place.created_at < overdue_at then first_overdue.seq
+            else first_one.seq
+        end as overdue_found_seq,
+        least(deadline_at, first_expired.place.created_at) as expired_found_at,
+        case
+            when first_expired.place.created_at < deadline_at then first_expired.seq
+            else first_one.seq
+        end as expired_found_seq
     from timed
 )
 
@@ -188,6 +220,13 @@ select
     last_outcome,
     last_attempt_at,
     in_flight_until,
+    collected_at,
+    journey_opened_at,
+    answered_at,
+    overdue_found_at,
+    overdue_found_seq,
+    expired_found_at,
+    expired_found_seq,
     first_received_at,
     case when events = 1 then overdue_from when is_steady then overdue_by_clock end
         as overdue_since,

@@ -1,6 +1,6 @@
 -- One row per leaf that an attempt sent and a seller has to answer for, with the answers there were
--- at the attempt's start. Nothing was sent by a refusal; `process_id` and `type` say no seller's data.
--- reads: attempts, answers, facts.sent_leaves, process_state
+-- at the attempt's start.
+-- reads: payload_leaves, answers, process_facts
 -- key: attempt_id, path
 -- column: attempt_id | the attempt
 -- column: process_id | the review process
@@ -16,20 +16,9 @@
 -- column: evidence_seq | the latest answer that says this value
 
 with sent as (
-    select
-        attempts.attempt_id,
-        attempts.process_id,
-        attempts.seller_id,
-        leaves.path,
-        leaves.value_key,
-        attempts.started_at,
-        attempts.start_seq,
-        process_state.opened_at
-    from attempts
-    join facts.sent_leaves as leaves on leaves.seq = attempts.start_seq
-    join process_state on process_state.process_id = attempts.process_id
-    where attempts.outcome <> 'refused'
-        and leaves.path not in ('process_id', 'type')
+    select leaves.*, process_facts.opened_at
+    from payload_leaves as leaves
+    join process_facts on process_facts.process_id = leaves.process_id
 ),
 
 judged as (

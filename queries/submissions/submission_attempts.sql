@@ -1,6 +1,6 @@
 -- One row per submission attempt, newest first, refusals included (rules.md section 3). Attempts of
 -- a process are numbered by their start; a refusal was never sent and has no number.
--- reads: attempts, tries
+-- reads: tries
 -- key: attempt_id
 -- by: process_id, seller_id
 -- column: attempt_id | our id of the attempt
@@ -29,30 +29,29 @@
 -- column: finish_seq | the entry of the finish; null while there is none
 
 select
-    attempts.attempt_id,
-    attempts.process_id,
-    attempts.seller_id,
-    attempts.via,
-    tries.attempt_number,
-    tries.try_number,
-    tries.attempt_of_try,
-    attempts.started_at,
-    attempts.finished_at,
-    (epoch_us(attempts.finished_at) - epoch_us(attempts.started_at)) / 1e3 as duration_ms,
-    attempts.timeout_at,
-    attempts.status,
-    attempts.error,
-    attempts.outcome,
-    attempts.retry_after_at,
-    coalesce(tries.is_retry_pending, false) as is_retry_pending,
-    coalesce(tries.is_held, false) as is_held,
-    tries.retry_due_at,
-    tries.gives_up_at,
-    coalesce(tries.is_given_up, false) as is_given_up,
-    attempts.payload_type,
-    lower(hex(attempts.payload_sha256)) as payload_sha256,
-    attempts.start_seq,
-    attempts.finish_seq
-from attempts
-left join tries on tries.attempt_id = attempts.attempt_id
-order by attempts.ordered_at desc, attempts.attempt_id
+    attempt_id,
+    process_id,
+    seller_id,
+    via,
+    attempt_number,
+    try_number,
+    attempt_of_try,
+    started_at,
+    finished_at,
+    (epoch_us(finished_at) - epoch_us(started_at)) / 1e3 as duration_ms,
+    timeout_at,
+    status,
+    error,
+    outcome,
+    retry_after_at,
+    is_retry_pending,
+    is_held,
+    retry_due_at,
+    gives_up_at,
+    is_given_up,
+    payload_type,
+    lower(hex(payload_sha256)) as payload_sha256,
+    start_seq,
+    finish_seq
+from tries
+order by ordered_at desc, attempt_id

@@ -20,7 +20,7 @@ from typing import Final
 
 import duckdb
 
-from pipeline import facts, kept
+from pipeline import facts, keeping, kept
 from pipeline.catalogue import at_instant, catalogue, whole_sql
 from pipeline.ledger import Ledger
 from pipeline.views import Reader
@@ -169,14 +169,7 @@ def make(path: Path, entries: int) -> Ledger:
         last = min(first + ENTRIES_A_PART, entries)
         _fill(cursor, first, last, entries)
         cursor.execute("begin")
-        for statement in (
-            kept.timeline_statement(),
-            kept.CLEAR_SUPERSEDED,
-            kept.superseded_statement(),
-            kept.processes_statement(),
-            kept.PROGRESS,
-        ):
-            cursor.execute(statement.format(after=first, size=last, kept=last))
+        keeping.keep(cursor.execute, after=first, size=last)
         cursor.execute("commit")
     peaks = [b"\0" * 32] * entries.bit_count()
     cursor.execute("insert into tree_heads values (?, ?, ?, now())", [entries, b"\0" * 32, peaks])

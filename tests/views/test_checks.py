@@ -19,6 +19,10 @@ BREAKING = {
     "kept_processes_disagree": "update kept.processes set attempts = attempts + 1",
     "kept_superseded_disagree": "delete from kept.superseded",
     "kept_timeline_disagrees": "delete from kept.timeline where seq = 5",
+    "kept_attempts_disagree": "update kept.attempts set is_last = not is_last",
+    "kept_findings_disagree": "delete from kept.findings where rule = 'finished_elsewhere'",
+    "kept_subjects_disagree": "update kept.subjects set is_shared = not is_shared",
+    "kept_unlisted_codes_disagree": "delete from kept.unlisted_codes",
     "counted_deliveries": "update facts.webhooks set is_again = false",
 }
 """One statement for each check that breaks what it is about; sums can only be broken by a view."""

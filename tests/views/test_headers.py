@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipeline import facts
+from pipeline import facts, kept
 from pipeline.views import Reader, View, catalogue, install
 from tests.ledgers import ledger_of
 from tests.views.lines import (
@@ -27,8 +27,7 @@ from tests.views.lines import (
     webhook,
 )
 
-KEPT = {"kept.processes", "kept.superseded", "kept.timeline", "kept.progress"}
-TABLES = {*facts.TABLES.values(), *KEPT, "log", "tree_heads", "tree_nodes"}
+TABLES = {*facts.TABLES.values(), *kept.TABLES, "log", "tree_heads", "tree_nodes"}
 AS_OF = at("2026-06-01T00:00:00")
 
 BANK = {"id": "b1", "type": "bank_account.associated", "payload": {"customer_id": "s1"}}
@@ -73,6 +72,9 @@ RICH = [
     act("replacement", "2026-03-02T00:30:00Z"),
     act("note", "2026-03-03T00:00:00Z"),
     act("assignment", "2026-03-04T00:00:00Z", assignee="bia"),
+    started("a6", "2026-03-13T00:00:00Z", process_id="p2"),
+    finished("a6", 503, "2026-03-13T00:00:01Z", process_id="p2"),
+    started("a7", "2026-03-13T01:00:00Z", process_id="p2", body={"process_id": "p2"}),
 ]
 """Something of everything, so that every view has rows."""
 

@@ -1,6 +1,7 @@
--- One row per process whose last attempt leaves its outcome open (outcome_unknown), and one where
--- the platform does not know our credentials (unauthorized: one row, about no process).
--- reads: process_state, attempts
+-- One row per process whose last attempt leaves its outcome open (outcome_unknown), per try that was given
+-- up (retries_exhausted), and one where the platform does not know our credentials (unauthorized: one
+-- row, about no process).
+-- reads: process_facts, tries
 -- key: rule, seq
 -- column: rule | the broken rule (rules.md section 6)
 -- column: severity | breach, risk or notice
@@ -10,24 +11,21 @@
 -- column: detail | what exactly; empty where the rule says it all
 -- column: found_at | when it became true
 
-with last_attempts as (
+with exhausted as (
     select
         process_id,
-        arg_max(
-            struct_pack(outcome, outcome_at, seq := coalesce(finish_seq, start_seq)),
-            struct_pack(ordered_at, attempt_id)
-        ) as last
-    from attempts
-    where outcome <> 'refused'
-    group by process_id
+        min(struct_pack(attempt_number, attempt_id, start_seq, finish_seq, gives_up_at)) as first
+    from tries
+    where is_given_up
+    group by process_id, try_number
 ),
 
 refusals as (
     select attempt_id, finished_at, finish_seq
-    from attempts
+    from tries
     where outcome = 'unauthorized'
         and finished_at >= coalesce(
-            (select max(finished_at) from attempts where outcome = 'accepted'),
+            (select max(finished_at) from tries where outcome = 'accepted'),
             finished_at
         )
 )
@@ -35,14 +33,26 @@ refusals as (
 select
     'outcome_unknown' as rule,
     'risk' as severity,
-    last_attempts.process_id,
-    process_state.seller_id,
-    last.seq as seq,
+    tries.process_id,
+    process_facts.seller_id,
+    coalesce(tries.finish_seq, tries.start_seq) as seq,
     '' as detail,
-    last.outcome_at as found_at
-from last_attempts
-join process_state on process_state.process_id = last_attempts.process_id
-where last.outcome in ('unknown', 'conflict') and process_state.finished_at is null
+    tries.outcome_at as found_at
+from tries
+join process_facts on process_facts.process_id = tries.process_id
+where tries.is_last
+    and tries.outcome in ('unknown', 'conflict')
+    and process_facts.finished_at is null
+union all
+select
+    'retries_exhausted' as rule,
+    'risk' as severity,
+    process_id,
+    null as seller_id,
+    coalesce(first.finish_seq, first.start_seq) as seq,
+    first.attempt_id as detail,
+    first.gives_up_at as found_at
+from exhausted
 union all
 select
     'unauthorized' as rule,

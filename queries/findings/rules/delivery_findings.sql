@@ -1,6 +1,6 @@
 -- One row per event that came again with other bytes (event_altered), per live delivery recorded more
 -- than 5 seconds after its receipt (slow_record), and per delivery in quarantine (quarantined).
--- reads: events, deliveries, quarantine, facts.webhooks
+-- reads: clock, superseded_deliveries, timeline, quarantine, facts.webhooks, facts.quarantined
 -- key: rule, seq
 -- column: rule | the broken rule (rules.md section 6)
 -- column: severity | breach, risk or notice
@@ -12,27 +12,38 @@
 
 with altered as (
     select
-        deliveries.event_id,
-        arg_min(
-            struct_pack(deliveries.seq, deliveries.occurred_at),
-            struct_pack(deliveries.occurred_at, webhooks.body_sha256, deliveries.seq)
-        ) as first
-    from deliveries
-    join facts.webhooks on webhooks.seq = deliveries.seq
-    where deliveries.is_altered
-    group by deliveries.event_id
+        webhooks.event_id,
+        min(struct_pack(webhooks.occurred_at, webhooks.body_sha256, webhooks.seq)) as first
+    from superseded_deliveries
+    join facts.webhooks as webhooks on webhooks.seq = superseded_deliveries.seq
+    where superseded_deliveries.is_altered and webhooks.occurred_at <= (select as_of from clock)
+    group by webhooks.event_id
+),
+
+counted as (
+    select event_id, seq
+    from facts.webhooks
+    anti join superseded_deliveries using (seq)
+    where event_id in (select event_id from altered)
+),
+
+received as (
+    select seq, origin, occurred_at, recorded_at from facts.webhooks where replay_of is null
+    union all
+    select seq, origin, occurred_at, recorded_at from facts.quarantined
 )
 
 select
     'event_altered' as rule,
     'risk' as severity,
-    events.process_id,
-    events.seller_id,
+    timeline.process_id,
+    timeline.seller_id,
     altered.first.seq as seq,
     altered.event_id as detail,
     altered.first.occurred_at as found_at
 from altered
-join events on events.event_id = altered.event_id
+join counted on counted.event_id = altered.event_id
+join timeline on timeline.seq = counted.seq
 union all
 select
     'slow_record' as rule,
@@ -42,8 +53,10 @@ select
     seq,
     '' as detail,
     recorded_at as found_at
-from deliveries
-where origin = 'live' and record_seconds > 5
+from received
+where origin = 'live'
+    and recorded_at > occurred_at + interval 5 second
+    and occurred_at <= (select as_of from clock)
 union all
 select
     'quarantined' as rule,

@@ -1,6 +1,6 @@
 -- One row per process that was finished late or by nothing we sent: finished_late and
 -- finished_elsewhere (a lost answer, a submission outside the log, or a forged event).
--- reads: process_state, attempts, review_events
+-- reads: process_facts, attempts, review_events
 -- key: rule, process_id
 -- column: rule | the broken rule (rules.md section 6)
 -- column: severity | breach, risk or notice
@@ -11,9 +11,14 @@
 -- column: found_at | when it became true
 
 with finished as (
-    select process_id, seller_id, finished_at, finished_by, finished_late
-    from process_state
-    where finished_late or finished_by = 'platform'
+    select
+        process_id,
+        seller_id,
+        finished_at,
+        finished_by,
+        coalesce(finished_at >= deadline_at, false) as finished_late
+    from process_facts
+    where finished_at >= deadline_at or finished_by = 'platform'
 ),
 
 answers as (

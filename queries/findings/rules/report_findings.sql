@@ -1,6 +1,6 @@
--- One row per process whose events contradict the clock, its finish or each other:
--- status_disagrees, open_after_finish and identity_changed.
--- reads: process_state, review_events
+-- One row per process whose events contradict the contract, the log or each other: deadline_mismatch,
+-- deadline_changed, status_disagrees, open_after_finish and identity_changed.
+-- reads: process_facts, review_events
 -- key: rule, process_id
 -- column: rule | the broken rule (rules.md section 6)
 -- column: severity | breach, risk or notice
@@ -17,14 +17,15 @@ with events as (
 
 suspects as (
     select *
-    from process_state
-    where status_disagrees or open_after_finish or identity_changed
+    from process_facts
+    where deadline_mismatch or deadline_changed or status_disagrees or open_after_finish
+        or identity_changed
 ),
 
 openings as (
     select
         process_id,
-        arg_min(struct_pack(object_type, seller_id), place) as identity
+        arg_min(struct_pack(object_type, seller_id, deadline_at), place) as first
     from events
     semi join suspects using (process_id)
     group by process_id
@@ -34,15 +35,20 @@ shown as (
     select
         suspects.process_id,
         any_value(suspects.seller_id) as seller_id,
+        any_value(suspects.deadline_mismatch) as deadline_mismatch,
         any_value(suspects.status_disagrees) as status_disagrees,
         max(struct_pack(place, seq)) as latest,
+        min(struct_pack(place, seq)) filter (where events.deadline_at = suspects.deadline_at)
+            as deadline,
+        min(struct_pack(place, seq)) filter (where events.deadline_at <> first.deadline_at)
+            as other_deadline,
         min(struct_pack(place, seq)) filter (
             where events.created_at > suspects.finished_at
                 and events.status in ('PENDING', 'OVERDUE', 'EXPIRED')
         ) as reopening,
         min(struct_pack(place, seq)) filter (
-            where events.object_type <> openings.identity.object_type
-                or events.seller_id <> openings.identity.seller_id
+            where events.object_type <> first.object_type
+                or events.seller_id <> first.seller_id
         ) as other_identity
     from suspects
     join events on events.process_id = suspects.process_id
@@ -50,6 +56,28 @@ shown as (
     group by suspects.process_id
 )
 
+select
+    'deadline_mismatch' as rule,
+    'risk' as severity,
+    process_id,
+    seller_id,
+    deadline.seq as seq,
+    '' as detail,
+    deadline.place.created_at as found_at
+from shown
+where deadline_mismatch
+union all
+select
+    'deadline_changed' as rule,
+    'risk' as severity,
+    process_id,
+    seller_id,
+    other_deadline.seq as seq,
+    '' as detail,
+    other_deadline.place.created_at as found_at
+from shown
+where other_deadline is not null
+union all
 select
     'status_disagrees' as rule,
     'risk' as severity,

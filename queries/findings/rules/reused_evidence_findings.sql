@@ -1,6 +1,6 @@
 -- One row per process that shares a journey (breach) or an artifact of an answer or confirmation
 -- (risk) with another process that had it first: evidence_reused.
--- reads: journey_steps, facts.artifacts
+-- reads: clock, shared_subjects, facts.collections, facts.artifacts
 -- key: severity, process_id, detail
 -- column: rule | the broken rule (rules.md section 6)
 -- column: severity | breach, risk or notice
@@ -17,7 +17,9 @@ with uses as (
         process_id,
         occurred_at,
         seq
-    from journey_steps
+    from facts.collections
+    where journey_id in (select subject from shared_subjects)
+        and occurred_at <= (select as_of from clock)
     union all
     select
         'risk' as severity,
@@ -25,9 +27,11 @@ with uses as (
         steps.process_id,
         steps.occurred_at,
         steps.seq
-    from journey_steps as steps
-    join facts.artifacts as artifacts on artifacts.seq = steps.seq
-    where steps.step in ('answered', 'confirmed') and artifacts.sha256 is not null
+    from facts.artifacts as artifacts
+    join facts.collections as steps on steps.seq = artifacts.seq
+    where artifacts.sha256 in (select subject from shared_subjects)
+        and steps.step in ('answered', 'confirmed')
+        and steps.occurred_at <= (select as_of from clock)
 ),
 
 first_uses as (

@@ -1,0 +1,220 @@
+"""Brings what is kept up to date with a batch, in the batch's own transaction.
+
+Each kept row is what a view gives at the end of time, made by that view's own SQL over the entries
+that can have changed it. So no rule is written twice, and `prazo rebuild` gives the same rows.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+from pipeline import kept
+from pipeline.catalogue import at_instant, catalogue, narrowed, whole_sql
+
+Run = Callable[[str], Any]
+"""Executes a statement on the connection that writes; gives something with `fetchall`."""
+
+_END_OF_TIME: Final = "timestamp 'infinity'"
+
+
+def keep(run: Run, *, after: int, size: int, more_follow: bool = False) -> None:
+    """Of the entries after the first `after`, up to `size`. Rows of processes may wait for the last
+    batch of several (`more_follow`): made for all of them at once, they cost a fraction."""
+    for view in ("timeline", "unlisted_codes"):
+        run(_entries_statement(view).format(after=after))
+    run(_CLEAR_SUPERSEDED.format(after=after))
+    run(_superseded_statement().format(after=after))
+    run(_SUBJECTS.format(after=after))
+    [(kept_size,)] = run("select kept from kept.progress").fetchall()
+    if not more_follow:
+        _keep_processes(run, after=kept_size)
+        kept_size = size
+    run(_PROGRESS.format(size=size, kept=kept_size, after=after))
+
+
+def _keep_processes(run: Run, *, after: int) -> None:
+    """Each step reads what the one before has kept."""
+    if not _made(run, "touched", _TOUCHED.format(after=after)):
+        return
+    run(_processes_statement())
+    run(_attempts_statement())
+    run(_CLEAR_FINDINGS.format(rules="rule <> 'values_reused'", of="touched"))
+    run(_findings_statement("process_findings", "from touched"))
+    if _made(run, "related", _RELATED.format(to="touched")):
+        run(_CLEAR_FINDINGS.format(rules="rule = 'values_reused'", of="related"))
+        if _made(run, "deciding", _RELATED.format(to="related")) > 1:
+            run(_findings_statement("reused_value_findings", "from deciding", of="related"))
+
+
+def _made(run: Run, table: str, rows: str) -> int:
+    """Makes a table of this connection alone; how many rows it has."""
+    run(f"create or replace temp table {table} as {rows}")
+    [(count,)] = run(f"select count(*) from {table}").fetchall()
+    return int(count)
+
+
+# --- of entries, whose rows never change ---
+
+
+@cache
+def _entries_statement(view_name: str) -> str:
+    """Adds what a view says of the entries after `{after}`."""
+    view = catalogue()[view_name]
+    tables = [it for it in view.reads if it not in catalogue()]
+    columns = ", ".join(view.columns).replace("leaf_hash", "unhex(leaf_hash) as leaf_hash")
+    rows = narrowed(
+        at_instant(whole_sql(view), _END_OF_TIME),
+        {
+            f"asked_{table.rpartition('.')[2]}": f"from {table} where seq > {{after}}"
+            for table in tables
+        },
+    )
+    return f"insert into kept.{view_name} by name select {columns} from ({rows}) order by seq"
+
+
+# --- of events and of evidence ---
+
+_REPEATED: Final = "select event_id from facts.webhooks where seq > {after} and is_again"
+
+_CLEAR_SUPERSEDED: Final = f"delete from kept.superseded where event_id in ({_REPEATED})"
+
+
+@cache
+def _superseded_statement() -> str:
+    """Adds the events that entries after `{after}` repeat, once they are cleared."""
+    deliveries = f"from facts.webhooks where event_id in ({_REPEATED})"
+    rows = narrowed(whole_sql(catalogue()["superseded_deliveries"]), {"asked_webhooks": deliveries})
+    return f"insert into kept.superseded by name {rows}"
+
+
+_SUBJECTS: Final = """
+    insert into kept.subjects by name
+    select subject, min(process_id) as process_id, min(process_id) <> max(process_id) as is_shared
+    from (
+        select journey_id as subject, process_id from facts.collections where seq > {after}
+        union all
+        select sha256 as subject, process_id from facts.artifacts
+        where seq > {after} and sha256 is not null
+    )
+    group by subject
+    on conflict (subject) do update set
+        process_id = least(subjects.process_id, excluded.process_id),
+        is_shared = subjects.is_shared or excluded.is_shared
+            or subjects.process_id <> excluded.process_id"""
+
+# --- of processes ---
+
+_TOUCHED: Final = """
+    select process_id from facts.reviews where seq > {after}
+    union
+    select process_id from facts.collections where seq > {after}
+    union
+    select process_id from facts.acts
+    where seq > {after} and kind in ('override', 'replacement') and process_id is not null
+    union
+    select process_id from facts.reviews
+    where event_id in (select event_id from facts.webhooks where seq > {after} and is_again)
+    union
+    select process_id from facts.attempt_starts where attempt_id in (
+        select attempt_id from facts.attempt_starts where seq > {after}
+        union
+        select attempt_id from facts.attempt_finishes where seq > {after}
+    )
+    union
+    select process_id from facts.attempt_finishes where attempt_id in (
+        select attempt_id from facts.attempt_starts where seq > {after}
+        union
+        select attempt_id from facts.attempt_finishes where seq > {after}
+    )"""
+"""Processes of new entries, and of older ones that a new one outranks or completes."""
+
+_RELATED: Final = """
+    select distinct process_id
+    from kept.timeline
+    where attempt_id is not null and process_id is not null and seller_id in (
+        select seller_id from kept.timeline
+        where attempt_id is not null and process_id in (from {to})
+    )"""
+"""Processes with attempts for the sellers that attempts for those of `{to}` name: what was sent for
+one of them may be sent again for another."""
+
+
+@cache
+def _processes_statement() -> str:
+    names = [it for it in catalogue()["process_facts"].columns if it != "process_id"]
+    values = ", ".join(
+        "cast(to_json(known.requested_fields) as varchar) as requested_fields"
+        if it == "requested_fields"
+        else f"known.{it}"
+        for it in names
+    )
+    rows = f"""
+        with known as (
+            {at_instant(whole_sql(catalogue()["process_facts"], kept.while_behind()), _END_OF_TIME)}
+        ),
+        named as (
+            select process_id, attempt_id from facts.attempt_starts
+            union
+            select process_id, attempt_id from facts.attempt_finishes
+        ),
+        told as (
+            select process_id, occurred_at from facts.reviews
+            union all
+            select process_id, occurred_at from facts.collections
+            union all
+            select named.process_id, starts.occurred_at
+            from named join facts.attempt_starts as starts using (attempt_id)
+            union all
+            select named.process_id, finishes.occurred_at
+            from named join facts.attempt_finishes as finishes using (attempt_id)
+        ),
+        spans as (
+            select process_id, max(occurred_at) as settled_at
+            from told
+            where process_id in (from asked)
+            group by process_id
+        )
+        select process_id, settled_at, known.process_id is not null as is_known, {values}
+        from spans
+        left join known using (process_id)"""
+    updates = ", ".join(f"{it} = excluded.{it}" for it in ("settled_at", "is_known", *names))
+    return f"""
+        insert into kept.processes by name
+        {kept.of_processes(rows, "from touched")}
+        on conflict (process_id) do update set {updates}"""
+
+
+@cache
+def _attempts_statement() -> str:
+    names = [it for it in catalogue()["attempt_facts"].columns if it != "is_retryable"]
+    bodies = {**kept.while_behind(), "process_facts": kept.of_the_end()["process_facts"]}
+    rows = at_instant(whole_sql(catalogue()["attempt_facts"], bodies), _END_OF_TIME)
+    updates = ", ".join(f"{it} = excluded.{it}" for it in names if it != "attempt_id")
+    return f"""
+        insert into kept.attempts by name
+        select {", ".join(names)}
+        from ({kept.of_processes(rows, "from touched")})
+        where process_id in (from touched)
+        on conflict (attempt_id) do update set {updates}"""
+
+
+_CLEAR_FINDINGS: Final = "delete from kept.findings where {rules} and process_id in (from {of})"
+
+
+@cache
+def _findings_statement(view: str, asked: str, *, of: str = "touched") -> str:
+    """Adds the findings of a view on the processes of `of`; `asked` are those that decide them."""
+    rows = at_instant(whole_sql(catalogue()[view], kept.of_the_end()), _END_OF_TIME)
+    return f"""
+        insert into kept.findings by name
+        from ({kept.of_processes(rows, asked)})
+        where process_id in (from {of})"""
+
+
+_PROGRESS: Final = """
+    update kept.progress set
+        entries = {size},
+        kept = {kept},
+        settled_at = greatest(settled_at, (
+            select max(occurred_at) from kept.timeline where seq > {after}
+        ))"""
