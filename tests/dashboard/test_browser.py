@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import axe_playwright_python
 import httpx
@@ -34,23 +34,37 @@ HISTORY = [
         retry=True,
     ),
     collected("prc_acp", "invited", before(days=44), seller="sel_bia"),
-    *attempt("prc_acp", before(days=43), status=500, seller="sel_bia"),
+    # More attempts and entries than are shown at once: what is scrolled must be reached, too.
+    *(
+        step
+        for n in range(12)
+        for step in attempt("prc_acp", before(days=43, minutes=-n), status=500, seller="sel_bia")
+    ),
 ]
 ADDRESSES = (
     "/",
     "/watchlist",
     "/process",
-    "/process?process=prc_acp",
+    "/process?process=prc_acp&as_of=2026-06-01T12:00:00Z",
+    "/seller",
     "/seller?seller_id=sel_bia",
-    "/?lang=pt",
-    "/process?process=prc_acp&lang=pt&as_of=2026-06-01T12:00:00Z",
     "/findings",
     "/submissions",
     "/denials",
     "/evidence?subject=prc_acp",
+    "/evidence?scope=period",
     "/ledger",
-    "/dictionary?q=watchlist",
+    "/dictionary",
+    "/dictionary?q=longest+expired+first",
 )
+BASIS = re.compile("Table and query|Tabela e consulta")
+BACKGROUNDS: dict[Literal["light", "dark"], str] = {
+    "light": "rgb(255, 255, 255)",
+    "dark": "rgb(13, 18, 27)",
+}
+IS_BACKGROUND = """it => getComputedStyle(
+    document.querySelector('[data-testid="stApp"]')
+).backgroundColor === it"""
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 WCAG_22_AA = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 
@@ -181,23 +195,62 @@ def test_a_watchlist_row_is_chosen_and_opened(look: Look) -> None:
     assert "prc_acp" in tab.text()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ADDRESSES)
-def test_a_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(
-    path: str, scheme: str, look: Look
+@pytest.mark.parametrize("locale", ["en-GB", "pt-BR"])
+def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(
+    locale: str, look: Look
 ) -> None:
-    """No error on the console, no other host asked, no finding of axe by WCAG 2.2 AA."""
-    tab = look(color_scheme=scheme, viewport={"width": 1440, "height": 1600}).open(path)
-    tab.page.evaluate(AXE)
-    options = {"runOnly": {"type": "tag", "values": WCAG_22_AA}}
-    found = tab.page.evaluate("options => axe.run(document, options)", options)["violations"]
-    assert [(it["id"], [node["html"][:200] for node in it["nodes"]]) for it in found] == []
-    for width in (1440, 1024):
-        tab.page.set_viewport_size({"width": width, "height": 900})
-        tab.page.wait_for_timeout(300)
-        assert tab.page.evaluate(OVERFLOW) <= 0
+    """No error on the console, no other host asked, no finding of axe by WCAG 2.2 AA, in both
+    themes. One tab goes through all pages, since loading one takes longer than looking at it.
+    """
+    tab = look(locale=locale)
+    faults = []
+    for path in ADDRESSES:
+        tab.page.set_viewport_size({"width": 1440, "height": 1600})
+        tab.open(path)
+        if (basis := tab.page.get_by_text(BASIS)).count():
+            basis.last.click()
+            tab.settled()
+        tab.page.evaluate(AXE)
+        for scheme, background in BACKGROUNDS.items():
+            tab.page.emulate_media(color_scheme=scheme)
+            tab.page.wait_for_function(IS_BACKGROUND, arg=background)
+            faults += [(path, scheme, *found) for found in found_by_axe(tab)]
+        for width in (1440, 1024):
+            tab.page.set_viewport_size({"width": width, "height": 900})
+            tab.page.wait_for_timeout(200)
+            if tab.page.evaluate(OVERFLOW) > 0:
+                faults.append((path, "wider than its window", str(width)))
+    assert faults == []
+    assert tab.page.evaluate("document.documentElement.lang") == locale
     assert tab.elsewhere == []
     assert tab.complaints == []
+
+
+def found_by_axe(tab: Reader) -> Iterator[tuple[str, str]]:
+    """Which rule is broken, and where. Of Streamlit's date input, day, month and year are smaller
+    targets than WCAG 2.5.8 asks for; its calendar is the other way that the criterion allows."""
+    options = {"runOnly": {"type": "tag", "values": WCAG_22_AA}}
+    for broken in tab.page.evaluate("it => axe.run(document, it)", options)["violations"]:
+        for node in broken["nodes"]:
+            if broken["id"] != "target-size" or 'role="spinbutton"' not in node["html"]:
+                yield broken["id"], node["html"][:200]
+
+
+@pytest.mark.parametrize("path", ["/submissions", "/evidence"])
+def test_a_row_leads_to_its_process_by_the_keyboard_alone(path: str, look: Look) -> None:
+    tab = look().open(path)
+    link = tab.page.get_by_role("link", name="Open the process")
+    for _ in range(80):
+        tab.page.keyboard.press("Tab")
+        if link.evaluate(
+            "it => it === document.activeElement || it.contains(document.activeElement)"
+        ):
+            break
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_url("**/process?process=prc_acp")
+    tab.settled()
+    assert tab.title() == "Process"
+    assert "prc_acp" in tab.text()
 
 
 def test_the_keyboard_reaches_everything(look: Look) -> None:
@@ -244,7 +297,7 @@ def test_an_audit_package_is_made_and_downloaded(look: Look, tmp_path: Path) -> 
     """Its digest on the page is that of the file, and making it is an entry of the log."""
     tab = look().open("/evidence?subject=prc_acp")
     tab.page.get_by_label("Why is it needed?").fill("an audit")
-    tab.page.get_by_label("Who asks for it?").fill("Ana")
+    tab.page.get_by_label("Your name").fill("Ana")
     tab.page.get_by_role("button", name="Make the package").click()
     tab.page.get_by_text("The package is ready").wait_for(timeout=60_000)
     tab.settled()
