@@ -26,7 +26,7 @@ def offer(
     with st.popover(_("Download"), icon=":material/download:"):
         st.markdown(
             _(
-                "All {n} rows, not only those of this page. The filters and the instant stand in"
+                "Every row ({n}), not only those of this page. The filters and the instant stand in"
                 " the file, and personal data is masked.",
                 n=formats.number(rows),
             )

@@ -22,7 +22,7 @@ def test_a_view_is_shown_with_its_rows_and_its_file(open_log: OpenLog, visit: Vi
     with open_log([review("prc_1", before(days=40))]):
         app = visit("dictionary", q="longest expired first")
     assert list(app.dataframe[0].value["process_id"]) == ["prc_1"]
-    assert "All 1 rows" in page_text(app)
+    assert "Every row (1)" in page_text(app)
 
 
 def test_a_word_finds_the_views_that_say_it(open_log: OpenLog, visit: Visit) -> None:
