@@ -24,6 +24,7 @@ def keep(run: Run, *, after: int, size: int, more_follow: bool = False) -> None:
         run(_entries_statement(view).format(after=after))
     run(_CLEAR_SUPERSEDED.format(after=after))
     run(_superseded_statement().format(after=after))
+    run(_repeated_statement().format(after=after))
     run(_SUBJECTS.format(after=after))
     [(kept_size,)] = run("select kept from kept.progress").fetchall()
     if not more_follow:
@@ -85,6 +86,17 @@ def _superseded_statement() -> str:
     deliveries = f"from facts.webhooks where event_id in ({_REPEATED})"
     rows = narrowed(whole_sql(catalogue()["superseded_deliveries"]), {"asked_webhooks": deliveries})
     return f"insert into kept.superseded by name {rows}"
+
+
+@cache
+def _repeated_statement() -> str:
+    """Adds the collections after `{after}` that say what was said before."""
+    new = "select process_id from facts.collections where seq > {after}"
+    rows = narrowed(
+        whole_sql(catalogue()["repeated_collections"]),
+        {"asked_collections": f"from facts.collections where process_id in ({new})"},
+    )
+    return f"insert into kept.repeated_collections from ({rows}) where seq > {{after}}"
 
 
 _SUBJECTS: Final = """

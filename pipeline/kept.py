@@ -15,6 +15,7 @@ TABLES: Final = (
     "kept.timeline",
     "kept.unlisted_codes",
     "kept.superseded",
+    "kept.repeated_collections",
     "kept.subjects",
     "kept.processes",
     "kept.attempts",
@@ -117,6 +118,7 @@ def while_behind() -> Mapping[str, str]:
     return {
         "superseded_deliveries": "select seq, event_id, is_altered from kept.superseded",
         "unlisted_codes": f"select {_columns('unlisted_codes')} from kept.unlisted_codes",
+        "repeated_collections": "select seq from kept.repeated_collections",
         "shared_subjects": "select subject from kept.subjects where is_shared",
         "timeline": f"""
             select {columns}

@@ -342,6 +342,9 @@ create table if not exists kept.unlisted_codes (
     code varchar not null
 );
 
+-- `repeated_collections`: likewise.
+create table if not exists kept.repeated_collections (seq bigint not null);
+
 -- `superseded_deliveries`: a few among millions, and hardly any view goes without them.
 create table if not exists kept.superseded (
     seq bigint not null,

@@ -1,6 +1,5 @@
 -- One row per collection that counts, occurred by as_of: what a seller did in a collection journey.
--- Collections have no id: equal in instant and content, they are one, however often they were told.
--- reads: clock, facts.collections
+-- reads: clock, repeated_collections, facts.collections
 -- key: seq
 -- column: seq | the entry that counts, the first recorded
 -- column: process_id | the review process
@@ -27,7 +26,5 @@ select
     actor,
     body_sha256
 from facts.collections
+anti join repeated_collections using (seq)
 where occurred_at <= (select as_of from clock)
-qualify row_number() over (
-    partition by process_id, seller_id, occurred_at, body_sha256 order by seq
-) = 1

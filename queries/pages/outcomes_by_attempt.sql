@@ -1,6 +1,6 @@
 -- One row per place of an attempt among those of its process, and outcome. The fifth place stands
 -- for every later one as well.
--- reads: submission_attempts
+-- reads: attempt_facts
 -- key: place, outcome
 -- column: place | 1 for first attempts, up to 5 for the fifth and every later one
 -- column: outcome | what became of them
@@ -9,7 +9,7 @@
 
 with placed as (
     select least(attempt_number, 5) as place, outcome, count(*) as attempts
-    from submission_attempts
+    from attempt_facts
     where attempt_number is not null
     group by all
 )

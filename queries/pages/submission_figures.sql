@@ -1,5 +1,5 @@
 -- One row: the figures at the head of the submissions page.
--- reads: clock, submission_attempts, submission_retries
+-- reads: clock, tries, submission_retries
 -- key: attempts
 -- column: attempts | attempts that were sent
 -- column: refused | submissions that our own rules turned down before anything was sent
@@ -20,7 +20,7 @@ with counted as (
         count(*) filter (where outcome = 'accepted' and is_recent) as recent_accepted
     from (
         select *, cast(started_at as date) > cast(as_of as date) - 30 as is_recent
-        from submission_attempts, clock
+        from tries, clock
     )
 )
 

@@ -1,6 +1,6 @@
 -- One row: how often the first attempt was enough, and how often a retry mended a failure
 -- (rules.md section 7). Refusals were never sent and count nowhere.
--- reads: attempts
+-- reads: attempt_facts
 -- key: processes
 -- column: processes | processes with an attempt
 -- column: first_try_accepted | those whose first attempt was answered 200
@@ -9,31 +9,33 @@
 -- column: accepted_after_failure | those accepted by a later attempt
 -- column: success_after_retry | accepted_after_failure / with_failure; null over nothing
 
-with ordered as (
-    select
-        process_id,
-        outcome,
-        struct_pack(ordered_at, attempt_id) as place
-    from attempts
-    where outcome <> 'refused'
+with sent as (
+    select process_id, attempt_number, is_last, outcome
+    from attempt_facts
+    where attempt_number is not null
 ),
 
-by_process as (
-    select
-        arg_min(outcome, place) = 'accepted' as is_first_accepted,
-        min(place) filter (where outcome not in ('accepted', 'in_flight')) as first_failure,
-        max(place) filter (where outcome = 'accepted') as last_acceptance
-    from ordered
+failed as (
+    select process_id, min(attempt_number) as first_failure
+    from sent
+    where outcome not in ('accepted', 'in_flight')
     group by process_id
+),
+
+mended as (
+    select distinct failed.process_id
+    from failed
+    join sent on sent.process_id = failed.process_id
+    where sent.outcome = 'accepted' and sent.attempt_number > failed.first_failure
 ),
 
 counts as (
     select
-        count(*) as processes,
-        count(*) filter (where is_first_accepted) as first_try_accepted,
-        count(first_failure) as with_failure,
-        count(*) filter (where last_acceptance > first_failure) as accepted_after_failure
-    from by_process
+        count(*) filter (where is_last) as processes,
+        count(*) filter (where attempt_number = 1 and outcome = 'accepted') as first_try_accepted,
+        (select count(*) from failed) as with_failure,
+        (select count(*) from mended) as accepted_after_failure
+    from sent
 )
 
 select

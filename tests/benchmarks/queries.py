@@ -231,6 +231,9 @@ _LOG: Final = (
     ("submission_finished", "null", "'att_' || number", "process_id"),
 )
 
+_IS_TOLD_AGAIN: Final = "luck = 7 and number > 2"
+"""Of one in a hundred of these, with other bytes."""
+
 _WEBHOOK: Final = """
     insert into facts.webhooks by name
     select
@@ -251,10 +254,10 @@ _FACTS: Final = (
     ),
     _WEBHOOK.format(
         offset=1,
-        event_id="'sev_' || number - (luck = 7 and number > 2)::integer * 3",
+        event_id=f"'sev_' || number - ({_IS_TOLD_AGAIN})::integer * 3",
         event_type="seller_event",
-        is_again="luck = 7 and number > 2",
-        digest=_digest("s"),
+        is_again=_IS_TOLD_AGAIN,
+        digest=f"encode('s' || hash(number - ({_IS_TOLD_AGAIN} and number % 99 > 0)::integer * 3))",
     ),
     """
     insert into facts.reviews by name
@@ -268,17 +271,17 @@ _FACTS: Final = (
         if(is_acp, ['revenue', 'address'], ['revenue']) as requested_fields
     from processes
     """,
-    """
+    f"""
     insert into facts.seller_events by name
     select
-        seq + 1 as seq, 'sev_' || number - (luck = 7 and number > 2)::integer * 3 as event_id,
+        seq + 1 as seq, 'sev_' || number - ({_IS_TOLD_AGAIN})::integer * 3 as event_id,
         seller_event as event_type,
         opened_at as occurred_at, opened_at as created_at, seller_id,
         (number // 6)::varchar as taxpayer_id, encode('t' || hash(number // 6)) as taxpayer_key,
         if(seller_event = 'seller.denied', luck > 50, null) as retry,
         if(seller_event = 'seller.denied', [
-            {'reason': 'DOCUMENT_VALIDATION', 'detail': 'DOCUMENT_QUALITY'},
-            {'reason': 'INTERNAL_KYC_POLICY', 'detail': null}
+            {{'reason': 'DOCUMENT_VALIDATION', 'detail': 'DOCUMENT_QUALITY'}},
+            {{'reason': 'INTERNAL_KYC_POLICY', 'detail': null}}
         ], []) as reasons
     from processes
     """,

@@ -74,6 +74,7 @@ RICH = [
     act("assignment", "2026-03-04T00:00:00Z", assignee="bia"),
     started("a6", "2026-03-13T00:00:00Z", process_id="p2"),
     finished("a6", 503, "2026-03-13T00:00:01Z", process_id="p2"),
+    live(invited(), "2026-03-13T01:00:00Z"),
     started("a7", "2026-03-13T01:00:00Z", process_id="p2", body={"process_id": "p2"}),
 ]
 """Something of everything, so that every view has rows."""

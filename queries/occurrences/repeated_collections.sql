@@ -1,0 +1,12 @@
+-- One row per collection that says what an earlier entry says. Collections have no id: equal in instant
+-- and content, they are one, however often they were told (rules.md section 1).
+-- An entry's row never changes: a ledger keeps it, in `kept.repeated_collections`.
+-- reads: facts.collections
+-- key: seq
+-- column: seq | the entry that does not count
+
+select seq
+from facts.collections
+qualify row_number() over (
+    partition by process_id, seller_id, occurred_at, body_sha256 order by seq
+) > 1
