@@ -49,11 +49,13 @@ def basis(view: str, where: Mapping[str, object] | None = None) -> None:
     total = frame.count(view, where=where)
     rows = frame.read(view, where=where, limit=TABLE_ROWS)
     asked = [f"{formats.code(column)} = {formats.code(it)}" for column, it in (where or {}).items()]
-    st.markdown(" · ".join([f"**{formats.code(view)}**", *asked]))
+    own_names = formats.muted(_("Names and codes are the view's own; instants are UTC."))
+    st.markdown(f"{' · '.join([f'**{formats.code(view)}**', *asked])}  \n{own_names}")
     if rows:
         st.dataframe(
             rows,
             hide_index=True,
+            placeholder="",
             height="content" if len(rows) <= SHORT_ROWS else BASIS_HEIGHT,
             alt=_("The rows of {view}", view=view),
         )
