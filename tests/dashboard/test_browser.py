@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from playwright.sync_api import Browser
 
 from tests.dashboard.conftest import fill
 from tests.dashboard.live import Reader, chromium, dashboard
-from tests.dashboard.occurrences import attempt, before, collected, review, seller_event
+from tests.dashboard.occurrences import AS_OF, attempt, before, collected, review, seller_event
 
 OVERFLOW = """(() => {
     const main = document.querySelector('[data-testid="stMain"]')
@@ -43,14 +43,15 @@ HISTORY = [
 ]
 ADDRESSES = (
     "/",
+    f"/?as_of={AS_OF}",  # its charts have nothing to draw of what is long past
     "/watchlist",
     "/process",
-    "/process?process=prc_acp&as_of=2026-06-01T12:00:00Z",
+    f"/process?process=prc_acp&as_of={AS_OF}",
     "/seller",
     "/seller?seller_id=sel_bia",
     "/findings",
-    "/submissions",
-    "/denials",
+    f"/submissions?as_of={AS_OF}",
+    f"/denials?as_of={AS_OF}",
     "/evidence?subject=prc_acp",
     "/evidence?scope=period",
     "/ledger",
@@ -58,10 +59,14 @@ ADDRESSES = (
     "/dictionary?q=longest+expired+first",
 )
 BASIS = re.compile("Table and query|Tabela e consulta")
-BACKGROUNDS: dict[Literal["light", "dark"], str] = {
+BACKGROUNDS: Mapping[Literal["light", "dark"], str] = {
     "light": "rgb(255, 255, 255)",
     "dark": "rgb(13, 18, 27)",
 }
+CHART_NAMES = ", ".join(
+    f".js-plotly-plot {it}"
+    for it in (".xtick text", ".ytick text", ".annotation-text", ".bartext-outside", ".legendtext")
+)
 IS_BACKGROUND = """it => getComputedStyle(
     document.querySelector('[data-testid="stApp"]')
 ).backgroundColor === it"""
@@ -234,6 +239,34 @@ def found_by_axe(tab: Reader) -> Iterator[tuple[str, str]]:
         for node in broken["nodes"]:
             if broken["id"] != "target-size" or 'role="spinbutton"' not in node["html"]:
                 yield broken["id"], node["html"][:200]
+
+
+@pytest.mark.parametrize("scheme", BACKGROUNDS)
+def test_the_names_on_a_chart_can_be_read(scheme: Literal["light", "dark"], look: Look) -> None:
+    """Of the texts in an SVG image axe says nothing, so their contrast is measured here."""
+    tab = look(color_scheme=scheme)
+    for path in ("/", "/denials"):
+        tab.open(f"{path}?as_of={AS_OF}")
+        tab.page.wait_for_selector(CHART_NAMES)
+        inks = tab.page.eval_on_selector_all(
+            CHART_NAMES, "them => [...new Set(them.map(it => getComputedStyle(it).fill))]"
+        )
+        for ink in inks:
+            assert contrast(ink, BACKGROUNDS[scheme]) >= 4.5, (path, ink)
+
+
+def contrast(one: str, other: str) -> float:
+    """Of two colours written `rgb(r, g, b)`, as WCAG defines it."""
+
+    def luminance(colour: str) -> float:
+        shares = [int(it) / 255 for it in re.findall(r"\d+", colour)[:3]]
+        red, green, blue = (
+            it / 12.92 if it <= 0.04045 else ((it + 0.055) / 1.055) ** 2.4 for it in shares
+        )
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
 
 
 @pytest.mark.parametrize("path", ["/submissions", "/evidence"])
