@@ -43,6 +43,7 @@ def record(draft: Draft) -> bool:
         [receipt] = held.inbox.append([draft])
         if receipt.entry is not None:
             held.reach(receipt.entry.seq)
+            frame.forget_answers()
     except PrazoError as error:
         frame.say(error)
         return False

@@ -1,13 +1,13 @@
 """What stands around every page: language, time zone, instant, freshness, and the ledger itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import streamlit as st
 
 from app_pages import formats, words
+from app_pages.answers import Answers
 from app_pages.i18n import LANGUAGES, _, language, ngettext, preferred
 from pipeline import instants, service
 from pipeline.errors import PrazoError
@@ -23,7 +23,6 @@ ZONES: Final = (
 )
 FRESHNESS_SECONDS: Final = 5
 TICK_SECONDS: Final = 5  # no page shows a clock older than this
-KEPT_ANSWERS: Final = 512
 BEHIND_SECONDS: Final = 5  # from here on the lag is worth a colour
 FAR_BEHIND_SECONDS: Final = 60
 TRAIL: Final = 40  # entries of a story that are told
@@ -34,10 +33,13 @@ LANGUAGE_SCRIPTS: Final = {
 }
 
 Row = dict[str, Any]
-_Frozen = tuple[tuple[str, Any], ...]
 
 
 # --- the ledger ----------------------------------------------------------------------------------
+
+
+_ROWS: Final[Answers[tuple[Row, ...]]] = Answers()
+_COUNTS: Final[Answers[int]] = Answers()
 
 
 def read(view: str, **asked: Any) -> Sequence[Row]:
@@ -45,7 +47,12 @@ def read(view: str, **asked: Any) -> Sequence[Row]:
 
     Readers who look at one page at once share the rows, so no page may change one.
     """
-    return _rows(_now_or_then(), view, _frozen(asked))
+    held, at = service.current(), as_of()
+
+    def rows() -> tuple[Row, ...]:
+        return tuple(held.reader.read(view, as_of=at, **asked).to_pylist())
+
+    return _ROWS.answer((held.inbox.log, at, view, _frozen(asked)), _basis(held, at), rows)
 
 
 def read_one(view: str, **asked: Any) -> Row | None:
@@ -60,37 +67,29 @@ def count(
     where: Mapping[str, object] | None = None,
     contains: Mapping[str, str] | None = None,
 ) -> int:
-    return _count(_now_or_then(), view, _frozen({"where": where, "contains": contains}))
+    held, at = service.current(), as_of()
+    asked = {"where": where, "contains": contains}
+
+    def rows() -> int:
+        return held.reader.count(view, as_of=at, where=where, contains=contains)
+
+    return _COUNTS.answer((held.inbox.log, at, view, _frozen(asked)), _basis(held, at), rows)
 
 
-class _Basis(NamedTuple):
-    """What an answer rests on beside the question; while it stands, the answer does."""
-
-    log: str
-    last_seq: int
-    at: int | None
-    tick: int  # of a clock that ticks every few seconds; 0 for a past that stands still
+def forget_answers() -> None:
+    """What is read from here on tells of everything that the ledger holds now."""
+    _ROWS.forget()
+    _COUNTS.forget()
 
 
-def _now_or_then() -> _Basis:
-    held = service.current()
-    at = as_of()
+def _basis(held: service.LedgerService, at: int | None) -> Hashable:
+    """What an answer rests on beside the question: the newest entry and, of an instant that does
+    not stand still, a clock that ticks every few seconds."""
     tick = 0 if at is not None else instants.now() // (TICK_SECONDS * instants.SECOND)
-    return _Basis(held.inbox.log, held.status().last_seq, at, tick)
+    return held.ledger.size, tick
 
 
-@lru_cache(maxsize=KEPT_ANSWERS)
-def _rows(basis: _Basis, view: str, asked: _Frozen) -> tuple[Row, ...]:
-    table = service.current().reader.read(view, as_of=basis.at, **_thawed(asked))
-    return tuple(table.to_pylist())
-
-
-@lru_cache(maxsize=KEPT_ANSWERS)
-def _count(basis: _Basis, view: str, asked: _Frozen) -> int:
-    return service.current().reader.count(view, as_of=basis.at, **_thawed(asked))
-
-
-def _frozen(asked: Mapping[str, Any]) -> _Frozen:
+def _frozen(asked: Mapping[str, Any]) -> Hashable:
     """A question as something that can be looked up again."""
 
     def still(value: Any) -> Any:
@@ -99,15 +98,6 @@ def _frozen(asked: Mapping[str, Any]) -> _Frozen:
         return tuple(value) if isinstance(value, list) else value
 
     return tuple((name, still(value)) for name, value in asked.items())
-
-
-def _thawed(asked: _Frozen) -> dict[str, Any]:
-    """The question again, as the reader takes it."""
-    mappings = ("where", "contains")
-    return {
-        name: dict(value) if name in mappings and value is not None else value
-        for name, value in asked
-    }
 
 
 # --- the reader's choices ------------------------------------------------------------------------
@@ -276,7 +266,7 @@ def empty(what: str, how: str, command: str | None = None) -> None:
         st.markdown(f"**{what}**", text_alignment="center")
         st.markdown(formats.muted(how), text_alignment="center", width=560)
         if command:
-            st.code(command, language="bash", width="content")
+            st.code(command, language=None, width="content")
         st.space("small")
 
 

@@ -36,10 +36,19 @@ class View:
     sql: str
 
     @property
+    def rows(self) -> str:
+        """Its SQL without the order: another view over it would sort them for nothing."""
+        return self.sql.removesuffix(self._stated_order)
+
+    @property
     def order(self) -> str:
-        """The order of its rows where its SQL states none: by its key."""
-        has_order = re.search(r"^order by", self.sql, re.MULTILINE)  # indented ones are inner ones
-        return "" if has_order else f" order by {', '.join(self.key)}"
+        """The order of its rows: what its SQL states, else by its key."""
+        return self._stated_order or f"\norder by {', '.join(self.key)}"
+
+    @property
+    def _stated_order(self) -> str:
+        found = re.search(r"\norder by.*\Z", self.sql, re.DOTALL)  # indented ones are inner ones
+        return found[0] if found else ""
 
     @property
     def is_public(self) -> bool:
@@ -97,11 +106,13 @@ def _names(header: Sequence[str], label: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def whole_sql(view: View, bodies: Mapping[str, str] = MappingProxyType({})) -> str:
+def whole_sql(
+    view: View, bodies: Mapping[str, str] = MappingProxyType({}), *, ordered: bool = False
+) -> str:
     """The view's SQL with every view below it as a CTE, so that DuckDB works out each only once.
 
     As a view of views, `findings` read `process_state` a dozen times over: planning took seconds.
-    `bodies` stand in for the SQL of the views that they name.
+    `bodies` stand in for the SQL of the views that they name, without an order of their own.
     """
     below: dict[str, None] = {}
 
@@ -112,13 +123,13 @@ def whole_sql(view: View, bodies: Mapping[str, str] = MappingProxyType({})) -> s
                     collect(catalogue()[name].reads)
                 below[name] = None
 
-    sql = bodies.get(view.name, view.sql)
+    sql = bodies.get(view.name, view.rows) + (view.order if ordered else "")
     if view.name not in bodies:
         collect(view.reads)
     if not below:
         return sql
     parts = ",\n".join(
-        f"{name} as (\n{bodies.get(name, catalogue()[name].sql)}\n)" for name in below
+        f"{name} as (\n{bodies.get(name, catalogue()[name].rows)}\n)" for name in below
     )
     return f"with {parts}\nselect * from (\n{sql}\n)"
 

@@ -145,6 +145,8 @@ class Collection(NamedTuple):
     channel: str
     source: str
     actor: str | None
+    paths: tuple[str, ...]  # of the leaves answered
+    artifacts: int
     body_sha256: bytes
 
 
@@ -390,6 +392,9 @@ def _submission_finished(entry: Entry, _: Keys) -> Iterable[Fact]:
 def _collection(entry: Entry, keys: Keys) -> Iterable[Fact]:
     content = _json_object(entry.body) or {}
     process_id, journey_id, step = entry.process_id or "", content["journey_id"], content["step"]
+    fields = content.get("fields") or {} if step == "answered" else {}
+    answered = dict(leaves(fields))  # a path named twice: the last counts
+    artifacts = content.get("artifacts") or ()
     yield Collection(
         seq=entry.seq,
         process_id=process_id,
@@ -401,15 +406,15 @@ def _collection(entry: Entry, keys: Keys) -> Iterable[Fact]:
         channel=content["channel"],
         source=content["source"],
         actor=content.get("actor"),
+        paths=tuple(sorted(answered)),
+        artifacts=len(artifacts),
         body_sha256=_sha256(entry.body),
     )
-    if step == "answered":
-        answered = dict(leaves(content.get("fields") or {}))  # a path named twice: the last counts
-        for path, value in answered.items():
-            yield AnsweredLeaf(
-                seq=entry.seq, process_id=process_id, path=path, value_key=keys.of_value(value)
-            )
-    for artifact in content.get("artifacts") or ():
+    for path, value in answered.items():
+        yield AnsweredLeaf(
+            seq=entry.seq, process_id=process_id, path=path, value_key=keys.of_value(value)
+        )
+    for artifact in artifacts:
         yield Artifact(
             seq=entry.seq,
             process_id=process_id,

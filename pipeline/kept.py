@@ -123,8 +123,7 @@ def while_behind() -> Mapping[str, str]:
         "timeline": f"""
             select {columns}
             from kept.timeline
-            where occurred_at <= (select as_of from clock)
-            order by occurred_at, seq""",
+            where occurred_at <= (select as_of from clock)""",
     }
 
 

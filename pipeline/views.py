@@ -26,7 +26,8 @@ def install(ledger: Ledger) -> None:
     """Makes every view in the file, for whoever opens it with DuckDB alone; nothing of ours reads
     them. Binding them all takes a second, so an unchanged file is left as it is."""
     statements = [
-        f"create or replace view {view.name} as {whole_sql(view)}" for view in catalogue().values()
+        f"create or replace view {view.name} as {whole_sql(view, ordered=True)}"
+        for view in catalogue().values()
     ]
     digest = hashlib.sha256("\n".join(statements).encode()).hexdigest()
     cursor = ledger.cursor()
@@ -70,11 +71,11 @@ class Reader:
         Raises `UnknownView`.
         """
         condition, parameters = _condition(_public(view), where, contains)
-        order = _order(_public(view), order_by)
+        order = _order(_public(view), order_by) if order_by else ""
         window = f" limit {int(limit)}" if limit is not None else ""
         window += f" offset {int(offset)}" if offset else ""
         with self._snapshot(as_of, unmask) as cursor, _told_plainly(view):
-            sql, asked = _sql(cursor, view, where)
+            sql, asked = _sql(cursor, view, where, ordered=not order)
             sql = f"select * from ({sql}){condition}{order}{window}"
             values = [*asked, *parameters]
             if limit is None and not where:
@@ -92,7 +93,7 @@ class Reader:
         """Rows that `read` would give without a limit."""
         condition, parameters = _condition(_public(view), where, contains)
         with self._snapshot(as_of, unmask=False) as cursor, _told_plainly(view):
-            sql, asked = _sql(cursor, view, where)
+            sql, asked = _sql(cursor, view, where, ordered=False)
             sql = f"select count(*) from ({sql}){condition}"
             [(rows,)] = cursor.execute(sql, [*asked, *parameters]).fetchall()
         return int(rows)
@@ -116,7 +117,11 @@ class Reader:
 
 
 def _sql(
-    cursor: duckdb.DuckDBPyConnection, name: str, where: Mapping[str, object] | None
+    cursor: duckdb.DuckDBPyConnection,
+    name: str,
+    where: Mapping[str, object] | None,
+    *,
+    ordered: bool,
 ) -> tuple[str, list[object]]:
     """The view over kept rows as far as they go at the cursor's instant, and its parameters."""
     [(is_behind, is_settled, as_of)] = cursor.execute(_STANDING).fetchall()
@@ -127,7 +132,7 @@ def _sql(
         bodies = kept.when_settled()
     elif not is_behind and subject is None:
         bodies = kept.before_settled()
-    sql = at_instant(whole_sql(view, bodies), f"make_timestamp({as_of})")
+    sql = at_instant(whole_sql(view, bodies, ordered=ordered), f"make_timestamp({as_of})")
     if subject is None or (subject == "process_id" and "facts." not in sql):
         return sql, []  # DuckDB finds a kept row by its key itself
     of_subjects = kept.of_processes if subject == "process_id" else kept.of_sellers
@@ -196,9 +201,7 @@ def _condition(
     return (f" where {' and '.join(terms)}" if terms else "", parameters)
 
 
-def _order(view: View, order_by: str | None) -> str:
-    if order_by is None:
-        return view.order
+def _order(view: View, order_by: str) -> str:
     name, _, direction = order_by.partition(" ")
     if direction not in ("", "asc", "desc"):
         raise UnknownView(f"{order_by!r} is no order", remedy="`column` or `column desc`")

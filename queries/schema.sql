@@ -186,6 +186,8 @@ create table if not exists facts.collections (
     channel varchar not null,
     source varchar not null,
     actor varchar,
+    paths varchar[] not null, -- of the leaves answered, in order
+    artifacts bigint not null,
     body_sha256 blob not null
 );
 

@@ -56,4 +56,4 @@ left join facts.collections on collections.seq = log.seq
 left join facts.quarantined on quarantined.seq = log.seq
 left join facts.acts on acts.seq = log.seq
 where log.occurred_at <= (select as_of from clock)
-order by log.occurred_at, log.seq
+order by occurred_at, seq

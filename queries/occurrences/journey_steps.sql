@@ -11,6 +11,8 @@
 -- column: channel | how the seller was reached
 -- column: source | who gave the data; anything but `seller` is a finding once it is sent
 -- column: actor | the seller's person; personal
+-- column: paths | dotted paths of the leaves that were answered, in order
+-- column: artifacts | how many artifacts there are of it
 -- column: body_sha256 | digest of the content: orders what nothing else does
 
 select
@@ -24,6 +26,8 @@ select
     channel,
     source,
     actor,
+    paths,
+    artifacts,
     body_sha256
 from facts.collections
 anti join repeated_collections using (seq)

@@ -82,8 +82,8 @@ def test_the_zone_changes_what_is_written_and_no_state(open_log: OpenLog, visit:
     with open_log(HISTORY):
         there = visit("process", process="prc_late", tz="UTC")
         here = visit("process", process="prc_late")
-    assert metrics(there)["Deadline"] == ("10 days late", "22 May 2026, 12:00")
-    assert metrics(here)["Deadline"] == ("10 days late", "22 May 2026, 09:00")
+    assert metrics(there)["Deadline"] == ("22 May 2026", "12:00 · 10 days late")
+    assert metrics(here)["Deadline"] == ("22 May 2026", "09:00 · 10 days late")
 
 
 def test_the_language_is_the_urls_else_the_browsers(open_log: OpenLog, visit: Visit) -> None:
