@@ -31,7 +31,7 @@ from tests.dashboard.live import free_port
 ENTRIES: Final = int(os.environ.get("PRAZO_BENCH_PAGES_ENTRIES", "1000000"))
 ROUNDS: Final = 7
 PEOPLE: Final = 10
-CLICKS_OF_EACH: Final = 8
+CLICKS_OF_EACH: Final = 20
 START_SECONDS: Final = 120
 PAGES: Final = {
     "overview": "",
