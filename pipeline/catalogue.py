@@ -137,7 +137,10 @@ def whole_sql(
 def at_instant(sql: str, instant: str) -> str:
     """Whole SQL with an instant, as an expression, in place of the clock's: a constant is planned
     in half the time."""
-    return sql.replace("(select as_of from clock)", instant)
+    clock = catalogue()["clock"].sql
+    return sql.replace("(select as_of from clock)", instant).replace(
+        clock, f"select {instant} as as_of"
+    )
 
 
 _TABLE: Final = re.compile(

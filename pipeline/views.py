@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -40,9 +40,18 @@ def install(ledger: Ledger) -> None:
     cursor.execute("commit")
 
 
-_STANDING: Final = f"""
-    select kept < entries, settled_at <= as_of, epoch_us(as_of)
-    from kept.progress, ({catalogue()["clock"].sql})"""
+class _Snapshot(NamedTuple):
+    """One state of the ledger at one instant."""
+
+    cursor: duckdb.DuckDBPyConnection
+    as_of: int  # microseconds
+    is_behind: bool  # kept rows of processes wait for a later batch
+    is_settled: bool  # nothing that the ledger holds occurred after the instant
+
+
+_STANDING: Final = """
+    select kept < entries, if(isinf(settled_at), -1, epoch_us(settled_at))
+    from kept.progress"""
 
 
 class Reader:
@@ -74,13 +83,13 @@ class Reader:
         order = _order(_public(view), order_by) if order_by else ""
         window = f" limit {int(limit)}" if limit is not None else ""
         window += f" offset {int(offset)}" if offset else ""
-        with self._snapshot(as_of, unmask) as cursor, _told_plainly(view):
-            sql, asked = _sql(cursor, view, where, ordered=not order)
+        with self._snapshot(as_of, unmask) as snapshot, _told_plainly(view):
+            sql, asked = _sql(snapshot, view, where, ordered=not order)
             sql = f"select * from ({sql}){condition}{order}{window}"
             values = [*asked, *parameters]
             if limit is None and not where:
-                return cursor.sql(sql, params=values).to_arrow_table()
-            return cursor.execute(sql, values).to_arrow_table()
+                return snapshot.cursor.sql(sql, params=values).to_arrow_table()
+            return snapshot.cursor.execute(sql, values).to_arrow_table()
 
     def count(
         self,
@@ -92,47 +101,47 @@ class Reader:
     ) -> int:
         """Rows that `read` would give without a limit."""
         condition, parameters = _condition(_public(view), where, contains)
-        with self._snapshot(as_of, unmask=False) as cursor, _told_plainly(view):
-            sql, asked = _sql(cursor, view, where, ordered=False)
+        with self._snapshot(as_of, unmask=False) as snapshot, _told_plainly(view):
+            sql, asked = _sql(snapshot, view, where, ordered=False)
             sql = f"select count(*) from ({sql}){condition}"
-            [(rows,)] = cursor.execute(sql, [*asked, *parameters]).fetchall()
+            [(rows,)] = snapshot.cursor.execute(sql, [*asked, *parameters]).fetchall()
         return int(rows)
 
     @contextlib.contextmanager
-    def _snapshot(self, as_of: int | None, unmask: bool) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor that sees one state of the ledger and, without `as_of`, one now.
+    def _snapshot(self, as_of: int | None, unmask: bool) -> Iterator[_Snapshot]:
+        """A cursor that sees one state of the ledger at one instant: without `as_of`, at now, read
+        once the state is fixed, so that nothing in it is later.
 
         Its variables are its own: no other cursor sees or inherits them.
         """
         cursor = self._ledger.cursor()
-        if as_of is not None:
-            cursor.execute("set variable as_of = make_timestamp(?::bigint)", (as_of,))
         if unmask:
             cursor.execute("set variable unmask = true")
         cursor.execute("begin")
         try:
-            yield cursor
+            [(is_behind, settled_at)] = cursor.execute(_STANDING).fetchall()
+            at = instants.now() if as_of is None else as_of
+            yield _Snapshot(cursor, at, is_behind, settled_at <= at)
         finally:
             cursor.execute("rollback")
 
 
 def _sql(
-    cursor: duckdb.DuckDBPyConnection,
+    snapshot: _Snapshot,
     name: str,
     where: Mapping[str, object] | None,
     *,
     ordered: bool,
 ) -> tuple[str, list[object]]:
-    """The view over kept rows as far as they go at the cursor's instant, and its parameters."""
-    [(is_behind, is_settled, as_of)] = cursor.execute(_STANDING).fetchall()
+    """The view over kept rows as far as they go at the snapshot's instant, and its parameters."""
     view = catalogue()[name]
     subject, ids = _subject(view, where)
     bodies = kept.while_behind()
-    if not is_behind and is_settled:
+    if not snapshot.is_behind and snapshot.is_settled:
         bodies = kept.when_settled()
-    elif not is_behind and subject is None:
+    elif not snapshot.is_behind and subject is None:
         bodies = kept.before_settled()
-    sql = at_instant(whole_sql(view, bodies, ordered=ordered), f"make_timestamp({as_of})")
+    sql = at_instant(whole_sql(view, bodies, ordered=ordered), f"make_timestamp({snapshot.as_of})")
     if subject is None or (subject == "process_id" and "facts." not in sql):
         return sql, []  # DuckDB finds a kept row by its key itself
     of_subjects = kept.of_processes if subject == "process_id" else kept.of_sellers
