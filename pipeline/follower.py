@@ -27,8 +27,8 @@ LOG = logging.getLogger(__name__)
 MAX_ENTRIES_A_BATCH: Final = 8192
 MAX_BYTES_A_BATCH: Final = 64 * 2**20
 LINGER_SECONDS: Final = 0.2
-"""At least, between batches while the inbox is busy, and as long as the last one took: even one
-entry costs tens of milliseconds, and following must leave half a core to others."""
+"""Between batches while the inbox is busy; longer where the last one took longer. Even one entry
+costs a fifth of a second of a core, and following must leave half a core to others."""
 RETRY_SECONDS: Final = 2.0
 REACH_SECONDS: Final = 60.0
 CHECKPOINT_SECONDS: Final = 300.0

@@ -45,6 +45,8 @@ def _keep_processes(run: Run, *, after: int) -> None:
         run(_CLEAR_FINDINGS.format(rules="rule = 'values_reused'", of="related"))
         if _made(run, "deciding", _RELATED.format(to="related")) > 1:
             run(_findings_statement("reused_value_findings", "from deciding", of="related"))
+    for table in ("touched", "related", "deciding"):
+        run(f"drop table if exists {table}")
 
 
 def _made(run: Run, table: str, rows: str) -> int:
@@ -141,14 +143,26 @@ _TOUCHED: Final = """
 """Processes of new entries, and of older ones that a new one outranks or completes."""
 
 _RELATED: Final = """
-    select distinct process_id
-    from kept.timeline
-    where attempt_id is not null and process_id is not null and seller_id in (
-        select seller_id from kept.timeline
-        where attempt_id is not null and process_id in (from {to})
-    )"""
+    with own as (
+        select attempt_id from facts.attempt_starts where process_id in (from {to})
+        union
+        select attempt_id from facts.attempt_finishes where process_id in (from {to})
+    ),
+    sellers as (
+        select seller_id from facts.attempt_starts where attempt_id in (from own)
+        union
+        select seller_id from facts.attempt_finishes where attempt_id in (from own)
+    ),
+    theirs as (
+        select attempt_id from kept.timeline
+        where attempt_id is not null and seller_id in (from sellers)
+    )
+    select process_id from facts.attempt_starts where attempt_id in (from theirs)
+    union
+    select process_id from facts.attempt_finishes where attempt_id in (from theirs)"""
 """Processes with attempts for the sellers that attempts for those of `{to}` name: what was sent for
-one of them may be sent again for another."""
+one of them may be sent again for another. An attempt's start and finish may each name another
+process, or only one of them the seller."""
 
 
 @cache

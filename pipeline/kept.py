@@ -53,8 +53,17 @@ _OF_PROCESSES: Final = {
 
 _OF_SELLERS: Final = {
     "asked_entries": """
-        select seq, process_id from kept.timeline where seller_id in (from asked_sellers)""",
-    "asked": "select distinct process_id from asked_entries where process_id is not null",
+        select seq, process_id, attempt_id
+        from kept.timeline where seller_id in (from asked_sellers)""",
+    # An attempt's start and finish may each name another process, or only one of them the seller.
+    "asked": """
+        select process_id from asked_entries where process_id is not null
+        union
+        select process_id from facts.attempt_starts
+        where attempt_id in (select attempt_id from asked_entries)
+        union
+        select process_id from facts.attempt_finishes
+        where attempt_id in (select attempt_id from asked_entries)""",
     "asked_seller_events": """
         from facts.seller_events where seller_id in (from asked_sellers)""",
     "asked_bank_account_events": """

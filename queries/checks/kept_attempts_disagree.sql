@@ -8,7 +8,8 @@
 with unsettled as (
     select process_id from kept.processes where settled_at > (select as_of from clock)
     union
-    select process_id from facts.acts where occurred_at > (select as_of from clock)
+    select process_id from facts.acts
+    where occurred_at > (select as_of from clock) and process_id is not null
 ),
 
 by_kept as (

@@ -9,8 +9,8 @@
 
 select rule, seq, detail, side
 from (
-    (select *, 'log' as side from (from settled_findings except from kept.findings))
+    (select *, 'log' as side from (from settled_findings except all from kept.findings))
     union all
-    (select *, 'kept' as side from (from kept.findings except from settled_findings))
+    (select *, 'kept' as side from (from kept.findings except all from settled_findings))
 )
 where (select kept = entries and settled_at <= (select as_of from clock) from kept.progress)

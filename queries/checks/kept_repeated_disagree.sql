@@ -5,7 +5,7 @@
 -- column: side | log or kept: which of the two says so
 
 select seq, 'log' as side
-from (from repeated_collections except from kept.repeated_collections)
+from (from repeated_collections except all from kept.repeated_collections)
 union all
 select seq, 'kept' as side
-from (from kept.repeated_collections except from repeated_collections)
+from (from kept.repeated_collections except all from repeated_collections)

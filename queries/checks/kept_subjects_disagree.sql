@@ -10,7 +10,7 @@ with by_kept as (
 )
 
 select subject, 'log' as side
-from (from shared_subjects except from by_kept)
+from (from shared_subjects except all from by_kept)
 union all
 select subject, 'kept' as side
-from (from by_kept except from shared_subjects)
+from (from by_kept except all from shared_subjects)

@@ -8,7 +8,7 @@
 -- column: side | log or kept: which of the two has this row and the other has not
 
 select seq, kind, code, 'log' as side
-from (from unlisted_codes except from kept.unlisted_codes)
+from (from unlisted_codes except all from kept.unlisted_codes)
 union all
 select seq, kind, code, 'kept' as side
-from (from kept.unlisted_codes except from unlisted_codes)
+from (from kept.unlisted_codes except all from unlisted_codes)

@@ -22,6 +22,7 @@
 -- column: attempt_number | its place among the attempts of the process, from 1; null for a refusal
 -- column: try_number | the place of its try among those of the process, from 1; null for a refusal
 -- column: attempt_of_try | its place in the try, from 1; null for a refusal
+-- column: retry_ended_at | when a retry was no longer wanted; null while wanted, and for a refusal
 -- column: is_last | no attempt of the process comes after it; null for a refusal
 -- column: is_given_up | 24 hours or 30 attempts were over with the retry still wanted
 -- column: gives_up_at | when they are over; null after an outcome that is not retried
@@ -71,6 +72,7 @@ select
     try_number,
     attempt_of_try,
     is_last,
+    retry_ended_at,
     is_given_up,
     case when is_retryable then gives_up_at end as gives_up_at,
     is_waiting and not is_refused as is_retry_pending,

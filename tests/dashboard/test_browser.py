@@ -67,6 +67,9 @@ CHART_NAMES = ", ".join(
     f".js-plotly-plot {it}"
     for it in (".xtick text", ".ytick text", ".annotation-text", ".bartext-outside", ".legendtext")
 )
+IS_STILL = """() => document.getAnimations().every(it =>
+    it.playState !== "running" || it.effect.getComputedTiming().endTime === Infinity)"""
+"""What is still fading in is paler than it will be."""
 IS_BACKGROUND = """it => getComputedStyle(
     document.querySelector('[data-testid="stApp"]')
 ).backgroundColor === it"""
@@ -219,6 +222,7 @@ def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(
         for scheme, background in BACKGROUNDS.items():
             tab.page.emulate_media(color_scheme=scheme)
             tab.page.wait_for_function(IS_BACKGROUND, arg=background)
+            tab.page.wait_for_function(IS_STILL)
             faults += [(path, scheme, *found) for found in found_by_axe(tab)]
         for width in (1440, 1024):
             tab.page.set_viewport_size({"width": width, "height": 900})

@@ -99,9 +99,11 @@ MOVED = [
     acp("e1", occurred_at="2026-03-01T11:00:00Z", process_id="p2"),
     started("a1", "2026-03-03T00:00:00Z", process_id="p3"),
     finished("a1", 200, "2026-03-02T00:00:00Z", process_id="p4"),
+    started("a8", "2026-03-03T00:00:00Z", process_id="p7", seller_id=None),
+    finished("a8", 500, "2026-03-03T00:00:01Z", process_id="p8", seller_id="s8"),
 ]
-"""An event told again earlier with another process, and an attempt whose end, before its start,
-names another process."""
+"""An event told again earlier with another process, an attempt whose end, before its start, names
+another process, and one of which only the end, of yet another process, names the seller."""
 
 
 NARROWED = [
@@ -121,6 +123,41 @@ def test_what_is_asked_of_one_subject_is_what_the_whole_view_says_of_it(view, co
             instant = instants.from_datetime(as_of.replace(tzinfo=UTC))
             found = reader.read(view, as_of=instant, where={column: subject}).to_pylist()
             assert found == [row for row in whole if row[column] == subject]
+
+
+SAME = {"type": "individual", "revenue": "1000_to_5000"}
+
+
+@pytest.mark.parametrize("batches", [[], [(1, False)] * 6])
+@pytest.mark.parametrize(
+    ("history", "process_id"),
+    [
+        (
+            [
+                acp(),
+                started("a1", "2026-03-02T00:00:00Z", process_id="p3", body=SAME),
+                finished("a1", 500, "2026-03-02T00:00:01Z", process_id="p3"),
+                started("a2", "2026-03-03T00:00:00Z", seller_id=None, body=SAME),
+                finished("a2", 200, "2026-03-03T00:00:01Z", process_id="p2", seller_id="s1"),
+            ],
+            "p1",
+        ),
+        (
+            [
+                started("a1", "2026-03-02T00:00:00Z", process_id="p3", seller_id=None, body=SAME),
+                finished("a1", 500, "2026-03-02T00:00:01Z", process_id="p4", seller_id="s1"),
+                started("a2", "2026-03-03T00:00:00Z", process_id="p4", body=SAME),
+                finished("a2", 200, "2026-03-03T00:00:01Z", process_id="p4"),
+            ],
+            "p4",
+        ),
+    ],
+)
+def test_values_reused_are_found_whichever_entry_names_the_seller(history, process_id, batches):
+    with ledger_of(history, batches) as reader:
+        found = [it for it in rows(reader, "findings", END) if it["rule"] == "values_reused"]
+        assert [it["process_id"] for it in found] == [process_id]
+        assert checks.run("kept_findings_disagree", reader._ledger) is None
 
 
 def test_a_ledger_made_anew_keeps_the_same_rows(settings, inbox):

@@ -6,6 +6,7 @@ import pytest
 
 from pipeline import checks, views
 from tests.ledgers import ledger_of
+from tests.views.lines import act
 from tests.views.test_headers import RICH
 
 BREAKING = {
@@ -53,6 +54,18 @@ def test_a_check_finds_its_invariant_broken(check, ledger):
     assert broken is not None
     assert broken.rows >= 1
     assert str(broken).startswith(check)
+
+
+def test_a_finding_kept_twice_is_noticed(ledger):
+    ledger.cursor().execute("insert into kept.findings from kept.findings")
+    assert checks.run("kept_findings_disagree", ledger) is not None
+
+
+def test_an_act_to_come_of_no_process_hides_no_fault():
+    act_to_come = act("override", "2090-01-01T00:00:00Z", process_id=None, seller_id="s1")
+    with ledger_of([*RICH, act_to_come]) as reader:
+        reader._ledger.cursor().execute("update kept.attempts set outcome = 'accepted'")
+        assert checks.run("kept_attempts_disagree", reader._ledger) is not None
 
 
 def test_sums_disagree_once_a_view_loses_a_row(ledger, monkeypatch):

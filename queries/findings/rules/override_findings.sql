@@ -4,7 +4,7 @@
 -- column: rule | the broken rule (rules.md section 6)
 -- column: severity | breach, risk or notice
 -- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; `findings` adds the process's
+-- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
 -- column: seq | the entry that shows it
 -- column: detail | what exactly; empty where the rule says it all
 -- column: found_at | when it became true
