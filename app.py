@@ -4,6 +4,7 @@ Imported (`streamlit run app.py`, uvicorn) this file is the ASGI app that holds 
 `__main__`, which Streamlit does at every rerun, it draws one page.
 """
 
+import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,11 +19,13 @@ from app_pages.door import Door
 from app_pages.i18n import _
 from app_pages.security import SecurityHeaders
 from pipeline import api, service, views
+from pipeline.errors import PrazoError
 from pipeline.roles import Person
 from pipeline.settings import Settings
 
 PAGES = Path(__file__).parent / "app_pages"
 ICON = PAGES / "static" / "icon.png"
+LOG = logging.getLogger(__name__)
 LOGO = PAGES / "static" / "logo.svg"
 ANY_ADDRESS = "0.0.0.0"
 
@@ -49,7 +52,11 @@ def page() -> None:
     with heading:
         frame.freshness()
         frame.time_travel_banner()
-    current.run()
+    try:
+        current.run()
+    except PrazoError as error:
+        LOG.exception("the page %s could not be shown", current.title)
+        frame.say(error)
 
 
 def _sections(whoever: Person) -> dict[str, list[st.Page]]:

@@ -16,7 +16,7 @@ from pipeline import service
 from pipeline.roles import LOCAL, Act, Person, RoleMap
 from pipeline.settings import Settings
 
-WATCH_SECONDS = 10
+WATCH_SECONDS = 7  # no multiple of other fragments' pauses: of two runs at once one is dropped
 _BEGAN = "access_began_at"
 
 
@@ -35,6 +35,12 @@ def may(act: Act) -> bool:
     """Whether whoever looks may do that."""
     found = person()
     return found is not None and found.may(act)
+
+
+def may_read(view: str) -> bool:
+    """Whether the rows of a view are open to whoever looks."""
+    found = person()
+    return found is not None and found.may_read(view)
 
 
 def may_see(page: str) -> bool:

@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from threading import Lock
 from typing import Final, Generic, TypeVar
 
@@ -13,38 +14,50 @@ LOG = logging.getLogger(__name__)
 
 KEPT: Final = 512
 AGE_TO_COST: Final = 10
-"""An answer may be this many times as old as it took to work out, although entries came in since:
-so no question takes more than a tenth of a core, however many people ask it under full traffic."""
+"""For this many times as long as it took, an answer is given although entries came in since, so
+that a question is worked on a tenth of the time, however many people ask it under full traffic."""
 MAX_AGE_SECONDS: Final = 15.0
+"""Since an answer was begun: whatever it took, it is not given for longer."""
 PATIENCE_SECONDS: Final = 0.2
 """For an answer that takes longer nobody waits while the last one is not too old."""
 
 Answer = TypeVar("Answer")
 
 
-class _Kept(Generic[Answer]):
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.basis: Hashable = None
-        self.answers: tuple[Answer, ...] = ()  # none yet, or one
-        self.made_at = 0.0  # on the monotonic clock
-        self.seconds = 0.0  # that it took
+@dataclass(frozen=True, slots=True)
+class _Made(Generic[Answer]):
+    """An answer, and how long it may be given. Never changed, so it can be read at any time."""
 
-    def work_out(self, basis: Hashable, work_out: Callable[[], Answer]) -> None:
-        began = time.monotonic()
-        answer = work_out()
-        self.made_at = time.monotonic()
-        self.basis, self.seconds = basis, self.made_at - began
-        self.answers = (answer,)
+    answer: Answer
+    basis: Hashable
+    began_at: float  # on the monotonic clock
+    seconds: float  # that it took
 
     def is_good(self, basis: Hashable) -> bool:
-        age = time.monotonic() - self.made_at
-        good_for = min(AGE_TO_COST * self.seconds, MAX_AGE_SECONDS)
-        return bool(self.answers) and (self.basis == basis or age < good_for)
+        return self.basis == basis or self._age() < min(
+            (1 + AGE_TO_COST) * self.seconds, MAX_AGE_SECONDS
+        )
 
     def is_fair(self) -> bool:
         """Good enough for those who come while a better one is being made."""
-        return bool(self.answers) and time.monotonic() - self.made_at < MAX_AGE_SECONDS
+        return self._age() < MAX_AGE_SECONDS
+
+    def _age(self) -> float:
+        return time.monotonic() - self.began_at
+
+
+class _Kept(Generic[Answer]):
+    """The last answer to a question; whoever holds the lock is making another."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.made: _Made[Answer] | None = None
+
+    def work_out(self, basis: Hashable, work_out: Callable[[], Answer]) -> Answer:
+        began = time.monotonic()
+        answer = work_out()
+        self.made = _Made(answer, basis, began, time.monotonic() - began)
+        return answer
 
 
 class Answers(Generic[Answer]):
@@ -61,19 +74,25 @@ class Answers(Generic[Answer]):
         What `work_out` raises goes to its caller, and nothing is kept.
         """
         kept = self._of(question)
-        if kept.is_good(basis):
-            return kept.answers[0]
-        if not kept.lock.acquire(blocking=not kept.is_fair()):
-            return kept.answers[0]
-        if kept.is_fair() and kept.seconds > PATIENCE_SECONDS:
-            self._aside.submit(self._renew, kept, basis, work_out)
-            return kept.answers[0]
+        made = kept.made
+        if made is not None and made.is_good(basis):
+            return made.answer
+        last = made if made is not None and made.is_fair() else None
+        if not kept.lock.acquire(blocking=last is None) and last is not None:
+            return last.answer
+        is_handed_over = False
         try:
-            if not kept.is_good(basis):
-                kept.work_out(basis, work_out)
-            return kept.answers[0]
+            made = kept.made  # another may have been made while this one waited
+            if made is not None and made.is_good(basis):
+                return made.answer
+            if last is not None and last.seconds > PATIENCE_SECONDS:
+                self._aside.submit(self._renew, kept, basis, work_out)
+                is_handed_over = True
+                return last.answer
+            return kept.work_out(basis, work_out)
         finally:
-            kept.lock.release()
+            if not is_handed_over:
+                kept.lock.release()
 
     def _of(self, question: Hashable) -> _Kept[Answer]:
         with self._lock:

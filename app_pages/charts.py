@@ -7,7 +7,7 @@ a figure does not learn of a change of theme before the next run.
 import base64
 import textwrap
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 import streamlit as st
@@ -42,6 +42,7 @@ BAR_WIDTH: Final = 0.75 * 24 * 3600 * 1000
 """Three quarters of a day, in Plotly's milliseconds: of few days it would make planks."""
 
 TICK_ROOM: Final = 28
+DAYS_AHEAD: Final = 180
 """Right of a chart: Plotly leaves a last tick out whose half would stand outside."""
 LEGEND_ROW, LEGEND_COLUMNS = 20, 2
 NAME_LINE, NAME_WIDTH, NAME_ROOM, LEAST_ROW = 16, 30, 14, 46
@@ -128,6 +129,8 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
         )
     first = min((row["day"] for row in rows if not row["is_older"]), default=today)
     last = max((row["day"] for row in rows), default=today)
+    # One deadline in a far century must not make a hair of every bar.
+    last = min(last, today + timedelta(DAYS_AHEAD))
     first, last = min(first, today - timedelta(7)), max(last, today + timedelta(14))
     # A bar is centred on its day's midnight: half a day earlier is the gap between two bars.
     edge = f"{today - timedelta(1)}T12:00:00"
@@ -216,7 +219,7 @@ def process_clock(phases: Rows, entries: Rows, now: datetime) -> Figure:
             "margin": {"l": 8, "r": TICK_ROOM, "t": 24, "b": 24},
             "xaxis": {
                 "type": "date",
-                "range": [_local(start - margin), _local(end + margin)],
+                "range": [_local(_moved(start, -margin)), _local(_moved(end, margin))],
                 "showgrid": False,
                 "zeroline": False,
                 **_even_ticks(start, end),
@@ -269,7 +272,15 @@ def _mark(x: str, label: str) -> Figure:
 
 def _local(instant: datetime) -> str:
     """An instant of a view on the reader's wall clock: Plotly draws no time zones."""
-    return instant.replace(tzinfo=UTC).astimezone(formats.zone()).strftime("%Y-%m-%dT%H:%M:%S")
+    return formats.local(instant).replace(tzinfo=None).isoformat(timespec="seconds")
+
+
+def _moved(instant: datetime, by: timedelta) -> datetime:
+    """Later or earlier, as far as the calendar goes."""
+    try:
+        return instant + by
+    except OverflowError:
+        return instant
 
 
 def _even_ticks(start: datetime, end: datetime) -> Figure:

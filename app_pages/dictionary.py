@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from app_pages import address, explained, formats, frame
+from app_pages import access, address, explained, formats, frame
 from app_pages.i18n import N_, _, ngettext
 from pipeline import views
 
@@ -58,7 +58,10 @@ def entry(view: views.View, *, is_only: bool) -> None:
             border="horizontal",
             alt=view.name,
         )
-        explained.basis(view.name)
+        if access.may_read(view.name):
+            explained.basis(view.name)
+        else:
+            st.markdown(formats.muted(_("The rows of this view are not open to your role.")))
 
 
 def grouped(found: Sequence[views.View]) -> dict[str, list[views.View]]:

@@ -97,7 +97,10 @@ def make(request: Request) -> None:
         bar.progress(min(done / max(total, 1), 1.0), formats.plain(words.word(STAGES, what)))
 
     try:
-        exported = export(service.current(), request, folder / "audit-package.zip", show)
+        try:
+            exported = export(service.current(), request, folder / "audit-package.zip", show)
+        finally:
+            frame.forget_answers()  # an export is an entry, even one that came to nothing
     except PrazoError as error:
         shutil.rmtree(folder, ignore_errors=True)
         bar.empty()

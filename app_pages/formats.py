@@ -64,8 +64,19 @@ def short_day(when: date) -> str:
 def _instant(instant: datetime | None, patterns: dict[str, str]) -> str:
     if instant is None:
         return "–"
+    return dates.format_datetime(
+        local(instant), patterns[language()], tzinfo=zone(), locale=locale()
+    )
+
+
+def local(instant: datetime) -> datetime:
+    """An instant of a view on the reader's wall clock; at the ends of the calendar, where that
+    clock would show a day that does not exist, it is left as it is."""
     aware = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
-    return dates.format_datetime(aware, patterns[language()], tzinfo=zone(), locale=locale())
+    try:
+        return aware.astimezone(zone())
+    except OverflowError:
+        return aware.replace(tzinfo=zone())
 
 
 def number(value: float | None) -> str:

@@ -22,7 +22,7 @@ ZONES: Final = (
     "UTC",
 )
 FRESHNESS_SECONDS: Final = 5
-TICK_SECONDS: Final = 5  # no page shows a clock older than this
+TICK_SECONDS: Final = 5  # from then on an answer about now is made anew
 BEHIND_SECONDS: Final = 5  # from here on the lag is worth a colour
 FAR_BEHIND_SECONDS: Final = 60
 TRAIL: Final = 40  # entries of a story that are told
@@ -105,7 +105,9 @@ def _frozen(asked: Mapping[str, Any]) -> Hashable:
 
 def as_of() -> int | None:
     """The instant that the page looks at, in microseconds; None for now."""
-    return instants.parse(st.session_state.get("as_of", st.query_params.get("as_of")))
+    at = instants.parse(st.session_state.get("as_of", st.query_params.get("as_of")))
+    # Days before and after it are drawn, and it is told in the reader's zone.
+    return at if at is not None and 1900 < instants.of(at).year < 9000 else None
 
 
 def moment() -> datetime:

@@ -53,6 +53,29 @@ _PAGES: Final[Mapping[Role, frozenset[str]]] = {
     Role.AUDITOR: _ALL_PAGES,
     Role.ADMIN: _ALL_PAGES,
 }
+_NOT_FOR_ANALYSTS: Final = frozenset(
+    {
+        "assignments",
+        "bank_accounts",
+        "collections",
+        "evidence_coverage",
+        "expired_processes",
+        "log_entries",
+        "next_actions",
+        "notes",
+        "process_contents",
+        "process_journeys",
+        "process_phases",
+        "process_state",
+        "seller_contents",
+        "seller_state",
+        "timeline",
+        "watchlist",
+        "watchlist_actions",
+    }
+)
+"""Views of the pages that are not theirs: one process, one seller, names and what people wrote."""
+
 _ACTS: Final[Mapping[Role, frozenset[Act]]] = {
     Role.OFFICER: frozenset({Act.UNMASK, Act.ANNOTATE, Act.EXPORT}),
     Role.ANALYST: frozenset(),
@@ -74,6 +97,10 @@ class Person:
     def may_see(self, page: str) -> bool:
         """`page`: the stem of its file under `app_pages/`."""
         return any(page in _PAGES[role] for role in self.roles)
+
+    def may_read(self, view: str) -> bool:
+        """Whether the rows of a view are open to them, where pages show any view."""
+        return any(role is not Role.ANALYST or view not in _NOT_FOR_ANALYSTS for role in self.roles)
 
     def may(self, act: Act) -> bool:
         return any(act in _ACTS[role] for role in self.roles)

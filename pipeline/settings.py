@@ -201,7 +201,12 @@ class Settings(BaseSettings):
                 "PRAZO_LOGIN is none and PRAZO_DASHBOARD_HOST is not loopback: anyone could look;"
                 " choose oidc or proxy"
             )
-        needed = {"oidc": ("roles_file", "oidc_file"), "proxy": ("roles_file", "proxy_secret_file")}
+        # Behind a proxy on this machine every caller looks like one of this machine: without tokens
+        # the API would be open to those whom the login keeps out.
+        needed = {
+            "oidc": ("roles_file", "oidc_file", "api_tokens_file"),
+            "proxy": ("roles_file", "proxy_secret_file", "api_tokens_file"),
+        }
         problems += [
             f"PRAZO_LOGIN is {self.login}: PRAZO_{name.upper()} is missing"
             for name in needed.get(self.login, ())

@@ -32,8 +32,8 @@ def test_an_answer_stands_while_its_basis_does(clock):
     assert kept.answer("q", 2, lambda: "second") == "second"
 
 
-@pytest.mark.parametrize(("cost", "age"), [(0.01, 0.1), (0.3, 3.0), (2.0, 15.0)])
-def test_on_another_basis_it_may_be_ten_times_as_old_as_it_took_and_fifteen_seconds(
+@pytest.mark.parametrize(("cost", "age"), [(0.01, 0.1), (0.15, 1.5), (2.0, 13.0)])
+def test_on_another_basis_it_stays_ten_times_as_long_as_it_took_and_to_an_age_of_fifteen_seconds(
     clock, cost, age
 ):
     kept = Answers()
@@ -91,7 +91,7 @@ def test_for_what_takes_long_nobody_waits_twice(clock):
     assert kept.answer("q", 2, slower) == "first"
     go_on.set()
     assert renewed.wait(10)
-    clock.seconds += 14  # had it not been made anew, this one would be too old now
+    clock.seconds += 13  # had it not been made anew, this one would be too old now
     assert kept.answer("q", 2, lambda: "third") == "second"
 
 
@@ -110,7 +110,7 @@ def test_what_fails_aside_fails_for_whoever_waits_for_it(clock, caplog):
     clock.seconds += 11
     assert kept.answer("q", 2, broken) == "first"
     assert failed.wait(10)
-    clock.seconds += 10
+    clock.seconds += 4
     with pytest.raises(OSError, match="disk"):
         kept.answer("q", 2, broken)
     assert "could not be made anew" in caplog.text

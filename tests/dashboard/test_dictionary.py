@@ -1,6 +1,10 @@
 """The data dictionary is made from the headers of the views, and nothing else."""
 
+import pytest
+
+from app_pages import access
 from pipeline import views
+from pipeline.roles import Person, Role
 from tests.dashboard.conftest import OpenLog, Visit
 from tests.dashboard.occurrences import before, review
 from tests.dashboard.reading import page_text, plain, unfold
@@ -23,6 +27,17 @@ def test_a_view_is_shown_with_its_rows_and_its_file(open_log: OpenLog, visit: Vi
         app = visit("dictionary", q="longest expired first")
     assert list(app.dataframe[0].value["process_id"]) == ["prc_1"]
     assert "Every row (1)" in page_text(app)
+
+
+def test_what_is_of_one_person_is_described_to_analysts_and_not_shown(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "person", lambda: Person("bia", frozenset({Role.ANALYST})))
+    with open_log([review("prc_1", before(days=40))]):
+        app = visit("dictionary", q="longest expired first")
+        assert "not open to your role" in page_text(app)
+        assert not app.dataframe
+        assert "not open" not in page_text(visit("dictionary", q="the gravest first, then"))
 
 
 def test_a_word_finds_the_views_that_say_it(open_log: OpenLog, visit: Visit) -> None:

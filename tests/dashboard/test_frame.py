@@ -9,6 +9,7 @@ from pipeline.service import LedgerService
 from tests.dashboard.conftest import OpenLog, Visit
 from tests.dashboard.occurrences import before, review
 from tests.dashboard.reading import metrics, page_text
+from tests.views.lines import acp
 
 PAGES = (
     "overview",
@@ -111,3 +112,20 @@ def test_a_ledger_that_fell_behind_or_was_not_verified_says_so(
     assert "2 min behind" in shown
     assert "The ledger does not follow its inbox" in shown
     assert "the disk \\[is\\]\\(x\\) full" in app.error[0].value
+
+
+@pytest.mark.parametrize("deadline", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_a_deadline_at_an_end_of_the_calendar_breaks_no_page(
+    deadline: str, open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log([acp(deadline_at=deadline)]):
+        for page in ("overview", "watchlist", "process", "seller", "findings"):
+            assert page_text(visit(page, process="p1", seller_id="s1"))
+
+
+@pytest.mark.parametrize("as_of", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_an_instant_at_an_end_of_the_calendar_is_none_to_look_at(
+    as_of: str, open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        assert "That is no instant" in page_text(visit("overview", as_of=as_of))

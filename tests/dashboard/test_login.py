@@ -45,11 +45,13 @@ def behind_a_proxy(folder: Path, **settings: str) -> Iterator[str]:
     fill(folder, HISTORY)
     (folder / "roles").write_text("officer:groups:compliance\nanalyst:groups:data\n")
     (folder / "secrets").write_text(f"an-older-one\n{SECRET}\n")
+    (folder / "tokens").write_text(f"notebook:read:{'0' * 64}\n")
     chosen = {
         "PRAZO_LOGIN": "proxy",
         "FORWARDED_ALLOW_IPS": "",
         "PRAZO_ROLES_FILE": str(folder / "roles"),
         "PRAZO_PROXY_SECRET_FILE": str(folder / "secrets"),
+        "PRAZO_API_TOKENS_FILE": str(folder / "tokens"),
         **settings,
     }
     with dashboard(folder, **chosen) as url:
@@ -73,6 +75,7 @@ def test_a_server_that_believes_forwarded_addresses_is_not_started(
     settings = Settings(
         _env_file=None,
         login="proxy",
+        api_tokens_file=tmp_path / "tokens",
         roles_file=tmp_path / "roles",
         proxy_secret_file=tmp_path / "secrets",
     )
@@ -196,6 +199,7 @@ def with_login(folder: Path, issuer: str, roles: str) -> Iterator[str]:
     fill(folder, HISTORY)
     port = free_port()
     (folder / "roles").write_text(roles)
+    (folder / "tokens").write_text(f"notebook:read:{'0' * 64}\n")
     (folder / "auth.toml").write_text(
         "[auth]\n"
         f'redirect_uri = "http://127.0.0.1:{port}/oauth2callback"\n'
@@ -207,6 +211,7 @@ def with_login(folder: Path, issuer: str, roles: str) -> Iterator[str]:
         "PRAZO_LOGIN": "oidc",
         "PRAZO_ROLES_FILE": str(folder / "roles"),
         "PRAZO_OIDC_FILE": str(folder / "auth.toml"),
+        "PRAZO_API_TOKENS_FILE": str(folder / "tokens"),
     }
     secrets = ("--secrets.files", str(folder / "auth.toml"))
     with dashboard(folder, *secrets, port=port, **chosen) as url:
@@ -282,3 +287,11 @@ def test_a_login_without_what_it_needs_is_refused_before_anything_starts():
         Settings.load(login="oidc")
     with pytest.raises(SettingsError, match="PRAZO_PROXY_SECRET_FILE is missing"):
         Settings.load(login="proxy")
+    with pytest.raises(SettingsError, match="PRAZO_API_TOKENS_FILE is missing"):
+        Settings.load(login="proxy")
+
+
+def test_the_api_is_closed_to_those_whom_the_login_keeps_out(inner: str):
+    """A proxy on this machine passes calls on from this machine, as nginx does by default."""
+    views = f"{inner}/api/views/seller_state"
+    assert httpx.get(views, params={"unmask": "x", "actor": "y"}).status_code == 401
