@@ -22,8 +22,8 @@
 -- column: attempt_number | its place among the attempts of the process, from 1; null for a refusal
 -- column: try_number | the place of its try among those of the process, from 1; null for a refusal
 -- column: attempt_of_try | its place in the try, from 1; null for a refusal
--- column: retry_ended_at | when a retry was no longer wanted; null while wanted, and for a refusal
 -- column: is_last | no attempt of the process comes after it; null for a refusal
+-- column: retry_ended_at | when a retry was no longer wanted; null while wanted, and for a refusal
 -- column: is_given_up | 24 hours or 30 attempts were over with the retry still wanted
 -- column: gives_up_at | when they are over; null after an outcome that is not retried
 -- column: is_retry_pending | the same payload is to be sent again, once it is due

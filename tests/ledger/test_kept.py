@@ -178,7 +178,7 @@ def test_a_ledger_made_anew_keeps_the_same_rows(settings, inbox):
     [
         ("2026-03-01T11:30:00", ["p2"]),
         ("2026-03-02T12:00:00", ["p2", "p4"]),
-        ("2026-03-03T12:00:00", ["p2", "p3"]),
+        ("2026-03-03T12:00:00", ["p2", "p3", "p7"]),
     ],
 )
 def test_a_process_is_known_only_while_an_entry_of_its_own_counts(as_of, known, batches):
