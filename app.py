@@ -23,9 +23,10 @@ from pipeline.errors import PrazoError
 from pipeline.roles import Person
 from pipeline.settings import Settings
 
+LOG = logging.getLogger(__name__)
+
 PAGES = Path(__file__).parent / "app_pages"
 ICON = PAGES / "static" / "icon.png"
-LOG = logging.getLogger(__name__)
 LOGO = PAGES / "static" / "logo.svg"
 ANY_ADDRESS = "0.0.0.0"
 

@@ -42,8 +42,9 @@ BAR_WIDTH: Final = 0.75 * 24 * 3600 * 1000
 """Three quarters of a day, in Plotly's milliseconds: of few days it would make planks."""
 
 TICK_ROOM: Final = 28
-DAYS_AHEAD: Final = 180
 """Right of a chart: Plotly leaves a last tick out whose half would stand outside."""
+DAYS_AHEAD: Final = 180
+"""Of deadlines that are drawn: one in a far century must not make a hair of every bar."""
 LEGEND_ROW, LEGEND_COLUMNS = 20, 2
 NAME_LINE, NAME_WIDTH, NAME_ROOM, LEAST_ROW = 16, 30, 14, 46
 """Of charts with long names at the side: as much room a row as the longest name takes."""
@@ -129,7 +130,6 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
         )
     first = min((row["day"] for row in rows if not row["is_older"]), default=today)
     last = max((row["day"] for row in rows), default=today)
-    # One deadline in a far century must not make a hair of every bar.
     last = min(last, today + timedelta(DAYS_AHEAD))
     first, last = min(first, today - timedelta(7)), max(last, today + timedelta(14))
     # A bar is centred on its day's midnight: half a day earlier is the gap between two bars.
