@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas  # noqa: F401 - before the follower starts: its first transaction would wait for it
 import streamlit as st
 from starlette.middleware import Middleware
+from streamlit import config
 
 from app_pages import access, frame
 from app_pages.door import Door
@@ -96,7 +97,10 @@ def _sections(whoever: Person) -> dict[str, list[st.Page]]:
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Holds the ledger while the server runs, and closes it even where no exit handler runs."""
     os.umask(0o077)  # DuckDB makes its files with whatever the mask leaves
-    with service.ledger_service(_settings()) as held:
+    settings = _settings()
+    if settings.login == "oidc":
+        config.set_option("secrets.files", [str(settings.oidc_file)])
+    with service.ledger_service(settings) as held:
         views.install(held.ledger)
         yield
 

@@ -6,11 +6,13 @@ the freshness line moves.
 """
 
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
 import streamlit as st
 
+from app_pages import formats
 from app_pages.i18n import _
 from pipeline import service
 from pipeline.roles import LOCAL, Act, Person, RoleMap
@@ -22,13 +24,18 @@ _BEGAN = "access_began_at"
 
 def person() -> Person | None:
     """Whoever looks; None where nobody is logged in, the session is over, or no role fits."""
+    return session()()
+
+
+def session() -> Callable[[], Person | None]:
+    """Says whoever looks, for as long as their session lasts; for what outlives the page's run,
+    where nobody can be asked who looks (a file that is made once its button is pressed)."""
     settings = service.current().settings
-    match settings.login:
-        case "oidc":
-            return None if _is_over(settings) else _role_map(settings).person(st.user.to_dict())
-        case "proxy":
-            return None if _is_over(settings) else _role_map(settings).person(_told(settings))
-    return LOCAL
+    if settings.login == "none":
+        return lambda: LOCAL
+    claims = st.user.to_dict() if settings.login == "oidc" else _told(settings)
+    ends_at, roles = _ends_at(settings), _role_map(settings)
+    return lambda: roles.person(claims) if time.time() < ends_at else None
 
 
 def may(act: Act) -> bool:
@@ -62,7 +69,7 @@ def leave(whoever: Person) -> None:
     """The person's name, and the way out; nothing where nobody logs in."""
     if whoever.name is None:
         return
-    with st.popover(whoever.name, icon=":material/account_circle:"):
+    with st.popover(formats.plain(whoever.name), icon=":material/account_circle:"):
         st.markdown(", ".join(sorted(_role_names()[it] for it in whoever.roles)))
         if service.current().settings.login == "oidc":
             st.button(_("Log out"), on_click=st.logout, width="stretch")
@@ -77,17 +84,21 @@ def _watch() -> None:
 
 
 def _is_over(settings: Settings) -> bool:
-    now = time.time()
+    return time.time() >= _ends_at(settings)
+
+
+def _ends_at(settings: Settings) -> float:
+    """When the session ends, in seconds of the epoch; 0 where there is none."""
     if settings.login == "oidc":
         if not st.user.get("is_logged_in"):
-            return True
+            return 0
         issued, ends = st.user.get("iat"), st.user.get("exp")
         if not isinstance(issued, int | float) or not isinstance(ends, int | float):
-            return True  # both are required of an ID token; without them nothing ever ends
-        return bool(now >= min(ends, issued + settings.session_seconds))
+            return 0  # both are required of an ID token; without them nothing ever ends
+        return min(ends, issued + settings.session_seconds)
     # Headers are those of the moment when the browser connected; it has to come by the proxy again.
-    began: float = st.session_state.setdefault(_BEGAN, now)
-    return now >= began + settings.session_seconds
+    began: float = st.session_state.setdefault(_BEGAN, time.time())
+    return began + settings.session_seconds
 
 
 def _told(settings: Settings) -> dict[str, object]:
@@ -140,6 +151,6 @@ def _ask_to_log_in(settings: Settings) -> None:
 def _say_no_role(name: object) -> None:
     st.error(
         _("Ask whoever runs Prazo for a role. The file of PRAZO_ROLES_FILE gives them."),
-        title=_("{name} has no role here", name=str(name)),
+        title=_("{name} has no role here", name=formats.plain(name)),
         icon=":material/block:",
     )

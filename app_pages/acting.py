@@ -4,6 +4,7 @@ Each is an entry of the log, under a reason and a name; nothing is shown or done
 there.
 """
 
+import contextlib
 import time
 from typing import Final
 
@@ -20,8 +21,8 @@ from pipeline.roles import Act
 NOTE: Final = "note"
 ASSIGNMENT: Final = "assignment"
 RECORDED_BY: Final = "dashboard"
-SHOWN_SECONDS: Final = 900
-"""Personal data that was asked for is masked again after this long."""
+WATCH_SECONDS: Final = 11
+"""Between two looks at whether that time is over; no multiple of other fragments' pauses."""
 MAX_NAME_CHARACTERS: Final = 200
 NOTES: Final = 10
 
@@ -37,16 +38,17 @@ def name_of_reader(key: str) -> str:
 
 
 def record(draft: Draft) -> bool:
-    """Appends an entry and waits until the pages see it; says so where that failed."""
+    """Appends an entry and waits until the pages see it; says so where it was not recorded."""
     held = service.current()
     try:
         [receipt] = held.inbox.append([draft])
-        if receipt.entry is not None:
-            held.reach(receipt.entry.seq)
-            frame.forget_answers()
     except PrazoError as error:
         frame.say(error)
         return False
+    if receipt.entry is not None:
+        with contextlib.suppress(PrazoError):  # it stands in the log; the lag is told on every page
+            held.reach(receipt.entry.seq)
+        frame.forget_answers()
     return True
 
 
@@ -93,9 +95,12 @@ def notes(process_id: str, seller_id: str | None) -> None:
                 instant=formats.minute(assigned["assigned_at"]),
             )
         )
-    for note in frame.read("notes", where={"process_id": process_id}, limit=NOTES):
+    this = {"process_id": process_id}
+    written = frame.read("notes", where=this, limit=NOTES)
+    for note in written:
         told = f"{formats.minute(note['noted_at'])} · {formats.plain(note['actor'])}"
         st.markdown(f"{formats.plain(note['note'])}  \n{formats.muted(told)}")
+    frame.tell_rest("notes", written, NOTES, where=this)
     if frame.as_of() is not None or not access.may(Act.ANNOTATE):
         return
     with st.container(horizontal=True, gap="small"):
@@ -154,12 +159,19 @@ def ask_for_personal_data(
             if st.button(_("Mask it again"), icon=":material/visibility_off:", key=f"mask_{view}"):
                 shown.pop((view, subject))
                 st.rerun()
+        _mask_in_time(view, subject)
         return
     with (
         st.popover(_("Show personal data"), icon=":material/visibility:"),
         st.form(f"unmask_{view}", border=False),
     ):
-        st.markdown(_("The log will say who saw it and why. It is masked again after 15 minutes."))
+        shown_for = formats.seconds(service.current().settings.unmask_seconds)
+        st.markdown(
+            _(
+                "The log will say who saw it and why. It is masked again after {time}.",
+                time=shown_for,
+            )
+        )
         reason = st.text_input(
             _("Why is it needed?"), max_chars=MAX_REASON_CHARACTERS, key=f"unmask_{view}_reason"
         )
@@ -172,5 +184,13 @@ def ask_for_personal_data(
             seller_id=seller_id,
             view=view,
         ):
-            shown[(view, subject)] = time.monotonic() + SHOWN_SECONDS
+            until = time.monotonic() + service.current().settings.unmask_seconds
+            shown[(view, subject)] = until
             st.rerun()
+
+
+@st.fragment(run_every=WATCH_SECONDS)
+def _mask_in_time(view: str, subject: str) -> None:
+    """Draws the page anew once the time is over: what stands open must not stay readable."""
+    if not may_see_personal_data(view, subject):
+        st.rerun()

@@ -58,6 +58,7 @@ Rows = Sequence[Mapping[str, Any]]
 def show(figure: Figure, *, alt: str, key: str) -> None:
     """One figure, named for those who cannot see it; a word where there is nothing to draw."""
     if any(trace.get("x") or trace.get("z") or trace.get("link") for trace in figure["data"]):
+        figure = {**figure, "layout": {**figure["layout"], "separators": formats.separators()}}
         if st.context.theme.type == "light":
             figure = _in_ink(figure)
         st.plotly_chart(figure, key=key, alt=alt, config={"displayModeBar": False})
@@ -123,7 +124,7 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
                 "x": [row["day"].isoformat() for row in mine],
                 "y": [row["due"] for row in mine],
                 "customdata": [formats.day(row["day"]) for row in mine],
-                "hovertemplate": "%{customdata}: <b>%{y}</b><extra>" + _(label) + "</extra>",
+                "hovertemplate": "%{customdata}: <b>%{y:,d}</b><extra>" + _(label) + "</extra>",
                 "marker": {"color": colour},
                 "width": BAR_WIDTH,
             }
@@ -359,7 +360,9 @@ def outcome_shares(rows: Rows) -> Figure:
             "name": words.word(words.OUTCOMES, outcome),
             "y": [names[row["place"]] for row in mine],
             "x": [row["share"] for row in mine],
-            "customdata": [f"{formats.share(row['share'])} ({row['attempts']})" for row in mine],
+            "customdata": [
+                f"{formats.share(row['share'])} ({formats.number(row['attempts'])})" for row in mine
+            ],
             "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
             "marker": {"color": colour},
         }
@@ -413,7 +416,7 @@ def outcome_days(rows: Rows, today: date, days: int) -> Figure:
             "x": [row["day"].isoformat() for row in mine],
             "y": [row["attempts"] for row in mine],
             "customdata": [formats.day(row["day"]) for row in mine],
-            "hovertemplate": "%{customdata}: <b>%{y}</b><extra>%{fullData.name}</extra>",
+            "hovertemplate": "%{customdata}: <b>%{y:,d}</b><extra>%{fullData.name}</extra>",
             "marker": {"color": colour},
             "width": BAR_WIDTH,
         }
@@ -493,14 +496,14 @@ def reason_weeks(rows: Rows, reasons: Rows) -> Figure:
                 "y": [_wrapped(name) for name in names],
                 "z": cells,
                 "zmin": 0,
-                "texttemplate": "%{z}",
+                "texttemplate": "%{z:,d}",
                 "textfont": {"color": INK},
                 "colorscale": [[0, PALE_RED], [1, LIGHT_RED]],
                 "showscale": False,
                 "hoverongaps": False,
                 "xgap": 2,
                 "ygap": 2,
-                "hovertemplate": "%{y}<br>%{x}: <b>%{z}</b><extra></extra>",
+                "hovertemplate": "%{y}<br>%{x}: <b>%{z:,d}</b><extra></extra>",
             }
         ],
         "layout": {

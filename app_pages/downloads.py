@@ -7,9 +7,11 @@ from typing import Any, Final
 
 import streamlit as st
 
-from app_pages import formats, frame
+from app_pages import access, formats, frame
 from app_pages.i18n import _
 from pipeline import instants, service, tables
+from pipeline.errors import CallerError
+from pipeline.roles import Person
 from pipeline.tables import Format
 
 OFFERED: Final[Mapping[Format, str]] = {"csv": "CSV", "parquet": "Parquet", "xlsx": "XLSX"}
@@ -37,7 +39,14 @@ def offer(
                 continue
             st.download_button(
                 name,
-                maker(view, form, frame.as_of(), dict(where or {}), dict(contains or {})),
+                maker(
+                    view,
+                    form,
+                    frame.as_of(),
+                    dict(where or {}),
+                    dict(contains or {}),
+                    access.session(),
+                ),
                 file_name=f"prazo-{view}.{form}",
                 mime=tables.MEDIA_TYPES[form],
                 icon=":material/download:",
@@ -53,25 +62,22 @@ def maker(
     as_of: int | None,
     where: dict[str, Any],
     contains: dict[str, str],
+    session: Callable[[], Person | None],
 ) -> Callable[[], bytes]:
-    """Makes the file once the button is pressed, when the page's run is long over."""
+    """Makes the file once the button is pressed, when the page's run is long over, and the session
+    of whoever looks may be, too."""
 
     def make() -> bytes:
+        whoever = session()
+        if whoever is None or not whoever.may_read(view):
+            raise CallerError(f"{view} is not handed out", "the session is over, or the role gone")
         held = service.current()
         at = instants.now() if as_of is None else as_of
         last_seq = held.status().last_seq
         rows = held.reader.read(view, as_of=at, where=where, contains=contains)
-        notes = {
-            "view": view,
-            "as_of": instants.readable(at),
-            "last_seq": str(last_seq),
-            "rows": str(rows.num_rows),
-        }
-        for column, value in where.items():
-            values = value if isinstance(value, list) else [value]
-            notes[f"where {column}"] = " or ".join(map(str, values))
-        for column, part in contains.items():
-            notes[f"where {column} contains"] = part
+        notes = tables.notes(
+            view, rows, as_of=at, last_seq=last_seq, where=where, contains=contains
+        )
         return written(tables.encode(rows, form, notes), form, notes)
 
     return make

@@ -45,9 +45,8 @@ class Made:
 
 
 def instant_of(day: date) -> int:
-    """The first microsecond of a day on the reader's wall."""
-    local = datetime.combine(day, time(), formats.zone())
-    return instants.from_datetime(local.astimezone(UTC))
+    """The first microsecond of a day: a UTC day, like those of every view and of the preview."""
+    return instants.from_datetime(datetime.combine(day, time(), UTC))
 
 
 def contents(scope: str, subject: str, days: tuple[date, ...]) -> Sequence[frame.Row]:
@@ -276,7 +275,12 @@ with holding, st.container(border=True, height="stretch"):
         preview(contents(scope, subject, days))
         if is_period:
             st.markdown(
-                formats.muted(_("And whatever else the log holds of the processes of that time."))
+                formats.muted(
+                    _(
+                        "And whatever else the log holds of the processes of that time. Days are"
+                        " UTC days."
+                    )
+                )
             )
     else:
         st.markdown(_("Name a process or a seller to see it."))

@@ -83,6 +83,11 @@ def number(value: float | None) -> str:
     return "–" if value is None else numbers.format_decimal(value, locale=locale())
 
 
+def separators() -> str:
+    """Of numbers that Plotly writes: the decimal point, then what stands between thousands."""
+    return numbers.get_decimal_symbol(locale()) + numbers.get_group_symbol(locale())
+
+
 def share(value: float | None) -> str:
     """A share of one as a percentage with one digit after the comma; a dash for none."""
     return "–" if value is None else numbers.format_percent(value, "#,##0.0 %", locale=locale())

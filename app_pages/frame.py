@@ -1,5 +1,6 @@
 """What stands around every page: language, time zone, instant, freshness, and the ledger itself."""
 
+import time
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
@@ -23,6 +24,7 @@ ZONES: Final = (
 )
 FRESHNESS_SECONDS: Final = 5
 TICK_SECONDS: Final = 5  # from then on an answer about now is made anew
+STALE_SECONDS: Final = 60  # from here on the clocks of an open page may tell another state
 BEHIND_SECONDS: Final = 5  # from here on the lag is worth a colour
 FAR_BEHIND_SECONDS: Final = 60
 TRAIL: Final = 40  # entries of a story that are told
@@ -216,14 +218,22 @@ def time_travel_banner() -> None:
         )
 
 
-@st.fragment(run_every=FRESHNESS_SECONDS)
 def freshness() -> None:
     """As of when, up to which entry, how far behind, and whether the ledger is verified; live."""
+    _freshness(moment(), service.current().status().last_seq, time.monotonic())
+
+
+@st.fragment(run_every=FRESHNESS_SECONDS)
+def _freshness(drawn_at: datetime, drawn_seq: int, drew: float) -> None:
+    """Under the figures of an open page the log goes on: it says by how much, and offers them anew.
+
+    By itself it draws nothing anew: under whoever reads or writes there, nothing may move.
+    """
     status = service.current().status()
     parts = [
-        _("As of {instant}", instant=formats.second(moment())),
+        _("As of {instant}", instant=formats.second(drawn_at)),
         formats.plain(str(formats.zone())),
-        _("up to entry {seq}", seq=formats.number(status.last_seq)),
+        _("up to entry {seq}", seq=formats.number(drawn_seq)),
     ]
     badges = [_verified_badge(status), _lag_badge(status.lag_seconds)]
     if service.current().settings.webhook_auth == "none":
@@ -232,14 +242,35 @@ def freshness() -> None:
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        st.markdown(formats.muted(" · ".join(parts)), width="content")
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small", width="content"
+        ):
+            st.markdown(formats.muted(" · ".join(parts)), width="content")
+            _offer_anew(status.last_seq - drawn_seq, time.monotonic() - drew)
         st.markdown(" ".join(badges), width="content")
     if status.problem:
         st.error(
-            formats.plain(status.problem),
+            in_its_words(status.problem),
             title=_("The ledger does not follow its inbox: these pages may miss what came last"),
             icon=":material/error:",
         )
+
+
+def _offer_anew(new_entries: int, seconds: float) -> None:
+    """A way to the newest figures where there are newer ones; an instant that is over has none."""
+    if as_of() is not None:
+        return
+    if new_entries > 0:
+        label = ngettext(
+            "{n} new entry", "{n} new entries", new_entries, n=formats.number(new_entries)
+        )
+    elif seconds >= STALE_SECONDS:
+        label = _("Refresh")
+    else:
+        return
+    if st.button(label, icon=":material/refresh:", type="tertiary", key="anew"):
+        forget_answers()
+        st.rerun()
 
 
 def _verified_badge(status: Status) -> str:
@@ -273,12 +304,20 @@ def empty(what: str, how: str, command: str | None = None) -> None:
 
 
 def say(error: PrazoError) -> None:
-    """What failed, why, and what to do."""
+    """What failed, why, and what to do: in a few words of the reader's language, then in those of
+    the error itself, by which whoever runs Prazo finds it in the log."""
+    fault = next(it for kind, it in words.FAULTS.items() if isinstance(error, kind))
+    told = ". ".join(it for it in (error.what, error.why, error.remedy) if it)
     st.error(
-        formats.plain(". ".join(it for it in (error.why, error.remedy) if it)),
-        title=formats.plain(error.what),
+        f"{_(fault.remedy)}  \n{in_its_words(told)}",
+        title=_(fault.name),
         icon=":material/error:",
     )
+
+
+def in_its_words(message: str) -> str:
+    """A message of the program, which speaks English alone, as its log has it."""
+    return _("Prazo says: {message}", message=formats.plain(message))
 
 
 def fact(label: str, value: str, note: str, colour: words.Colour = "gray") -> None:
@@ -292,6 +331,18 @@ def fact(label: str, value: str, note: str, colour: words.Colour = "gray") -> No
         border=True,
         height="stretch",
     )
+
+
+def tell_rest(view: str, shown: Sequence[Row], limit: int, *, where: Mapping[str, object]) -> None:
+    """Says of how many rows these are, where the limit left any out."""
+    if len(shown) < limit:
+        return
+    total = count(view, where=where)
+    if total > len(shown):
+        few = _(
+            "Shown are {n} of {total}.", n=formats.number(len(shown)), total=formats.number(total)
+        )
+        st.markdown(formats.muted(few))
 
 
 class Story(NamedTuple):

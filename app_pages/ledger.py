@@ -4,13 +4,36 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import formats, frame, lists
+from app_pages import formats, frame, lists, words
 from app_pages.i18n import _, ngettext
-from pipeline import checks, service
+from pipeline import audit, checks, service
 
 
-def verify() -> None:
-    """Runs every check on the ledger, and says what each broken one found."""
+def verify_all() -> None:
+    """The audit of `prazo verify`: every entry of both stores, then the tree, what was signed,
+    every check and every artifact."""
+    bar = st.progress(0.0, _("Reading every entry …"))
+
+    def show(done: int, entries: int) -> None:
+        bar.progress(min(done / max(entries, 1), 1.0), _("Reading every entry …"))
+
+    verdict = audit.audit(held, progress=show)
+    bar.empty()
+    for fault in verdict.faults:
+        st.error(
+            frame.in_its_words(fault),
+            title=_("Something is not as it was recorded"),
+            icon=":material/gpp_maybe:",
+        )
+    if not verdict.faults:
+        st.success(
+            _("Nothing is wrong: every entry, the tree, every signature, check and artifact."),
+            icon=":material/verified:",
+        )
+
+
+def verify_ledger() -> None:
+    """Every check on the ledger alone: of a long log a page does not read each entry."""
     names = checks.names()
     bar = st.progress(0.0, _("Checking …"))
     broken = []
@@ -22,8 +45,8 @@ def verify() -> None:
     bar.empty()
     for found in broken:
         st.error(
-            formats.plain("; ".join(found.shown)),
-            title=f"{formats.code(found.check)}: {formats.plain(found.summary)}",
+            frame.in_its_words(str(found)),
+            title=_("Something is not as it was recorded"),
             icon=":material/gpp_maybe:",
         )
     if not broken:
@@ -36,11 +59,13 @@ def verify() -> None:
             ),
             icon=":material/verified:",
         )
+    st.markdown(_("So long a log is read entry by entry on the command line:"))
+    st.code("prazo verify", language=None, width="content")
 
 
 def quarantined(rows: Sequence[frame.Row], key: str) -> None:
     lists.grid(
-        rows,
+        [row | {"reason": words.unreadable(row["reason"])} for row in rows],
         {
             "occurred_at": lists.instant(_("Received")),
             "reason": lists.text(_("Reason"), 420),
@@ -91,7 +116,7 @@ with st.grid(4, min_column_width=170):
         _("the platform waits 30 s"),
     )
 if status.healed:
-    st.info(formats.plain(status.healed), icon=":material/healing:")
+    st.info(frame.in_its_words(status.healed), icon=":material/healing:")
 
 left, right = st.columns(2, gap="small")
 with left.container(border=True, height="stretch"):
@@ -114,7 +139,10 @@ with left.container(border=True, height="stretch"):
     st.markdown(_("Root of the tree:"))
     st.code(health["root"] or "–", language=None, wrap_lines=True)
     if st.button(_("Verify now"), icon=":material/verified:"):
-        verify()
+        if health["last_seq"] > audit.ENTRIES_A_MINUTE:
+            verify_ledger()
+        else:
+            verify_all()
 with right.container(border=True, height="stretch"):
     st.header(_("Checkpoint"), anchor=False)
     st.markdown(

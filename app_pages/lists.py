@@ -70,18 +70,26 @@ def with_card(
     where: Mapping[str, Sequence[object]],
     contains: Mapping[str, str],
     nothing_matches: str,
+    within: Mapping[str, Sequence[object]] | None = None,
     when_empty: Callable[[], None] | None = None,
 ) -> None:
     """A filtered view page by page, with what there is to say of the chosen row beside it.
 
-    `draw` gives back the row that is chosen; a filter without a value filters nothing.
-    `when_empty` speaks where the view has no row at all.
+    `draw` gives back the row that is chosen; a filter without a value filters nothing, but for
+    what the list is about: `within` holds for each column until the reader chooses otherwise.
+    `when_empty` speaks where the list has no row at all.
     """
     values = {column: chosen for column, chosen in where.items() if chosen}
     parts = {column: part for column, part in contains.items() if part}
     listed, beside = st.columns([2, 1], gap="small")
     with listed:
-        chosen = paged(view, draw, counted=counted, where=values or None, contains=parts or None)
+        chosen = paged(
+            view,
+            draw,
+            counted=counted,
+            where={**(within or {}), **values} or None,
+            contains=parts or None,
+        )
     if chosen.drawn is not None:
         with beside.container(border=True):
             card(chosen.drawn)
@@ -150,7 +158,7 @@ def text(label: str, width: int | None = None) -> Any:
 
 
 def number(label: str, width: int | None = None, *, help: str | None = None) -> Any:
-    return st.column_config.NumberColumn(label, width=width, help=help, format="%d")
+    return st.column_config.NumberColumn(label, width=width, help=help, format="localized")
 
 
 def instant(label: str, width: int | None = 138) -> Any:

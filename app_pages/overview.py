@@ -97,6 +97,7 @@ with st.grid(4, min_column_width=170):
             help=_("Past the deadline: the sellers can be blocked from cash-in and cash-out."),
         )
         _course(by_day, [day["expired"] for day in month], charts.RED)
+        links.to_more("watchlist", state="EXPIRED")
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
             f"{words.STATE_ICONS['OVERDUE']} {words.word(words.STATES, 'OVERDUE')}",
@@ -109,6 +110,7 @@ with st.grid(4, min_column_width=170):
             ),
         )
         _course(by_day, [day["overdue"] for day in month], charts.AMBER)
+        links.to_more("watchlist", state="OVERDUE")
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
             ":material/hourglass_top: " + _("Due in 7 days"),
@@ -120,6 +122,7 @@ with st.grid(4, min_column_width=170):
             help=_("Unfinished processes whose deadline comes within 7 days, day by day."),
         )
         _course(by_day, [day["due"] for day in frame.read("coming_days")], charts.AMBER)
+        links.to_more("watchlist", due="7")
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
             ":material/block: " + _("Denial rate"),
@@ -131,6 +134,24 @@ with st.grid(4, min_column_width=170):
         )
         shares = [week["denial_share"] for week in weeks]
         _course(by_week, shares, charts.RED, formats.share)
+        links.to_more("denials")
+
+# --- what to do today --------------------------------------------------------------------------
+
+st.header(_("What needs action today"), anchor=False)
+actions = frame.read("open_actions")
+if not actions:
+    st.success(_("Nothing is overdue."), icon=":material/task_alt:")
+for row in actions:
+    action = words.ACTIONS[row["next_action"]]
+    with st.container(
+        border=True, horizontal=True, vertical_alignment="center", key=f"todo_{row['next_action']}"
+    ):
+        with st.container(gap="xxsmall"):
+            st.markdown(f"{action.icon} **{_(action.name)}**")
+            st.markdown(formats.muted(_(action.how)))
+        st.markdown(" ".join(_counts(row)), width="content")
+        links.to_more("watchlist", action=row["next_action"])
 
 # --- deadlines and flow ------------------------------------------------------------------------
 
@@ -172,20 +193,3 @@ with right.container(border=True, height="stretch"):
         rests_on=("review_flow",),
         alt=_("Flow from the type of review to its state"),
     )
-
-# --- what to do today --------------------------------------------------------------------------
-
-st.header(_("What needs action today"), anchor=False)
-actions = frame.read("open_actions")
-if not actions:
-    st.success(_("Nothing is overdue."), icon=":material/task_alt:")
-for row in actions:
-    action = words.ACTIONS[row["next_action"]]
-    with st.container(
-        border=True, horizontal=True, vertical_alignment="center", key=f"todo_{row['next_action']}"
-    ):
-        with st.container(gap="xxsmall"):
-            st.markdown(f"{action.icon} **{_(action.name)}**")
-            st.markdown(formats.muted(_(action.how)))
-        st.markdown(" ".join(_counts(row)), width="content")
-        links.to_more("watchlist", action=row["next_action"])

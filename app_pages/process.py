@@ -135,7 +135,8 @@ if not asked:
     links.to_watchlist()
     st.stop()
 
-process = frame.read_one("process_state", where={"process_id": asked})
+this = {"process_id": asked}
+process = frame.read_one("process_state", where=this)
 if process is None:
     frame.empty(
         _("No entry of the log names {process}", process=formats.code(asked)),
@@ -149,9 +150,8 @@ if process is None:
 
 state = process["state"]
 fields = process["requested_fields"] or ()
-next_up = frame.read_one("next_actions", where={"process_id": asked})
-journey = frame.read_one("process_journeys", where={"process_id": asked})
-this = {"process_id": asked}
+next_up = frame.read_one("next_actions", where=this)
+journey = frame.read_one("process_journeys", where=this)
 # As the chart's table asks for them: one question, one answer.
 phases = frame.read("process_phases", where=this, limit=explained.TABLE_ROWS)
 entries = frame.read("timeline", where=this, limit=explained.TABLE_ROWS)
@@ -243,14 +243,14 @@ with left:
             st.markdown(_("Without a review event there is no clock to draw."))
     with st.container(border=True):
         st.header(_("Evidence, field by field"), anchor=False)
-        coverage = frame.read("evidence_coverage", where={"process_id": asked}, order_by="path")
+        coverage = frame.read("evidence_coverage", where=this, order_by="path")
         if coverage:
             st.table(evidence(coverage), hide_index=True, alt=_("Evidence, field by field"))
         else:
             st.markdown(_("No field is asked for, answered or sent yet."))
     with st.container(border=True):
         st.header(_("Attempts"), anchor=False)
-        attempts = frame.read("submission_attempts", where={"process_id": asked}, limit=ATTEMPTS)
+        attempts = frame.read("submission_attempts", where=this, limit=ATTEMPTS)
         if attempts:
             st.table(
                 tried(attempts),
@@ -258,6 +258,7 @@ with left:
                 height=ATTEMPTS_HEIGHT if len(attempts) > ATTEMPTS_SHOWN else "content",
                 alt=_("Submission attempts, newest first"),
             )
+            frame.tell_rest("submission_attempts", attempts, ATTEMPTS, where=this)
             show_exchanges(attempts, asked)
         else:
             st.markdown(_("Nothing was sent yet."))
@@ -268,10 +269,11 @@ with right:
 
 # --- what an auditor will ask about: the slowest question, so the last ---------------------------
 
-found = frame.read("findings", where={"process_id": asked}, limit=FINDINGS)
+found = frame.read("findings", where=this, limit=FINDINGS)
 with left.container(border=True):
     st.header(_("Findings"), anchor=False)
     if not found:
         st.markdown(_("No rule is broken."))
     for finding in found:
         st.markdown(told(finding))
+    frame.tell_rest("findings", found, FINDINGS, where=this)

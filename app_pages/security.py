@@ -16,6 +16,8 @@ Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Callable[[], Awaitable[Message]], Send], Awaitable[None]]
 
+PRIVATE = ("/api/", "/media/")
+"""Rows and files: no browser and no proxy may keep them for whoever comes next."""
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 
 
@@ -69,6 +71,7 @@ class SecurityHeaders:
             "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
         }
         self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+        self._private = [*self._headers, (b"cache-control", b"no-store")]
 
     async def __call__(
         self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Send
@@ -79,9 +82,10 @@ class SecurityHeaders:
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                ours = {name for name, _ in self._headers}
+                headers = self._private if scope["path"].startswith(PRIVATE) else self._headers
+                ours = {name for name, _ in headers}
                 kept = [pair for pair in message.get("headers", ()) if pair[0].lower() not in ours]
-                message = {**message, "headers": [*kept, *self._headers]}
+                message = {**message, "headers": [*kept, *headers]}
             await send(message)
 
         await self._app(scope, receive, guarded)

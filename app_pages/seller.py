@@ -6,7 +6,7 @@ from app_pages import acting, address, formats, frame, links, lists, words
 from app_pages.i18n import _
 from pipeline import service
 
-LISTED = 100  # more than any seller has; a limit all the same
+LISTED = 100  # more than any seller has; a limit all the same, and one that is told
 
 
 def open_process(process: frame.Row, action: words.Action) -> None:
@@ -31,6 +31,7 @@ def open_process(process: frame.Row, action: words.Action) -> None:
         f" {formats.minute(process['deadline_at'])}"
     )
     st.markdown(" ".join(formats.code(path) for path in fields) or "–")
+    st.markdown(formats.muted(_(words.COSTS[state])))
     st.markdown(f"{action.icon} **{_(action.name)}**  \n{_(action.how)}")
     links.to_process(process["process_id"], is_named=True)
 
@@ -61,21 +62,25 @@ if seller is None:
     )
     st.stop()
 
-processes = frame.read(
-    "process_state", where={"seller_id": asked}, order_by="opened_at desc", limit=LISTED
-)
-denials = frame.read("denials", where={"seller_id": asked}, limit=LISTED)
-accounts = frame.read("bank_accounts", where={"seller_id": asked}, limit=LISTED)
+this = {"seller_id": asked}
+processes = frame.read("process_state", where=this, order_by="opened_at desc", limit=LISTED)
+denials = frame.read("denials", where=this, limit=LISTED)
+accounts = frame.read("bank_accounts", where=this, limit=LISTED)
 story = frame.story(seller_id=asked)
 
 # --- who it is -----------------------------------------------------------------------------------
 
-with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-    st.header(formats.plain(asked), anchor=False, width="content")
-    st.badge(
-        formats.plain(words.word(words.SELLER_STATES, seller["status"])),
-        color=words.SELLER_STATE_COLOURS.get(seller["status"], "gray"),
-    )
+with st.container(border=True):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.header(formats.plain(asked), anchor=False, width="content")
+        st.badge(
+            formats.plain(words.word(words.SELLER_STATES, seller["status"])),
+            color=words.SELLER_STATE_COLOURS.get(seller["status"], "gray"),
+        )
+    standing = words.STANDINGS.get(seller["status"], words.STANDINGS["unknown"])
+    meaning, remedy = st.columns(2, gap="medium")
+    meaning.markdown(_(standing.meaning))
+    remedy.markdown(f":material/arrow_forward: **{_(standing.remedy)}**")
 
 with st.grid(4, min_column_width=170):
     frame.fact(
@@ -150,6 +155,7 @@ with left:
                 else formats.local_day(process["finished_at"])
             )
             kind.markdown(formats.plain(process["review_type"] or "–"))
+        frame.tell_rest("process_state", processes, LISTED, where=this)
     with st.container(border=True, gap="xsmall"):
         st.header(_("Denials"), anchor=False)
         if not denials:
@@ -163,6 +169,7 @@ with left:
                 f"**{formats.minute(denial['denied_at'])}** {reasons}"
                 f"  \n{_(words.RETRIES[denial['retry']])}"
             )
+        frame.tell_rest("denials", denials, LISTED, where=this)
     with st.container(border=True, gap="xsmall"):
         st.header(_("Bank accounts"), anchor=False)
         if not accounts:
@@ -174,6 +181,7 @@ with left:
                 f"**{formats.minute(account['created_at'])}** {formats.plain(event)}"
                 + (f" {formats.code(number)}" if number else "")
             )
+        frame.tell_rest("bank_accounts", accounts, LISTED, where=this)
     with st.container(border=True, gap="xsmall"):
         st.header(_("Record"), anchor=False)
         is_shown = acting.may_see_personal_data("seller_state", asked)

@@ -1,4 +1,7 @@
-"""Watchlist: processes that are overdue or expired, worst first, and what to do about each."""
+"""Watchlist: processes that are overdue or expired, worst first, and what to do about each.
+
+Other unfinished ones are a filter away: what is pending comes due, too.
+"""
 
 from collections.abc import Sequence
 
@@ -8,11 +11,13 @@ from app_pages import address, formats, frame, links, lists, words
 from app_pages.i18n import _, ngettext
 
 WATCHED = ("EXPIRED", "OVERDUE")
+UNFINISHED = (*WATCHED, "PENDING", "UNKNOWN")
+SOON = "7"
 
 
 def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
     """The rows as a grid, of which one is always chosen; that one is returned."""
-    states = {code: words.word(words.STATES, code) for code in WATCHED}
+    states = {code: words.word(words.STATES, code) for code in UNFINISHED}
     chosen = lists.choosable_grid(
         [
             row
@@ -26,7 +31,7 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
         {
             "process_id": lists.text(_("Process"), 146),
             "state": lists.chips(
-                _("State"), {states[code]: words.STATE_COLOURS[code] for code in WATCHED}
+                _("State"), {states[code]: words.STATE_COLOURS[code] for code in UNFINISHED}
             ),
             "days_to_deadline": lists.number(_("Days left"), 74, help=_("Negative once late")),
             "deadline_at": lists.instant(_("Deadline")),
@@ -55,7 +60,7 @@ def card(row: frame.Row) -> None:
     """What a process is about, what it may cost, and what to do next."""
     action = words.ACTIONS[row["next_action"]]
     state, fields = row["state"], row["requested_fields"] or ()
-    st.markdown(f"{formats.code(row['process_id'])} {formats.code(row['seller_id'])}")
+    st.markdown(f"{formats.code(row['process_id'])} {formats.code(row['seller_id'] or '–')}")
     st.metric(
         _("Deadline"),
         formats.days_left(row["days_to_deadline"]),
@@ -99,7 +104,10 @@ def card(row: frame.Row) -> None:
 
 
 st.markdown(
-    _("Processes in their tolerance period or past their deadline. The most urgent come first.")
+    _(
+        "Processes in their tolerance period or past their deadline, the most urgent first. Choose"
+        " a state to see others."
+    )
 )
 
 with lists.filters():
@@ -108,10 +116,12 @@ with lists.filters():
             _("State"),
             {
                 code: f"{words.STATE_ICONS[code]} {words.word(words.STATES, code)}"
-                for code in WATCHED
+                for code in UNFINISHED
             },
             "state",
         )
+    with st.container(width="content"):
+        soon = address.choices(_("Deadline"), {SOON: _("Due in 7 days")}, "due")
     with st.container(width="content"):
         types = address.choices(_("Type"), {code: code for code in words.REVIEW_TYPES}, "type")
     with st.container(width=230):
@@ -131,11 +141,17 @@ with lists.filters():
         )
 
 lists.with_card(
-    "watchlist_actions",
+    "open_processes",
     grid,
     card,
     counted=counted,
-    where={"state": states, "review_type": types, "next_action": actions},
+    where={
+        "state": states,
+        "is_due_within_7_days": [True] if soon else [],
+        "review_type": types,
+        "next_action": actions,
+    },
+    within={"state": UNFINISHED if soon else WATCHED},
     contains={"seller_id": seller, "assignee": assignee},
     nothing_matches=_("No process matches these filters"),
     when_empty=nothing_late,

@@ -4,11 +4,20 @@ A code that is not listed is shown as it came: the platform may send what the co
 know, and hiding it would hide the news.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from app_pages import formats
 from app_pages.i18n import N_, _
+from pipeline.errors import (
+    CallerError,
+    InboxUnavailable,
+    LedgerRefused,
+    OperatorError,
+    PrazoError,
+    SettingsError,
+)
 
 Colour = Literal["red", "orange", "blue", "green", "violet", "gray"]
 
@@ -174,6 +183,42 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
 }
 
+
+class Fault(NamedTuple):
+    """What an error of a kind means to whoever looks at a page, and what to do."""
+
+    name: str
+    remedy: str
+
+
+FAULTS: Final[Mapping[type[PrazoError], Fault]] = {
+    InboxUnavailable: Fault(
+        N_("The inbox cannot be used just now"),
+        N_("What was acknowledged is safe. Look at its disk or its server, then try again."),
+    ),
+    LedgerRefused: Fault(
+        N_("The ledger and its inbox tell different stories"),
+        N_("Let whoever runs Prazo look at it; `prazo doctor` says what to do."),
+    ),
+    SettingsError: Fault(
+        N_("A setting is not right"),
+        N_("Let whoever runs Prazo look at it; `prazo doctor` says what to do."),
+    ),
+    OperatorError: Fault(
+        N_("This cannot be done just now"),
+        N_("Try again; if it stays like that, let whoever runs Prazo look at its log."),
+    ),
+    CallerError: Fault(
+        N_("This cannot be done as it was asked"),
+        N_("Change what was asked, then try again."),
+    ),
+    PrazoError: Fault(
+        N_("This cannot be done just now"),
+        N_("Try again; if it stays like that, let whoever runs Prazo look at its log."),
+    ),
+}
+"""The first kind that an error is of; those of one branch stand before the branch."""
+
 FINISHERS: Final[Mapping[str, str]] = {
     "submission": N_("by our submission"),
     "platform": N_("reported by the platform"),
@@ -194,6 +239,42 @@ SELLER_STATES: Final[Mapping[str, str]] = {
     "pending_analysis": N_("In analysis"),
     "unknown": N_("Unknown"),
 }
+
+
+class Standing(NamedTuple):
+    """What a seller's status means, and what to do about it (contract, "Event list")."""
+
+    meaning: str
+    remedy: str
+
+
+STANDINGS: Final[Mapping[str, Standing]] = {
+    "enabled": Standing(
+        N_("The seller passed every step and is active. A review that expires can change that."),
+        N_("Answer its open reviews in time."),
+    ),
+    "denied": Standing(
+        N_("The platform rejected the seller."),
+        N_("Read the reasons below. Where they can be corrected, a new attempt is a new seller."),
+    ),
+    "disabled": Standing(
+        N_("The seller is blocked from new transactions."),
+        N_("Look for an expired review below, and ask the platform what lifts the block."),
+    ),
+    "deleted": Standing(
+        N_("The seller is removed and no longer accessible."),
+        N_("Keep the evidence of its reviews: an auditor can still ask for it."),
+    ),
+    "pending_analysis": Standing(
+        N_("The platform analyses the seller: up to 3 minutes for 99 % of them."),
+        N_("Wait for the result; if it takes much longer, ask the platform."),
+    ),
+    "unknown": Standing(
+        N_("No event says what the platform decided on this seller."),
+        N_("Check that the receiver gets the platform's events, or ingest what was missed."),
+    ),
+}
+
 SELLER_TYPES: Final[Mapping[str, str]] = {
     "individual": N_("individual"),
     "business": N_("business"),
@@ -315,6 +396,37 @@ ERRORS: Final[Mapping[str, str]] = {
 }
 
 
+# Why a delivery could not be read, as the receiver writes it down (pipeline/contract.py).
+UNREADABLE: Final = (
+    N_("not UTF-8: {why} at byte {n}"),
+    N_("not JSON: it starts with a byte order mark"),
+    N_("not JSON: {why} at line {line} column {column}"),
+    N_("nested deeper than {n} levels"),
+    N_("the key {name} stands twice in one object"),
+    N_("a key stands twice in one object"),
+    N_("a whole number beyond 64 bits"),
+    N_("a number beyond the range of a double"),
+    N_("{name} is not a JSON number"),
+    N_("a lone surrogate (half a character) in a string"),
+    N_("not a JSON object"),
+    N_("no event type: `type` must be a non-empty string"),
+    N_("a review event without an object at payload.object"),
+    N_("a review event without a readable {names}"),
+)
+_UNREADABLE: Final = [
+    (text, re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(text)), re.DOTALL))
+    for text in UNREADABLE
+]
+
+
+def unreadable(reason: str) -> str:
+    """Why a delivery is in quarantine, in the reader's language; one not listed as it is."""
+    for text, pattern in _UNREADABLE:
+        if found := pattern.fullmatch(reason):
+            return _(text, **found.groupdict())
+    return reason
+
+
 class Told(NamedTuple):
     """An entry of the log in words."""
 
@@ -355,6 +467,8 @@ def told(entry: Mapping[str, Any]) -> Told:
         icon = ":material/task_alt:" if status == 200 else ":material/report:"
         return Told(icon, word(KINDS, kind), f"HTTP {status}")
     title = formats.plain(word(KINDS, kind))
+    if kind == "quarantine" and entry["reason"] is not None:
+        return Told(_KIND_ICONS[kind], title, formats.plain(unreadable(entry["reason"])))
     detail = " · ".join(formats.plain(it) for it in (entry["actor"], entry["reason"]) if it)
     return Told(_KIND_ICONS.get(kind, ":material/circle:"), title, detail)
 

@@ -127,22 +127,23 @@ def _rows(request: Request, caller: Caller) -> Response:
     form = query.get("format", "json")
     if form not in tables.FORMATS:
         raise CallerError(f"There is no format {form!r}", remedy=", ".join(tables.FORMATS))
-    as_of = _instant(query.get("as_of"))
+    as_of, where = _instant(query.get("as_of")), views.parse_filters(query.getlist("where"))
     reason = query.get("unmask")
     if reason is not None:
         _unmask(name, reason, query.get("actor"), caller)
     service = current()
+    at = instants.now() if as_of is None else as_of
+    last_seq = service.status().last_seq
     rows = service.reader.read(
         name,
-        as_of=as_of,
-        where=views.parse_filters(query.getlist("where")),
+        as_of=at,
+        where=where,
         limit=_whole(query.get("limit"), "limit"),
         offset=_whole(query.get("offset"), "offset") or 0,
         unmask=reason is not None,
     )
-    status = service.status()
-    headers = {"Prazo-Last-Seq": str(status.last_seq)}
-    notes = {"view": name, "as_of": query.get("as_of", "now"), "last_seq": str(status.last_seq)}
+    headers = {"Prazo-Last-Seq": str(last_seq)}
+    notes = tables.notes(name, rows, as_of=at, last_seq=last_seq, where=where)
     return Response(
         tables.encode(rows, form, notes), media_type=tables.MEDIA_TYPES[form], headers=headers
     )

@@ -22,6 +22,8 @@ from pipeline.service import LedgerService
 from pipeline.verify import Verdict
 
 ENTRIES_A_BATCH: Final = 4096
+ENTRIES_A_MINUTE: Final = 100_000
+"""That an audit reads in a minute or so."""
 MAX_FAULTS: Final = 100
 
 Progress = Callable[[int, int], None]

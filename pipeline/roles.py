@@ -63,6 +63,7 @@ _NOT_FOR_ANALYSTS: Final = frozenset(
         "log_entries",
         "next_actions",
         "notes",
+        "open_processes",
         "process_contents",
         "process_journeys",
         "process_phases",
@@ -71,7 +72,6 @@ _NOT_FOR_ANALYSTS: Final = frozenset(
         "seller_state",
         "timeline",
         "watchlist",
-        "watchlist_actions",
     }
 )
 """Views of the pages that are not theirs: one process, one seller, names and what people wrote."""

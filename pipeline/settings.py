@@ -117,6 +117,12 @@ class Settings(BaseSettings):
         description="After which people log in again, in seconds; earlier where their provider"
         " says so.",
     )
+    unmask_seconds: float = Field(
+        900,
+        gt=0,
+        le=86_400,
+        description="After which personal data that a page shows is masked again.",
+    )
     time_zone: str = Field(
         "America/Sao_Paulo",
         description="Zone in which pages show instants by default.",

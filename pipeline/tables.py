@@ -28,8 +28,32 @@ MEDIA_TYPES: Final[Mapping[Format, str]] = {
 ROWS_A_BATCH: Final = 4096
 XLSX_ROWS: Final = 1_048_575
 """Rows of a sheet under its header; Excel's own limit."""
+XLSX_CHARACTERS: Final = 32_767
+"""Of a cell; Excel's own limit."""
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def notes(
+    view: str,
+    rows: pa.Table,
+    *,
+    as_of: int,
+    where: Mapping[str, object],
+    last_seq: int | None = None,
+    contains: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """What a file of these rows answers: it must still say so where it was handed on."""
+    told = {"view": view, "as_of": instants.readable(as_of)}
+    if last_seq is not None:
+        told["last_seq"] = str(last_seq)
+    told["rows"] = str(rows.num_rows)
+    for column, value in where.items():
+        values = value if isinstance(value, list | tuple) else [value]
+        told[f"where {column}"] = " or ".join(str(plain(it)) for it in values)
+    for column, part in (contains or {}).items():
+        told[f"where {column} contains"] = part
+    return told
 
 
 def encode(rows: pa.Table, form: Format, notes: Mapping[str, str] | None = None) -> bytes:
@@ -119,6 +143,17 @@ def _parquet(rows: pa.Table, notes: Mapping[str, str]) -> bytes:
     return buffer.getvalue()
 
 
+def _short(value: Any, row: int) -> Any:
+    """A cell as it is; Excel would cut a longer one, and say nothing."""
+    if isinstance(value, str) and len(value) > XLSX_CHARACTERS:
+        raise CallerError(
+            f"Row {row} does not fit into a sheet",
+            f"a cell of it has {len(value)} characters, and Excel takes {XLSX_CHARACTERS}",
+            "filter the rows, or take csv or parquet",
+        )
+    return value
+
+
 def _xlsx(rows: pa.Table, notes: Mapping[str, str]) -> bytes:
     if rows.num_rows > XLSX_ROWS:
         raise CallerError(
@@ -133,7 +168,7 @@ def _xlsx(rows: pa.Table, notes: Mapping[str, str]) -> bytes:
         sheet.freeze_panes(1, 0)
         sheet.write_row(0, 0, rows.column_names, book.add_format({"bold": True}))
         for number, values in enumerate(_cells(rows), start=1):
-            sheet.write_row(number, 0, values)
+            sheet.write_row(number, 0, [_short(value, number) for value in values])
         if rows.num_columns:
             sheet.autofilter(0, 0, max(rows.num_rows, 1), rows.num_columns - 1)
         about = book.add_worksheet("about")

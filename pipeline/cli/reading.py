@@ -69,12 +69,13 @@ def print_view(
     out: Path | None,
     unmasking: Any,
 ) -> None:
-    from pipeline import instants, reading, tables, terminal
+    from pipeline import instants, reading, tables, terminal, views
 
-    instant = None if as_of is None else instants.parse(as_of)
-    if as_of is not None and instant is None:
+    asked = None if as_of is None else instants.parse(as_of)
+    if as_of is not None and asked is None:
         raise click.UsageError(f"--as-of: {as_of!r} is no instant, such as 2026-03-01T09:00:00Z")
     with reading.source(Settings.load()) as source:
+        instant = instants.now() if asked is None else asked
         most = TABLE_ROWS if form == "table" and limit is None else limit
         rows = source.read(view, as_of=instant, filters=filters, limit=most, unmask=unmasking)
         if form == "table":
@@ -85,7 +86,8 @@ def print_view(
             )
             terminal.print_rows(rows, total, out)
         else:
-            notes = {"view": view, "as_of": as_of or "now", "filters": " ".join(filters)}
+            where = views.parse_filters(filters)
+            notes = tables.notes(view, rows, as_of=instant, where=where)
             if out is None:
                 sys.stdout.buffer.write(tables.encode(rows, form, notes))  # type: ignore[arg-type]
             else:

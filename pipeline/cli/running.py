@@ -52,8 +52,6 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
         *("--server.address", settings.dashboard_host),
         *("--server.port", str(settings.dashboard_port)),
     ]
-    if settings.login == "oidc":
-        command += ["--secrets.files", str(settings.oidc_file)]
     os.execv(sys.executable, command)
 
 

@@ -1,6 +1,6 @@
 -- One row per kind of next action among the watchlist, the gravest first: how many processes wait
 -- for it, and how late they are.
--- reads: watchlist_actions
+-- reads: open_processes
 -- key: next_action
 -- column: next_action | what is to be done
 -- column: processes | processes of the watchlist that wait for it
@@ -14,6 +14,7 @@ select
     count(*) filter (where state = 'EXPIRED') as expired,
     count(*) filter (where state = 'OVERDUE' and is_due_within_7_days) as due_within_7_days,
     min(deadline_at) filter (where days_to_deadline >= 0) as next_deadline_at
-from watchlist_actions
+from open_processes
+where state in ('OVERDUE', 'EXPIRED')
 group by next_action
 order by expired desc, due_within_7_days desc, processes desc, next_action

@@ -164,18 +164,18 @@ def make(path: Path, entries: int) -> Ledger:
     """A ledger of that many entries, with everything kept."""
     keys = facts.Keys(values=b"v" * 32, taxpayer=b"t" * 32)
     ledger = Ledger(path, log="bench", keys=keys, threads=1)
-    cursor = ledger.cursor()
     for first in range(0, entries, ENTRIES_A_PART):
         last = min(first + ENTRIES_A_PART, entries)
+        cursor = ledger.cursor()
         _fill(cursor, first, last, entries)
         cursor.execute("begin")
         keeping.keep(cursor.execute, after=first, size=last)
+        head = [last, b"\0" * 32, [b"\0" * 32] * last.bit_count()]
+        cursor.execute("insert into tree_heads values (?, ?, ?, now())", head)
         cursor.execute("commit")
-    peaks = [b"\0" * 32] * entries.bit_count()
-    cursor.execute("insert into tree_heads values (?, ?, ?, now())", [entries, b"\0" * 32, peaks])
-    cursor.execute("checkpoint")
-    cursor.close()
-    ledger.reopen()
+        cursor.execute("checkpoint")
+        cursor.close()
+        ledger.reopen()  # what of the indexes was touched stays in memory until then
     return ledger
 
 

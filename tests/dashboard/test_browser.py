@@ -315,9 +315,9 @@ def test_a_list_is_downloaded_whole_with_what_was_asked_in_it(look: Look, tmp_pa
         tab.page.get_by_role("button", name="CSV").click()
     file = tmp_path / "watchlist.csv"
     download.value.save_as(file)
-    assert download.value.suggested_filename == "prazo-watchlist_actions.csv"
+    assert download.value.suggested_filename == "prazo-open_processes.csv"
     lines = file.read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "# view: watchlist_actions"
+    assert lines[0] == "# view: open_processes"
     assert lines[1].startswith("# as_of: 20")
     assert lines[4] == "# where review_type: ACI"
     assert sum(line.startswith("prc_") for line in lines) == 120

@@ -2,13 +2,17 @@
 
 import csv
 import io
+from collections.abc import Callable
 
 import openpyxl
+import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 from app_pages import downloads
-from pipeline import instants
+from pipeline import instants, tables
+from pipeline.errors import CallerError
+from pipeline.roles import LOCAL, Person, Role
 from pipeline.tables import Format
 from tests.dashboard.conftest import OpenLog, Visit
 from tests.dashboard.occurrences import AS_OF, attempt, before, collected, review, seller_event
@@ -20,7 +24,7 @@ HISTORY = [
     review("prc_acp", before(days=45), kind="ACP"),
 ]
 NOTES = {
-    "view": "watchlist_actions",
+    "view": "open_processes",
     "as_of": AS_OF,
     "last_seq": "72",
     "rows": "71",
@@ -29,14 +33,17 @@ NOTES = {
 }
 
 
-def made(form: Format, open_log: OpenLog) -> bytes:
+def made(
+    form: Format, open_log: OpenLog, session: Callable[[], Person | None] = lambda: LOCAL
+) -> bytes:
     with open_log(HISTORY):
         return downloads.maker(
-            "watchlist_actions",
+            "open_processes",
             form,
             instants.parse(AS_OF),
             {"review_type": ["ACI"]},
             {"process_id": "prc"},
+            session,
         )()
 
 
@@ -62,6 +69,24 @@ def test_xlsx_keeps_what_was_asked_on_a_sheet_and_runs_no_formula(open_log: Open
     sellers = [row[1] for row in book["rows"].iter_rows(min_row=2)]
     assert len(sellers) == 71
     assert {cell.data_type for cell in sellers} == {"s"}
+
+
+@pytest.mark.parametrize(
+    "whoever", [None, Person("bia", frozenset({Role.ANALYST}))], ids=["nobody", "analyst"]
+)
+def test_a_button_that_outlived_its_session_or_role_hands_nothing_out(
+    whoever: Person | None, open_log: OpenLog
+) -> None:
+    """The button is pressed on a page that was drawn long ago."""
+    with pytest.raises(CallerError, match="the session is over, or the role gone"):
+        made("csv", open_log, lambda: whoever)
+
+
+def test_a_cell_that_excel_would_cut_is_refused_and_says_so() -> None:
+    rows = pa.table({"note": ["short", "x" * 32_768]})
+    with pytest.raises(CallerError, match="Row 2 does not fit into a sheet"):
+        tables.encode(rows, "xlsx")
+    assert b"x" * 32_768 in tables.encode(rows, "csv")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """Collections are listed, and a package tells what goes in before it is made."""
 
+from datetime import UTC, date, datetime
+
 from tests.dashboard.conftest import OpenLog, Visit
 from tests.dashboard.occurrences import attempt, before, collected, review
-from tests.dashboard.reading import links, page_text, table
+from tests.dashboard.reading import links, page_text, press, table
 
 HISTORY = [
     review("prc_1", before(days=10)),
@@ -30,6 +32,25 @@ def test_a_scope_without_entries_says_so(open_log: OpenLog, visit: Visit) -> Non
     with open_log(HISTORY):
         assert "No entry of the log is in this scope." in page_text(visit("evidence", subject="x"))
         assert "Name a process or a seller to see it." in page_text(visit("evidence"))
+
+
+def test_a_package_holds_the_days_that_were_counted(open_log: OpenLog, visit: Visit) -> None:
+    """In São Paulo it is 23:30 of 9 May, so the delivery stands in the preview of 10 May, UTC: a
+    package of 10 May has to hold it."""
+    late = review("prc_late", datetime(2026, 5, 10, 2, 30, tzinfo=UTC))
+    with open_log([late]) as service:
+        app = visit("evidence", scope="period", as_of=None)
+        app.date_input(key="days").set_value((date(2026, 5, 10), date(2026, 5, 10))).run()
+        assert [row[:2] for row in table(app, "Kind")] == [["Delivery", "1"]]
+        app.text_area(key="reason").set_value("yearly audit")
+        app.text_input(key="actor").set_value("Ana")
+        press(app, "Make the package")
+        assert "The package is ready" in page_text(app)
+        held = dict(
+            zip(app.table[-1].value.index, app.table[-1].value.to_numpy().ravel(), strict=True)
+        )
+        assert service.status().last_seq == 2
+    assert held["Entries"] == "2"
 
 
 def test_no_package_is_made_without_a_reason_and_a_name(open_log: OpenLog, visit: Visit) -> None:

@@ -5,10 +5,12 @@ from datetime import datetime
 
 import pytest
 
+from pipeline.errors import InboxUnavailable
 from pipeline.service import LedgerService
+from pipeline.views import Reader
 from tests.dashboard.conftest import OpenLog, Visit
 from tests.dashboard.occurrences import before, review
-from tests.dashboard.reading import metrics, page_text
+from tests.dashboard.reading import metrics, page_text, plain
 from tests.views.lines import acp
 
 PAGES = (
@@ -112,6 +114,22 @@ def test_a_ledger_that_fell_behind_or_was_not_verified_says_so(
     assert "2 min behind" in shown
     assert "The ledger does not follow its inbox" in shown
     assert "the disk \\[is\\]\\(x\\) full" in app.error[0].value
+
+
+def test_an_error_speaks_the_readers_language_and_keeps_its_own_words(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise InboxUnavailable("The inbox /x cannot be read", "disk I/O error", "look at the disk")
+
+    with open_log(HISTORY):
+        monkeypatch.setattr(Reader, "read", fail)
+        english, portuguese = visit().error[0], visit(lang="pt").error[0]
+    assert english.proto.title == "The inbox cannot be used just now"
+    assert portuguese.proto.title == "A caixa de entrada não pode ser usada agora"
+    for error in (english, portuguese):
+        assert "The inbox /x cannot be read. disk I/O error. look at the disk" in plain(error.value)
+    assert "O que foi confirmado está a salvo." in plain(portuguese.value)
 
 
 @pytest.mark.parametrize("deadline", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])

@@ -1,8 +1,15 @@
 """The ledger page tells how sound the log is and hands out what proves it."""
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pipeline import audit
 from tests.dashboard.conftest import OpenLog, Visit
 from tests.dashboard.occurrences import before, review
-from tests.dashboard.reading import metrics, page_text
+from tests.dashboard.reading import metrics, page_text, plain, press
 
 BROKEN = {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"}
 HISTORY = [review("prc_1", before(days=10)), review("prc_1", before(days=10)), BROKEN]
@@ -28,12 +35,32 @@ def test_the_checkpoint_and_its_key_are_there_to_take_away(open_log: OpenLog, vi
     assert key in shown
 
 
-def test_verifying_runs_every_check_and_says_what_it_found(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY) as service:
+def test_verifying_reads_every_entry_and_says_what_it_found(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    """A body that was changed in the inbox breaks no view: only reading it shows it."""
+    with open_log(HISTORY):
         app = visit("ledger")
-        next(it for it in app.button if it.label == "Verify now").click().run()
-        assert "checks found nothing wrong." in app.success[0].value
+        press(app, "Verify now")
+        assert "Nothing is wrong: every entry" in app.success[0].value
+        with closing(sqlite3.connect(tmp_path / "inbox.db")) as inbox:
+            inbox.execute("drop trigger entries_no_update")
+            inbox.execute("update entries set body = x'7b7d' where seq = 1")
+            inbox.commit()
+        app = visit("ledger", lang="pt")
+        press(app, "Verificar agora")
+    assert not app.success
+    assert app.error[0].proto.title == "Algo não está como foi gravado"
+    assert "entry 1" in plain(app.error[0].value)
+
+
+def test_of_a_long_log_the_checks_are_run_and_the_rest_is_named(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "ENTRIES_A_MINUTE", 1)
+    with open_log(HISTORY) as service:
         service.ledger.cursor().execute("insert into facts.reviews select * from facts.reviews")
         app = visit("ledger")
-        next(it for it in app.button if it.label == "Verify now").click().run()
-        assert app.error, "a fact that is there twice must not pass"
+        press(app, "Verify now")
+    assert app.error, "a fact that is there twice must not pass"
+    assert "prazo verify" in [block.value for block in app.code]

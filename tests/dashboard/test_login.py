@@ -213,8 +213,7 @@ def with_login(folder: Path, issuer: str, roles: str) -> Iterator[str]:
         "PRAZO_OIDC_FILE": str(folder / "auth.toml"),
         "PRAZO_API_TOKENS_FILE": str(folder / "tokens"),
     }
-    secrets = ("--secrets.files", str(folder / "auth.toml"))
-    with dashboard(folder, *secrets, port=port, **chosen) as url:
+    with dashboard(folder, port=port, **chosen) as url:
         yield url
 
 

@@ -11,7 +11,7 @@ from tests.dashboard.occurrences import (
     review,
     seller_event,
 )
-from tests.dashboard.reading import chart, metrics, page_text, plain, unfold
+from tests.dashboard.reading import chart, links, metrics, page_text, plain, unfold
 
 # At NOW: one ACI 10 days late, one due within the day, one due in 5 days, one ACP pending,
 # one ACP overdue with 15 days left, one finished in time.
@@ -58,6 +58,12 @@ def test_each_figure_has_its_course_and_its_change(open_log: OpenLog, visit: Vis
     assert courses[2] == "Day by day: 1, 0, 0, 0, 0, 1, 0"
 
 
+def test_numbers_on_charts_are_written_the_readers_way(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert chart(visit())["layout"]["separators"] == ".,"
+        assert chart(visit(lang="pt"))["layout"]["separators"] == ",."
+
+
 def test_a_share_over_nothing_is_a_dash(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         assert metrics(visit())["Denial rate"][0] == "–"
@@ -76,6 +82,15 @@ def test_what_needs_action_is_listed_worst_first_with_what_to_do(
     assert first < second < third
     assert "1 expired 1 due in 7 days 2 processes" in shown
     assert "The platform found the payload invalid (400). Correct it and send it anew." in shown
+
+
+def test_each_figure_leads_to_what_it_counts(open_log: OpenLog, visit: Visit) -> None:
+    """And what is to be done stands before any chart."""
+    with open_log(HISTORY):
+        app = visit()
+    figures = [query for label, query in links(app) if label == "Show"][:4]
+    assert figures == ["state=EXPIRED", "state=OVERDUE", "due=7", ""]
+    assert app.header[0].value == "What needs action today"
 
 
 def test_deadlines_are_bars_by_urgency_with_a_line_at_today(

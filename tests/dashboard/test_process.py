@@ -3,7 +3,8 @@
 import re
 from datetime import timedelta
 
-from tests.dashboard.conftest import OpenLog, Visit
+from pipeline.acts import act
+from tests.dashboard.conftest import OpenLog, Visit, follow
 from tests.dashboard.occurrences import NOW, attempt, before, collected, review
 from tests.dashboard.reading import chart, metrics, page_text, press, table, texts, unfold
 
@@ -152,6 +153,26 @@ def test_a_long_story_says_how_much_of_it_is_shown(open_log: OpenLog, visit: Vis
     with open_log([review("prc_long", before(days=10)), *steps]):
         app = visit("process", process="prc_long")
     assert "The newest 40 of 61 entries" in page_text(app)
+
+
+def test_what_is_cut_is_said_to_be(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_1", before(days=40))]) as service:
+        for number in range(12):
+            service.inbox.append(
+                [
+                    act(
+                        "note",
+                        reason=f"call {number}",
+                        actor="Bia",
+                        recorded_by="test",
+                        process_id="prc_1",
+                    )
+                ]
+            )
+        follow(service)
+        shown = page_text(visit("process", as_of=None, process="prc_1"))
+    assert "call 11" in shown
+    assert "Shown are 10 of 12." in shown
 
 
 def test_it_can_be_looked_at_as_it_stood(open_log: OpenLog, visit: Visit) -> None:

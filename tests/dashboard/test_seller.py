@@ -1,5 +1,7 @@
 """The seller page shows one seller's open processes at once, its denials and its trail."""
 
+import pytest
+
 from tests.dashboard.conftest import OpenLog, Visit
 from tests.dashboard.occurrences import attempt, before, review, seller_event
 from tests.dashboard.reading import metrics, page_text, press, texts
@@ -42,6 +44,33 @@ def test_several_open_processes_stand_side_by_side(open_log: OpenLog, visit: Vis
     shown = texts(app)
     assert "10 days late" in shown
     assert "10 days left" in shown
+
+
+@pytest.mark.parametrize(
+    ("event", "meaning", "remedy"),
+    [
+        ("enabled", "The seller passed every step", "Answer its open reviews in time."),
+        ("denied", "The platform rejected the seller.", "a new attempt is a new seller"),
+        ("disabled", "blocked from new transactions", "ask the platform what lifts the block"),
+        ("deleted", "no longer accessible", "Keep the evidence of its reviews"),
+        ("created", "up to 3 minutes for 99 %", "Wait for the result"),
+    ],
+)
+def test_a_status_never_stands_alone(
+    event: str, meaning: str, remedy: str, open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log([seller_event("sel_x", event, before(days=3))]):
+        shown = page_text(visit("seller", seller_id="sel_x"))
+    assert meaning in shown
+    assert remedy in shown
+
+
+def test_each_open_process_says_what_it_may_cost(open_log: OpenLog, visit: Visit) -> None:
+    history = [review("prc_a", before(days=40)), review("prc_b", before(days=5), kind="ACP")]
+    with open_log(history):
+        shown = page_text(visit("seller", seller_id="sel_ana"))
+    assert "The platform still accepts the submission." in shown
+    assert "In time. If the deadline passes" in shown
 
 
 def test_personal_data_is_masked(open_log: OpenLog, visit: Visit) -> None:

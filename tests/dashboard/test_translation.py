@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from babel.messages.pofile import read_po
 
-from app_pages import i18n
+from app_pages import i18n, words
+from pipeline import contract
+from pipeline.errors import Unreadable
 from tests.dashboard.conftest import ROOT, OpenLog, Visit
 from tests.dashboard.occurrences import attempt, before, collected, review, seller_event
 from tests.dashboard.reading import texts
@@ -76,6 +78,36 @@ def test_no_fuzzy_guess_passes_for_a_translation() -> None:
         assert [entry.id for entry in read_po(file) if entry.id and entry.fuzzy] == []
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\xff",
+        b'\xef\xbb\xbf{"type":"x"}',
+        b"nothing",
+        b"[" * 200,
+        b'{"a":1,"a":2}',
+        b'{"a b@c":1,"a b@c":2}',
+        b'{"a":99999999999999999999999}',
+        b'{"a":1e999}',
+        b'{"a":NaN}',
+        b'{"a":"\\ud800"}',
+        b"[]",
+        b"{}",
+        b'{"type":"regulatory.registration.review.required"}',
+        b'{"type":"regulatory.registration.review.required","payload":{"object":{}}}',
+    ],
+)
+def test_why_a_delivery_is_in_quarantine_is_told_in_the_readers_language(
+    body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(i18n, "language", lambda: "pt")
+    with pytest.raises(Unreadable) as unreadable:
+        contract.read_event(body)
+    told = words.unreadable(unreadable.value.what)
+    assert told != unreadable.value.what
+    assert not re.search(r"\b(?:not|the|beyond|without|levels|twice)\b", told), told
+
+
 class Bracketed(NullTranslations):
     """Shows every translated text in brackets: what stands outside of them was never translated."""
 
@@ -111,7 +143,7 @@ OF_NO_LANGUAGE = re.compile(
     r"|\b(?:ms|s|min|h|d)\b|\bACI?\b|revenue|address\.\w+|individual|SHA-256"
     r"|\bCSV\b|\bParquet\b|\bXLSX\b"
     r"|prazo (?:ingest|verify|quarantine|submit|collect) .*"
-    r"|prazo/[0-9a-f]+|[A-Za-z0-9+/]{40,}=*|\+[0-9a-f]{8}\+|not JSON: .*"
+    r"|prazo/[0-9a-f]+|[A-Za-z0-9+/]{40,}=*|\+[0-9a-f]{8}\+"
 )
 
 

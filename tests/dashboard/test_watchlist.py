@@ -40,6 +40,14 @@ def test_the_worst_come_first_and_pending_ones_not_at_all(open_log: OpenLog, vis
     ]
 
 
+def test_what_comes_next_is_a_filter_away(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert listed(visit("watchlist", state="PENDING")) == ["prc_pending"]
+        assert listed(visit("watchlist", due="7")) == ["prc_soon"]
+        shown = page_text(visit("watchlist", due="7", state="EXPIRED"))
+    assert "No process matches these filters" in shown
+
+
 def test_the_card_tells_of_the_first_row_what_it_may_cost_and_what_to_do(
     open_log: OpenLog, visit: Visit
 ) -> None:

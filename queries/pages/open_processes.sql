@@ -1,13 +1,13 @@
--- One row per review process of the watchlist, worst first, with what to do next.
--- reads: watchlist, next_actions, assignments
+-- One row per unfinished review process, worst first, with what to do next and who sees to it.
+-- reads: process_state, next_actions, assignments
 -- key: process_id
 -- by: process_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
 -- column: review_type | ACP or ACI; null for an unknown type
--- column: state | EXPIRED or OVERDUE
+-- column: state | EXPIRED, OVERDUE, PENDING or UNKNOWN
 -- column: opened_at | when the platform created the process's earliest event
--- column: deadline_at | the current deadline
+-- column: deadline_at | the current deadline; null while no review event is known
 -- column: days_to_deadline | whole days of 24 hours left, negative once late
 -- column: is_due_within_7_days | neither late nor more than 7 days away
 -- column: requested_fields | the field paths asked for
@@ -19,7 +19,7 @@
 -- column: assignee | who sees to it; null where nobody is assigned
 
 select
-    watchlist.process_id,
+    process_state.process_id,
     seller_id,
     review_type,
     state,
@@ -34,7 +34,7 @@ select
     last_attempt_at,
     next_action,
     assignee
-from watchlist
-join next_actions on next_actions.process_id = watchlist.process_id
-left join assignments on assignments.process_id = watchlist.process_id
-order by state, deadline_at, watchlist.process_id
+from process_state
+join next_actions on next_actions.process_id = process_state.process_id
+left join assignments on assignments.process_id = process_state.process_id
+order by state, deadline_at nulls last, process_state.process_id
