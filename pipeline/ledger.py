@@ -6,6 +6,7 @@ transaction, so the file always tells of a prefix of the log and never of half a
 
 import contextlib
 import functools
+import math
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,11 +58,24 @@ MAX_SCRIPT_SECONDS: Final = 900.0
 _REMEMBERED_BLOCKS: Final = 1024
 """Of 256 nodes each, while proofs are made: 30 MB at most."""
 
+INDEX_SHARE: Final = 1 / 4
+"""Of the memory, that indexes may take: DuckDB keeps what was touched of them until a checkpoint of
+the file, 116 MB a million entries, and fails once the memory is full of it."""
+
+_INDEX_MEMORY: Final = "select memory_usage_bytes from duckdb_memory() where tag = 'ART_INDEX'"
+_POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
+
 _Config = dict[str, str | bool | int | float | list[str]]
 
 
 class LedgerDamaged(OperatorError):
     """DuckDB cannot open the file, or cannot go on with it."""
+
+
+class LedgerStalled(OperatorError):
+    """The file is sound, and has no room for more: memory or disk."""
+
+    exit_code = 1
 
 
 class LedgerOutdated(OperatorError):
@@ -96,6 +110,7 @@ class Ledger:
             "dynamic_or_filter_threshold": FOUND_BY_INDEX,
         }
         self._without_bodies = without_bodies
+        self._most_of_indexes = INDEX_SHARE * _bytes(memory)
         self._lock = threading.Lock()
         self._open()
 
@@ -211,8 +226,9 @@ class Ledger:
         `more_follow`: whole batches wait already, and the kept rows of processes wait for the last
         of them; until then views work them out from the log.
 
-        Raises `LedgerRefused` where they do not follow it, `LedgerDamaged` where DuckDB failed;
-        the ledger has then been reopened at what is durable, so the caller reads its `size` anew.
+        Raises `LedgerRefused` where they do not follow it, `LedgerStalled` where memory or disk is
+        full, `LedgerDamaged` where DuckDB failed otherwise; the ledger has then been reopened at
+        what is durable, so the caller reads its `size` anew.
         """
         if not entries:
             return
@@ -245,8 +261,27 @@ class Ledger:
         except duckdb.Error as error:
             # Whether a failed commit is durable cannot be known from here: look at the file again.
             self.reopen()
-            raise self._damaged(error) from error
+            raise self._failed(error, entries) from error
         self.frontier = frontier
+        self._let_go_of_indexes()
+
+    def _let_go_of_indexes(self) -> None:
+        """Writes what was touched of the indexes to the file, and so out of memory. Where DuckDB
+        takes somebody's reading for writing it refuses, and the next batch tries again."""
+        [(held,)] = self._rows(_INDEX_MEMORY)
+        if held > self._most_of_indexes:
+            with contextlib.suppress(duckdb.TransactionException):
+                self._connection.execute("checkpoint")
+
+    def _failed(self, error: duckdb.Error, entries: Sequence[Entry]) -> OperatorError:
+        is_full = "No space left" in str(error)
+        if not is_full and not isinstance(error, duckdb.OutOfMemoryException):
+            return self._damaged(error)
+        return LedgerStalled(
+            f"The ledger {self.path} did not take entries {entries[0].seq} to {entries[-1].seq}",
+            str(error).splitlines()[0],
+            "make room on its disk" if is_full else "give it more with PRAZO_LEDGER_MEMORY",
+        )
 
     def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         masks = _MASKED_COLUMNS.get(table, {}) if self._without_bodies else {}
@@ -266,7 +301,7 @@ class Ledger:
                 raise
 
     def reopen(self) -> None:
-        """Closes the file and opens it at what is durable."""
+        """Closes the file, under whoever is reading, and opens it at what is durable."""
         self._connection.close()
         self._open()
 
@@ -542,3 +577,10 @@ def _sync_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _bytes(size: str) -> float:
+    """Of a size as the settings take it, such as 2GB or 1.5 GiB."""
+    number, unit = size[:-1].rstrip("iKMGT "), size[:-1].strip(".0123456789 ")
+    base = 1024.0 if unit.endswith("i") else 1000.0
+    return float(number) * math.pow(base, _POWERS[unit[0]])

@@ -173,9 +173,9 @@ def make(path: Path, entries: int) -> Ledger:
         head = [last, b"\0" * 32, [b"\0" * 32] * last.bit_count()]
         cursor.execute("insert into tree_heads values (?, ?, ?, now())", head)
         cursor.execute("commit")
-        cursor.execute("checkpoint")
+        cursor.execute("checkpoint")  # else what was touched of the indexes fills the memory
         cursor.close()
-        ledger.reopen()  # what of the indexes was touched stays in memory until then
+    ledger.reopen()
     return ledger
 
 

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -17,10 +18,12 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipeline import checks, views
+from pipeline import checks, keeping, views
+from pipeline import ledger as ledgers
 from pipeline.audit import audit
 from pipeline.errors import LedgerInUse, LedgerRefused
 from pipeline.inbox import open_inbox
+from pipeline.ledger import LedgerStalled
 from pipeline.service import LedgerService
 from pipeline.settings import Settings
 from tests.ledger.conftest import OPENED, deliver
@@ -339,3 +342,70 @@ def test_a_follower_killed_again_and_again_loses_and_doubles_nothing(settings, i
         assert service.reader.count("process_state") == 2300
         assert list(checks.broken(service.ledger)) == []
         assert service.status().is_verified
+
+
+# --- room ---
+
+
+def memory_of_indexes(service: LedgerService) -> int:
+    rows = service.ledger.cursor().execute(
+        "select sum(memory_usage_bytes) from duckdb_memory() where tag = 'ART_INDEX'"
+    )
+    return int(rows.fetchall()[0][0])
+
+
+def test_indexes_are_let_go_of_before_they_fill_the_memory(settings, inbox, monkeypatch):
+    """And nobody who reads meanwhile meets an error or sees half a batch."""
+    with closing(caught_up(settings)) as service:
+        before = memory_of_indexes(service)
+    monkeypatch.setattr(ledgers, "INDEX_SHARE", 0)
+    held, faults, is_over = [], [], threading.Event()
+
+    def read(service: LedgerService) -> None:
+        while not is_over.is_set():
+            try:
+                assert service.reader.count("process_state") % 100 == 0
+            except Exception as error:
+                faults.append(error)
+
+    with closing(LedgerService(settings)) as service:
+        reading = [threading.Thread(target=read, args=(service,)) for _ in range(2)]
+        for thread in reading:
+            thread.start()
+        for start in range(300, 1300, 100):
+            deliver(inbox, range(start, start + 100))
+            service.catch_up()
+            held.append(memory_of_indexes(service))
+        is_over.set()
+        for thread in reading:
+            thread.join()
+        assert service.reader.count("process_state") == 1300
+        assert list(checks.broken(service.ledger)) == []
+    assert faults == []
+    assert before > 0
+    assert min(held) < before
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (duckdb.OutOfMemoryException("Out of Memory Error: 2GB used"), "PRAZO_LEDGER_MEMORY"),
+        (duckdb.IOException("Could not write file: No space left on device"), "room on its disk"),
+    ],
+)
+def test_a_ledger_without_room_is_not_taken_for_a_damaged_one(
+    settings, inbox, monkeypatch, error: duckdb.Error, remedy: str
+):
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    with monkeypatch.context() as full:
+        full.setattr(keeping, "keep", fail)
+        with closing(LedgerService(settings)) as service:
+            with pytest.raises(LedgerStalled) as stalled:
+                service.catch_up()
+            assert remedy in stalled.value.remedy
+            assert service.ledger.size == 0
+    with closing(caught_up(settings)) as service:
+        assert service.ledger.size == 300
+        assert service.status().healed is None
