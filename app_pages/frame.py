@@ -24,7 +24,6 @@ ZONES: Final = (
 )
 FRESHNESS_SECONDS: Final = 5
 TICK_SECONDS: Final = 5  # from then on an answer about now is made anew
-STALE_SECONDS: Final = 60  # from here on the clocks of an open page may tell another state
 BEHIND_SECONDS: Final = 5  # from here on the lag is worth a colour
 FAR_BEHIND_SECONDS: Final = 60
 TRAIL: Final = 40  # entries of a story that are told
@@ -257,17 +256,15 @@ def _freshness(drawn_at: datetime, drawn_seq: int, drew: float) -> None:
 
 
 def _offer_anew(new_entries: int, seconds: float) -> None:
-    """A way to the newest figures where there are newer ones; an instant that is over has none."""
+    """How old the figures are, and the way to newer ones; those of an instant that is over stay."""
     if as_of() is not None:
         return
     if new_entries > 0:
         label = ngettext(
             "{n} new entry", "{n} new entries", new_entries, n=formats.number(new_entries)
         )
-    elif seconds >= STALE_SECONDS:
-        label = _("Refresh")
     else:
-        return
+        label = _("drawn {time} ago", time=formats.seconds(round(seconds)))
     if st.button(label, icon=":material/refresh:", type="tertiary", key="anew"):
         forget_answers()
         st.rerun()
