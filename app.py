@@ -18,7 +18,7 @@ from streamlit import config
 from app_pages import access, frame
 from app_pages.door import Door
 from app_pages.i18n import _
-from app_pages.security import SecurityHeaders
+from app_pages.security import NotStored, SecurityHeaders
 from pipeline import api, service, views
 from pipeline.errors import PrazoError
 from pipeline.roles import Person
@@ -122,6 +122,7 @@ else:
         lifespan=lifespan,
         middleware=[
             Middleware(SecurityHeaders, scripts=frame.LANGUAGE_SCRIPTS.values()),
+            Middleware(NotStored),
             Middleware(Door, load=_settings),
         ],
     )

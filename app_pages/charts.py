@@ -87,7 +87,7 @@ def _in_ink(figure: Figure) -> Figure:
     return {"data": data, "layout": layout}
 
 
-SPARK_WIDTH, SPARK_HEIGHT, SPARK_GAP = 240, 36, 0.28
+SPARK_WIDTH, SPARK_HEIGHT, SPARK_GAP = 300, 42, 0.28
 
 
 def sparkline(values: Sequence[float], colour: str, alt: str) -> None:

@@ -9,19 +9,14 @@ import hmac
 import ipaddress
 import json
 import os
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
-from pipeline.asgi import folded
+from pipeline.asgi import App, Receive, Scope, Send, folded
 from pipeline.errors import SettingsError
 from pipeline.exposure import outside_hint
 from pipeline.files import RereadFile
 from pipeline.settings import Settings, is_loopback, networks
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 SECRET_HEADER: Final = b"x-proxy-secret"
 _OPEN: Final = ("/_stcore/health", "/api/")
@@ -49,7 +44,7 @@ class Door:
             else None
         )
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket") and not scope["path"].startswith(_OPEN):
             fault = self._fault(scope)
             if fault is not None:
@@ -57,7 +52,7 @@ class Door:
                 return
         await self._app(scope, receive, send)
 
-    def _fault(self, scope: Message) -> str | None:
+    def _fault(self, scope: Scope) -> str | None:
         """Why the request is not let in; None where it is."""
         headers = folded(list(scope["headers"]))
         match self._settings.login:
@@ -72,7 +67,7 @@ class Door:
                 return self._proxy_fault(scope, headers)
         return None
 
-    def _proxy_fault(self, scope: Message, headers: dict[bytes, bytes]) -> str | None:
+    def _proxy_fault(self, scope: Scope, headers: dict[bytes, bytes]) -> str | None:
         caller = ipaddress.ip_address(_caller(scope))
         if not any(caller in network for network in self._proxies):
             return f"{caller} is no proxy of PRAZO_PROXY_ADDRESSES"
@@ -88,7 +83,7 @@ class Door:
         return None
 
 
-def _caller(scope: Message) -> str:
+def _caller(scope: Scope) -> str:
     """The address on the other side; one that no network holds where the server does not say."""
     client: tuple[str, int] = scope.get("client") or ("0.0.0.0", 0)
     return client[0]
@@ -98,7 +93,7 @@ def _lines(text: str) -> list[bytes]:
     return [line.strip().encode() for line in text.splitlines() if line.strip()]
 
 
-async def _turn_away(scope: Message, receive: Receive, send: Send, fault: str) -> None:
+async def _turn_away(scope: Scope, receive: Receive, send: Send, fault: str) -> None:
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": ""})

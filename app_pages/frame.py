@@ -133,7 +133,7 @@ def choose_view() -> None:
         key="as_of",
         bind="query-params",
         icon=":material/history:",
-        placeholder=_("now"),
+        placeholder=_("now, or 2026-03-01T09:00Z"),
         label_visibility="collapsed",
         width=232,
     )

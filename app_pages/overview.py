@@ -52,7 +52,7 @@ if figures["quarantined"]:
                 figures["quarantined"],
                 n=formats.number(figures["quarantined"]),
             )
-            st.markdown(f":material/report: **{held}**")
+            st.markdown(formats.badge(f"**{held}**", "orange", ":material/report:"))
             st.markdown(
                 formats.muted(_("What could not be read may hide a review with a deadline."))
             )

@@ -1,23 +1,18 @@
-"""Guards every HTTP answer of the dashboard: what a browser may load from where, and who may frame.
-
-Pure ASGI: the web socket and streamed downloads pass through untouched.
+"""Guards every HTTP answer of the dashboard: what a browser may load from where, who may frame it,
+and what nobody may keep.
 """
 
 import base64
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import streamlit
 
-Message = MutableMapping[str, Any]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Message, Callable[[], Awaitable[Message]], Send], Awaitable[None]]
+from pipeline.asgi import App, FixedHeaders
 
 PRIVATE = ("/api/", "/media/")
-"""Rows and files: no browser and no proxy may keep them for whoever comes next."""
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 
 
@@ -55,37 +50,28 @@ def policy(scripts: Iterable[str]) -> str:
     )
 
 
-class SecurityHeaders:
-    """Adds the headers to every HTTP answer, whatever part of the dashboard gave it."""
+class SecurityHeaders(FixedHeaders):
+    """What a browser may do with any answer of the dashboard."""
 
     def __init__(self, app: App, scripts: Iterable[str] = ()) -> None:
-        self._app = app
         index = inline_scripts(INDEX.read_text(encoding="utf-8"))
-        headers = {
-            "content-security-policy": policy([*index, *scripts]),
-            "x-content-type-options": "nosniff",
-            "x-frame-options": "DENY",
-            "referrer-policy": "no-referrer",  # URLs hold ids
-            "cross-origin-opener-policy": "same-origin",
-            "cross-origin-resource-policy": "same-origin",
-            "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-        }
-        self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
-        self._private = [*self._headers, (b"cache-control", b"no-store")]
+        super().__init__(
+            app,
+            {
+                "content-security-policy": policy([*index, *scripts]),
+                "x-content-type-options": "nosniff",
+                "x-frame-options": "DENY",
+                "referrer-policy": "no-referrer",  # URLs hold ids
+                "cross-origin-opener-policy": "same-origin",
+                "cross-origin-resource-policy": "same-origin",
+                "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(),"
+                " usb=()",
+            },
+        )
 
-    async def __call__(
-        self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Send
-    ) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
 
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = self._private if scope["path"].startswith(PRIVATE) else self._headers
-                ours = {name for name, _ in headers}
-                kept = [pair for pair in message.get("headers", ()) if pair[0].lower() not in ours]
-                message = {**message, "headers": [*kept, *headers]}
-            await send(message)
+class NotStored(FixedHeaders):
+    """Rows and files: no browser and no proxy may keep them for whoever comes next."""
 
-        await self._app(scope, receive, guarded)
+    def __init__(self, app: App) -> None:
+        super().__init__(app, {"cache-control": "no-store"}, PRIVATE)

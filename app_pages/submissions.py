@@ -21,6 +21,7 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
             | {
                 "outcome": [outcomes.get(row["outcome"], row["outcome"])],
                 "via": words.word(words.VIAS, row["via"]),
+                "duration_ms": None if row["duration_ms"] is None else round(row["duration_ms"]),
             }
             for row in rows
         ],

@@ -89,6 +89,8 @@ def card(row: frame.Row) -> None:
             outcome=formats.plain(words.word(words.OUTCOMES, row["last_outcome"])),
         )
         st.markdown(formats.muted(tried))
+    links.to_process(row["process_id"])
+    links.to_seller(row["seller_id"])
     st.header(
         ngettext(
             "{n} field asked for",
@@ -99,8 +101,6 @@ def card(row: frame.Row) -> None:
         anchor=False,
     )
     st.markdown(" ".join(formats.code(path) for path in fields))
-    links.to_process(row["process_id"])
-    links.to_seller(row["seller_id"])
 
 
 st.markdown(

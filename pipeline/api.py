@@ -14,13 +14,14 @@ from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from pipeline import audit, evidence, export_request, instants, tables, views
 from pipeline.acts import unmasking
-from pipeline.asgi import folded
+from pipeline.asgi import FixedHeaders, folded
 from pipeline.callers import MissingScope, TurnedAway, admit
 from pipeline.contract import parse_json
 from pipeline.errors import (
@@ -37,6 +38,13 @@ from pipeline.tokens import Caller
 
 MAX_WHOLE = 2**53
 MAX_BODY_BYTES = 65_536
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+"""Of every answer where the API stands alone; the dashboard sets its own."""
 
 
 def routes() -> list[BaseRoute]:
@@ -286,7 +294,7 @@ def serve(settings: Settings, *, is_keeper: bool, without_bodies: bool) -> None:
     with ledger_service(settings, is_keeper=is_keeper, without_bodies=without_bodies) as held:
         views.install(held.ledger)
         uvicorn.run(
-            Starlette(routes=routes()),
+            Starlette(routes=routes(), middleware=[Middleware(FixedHeaders, headers=HEADERS)]),
             host=settings.dashboard_host,
             port=settings.dashboard_port,
             access_log=False,

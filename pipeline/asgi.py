@@ -100,3 +100,28 @@ async def answer_json(
     send: Send, status: int, content: Mapping[str, object], *headers: tuple[bytes, bytes]
 ) -> None:
     await answer(send, status, json.dumps(content).encode(), *headers)
+
+
+class FixedHeaders:
+    """Sets headers on every HTTP answer of an app, whatever part of it gave it; web sockets and
+    streamed answers pass through untouched."""
+
+    def __init__(self, app: App, headers: Mapping[str, str], below: Sequence[str] = ("/",)) -> None:
+        """`below`: the beginnings of the paths that are meant."""
+        self._app = app
+        self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+        self._below = tuple(below)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(self._below):
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                ours = {name for name, _ in self._headers}
+                kept = [pair for pair in message.get("headers", ()) if pair[0].lower() not in ours]
+                message = {**message, "headers": [*kept, *self._headers]}
+            await send(message)
+
+        await self._app(scope, receive, guarded)

@@ -369,8 +369,16 @@ def test_the_api_serves_rows_to_this_machine_and_nobody_else(prazo, follower):
         assert client.get("/api/views/denials?where=denied_at=red").status_code == 400
         for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}):
             assert client.get("/api/views/denials", headers=headers).status_code == 403
+        assert rows.headers["cache-control"] == "no-store"
+        assert rows.headers["x-content-type-options"] == "nosniff"
         masked = client.get("/api/views/seller_state", params={"where": "seller_id=s2"}).json()
         assert masked[0]["taxpayer_id"] == "***05"
+        asked = {"as_of": "2026-03-02T00:00:00Z", "where": "state=OVERDUE", "format": "parquet"}
+        file = client.get("/api/views/process_state", params=asked).content
+        told = pyarrow.parquet.read_table(io.BytesIO(file)).schema.metadata
+        assert told[b"prazo.as_of"] == b"2026-03-02T00:00:00Z"
+        assert told[b"prazo.where state"] == b"OVERDUE"
+        assert told[b"prazo.last_seq"] == b"5"
 
 
 def test_quarantined_bytes_can_be_read_again_after_a_fix(prazo, environment, monkeypatch):
