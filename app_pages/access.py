@@ -12,7 +12,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app_pages import formats
+from app_pages import formats, frame
 from app_pages.i18n import _
 from pipeline import service
 from pipeline.roles import LOCAL, Act, Person, RoleMap
@@ -131,6 +131,7 @@ def _role_names() -> dict[str, str]:
 
 
 def _ask_to_log_in(settings: Settings) -> None:
+    frame.declare_language()
     st.title("Prazo", anchor=False)
     if settings.login == "proxy":
         if _is_over(settings):
@@ -145,7 +146,7 @@ def _ask_to_log_in(settings: Settings) -> None:
     st.markdown(_("Deadlines, submissions and evidence of the marketplace's registration reviews."))
     if st.user.get("is_logged_in"):
         st.info(_("The session is over; log in again to go on."))
-    st.button(_("Log in"), on_click=st.login, type="primary", icon=":material/login:")
+    st.button(_("Log in"), on_click=st.login, icon=":material/login:")
 
 
 def _say_no_role(name: object) -> None:

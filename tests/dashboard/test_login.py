@@ -150,7 +150,13 @@ def test_whoever_the_proxy_names_sees_the_pages_of_their_role(inner: str, browse
         nobody = Reader(browser.new_page(locale="en-GB"), url).open("/")
         assert "eve has no role here" in nobody.text()
         assert "prc_1" not in nobody.text()
+        assert list(nobody.found_by_axe()) == []
         nobody.page.close()
+
+        pessoa = Reader(browser.new_page(locale="pt-BR"), url).open("/")
+        assert "eve não tem papel aqui" in pessoa.text()
+        assert pessoa.page.evaluate("document.documentElement.lang") == "pt-BR"
+        pessoa.page.close()
 
 
 def test_a_session_ends_though_the_page_stays_open(tmp_path: Path, browser: Browser):
@@ -234,6 +240,7 @@ def test_people_log_in_at_their_provider_and_out_again(tmp_path: Path, browser: 
     ):
         reader = Reader(browser.new_page(locale="en-GB"), url).open("/watchlist")
         assert "prc_1" not in reader.text()
+        assert list(reader.found_by_axe()) == []
         log_in(reader, "u-1")
         assert reader.page.get_by_role("button", name="ana@example.com").is_visible()
         assert reader.page.get_by_role("link", name="Watchlist").count() > 0

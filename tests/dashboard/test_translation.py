@@ -1,20 +1,23 @@
 """Both languages are complete: no text without its Portuguese, none that escapes translation."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from gettext import NullTranslations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from babel.messages.pofile import read_po
+from streamlit.testing.v1 import AppTest
 
 from app_pages import i18n, words
 from pipeline import contract
 from pipeline.errors import Unreadable
 from tests.dashboard.conftest import ROOT, OpenLog, Visit
 from tests.dashboard.occurrences import attempt, before, collected, review, seller_event
-from tests.dashboard.reading import texts
+from tests.dashboard.reading import chart, texts
 
 Message = str | tuple[str, str]
 
@@ -139,12 +142,34 @@ ADDED = [{"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not
 OF_NO_LANGUAGE = re.compile(
     r"prc_\w+|sel_\w+|evt_[\w:.\-]+|att_[\w:.\-]+|jrn_\w+|file:[0-9a-f]+|\b[0-9a-f]{8,64}\b"
     r"|America/\w+|Europe/\w+|UTC|São Paulo|Sao Paulo|\bEN\b|\bHTTP\b|\bAC[PI]\b"
-    r"|Language · Idioma|\ben\b|\bpt\b|\b\d{1,2} [A-Z][a-z]{2,3} \d{4}\b"
+    r"|Language · Idioma|\ben\b|\bpt\b|\b\d{1,2} [A-Z][a-z]{2,3}\b"
     r"|\b(?:ms|s|min|h|d)\b|\bACI?\b|revenue|address\.\w+|individual|SHA-256"
     r"|\bCSV\b|\bParquet\b|\bXLSX\b"
     r"|prazo (?:ingest|verify|quarantine|submit|collect) .*"
     r"|prazo/[0-9a-f]+|[A-Za-z0-9+/]{40,}=*|\+[0-9a-f]{8}\+"
 )
+
+
+def drawn_texts(app: AppTest) -> list[str]:
+    """What grids and charts write: heads and hints of columns, names, ticks, marks."""
+    found: list[str] = []
+    for grid in app.dataframe:
+        columns = json.loads(grid.proto.columns or "{}").values()
+        found += [text for it in columns for text in (it.get("label"), it.get("help")) if text]
+    for number in range(len(app.get("plotly_chart"))):
+        figure: Any = chart(app, number)
+        layout = figure["layout"]
+        found += [it["text"] for it in layout.get("annotations", ())]
+        found += [
+            text
+            for axis in ("xaxis", "yaxis")
+            for name in ("ticktext", "categoryarray")
+            for text in layout.get(axis, {}).get(name, ())
+        ]
+        for trace in figure["data"]:
+            found += [trace["name"]] if "name" in trace else trace.get("node", {}).get("label", [])
+            found += [it for it in trace.get("customdata", ()) if isinstance(it, str)]
+    return [re.sub(r"<br>|%\{.*?\}", " ", text) for text in found]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +200,8 @@ def test_no_text_on_a_page_escapes_translation(
 ) -> None:
     monkeypatch.setattr(i18n, "translations", lambda _: Bracketed())
     with open_log([*HISTORY, *ADDED]):
-        shown = texts(visit(page, **query))
+        app = visit(page, **query)
+        shown = [*texts(app), *drawn_texts(app)]
     for text in shown:
         rest = text
         while "⟦" in rest and (inner := re.sub(r"⟦[^⟦⟧]*⟧", "", rest)) != rest:
