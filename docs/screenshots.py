@@ -6,25 +6,48 @@ python docs/screenshots.py http://127.0.0.1:8501
 import shutil
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from playwright.sync_api import Browser, sync_playwright
 
 FOLDER = Path(__file__).parent
-PAGES = {"overview": "", "watchlist": "watchlist"}
-THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
-def take(browser: Browser, url: str, name: str, path: str, theme: Literal["light", "dark"]) -> None:
+class Shot(NamedTuple):
+    """A page as one reader sees it; `follow` is the name of a link to click first."""
+
+    name: str
+    path: str
+    follow: str | None = None
+    locale: str = "en-GB"
+    theme: Literal["light", "dark"] = "light"
+    height: int = 1000
+
+
+SHOTS = (
+    Shot("overview", "", height=1440),
+    Shot("overview-pt-dark", "", locale="pt-BR", theme="dark", height=1000),
+    Shot("watchlist", "watchlist", height=800),
+    Shot("process", "watchlist?action=open_ticket", follow="Open the process", height=1100),
+    Shot("denials", "denials", height=1000),
+)
+
+
+def take(browser: Browser, url: str, shot: Shot) -> None:
     page = browser.new_page(
-        locale="en-US", color_scheme=theme, viewport={"width": 1440, "height": 1000}
+        locale=shot.locale,
+        color_scheme=shot.theme,
+        viewport={"width": 1440, "height": shot.height},
     )
-    page.goto(f"{url}/{path}")
-    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for(
-        timeout=120_000
-    )
+    idle = page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]')
+    page.goto(f"{url}/{shot.path}")
+    idle.wait_for(timeout=120_000)
+    if shot.follow is not None:
+        page.get_by_role("link", name=shot.follow).click()
+        page.wait_for_timeout(1000)
+        idle.wait_for(timeout=120_000)
     page.wait_for_timeout(3000)  # charts draw themselves after the script has ended
-    page.screenshot(path=FOLDER / f"{name}-{theme}.png")
+    page.screenshot(path=FOLDER / f"{shot.name}.png")
     page.close()
 
 
@@ -34,9 +57,8 @@ def main(url: str) -> None:
             executable_path=shutil.which("chromium"),
             args=["--no-sandbox", "--disable-background-networking"],
         )
-        for name, path in PAGES.items():
-            for theme in THEMES:
-                take(browser, url.rstrip("/"), name, path, theme)
+        for shot in SHOTS:
+            take(browser, url.rstrip("/"), shot)
         browser.close()
 
 
