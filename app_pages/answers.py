@@ -13,9 +13,10 @@ from typing import Final, Generic, TypeVar
 LOG = logging.getLogger(__name__)
 
 KEPT: Final = 512
-AGE_TO_COST: Final = 10
+AGE_TO_COST: Final = 40
 """For this many times as long as it took, an answer is given although entries came in since, so
-that a question is worked on a tenth of the time, however many people ask it under full traffic."""
+that each of some thirty questions is worked on for a fortieth of the time at most, however many
+people ask them under full traffic."""
 MAX_AGE_SECONDS: Final = 15.0
 """Since an answer was begun: whatever it took, it is not given for longer."""
 PATIENCE_SECONDS: Final = 0.2
