@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Self
 
 import duckdb
 import pyarrow as pa
@@ -82,6 +82,22 @@ class LedgerOutdated(OperatorError):
     """The file was written under another schema version."""
 
 
+class Progress(NamedTuple):
+    """How far a state of the ledger is; whoever reads views has to know."""
+
+    is_behind: bool  # kept rows of processes wait for a later batch
+    settled_at: int  # microseconds; the last instant of an occurrence, -1 where there is none
+
+    @classmethod
+    def of(cls, cursor: duckdb.DuckDBPyConnection) -> Self:
+        """That of the state which the cursor sees."""
+        [row] = cursor.execute(
+            "select kept < entries, if(isinf(settled_at), -1, epoch_us(settled_at))"
+            " from kept.progress"
+        ).fetchall()
+        return cls(*row)
+
+
 class Ledger:
     """An open ledger. One writer thread appends; any number of threads read through cursors."""
 
@@ -110,6 +126,8 @@ class Ledger:
             "dynamic_or_filter_threshold": FOUND_BY_INDEX,
         }
         self._without_bodies = without_bodies
+        self.progress: Progress | None
+        """Of the last commit; None while one is under way, and the next state may be seen."""
         self._most_of_indexes = INDEX_SHARE * _bytes(memory)
         self._lock = threading.Lock()
         self._open()
@@ -212,6 +230,7 @@ class Ledger:
                 f"its log ends at {last_seq}, its tree at {self.size}",
                 "`prazo rebuild` makes it anew from the inbox",
             )
+        self.progress = Progress.of(self.cursor())
 
     # --- writing ---
 
@@ -242,6 +261,7 @@ class Ledger:
         frontier = tree.Frontier(self.size, self.frontier.peaks)
         nodes = frontier.extend(tree.leaf_hash(entry.leaf) for entry in entries)
         extracted = facts.extract(entries, self._keys)
+        self.progress = None
         try:
             with self._transaction():
                 self._insert("log", [entry[: len(_LOG_COLUMNS)] for entry in entries])
@@ -263,6 +283,7 @@ class Ledger:
             self.reopen()
             raise self._failed(error, entries) from error
         self.frontier = frontier
+        self.progress = Progress.of(self.cursor())
         self._let_go_of_indexes()
 
     def _let_go_of_indexes(self) -> None:

@@ -3,8 +3,8 @@
 import contextlib
 import hashlib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -16,10 +16,13 @@ from pipeline.catalogue import catalogue as catalogue
 from pipeline.catalogue import public as public
 from pipeline.catalogue import whole_sql as whole_sql
 from pipeline.errors import UnknownView, WrongUsage
-from pipeline.ledger import FOUND_BY_INDEX, Ledger
+from pipeline.ledger import FOUND_BY_INDEX, Ledger, Progress
 
 # A relation is planned twice. Of a few rows a copy costs less, which is what DuckDB warns of.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
+
+
+Answer = TypeVar("Answer")
 
 
 def install(ledger: Ledger) -> None:
@@ -47,11 +50,6 @@ class _Snapshot(NamedTuple):
     as_of: int  # microseconds
     is_behind: bool  # kept rows of processes wait for a later batch
     is_settled: bool  # nothing that the ledger holds occurred after the instant
-
-
-_STANDING: Final = """
-    select kept < entries, if(isinf(settled_at), -1, epoch_us(settled_at))
-    from kept.progress"""
 
 
 class Reader:
@@ -83,13 +81,17 @@ class Reader:
         order = _order(_public(view), order_by) if order_by else ""
         window = f" limit {int(limit)}" if limit is not None else ""
         window += f" offset {int(offset)}" if offset else ""
-        with self._snapshot(as_of, unmask) as snapshot, _told_plainly(view):
+
+        def rows(snapshot: _Snapshot) -> pa.Table:
             sql, asked = _sql(snapshot, view, where, ordered=not order)
             sql = f"select * from ({sql}){condition}{order}{window}"
             values = [*asked, *parameters]
             if limit is None and not where:
                 return snapshot.cursor.sql(sql, params=values).to_arrow_table()
             return snapshot.cursor.execute(sql, values).to_arrow_table()
+
+        with _told_plainly(view):
+            return self._of_one_state(as_of, unmask, rows)
 
     def count(
         self,
@@ -101,29 +103,45 @@ class Reader:
     ) -> int:
         """Rows that `read` would give without a limit."""
         condition, parameters = _condition(_public(view), where, contains)
-        with self._snapshot(as_of, unmask=False) as snapshot, _told_plainly(view):
+
+        def rows(snapshot: _Snapshot) -> int:
             sql, asked = _sql(snapshot, view, where, ordered=False)
             sql = f"select count(*) from ({sql}){condition}"
-            [(rows,)] = snapshot.cursor.execute(sql, [*asked, *parameters]).fetchall()
-        return int(rows)
+            [(found,)] = snapshot.cursor.execute(sql, [*asked, *parameters]).fetchall()
+            return int(found)
 
-    @contextlib.contextmanager
-    def _snapshot(self, as_of: int | None, unmask: bool) -> Iterator[_Snapshot]:
-        """A cursor that sees one state of the ledger at one instant: without `as_of`, at now, read
+        with _told_plainly(view):
+            return self._of_one_state(as_of, False, rows)
+
+    def _of_one_state(
+        self, as_of: int | None, unmask: bool, ask: Callable[[_Snapshot], Answer]
+    ) -> Answer:
+        """What is asked of one state of the ledger at one instant: without `as_of`, at now, read
         once the state is fixed, so that nothing in it is later.
 
-        Its variables are its own: no other cursor sees or inherits them.
+        Nearly always no batch is committed meanwhile, so one question alone sees the state that it
+        was made for. Else it is asked again in a transaction, which costs as much as a look-up.
         """
-        cursor = self._ledger.cursor()
+        cursor = self._ledger.cursor()  # its variables are its own
         if unmask:
             cursor.execute("set variable unmask = true")
+        progress = self._ledger.progress
+        if progress is not None:
+            answer = ask(_snapshot(cursor, progress, as_of))
+            if self._ledger.progress is progress:
+                return answer
         cursor.execute("begin")
         try:
-            [(is_behind, settled_at)] = cursor.execute(_STANDING).fetchall()
-            at = instants.now() if as_of is None else as_of
-            yield _Snapshot(cursor, at, is_behind, settled_at <= at)
+            return ask(_snapshot(cursor, Progress.of(cursor), as_of))
         finally:
             cursor.execute("rollback")
+
+
+def _snapshot(
+    cursor: duckdb.DuckDBPyConnection, progress: Progress, as_of: int | None
+) -> _Snapshot:
+    at = instants.now() if as_of is None else as_of
+    return _Snapshot(cursor, at, progress.is_behind, progress.settled_at <= at)
 
 
 def _sql(

@@ -86,6 +86,7 @@ def _empty(ledger: Ledger) -> None:
     cursor.execute("insert into kept.progress values (0, 0, '-infinity')")
     cursor.execute((QUERIES / "guards.sql").read_text())
     ledger.frontier = tree.Frontier()
+    ledger.progress = None
 
 
 def recorded_at_of(line: dict[str, Any]) -> int | None:
