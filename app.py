@@ -17,11 +17,11 @@ from streamlit import config
 
 from app_pages import access, frame
 from app_pages.door import Door
-from app_pages.i18n import _
+from app_pages.i18n import LANGUAGE_SCRIPTS, _, declare_language
 from app_pages.security import NotStored, SecurityHeaders
 from pipeline import api, service, views
 from pipeline.errors import PrazoError
-from pipeline.roles import Person
+from pipeline.roles import Person, RoleMap
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -33,7 +33,18 @@ ANY_ADDRESS = "0.0.0.0"
 
 
 def page() -> None:
-    """One run of one page."""
+    """One run of one page; whatever fails on it, whoever looks is told what to do."""
+    try:
+        _draw()
+    except PrazoError as error:
+        LOG.exception("a page could not be shown")
+        frame.say(error)
+    except Exception:
+        LOG.exception("a page could not be shown")
+        frame.say(PrazoError("This page failed", "its log says more"))
+
+
+def _draw() -> None:
     st.set_page_config(page_title="Prazo", page_icon=ICON, layout="wide")
     st.logo(LOGO, size="large")
     whoever = access.admit()
@@ -50,15 +61,11 @@ def page() -> None:
     st.set_page_config(page_title=f"{current.title} · Prazo")
     with title:
         st.title(current.title, anchor=False)
-        frame.declare_language()
+        declare_language()
     with heading:
         frame.freshness()
         frame.time_travel_banner()
-    try:
-        current.run()
-    except PrazoError as error:
-        LOG.exception("the page %s could not be shown", current.title)
-        frame.say(error)
+    current.run()
 
 
 def _sections(whoever: Person) -> dict[str, list[st.Page]]:
@@ -98,6 +105,8 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Holds the ledger while the server runs, and closes it even where no exit handler runs."""
     os.umask(0o077)  # DuckDB makes its files with whatever the mask leaves
     settings = _settings()
+    if settings.roles_file is not None:
+        RoleMap(settings.roles_file)  # a wrong one is refused now, and not at the first visit
     if settings.login == "oidc":
         config.set_option("secrets.files", [str(settings.oidc_file)])
     with service.ledger_service(settings) as held:
@@ -121,7 +130,7 @@ else:
         routes=api.routes(),
         lifespan=lifespan,
         middleware=[
-            Middleware(SecurityHeaders, scripts=frame.LANGUAGE_SCRIPTS.values()),
+            Middleware(SecurityHeaders, scripts=LANGUAGE_SCRIPTS.values()),
             Middleware(NotStored),
             Middleware(Door, load=_settings),
         ],

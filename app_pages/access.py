@@ -12,8 +12,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from app_pages import formats, frame
-from app_pages.i18n import _
+from app_pages import formats
+from app_pages.i18n import _, declare_language
 from pipeline import service
 from pipeline.roles import LOCAL, Act, Person, RoleMap
 from pipeline.settings import Settings
@@ -131,7 +131,7 @@ def _role_names() -> dict[str, str]:
 
 
 def _ask_to_log_in(settings: Settings) -> None:
-    frame.declare_language()
+    declare_language()
     st.title("Prazo", anchor=False)
     if settings.login == "proxy":
         if _is_over(settings):

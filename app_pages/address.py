@@ -5,7 +5,9 @@ would say nothing in English. What stands around every page (`lang`, `tz`, `as_o
 no language, and is bound by Streamlit, which carries it from page to page.
 """
 
+import contextlib
 from collections.abc import Mapping
+from datetime import date
 from typing import Final, Literal
 
 import streamlit as st
@@ -14,6 +16,7 @@ from pipeline.contract import MAX_ID_CHARACTERS
 
 FEW_PAGES: Final = 4
 PAGE_WIDTH: Final = 52
+MOST_DIGITS: Final = 9
 
 
 def text(label: str, key: str, *, placeholder: str, width: int | Literal["stretch"]) -> str:
@@ -65,10 +68,27 @@ def choice(label: str, options: Mapping[str, str], key: str) -> str:
     return chosen
 
 
+def days(label: str, key: str, default: tuple[date, date]) -> tuple[date, ...]:
+    """The first and the last day of a period that ends with the default's end at the latest; one
+    day alone while the reader has not chosen the other."""
+    asked = default
+    with contextlib.suppress(ValueError):
+        first, last = map(date.fromisoformat, st.query_params.get_all(key))
+        if date(1901, 1, 1) <= first <= last <= default[1]:
+            asked = (first, last)
+    _followed(key, asked)
+    picked = st.date_input(label, max_value=default[1], format="DD/MM/YYYY", key=key)
+    chosen = tuple(picked) if isinstance(picked, tuple) else (picked,)
+    if len(chosen) == 2:
+        _tell(key, [] if chosen == default else [it.isoformat() for it in chosen])
+    return chosen
+
+
 def page_number(pages: int, key: str = "page") -> int:
     """The page of a long list, between 1 and `pages`."""
     asked = st.query_params.get(key, "")
-    number = min(max(int(asked), 1), pages) if asked.isascii() and asked.isdigit() else 1
+    is_number = asked.isascii() and asked.isdigit() and len(asked) <= MOST_DIGITS
+    number = min(max(int(asked), 1), pages) if is_number else 1
     _followed(key, number)
     st.session_state[key] = min(max(st.session_state[key], 1), pages)
     # By its content alone it would have no room for two pages, and show one.
@@ -78,13 +98,15 @@ def page_number(pages: int, key: str = "page") -> int:
     return chosen
 
 
-def restart_pages(*filters: object, key: str = "page") -> None:
-    """Goes back to the first page of a list once its filters have changed."""
-    seen = f"{key} filters"
-    if st.session_state.setdefault(seen, filters) != filters:
+def restart_pages(view: str, *filters: object, key: str = "page") -> None:
+    """Goes back to the first page of a list once the reader has changed its filters; a link or the
+    back button, which changes the page as well, is followed."""
+    seen, told = f"{key} filters of {view}", f"{key} told"
+    is_changed = st.session_state.setdefault(seen, filters) != filters
+    if is_changed and st.query_params.get_all(key) == st.session_state.get(told, []):
         st.session_state[key] = 1
         st.query_params.pop(key, None)
-        st.session_state[f"{key} told"] = []
+        st.session_state[told] = []
     st.session_state[seen] = filters
 
 

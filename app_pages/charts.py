@@ -201,7 +201,8 @@ def process_clock(phases: Rows, entries: Rows, now: datetime) -> Figure:
                     "color": [_event_colour(row) for row in mine],
                 },
                 "customdata": [
-                    f"{words.told(row).title}<br>{formats.minute(row['occurred_at'])}"
+                    f"{formats.spoken(' · '.join(filter(None, words.told(row)[1:])))}"
+                    f"<br>{formats.minute(row['occurred_at'])}"
                     for row in mine
                 ],
                 "hovertemplate": "%{customdata}<extra></extra>",
@@ -330,7 +331,7 @@ def review_flow(rows: Rows) -> Figure:
     }
 
 
-OUTCOME_COLOURS: Final[Mapping[str, str]] = {
+_OUTCOME_INKS: Final[Mapping[str, str]] = {
     "accepted": GREEN,
     "in_flight": BLUE,
     "platform_error": RED,
@@ -366,7 +367,7 @@ def outcome_shares(rows: Rows) -> Figure:
             "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
             "marker": {"color": colour},
         }
-        for outcome, colour in OUTCOME_COLOURS.items()
+        for outcome, colour in _OUTCOME_INKS.items()
         if (mine := [row for row in rows if row["outcome"] == outcome])
     ]
     legend = LEGEND_ROW * -(-len(traces) // LEGEND_COLUMNS)
@@ -420,7 +421,7 @@ def outcome_days(rows: Rows, today: date, days: int) -> Figure:
             "marker": {"color": colour},
             "width": BAR_WIDTH,
         }
-        for outcome, colour in OUTCOME_COLOURS.items()
+        for outcome, colour in _OUTCOME_INKS.items()
         if (mine := [row for row in recent if row["outcome"] == outcome])
     ]
     return {

@@ -19,8 +19,10 @@ from pipeline.files import RereadFile
 from pipeline.settings import Settings, is_loopback, networks
 
 SECRET_HEADER: Final = b"x-proxy-secret"
-_OPEN: Final = ("/_stcore/health", "/api/")
-"""Says only that the server lives; asks for tokens of its own."""
+_OPEN: Final = (
+    "/_stcore/health",  # says only that the server lives
+    "/api/",  # asks for tokens of its own
+)
 
 
 class Door:
@@ -80,6 +82,9 @@ class Door:
         named = [value for name, value in scope["headers"] if name.lower() == user]
         if len(named) != 1 or not named[0].strip():
             return f"the proxy must name the person once, in {self._settings.proxy_user_header}"
+        groups = self._settings.proxy_groups_header.lower().encode("latin-1")
+        if sum(name.lower() == groups for name, _ in scope["headers"]) > 1:
+            return f"the proxy must send {self._settings.proxy_groups_header} once"
         return None
 
 

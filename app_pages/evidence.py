@@ -14,7 +14,7 @@ from app_pages import access, acting, address, formats, frame, links, lists, wor
 from app_pages.i18n import N_, _, ngettext
 from pipeline import instants, service
 from pipeline.acts import MAX_REASON_CHARACTERS
-from pipeline.errors import PrazoError
+from pipeline.errors import CallerError, PrazoError
 from pipeline.evidence import Exported, export
 from pipeline.export_request import Request, Scope
 from pipeline.roles import Act
@@ -38,10 +38,17 @@ MADE: Final = "package made"
 
 
 class Made:
-    """A package of this session; when the session forgets it, its folder goes."""
+    """A package of this session, and what was asked for; when the session forgets it, its folder
+    goes."""
 
-    def __init__(self, exported: Exported) -> None:
+    def __init__(self, exported: Exported, request: Request) -> None:
         self.exported = exported
+        self.request = request
+
+    @property
+    def acts(self) -> set[Act]:
+        """What somebody must be allowed to do who takes it."""
+        return {Act.EXPORT, Act.UNMASK} if self.request.profile == "full" else {Act.EXPORT}
 
 
 def instant_of(day: date) -> int:
@@ -105,8 +112,11 @@ def make(request: Request) -> None:
         bar.empty()
         frame.say(error)
         return
+    except BaseException:  # a click elsewhere ends the run; half a package must not stay behind
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     bar.empty()
-    made = Made(exported)
+    made = Made(exported, request)
     weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
     st.session_state[MADE] = made
 
@@ -118,12 +128,33 @@ def may_take_all() -> bool:
     return access.may(Act.UNMASK) and (is_known or not service.current().tokens.are_required)
 
 
-def offer(exported: Exported) -> None:
+def told(scope: Scope) -> str:
+    """What a package is about."""
+    if scope.process_id is not None:
+        return formats.code(scope.process_id)
+    if scope.seller_id is not None:
+        return formats.code(scope.seller_id)
+    return " – ".join(
+        formats.day(instants.of(it).date()) for it in (scope.since, (scope.until or 0) - 1) if it
+    )
+
+
+def offer(made: Made) -> None:
     """The package that was made: its digest, its entry, the key, and the file itself."""
+    exported, session = made.exported, access.session()
+
+    def content() -> bytes:
+        whoever = session()
+        if whoever is None or not all(map(whoever.may, made.acts)):
+            raise CallerError("The package is not handed out", "the session or the role is over")
+        return exported.path.read_bytes()
+
     with st.container(border=True):
         st.header(_("The package is ready"), anchor=False)
         st.table(
             {
+                _("Scope"): told(made.request.scope),
+                _("Profile"): formats.plain(_(PROFILES[made.request.profile])),
                 "SHA-256": formats.code(exported.sha256),
                 _("Entries"): formats.number(exported.entries),
                 _("Bodies left out"): formats.number(exported.withheld),
@@ -139,7 +170,7 @@ def offer(exported: Exported) -> None:
         st.code("prazo verify audit-package.zip --key KEY", language=None, width="content")
         st.download_button(
             _("Download the package"),
-            exported.path.read_bytes,
+            content,
             file_name=f"prazo-audit-{exported.seq}.zip",
             mime="application/zip",
             icon=":material/download:",
@@ -232,14 +263,7 @@ with asking:
     days: tuple[date, ...] = ()
     if scope == "period":
         today = frame.moment().date()
-        picked = st.date_input(
-            _("From and to"),
-            (today - timedelta(30), today),
-            max_value=today,
-            format="DD/MM/YYYY",
-            key="days",
-        )
-        days = tuple(picked) if isinstance(picked, tuple) else (picked,)
+        days = address.days(_("From and to"), "days", (today - timedelta(30), today))
     else:
         subject = address.text(
             _("Process") if scope == "process" else _("Seller"),
@@ -306,8 +330,8 @@ if is_asked and access.may(Act.EXPORT):
                 profile="full" if profile == "full" and is_full_allowed else "masked",
             )
         )
-if MADE in st.session_state:
-    offer(st.session_state[MADE].exported)
+if MADE in st.session_state and all(map(access.may, st.session_state[MADE].acts)):
+    offer(st.session_state[MADE])
 
 # --- the collections -----------------------------------------------------------------------------
 

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import address, formats, frame, links, lists, rulebook, words
+from app_pages import access, address, formats, frame, links, lists, rulebook, words
 from app_pages.i18n import _, ngettext
+
+RULES_SHOWN, RULES_HEIGHT = 6, 270  # others are scrolled to
 
 
 def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
@@ -53,7 +55,8 @@ def card(row: frame.Row) -> None:
     if rule in rulebook.RULES:
         st.markdown(_(rulebook.RULES[rule].meaning))
         st.markdown(f":material/arrow_forward: **{_(rulebook.RULES[rule].remedy)}**")
-    shown_by = frame.read_one("timeline", where={"seq": row["seq"]})
+    is_open = access.may_read("timeline")  # it says who did what, and why
+    shown_by = frame.read_one("timeline", where={"seq": row["seq"]}) if is_open else None
     if shown_by is not None:
         st.markdown(f"**{_('The entry that shows it')}**")
         frame.log_entry(shown_by)
@@ -74,6 +77,26 @@ if not by_rule:
         _("Findings appear here by themselves as deliveries, collections and attempts come in."),
     )
     st.stop()
+
+st.table(
+    {
+        _("Severity"): [
+            formats.badge(
+                words.word(rulebook.SEVERITIES, row["severity"]),
+                rulebook.SEVERITY_COLOURS[row["severity"]],
+                rulebook.SEVERITY_ICONS[row["severity"]],
+            )
+            for row in by_rule
+        ],
+        _("Rule"): [formats.plain(rulebook.name(row["rule"])) for row in by_rule],
+        _("Findings"): [formats.number(row["findings"]) for row in by_rule],
+        _("Processes"): [formats.number(row["processes"]) for row in by_rule],
+        _("Newest"): [formats.minute(row["latest_at"]) for row in by_rule],
+    },
+    hide_index=True,
+    height=RULES_HEIGHT if len(by_rule) > RULES_SHOWN else "content",
+    alt=_("Findings by rule, the gravest first"),
+)
 
 with lists.filters():
     with st.container(width="content"):
@@ -103,15 +126,4 @@ lists.with_card(
     where={"severity": severities, "rule": rules},
     contains={"process_id": process},
     nothing_matches=_("No finding matches these filters"),
-)
-
-st.header(_("By rule"), anchor=False)
-st.markdown(
-    " ".join(
-        formats.badge(
-            f"**{formats.number(row['findings'])}** {formats.plain(rulebook.name(row['rule']))}",
-            rulebook.SEVERITY_COLOURS[row["severity"]],
-        )
-        for row in by_rule
-    )
 )

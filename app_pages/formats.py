@@ -93,6 +93,11 @@ def share(value: float | None) -> str:
     return "–" if value is None else numbers.format_percent(value, "#,##0.0 %", locale=locale())
 
 
+def change(value: int) -> str:
+    """By how much a number went up or down, with its sign."""
+    return numbers.format_decimal(value, "+#,##0;-#,##0" if value else "0", locale=locale())
+
+
 def points(change: float | None) -> str | None:
     """A change of a share in percentage points, with its sign; None for none."""
     if change is None:
@@ -145,6 +150,11 @@ def muted(text: str) -> str:
 def plain(text: object) -> str:
     """Text from outside, as Markdown that shows exactly it: no link, image or directive in it."""
     return _MARKUP.sub(r"\\\1", " ".join(str(text).split()))
+
+
+def spoken(markdown: str) -> str:
+    """What `plain` was made of, where no Markdown is read; `<` would begin a tag of Plotly's."""
+    return re.sub(r"\\(.)", r"\1", markdown).replace("<", "‹")
 
 
 def code(text: object) -> str:

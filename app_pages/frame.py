@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple
 
 import streamlit as st
 
-from app_pages import formats, words
+from app_pages import access, formats, words
 from app_pages.answers import Answers
-from app_pages.i18n import LANGUAGES, _, language, ngettext, preferred
+from app_pages.i18n import LANGUAGES, _, ngettext, preferred
 from pipeline import instants, service
-from pipeline.errors import PrazoError
+from pipeline.errors import CallerError, PrazoError
 from pipeline.follower import Status
 
 ZONES: Final = (
@@ -27,11 +27,6 @@ TICK_SECONDS: Final = 5  # from then on an answer about now is made anew
 BEHIND_SECONDS: Final = 5  # from here on the lag is worth a colour
 FAR_BEHIND_SECONDS: Final = 60
 TRAIL: Final = 40  # entries of a story that are told
-# The only scripts of our own; the content security policy lets these through by their digests.
-LANGUAGE_SCRIPTS: Final = {
-    code: f"document.documentElement.lang = '{str(spoken).replace('_', '-')}'"
-    for code, spoken in LANGUAGES.items()
-}
 
 Row = dict[str, Any]
 
@@ -46,8 +41,11 @@ _COUNTS: Final[Answers[int]] = Answers()
 def read(view: str, **asked: Any) -> Sequence[Row]:
     """Rows of a view at the page's instant; `asked` as for `pipeline.views.Reader.read`.
 
-    Readers who look at one page at once share the rows, so no page may change one.
+    Readers who look at one page at once share the rows, so no page may change one. Raises
+    `CallerError` where the view is not open to whoever looks: no page has to think of it.
     """
+    if not access.may_read(view):
+        raise CallerError(f"The rows of {view} are not open to your role")
     held, at = service.current(), as_of()
 
     def rows() -> tuple[Row, ...]:
@@ -115,11 +113,6 @@ def moment() -> datetime:
     """The page's instant as the views write instants: naive UTC."""
     at = as_of()
     return instants.of(instants.now() if at is None else at).replace(tzinfo=None)
-
-
-def declare_language() -> None:
-    """Tells the browser which language the page is in, for whoever has it read aloud."""
-    st.html(f"<script>{LANGUAGE_SCRIPTS[language()]}</script>", unsafe_allow_javascript=True)
 
 
 def choose_view() -> None:

@@ -6,18 +6,19 @@ import streamlit as st
 
 from app_pages import formats, frame, lists, words
 from app_pages.i18n import _, ngettext
-from pipeline import audit, checks, service
+from pipeline import audit, service
 
 
-def verify_all() -> None:
-    """The audit of `prazo verify`: every entry of both stores, then the tree, what was signed,
-    every check and every artifact."""
-    bar = st.progress(0.0, _("Reading every entry …"))
+def verify() -> None:
+    """The audit of `prazo verify`: every entry of both stores, the tree, what was signed, every
+    check and every artifact. Of a long log the checks alone: a page does not read each entry."""
+    is_long = held.ledger.size > audit.ENTRIES_A_MINUTE
+    bar = st.progress(0.0, _("Checking …"))
 
-    def show(done: int, entries: int) -> None:
-        bar.progress(min(done / max(entries, 1), 1.0), _("Reading every entry …"))
+    def show(done: int, whole: int) -> None:
+        bar.progress(min(done / max(whole, 1), 1.0), _("Checking …"))
 
-    verdict = audit.audit(held, progress=show)
+    verdict = (audit.invariants if is_long else audit.audit)(held, progress=show)
     bar.empty()
     for fault in verdict.faults:
         st.error(
@@ -27,40 +28,15 @@ def verify_all() -> None:
         )
     if not verdict.faults:
         st.success(
-            _("Nothing is wrong: every entry, the tree, every signature, check and artifact."),
+            "  \n".join(map(frame.in_its_words, verdict.checked)),
+            title=_("No fault was found in what was checked"),
             icon=":material/verified:",
         )
-
-
-def verify_ledger() -> None:
-    """Every check on the ledger alone: of a long log a page does not read each entry."""
-    names = checks.names()
-    bar = st.progress(0.0, _("Checking …"))
-    broken = []
-    for done, name in enumerate(names, start=1):
-        found = checks.run(name, held.ledger)
-        if found is not None:
-            broken.append(found)
-        bar.progress(done / len(names), formats.code(name))
-    bar.empty()
-    for found in broken:
-        st.error(
-            frame.in_its_words(str(found)),
-            title=_("Something is not as it was recorded"),
-            icon=":material/gpp_maybe:",
-        )
-    if not broken:
-        st.success(
-            ngettext(
-                "{n} check found nothing wrong.",
-                "{n} checks found nothing wrong.",
-                len(names),
-                n=formats.number(len(names)),
-            ),
-            icon=":material/verified:",
-        )
-    st.markdown(_("So long a log is read entry by entry on the command line:"))
-    st.code("prazo verify", language=None, width="content")
+    for note in verdict.notes:
+        st.warning(frame.in_its_words(note), title=_("Mind this"), icon=":material/info:")
+    if is_long:
+        st.markdown(_("So long a log is read entry by entry on the command line:"))
+        st.code("prazo verify", language=None, width="content")
 
 
 def quarantined(rows: Sequence[frame.Row], key: str) -> None:
@@ -86,7 +62,7 @@ assert health is not None  # the view is one row, always
 with st.grid(4, min_column_width=170):
     frame.fact(
         _("Entries"),
-        formats.number(health["last_seq"]),
+        formats.number(health["entries"]),
         _("none missing")
         if not health["missing"]
         else _("{n} missing", n=formats.number(health["missing"])),
@@ -118,6 +94,12 @@ with st.grid(4, min_column_width=170):
 if status.healed:
     st.info(frame.in_its_words(status.healed), icon=":material/healing:")
 
+if frame.as_of() is not None:
+    st.info(
+        _("Tree, checkpoint and verification are those of the whole log as it is now."),
+        icon=":material/update:",
+    )
+
 left, right = st.columns(2, gap="small")
 with left.container(border=True, height="stretch"):
     st.header(_("Is it sound?"), anchor=False)
@@ -139,10 +121,7 @@ with left.container(border=True, height="stretch"):
     st.markdown(_("Root of the tree:"))
     st.code(health["root"] or "–", language=None, wrap_lines=True)
     if st.button(_("Verify now"), icon=":material/verified:"):
-        if health["last_seq"] > audit.ENTRIES_A_MINUTE:
-            verify_ledger()
-        else:
-            verify_all()
+        verify()
 with right.container(border=True, height="stretch"):
     st.header(_("Checkpoint"), anchor=False)
     st.markdown(

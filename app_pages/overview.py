@@ -91,7 +91,7 @@ with st.grid(4, min_column_width=170):
         st.metric(
             f"{words.STATE_ICONS['EXPIRED']} {words.word(words.STATES, 'EXPIRED')}",
             formats.number(figures["expired"]),
-            figures["expired_change"],
+            formats.change(figures["expired_change"]),
             delta_color="inverse",
             delta_description=week_ago,
             help=_("Past the deadline: the sellers can be blocked from cash-in and cash-out."),
@@ -102,7 +102,7 @@ with st.grid(4, min_column_width=170):
         st.metric(
             f"{words.STATE_ICONS['OVERDUE']} {words.word(words.STATES, 'OVERDUE')}",
             formats.number(figures["overdue"]),
-            figures["overdue_change"],
+            formats.change(figures["overdue_change"]),
             delta_color="inverse",
             delta_description=week_ago,
             help=_(
@@ -115,7 +115,7 @@ with st.grid(4, min_column_width=170):
         st.metric(
             ":material/hourglass_top: " + _("Due in 7 days"),
             formats.number(figures["due_within_7_days"]),
-            figures["due_within_24_hours"],
+            formats.number(figures["due_within_24_hours"]),
             delta_arrow="off",
             delta_color="orange",
             delta_description=_("within 24 hours"),

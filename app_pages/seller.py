@@ -6,12 +6,14 @@ from app_pages import acting, address, formats, frame, links, lists, words
 from app_pages.i18n import _
 from pipeline import service
 
-LISTED = 100  # more than any seller has; a limit all the same, and one that is told
+OPEN_LISTED = 30  # the worst come first
+LISTED = 100
 
 
-def open_process(process: frame.Row, action: words.Action) -> None:
+def open_process(process: frame.Row) -> None:
     """One open process among its siblings: how urgent, what is asked, what to do."""
     state, fields = process["state"], process["requested_fields"] or ()
+    action = words.ACTIONS[process["next_action"]]
     st.markdown(
         " ".join(
             (
@@ -63,6 +65,7 @@ if seller is None:
     st.stop()
 
 this = {"seller_id": asked}
+open_ones = frame.read("open_processes", where=this, limit=OPEN_LISTED)
 processes = frame.read("process_state", where=this, order_by="opened_at desc", limit=LISTED)
 denials = frame.read("denials", where=this, limit=LISTED)
 accounts = frame.read("bank_accounts", where=this, limit=LISTED)
@@ -86,7 +89,7 @@ with st.grid(4, min_column_width=170):
     frame.fact(
         _("Open processes"),
         formats.number(seller["open_processes"]),
-        _("{n} in all", n=formats.number(len(processes))),
+        _("{n} in all", n=formats.number(frame.count("process_state", where=this))),
         "orange" if seller["open_processes"] else "gray",
     )
     frame.fact(
@@ -112,25 +115,16 @@ with st.grid(4, min_column_width=170):
 
 # --- its open processes, side by side ------------------------------------------------------------
 
-open_ones = [it for it in processes if it["state"] != "FINISHED"]
 if open_ones:
     st.header(_("Open processes, side by side"), anchor=False)
     st.markdown(
         formats.muted(_("Each is independent, with a collection and a submission of its own."))
     )
-    next_up = {
-        row["process_id"]: words.ACTIONS[row["next_action"]]
-        for row in frame.read(
-            "next_actions", where={"process_id": [it["process_id"] for it in open_ones]}
-        )
-    }
-    by_deadline = sorted(
-        open_ones, key=lambda it: (it["deadline_at"] is None, it["deadline_at"], it["process_id"])
-    )
     with st.grid(min(max(len(open_ones), 2), 3), min_column_width=260):
-        for process in by_deadline:
+        for process in open_ones:
             with st.container(border=True, height="stretch", gap="xsmall"):
-                open_process(process, next_up[process["process_id"]])
+                open_process(process)
+    frame.tell_rest("open_processes", open_ones, OPEN_LISTED, where=this)
 
 # --- its processes, denials and record -----------------------------------------------------------
 

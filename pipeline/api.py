@@ -4,10 +4,10 @@ audit packages, checkpoints and audits of the stores."""
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
@@ -27,7 +27,6 @@ from pipeline.contract import parse_json
 from pipeline.errors import (
     CallerError,
     InboxUnavailable,
-    OperatorError,
     PrazoError,
     UnknownView,
     WrongUsage,
@@ -97,14 +96,8 @@ async def _answer(request: Request, ask: Callable[[Request, Caller], Response]) 
         return caller
     try:
         return await run_in_threadpool(ask, request, caller)
-    except MissingScope as error:
-        return _fault(403, error)
-    except UnknownView as error:
-        return _fault(404, error)
-    except InboxUnavailable as error:
-        return _fault(503, error)
-    except CallerError as error:
-        return _fault(400, error)
+    except PrazoError as error:
+        return _fault(error)
 
 
 def _asked(request: Request, *allowed: str) -> QueryParams:
@@ -136,8 +129,10 @@ def _rows(request: Request, caller: Caller) -> Response:
     if form not in tables.FORMATS:
         raise CallerError(f"There is no format {form!r}", remedy=", ".join(tables.FORMATS))
     as_of, where = _instant(query.get("as_of")), views.parse_filters(query.getlist("where"))
+    limit, offset = _whole(query.get("limit"), "limit"), _whole(query.get("offset"), "offset") or 0
     reason = query.get("unmask")
     if reason is not None:
+        views.check(name, where)  # what is refused shows nothing, and leaves no entry that it did
         _unmask(name, reason, query.get("actor"), caller)
     service = current()
     at = instants.now() if as_of is None else as_of
@@ -146,8 +141,8 @@ def _rows(request: Request, caller: Caller) -> Response:
         name,
         as_of=at,
         where=where,
-        limit=_whole(query.get("limit"), "limit"),
-        offset=_whole(query.get("offset"), "offset") or 0,
+        limit=limit,
+        offset=offset,
         unmask=reason is not None,
     )
     headers = {"Prazo-Last-Seq": str(last_seq)}
@@ -233,17 +228,11 @@ async def _work(request: Request, scope: str, do: Callable[[Caller, Any], Respon
         try:
             content = parse_json(await _body(request))
         except CallerError as error:
-            return _fault(400, error)
+            return _fault(error)
     try:
         return await run_in_threadpool(do, caller, content)
-    except MissingScope as error:
-        return _fault(403, error)
-    except InboxUnavailable as error:
-        return _fault(503, error)
-    except CallerError as error:
-        return _fault(400, error)
-    except OperatorError as error:
-        return _fault(500, error)
+    except PrazoError as error:
+        return _fault(error)
 
 
 async def _body(request: Request) -> bytes:
@@ -279,12 +268,24 @@ def _instant(text: str | None) -> int | None:
 def _whole(text: str | None, name: str) -> int | None:
     if not text:
         return None
-    if not text.isascii() or not text.isdigit() or int(text) > MAX_WHOLE:
+    is_whole = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_WHOLE))
+    if not is_whole or int(text) > MAX_WHOLE:
         raise CallerError(f"{name} is no whole number", remedy=f"{name}=50")
     return int(text)
 
 
-def _fault(status: int, error: PrazoError) -> Response:
+_STATUSES: Final[Mapping[type[PrazoError], int]] = {
+    MissingScope: 403,
+    UnknownView: 404,
+    CallerError: 400,
+    InboxUnavailable: 503,
+    PrazoError: 500,
+}
+"""The first kind that an error is of; those of one branch stand before the branch."""
+
+
+def _fault(error: PrazoError) -> Response:
+    status = next(it for kind, it in _STATUSES.items() if isinstance(error, kind))
     content: dict[str, Any] = {"error": error.what, "why": error.why, "remedy": error.remedy}
     return JSONResponse(content, status)
 

@@ -27,7 +27,7 @@ ENTRIES_A_MINUTE: Final = 100_000
 MAX_FAULTS: Final = 100
 
 Progress = Callable[[int, int], None]
-"""(entries checked, entries there are)"""
+"""(entries or checks that are done, how many there are)"""
 
 _STREAMS: Final = """
     with placed as (
@@ -106,6 +106,13 @@ def audit(
             "no earlier checkpoint was given (--against): whoever holds the signing key could have"
             " written both stores anew"
         )
+    return verdict
+
+
+def invariants(service: LedgerService, *, progress: Progress = lambda *_: None) -> Verdict:
+    """The checks on the ledger alone; `progress` counts them."""
+    verdict = Verdict()
+    _invariants(service.ledger, Faults(verdict), progress)
     return verdict
 
 
@@ -301,10 +308,11 @@ def _signed(
     told.verdict.passed(f"{len(signed)} signed checkpoints are of this log")
 
 
-def _invariants(ledger: Ledger, told: Faults) -> None:
+def _invariants(ledger: Ledger, told: Faults, progress: Progress = lambda *_: None) -> None:
     """`queries/checks/`: what must hold of a ledger, whatever was recorded in it."""
     names = checks.names()
-    for name in names:
+    for number, name in enumerate(names):
+        progress(number, len(names))
         try:
             broken = checks.run(name, ledger)
         except duckdb.Error as error:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
@@ -32,6 +33,8 @@ XLSX_CHARACTERS: Final = 32_767
 """Of a cell; Excel's own limit."""
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_LATER_FORMULA = re.compile(r"([;\t\r\n])(?=[=+\-@])")
+"""Where a spreadsheet of another language, to which `;` separates cells, would see one begin."""
 
 
 def notes(
@@ -127,7 +130,10 @@ def _csv(rows: pa.Table, _: Mapping[str, str]) -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(rows.column_names)
-    writer.writerows(_cells(rows))
+    for values in _cells(rows):
+        writer.writerow(
+            [_LATER_FORMULA.sub(r"\1'", it) if isinstance(it, str) else it for it in values]
+        )
     return text.getvalue().encode("utf-8")
 
 
@@ -162,7 +168,7 @@ def _xlsx(rows: pa.Table, notes: Mapping[str, str]) -> bytes:
             "filter the rows, or take csv or parquet",
         )
     buffer = io.BytesIO()
-    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(buffer, options) as book:
         sheet = book.add_worksheet("rows")
         sheet.freeze_panes(1, 0)

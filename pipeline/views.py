@@ -189,6 +189,11 @@ def _told_plainly(view: str) -> Iterator[None]:
         ) from None
 
 
+def check(view: str, where: Mapping[str, object] | None = None) -> None:
+    """Raises `UnknownView` where there is no such view, or no such column in it."""
+    _condition(_public(view), where, None)
+
+
 def _public(name: str) -> View:
     view = public().get(name)
     if view is None:

@@ -1,7 +1,7 @@
 -- One row per unfinished review process, worst first, with what to do next and who sees to it.
 -- reads: process_state, next_actions, assignments
 -- key: process_id
--- by: process_id
+-- by: process_id, seller_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
 -- column: review_type | ACP or ACI; null for an unknown type

@@ -84,6 +84,8 @@ def visit() -> Visit:
                 app.query_params[key] = value
             app.switch_page(f"app_pages/{name}.py").run()
         assert not app.exception, app.exception
+        failed = [it.value for it in app.error if "This page failed" in it.value]
+        assert not failed, failed
         return app
 
     return page

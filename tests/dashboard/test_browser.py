@@ -137,6 +137,23 @@ def test_a_deep_link_opens_with_language_instant_filters_and_page(look: Look) ->
     assert chosen.inner_text() == "2"
 
 
+def test_the_page_of_a_list_is_kept_on_the_way_back(look: Look) -> None:
+    tab = look().open("/watchlist?page=3")
+    assert "121 processes" in tab.text()
+    tab.page.get_by_role("button", name="ACP").click()
+    tab.settled()
+    assert tab.query() == "type=ACP"
+    tab.page.go_back()
+    tab.settled()
+    assert tab.query() == "page=3"
+    tab.page.locator("header").get_by_text("Findings").first.click()
+    tab.settled()
+    tab.page.go_back()
+    tab.settled()
+    assert tab.query() == "page=3"
+    assert tab.page.get_by_role("button", name="3", exact=True).count() == 1
+
+
 def test_pages_of_a_list_are_turned_in_the_url(look: Look) -> None:
     tab = look().open("/watchlist")
     tab.page.locator('[data-testid="stPagination"]').get_by_text("3", exact=True).click()

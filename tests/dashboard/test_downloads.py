@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Callable
 
 import openpyxl
@@ -80,6 +81,14 @@ def test_a_button_that_outlived_its_session_or_role_hands_nothing_out(
     """The button is pressed on a page that was drawn long ago."""
     with pytest.raises(CallerError, match="the session is over, or the role gone"):
         made("csv", open_log, lambda: whoever)
+
+
+@pytest.mark.parametrize("evil", ['abc;=HYPERLINK("http://x")', "a\n=1+1", "b\t@x", "c;+1"])
+def test_no_formula_begins_where_another_spreadsheet_would_separate(evil: str) -> None:
+    """To a Portuguese one `;` separates, and a quote inside of a field begins none."""
+    content = tables.encode(pa.table({"id": [evil]}), "csv").decode()
+    assert not re.search(r"[;\t\n](?=[=+@-])", content)
+    assert evil[:1] in content
 
 
 def test_a_cell_that_excel_would_cut_is_refused_and_says_so() -> None:

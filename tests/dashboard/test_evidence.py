@@ -41,6 +41,9 @@ def test_a_package_holds_the_days_that_were_counted(open_log: OpenLog, visit: Vi
     with open_log([late]) as service:
         app = visit("evidence", scope="period", as_of=None)
         app.date_input(key="days").set_value((date(2026, 5, 10), date(2026, 5, 10))).run()
+        assert app.query_params["days"] == ["2026-05-10", "2026-05-10"]
+        again = visit("evidence", scope="period", as_of=None, days=["2026-05-10", "2026-05-10"])
+        assert table(again, "Kind") == table(app, "Kind")
         assert [row[:2] for row in table(app, "Kind")] == [["Delivery", "1"]]
         app.text_area(key="reason").set_value("yearly audit")
         app.text_input(key="actor").set_value("Ana")

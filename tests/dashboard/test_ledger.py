@@ -2,13 +2,14 @@
 
 import sqlite3
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from pipeline import audit
 from tests.dashboard.conftest import OpenLog, Visit
-from tests.dashboard.occurrences import before, review
+from tests.dashboard.occurrences import NOW, before, review
 from tests.dashboard.reading import metrics, page_text, plain, press
 
 BROKEN = {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"}
@@ -42,7 +43,8 @@ def test_verifying_reads_every_entry_and_says_what_it_found(
     with open_log(HISTORY):
         app = visit("ledger")
         press(app, "Verify now")
-        assert "Nothing is wrong: every entry" in app.success[0].value
+        assert "2 entries stand in inbox and ledger, the same" in plain(app.success[0].value)
+        assert any("no earlier checkpoint was given" in plain(it.value) for it in app.warning)
         with closing(sqlite3.connect(tmp_path / "inbox.db")) as inbox:
             inbox.execute("drop trigger entries_no_update")
             inbox.execute("update entries set body = x'7b7d' where seq = 1")
@@ -52,6 +54,26 @@ def test_verifying_reads_every_entry_and_says_what_it_found(
     assert not app.success
     assert app.error[0].proto.title == "Algo não está como foi gravado"
     assert "entry 1" in plain(app.error[0].value)
+
+
+def test_what_could_not_be_checked_is_said(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_log(HISTORY) as service:
+        monkeypatch.setattr(service, "signer", None)
+        app = visit("ledger")
+        press(app, "Verify now")
+    notes = [plain(it.value) for it in app.warning]
+    assert any("the signing key is not here: signatures were not checked" in it for it in notes)
+
+
+def test_it_travels_in_time_and_says_what_does_not(open_log: OpenLog, visit: Visit) -> None:
+    """At the instant that is looked at, the last of the entries has not occurred."""
+    with open_log([*HISTORY, review("prc_2", NOW + timedelta(days=20))]):
+        app = visit("ledger")
+        assert metrics(app)["Entries"][0] == "2"
+        assert "are those of the whole log as it is now" in page_text(app)
+        assert "are those of the whole log" not in page_text(visit("ledger", as_of=None))
 
 
 def test_of_a_long_log_the_checks_are_run_and_the_rest_is_named(

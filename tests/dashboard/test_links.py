@@ -3,10 +3,11 @@
 import pytest
 
 from app_pages import access
+from pipeline.acts import act
 from pipeline.roles import Person, Role
-from tests.dashboard.conftest import OpenLog, Visit
+from tests.dashboard.conftest import OpenLog, Visit, follow
 from tests.dashboard.occurrences import attempt, before, review, seller_event
-from tests.dashboard.reading import links
+from tests.dashboard.reading import links, page_text
 
 HISTORY = [
     review("prc_1", before(days=40)),
@@ -14,6 +15,28 @@ HISTORY = [
     seller_event("sel_ana", "denied", before(days=3), retry=True),
     {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"},
 ]
+
+
+def test_an_analyst_sees_a_finding_without_who_did_what_and_why(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overridden = act(
+        "override",
+        reason="seller on phone said so",
+        actor="Ana Souza",
+        recorded_by="test",
+        process_id="prc_1",
+        rule="evidence_missing",
+    )
+    with open_log(HISTORY) as service:
+        service.inbox.append([overridden])
+        follow(service)
+        assert "Ana Souza" in page_text(visit("findings", as_of=None, rule="override"))
+        monkeypatch.setattr(access, "person", lambda: Person("bia", frozenset({Role.ANALYST})))
+        shown = page_text(visit("findings", as_of=None, rule="override"))
+    assert "Rule overridden" in shown
+    assert "Ana Souza" not in shown
+    assert "seller on phone" not in shown
 
 
 @pytest.mark.parametrize("page", ["overview", "findings", "submissions", "denials"])

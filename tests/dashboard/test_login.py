@@ -121,6 +121,14 @@ def test_a_name_that_a_browser_adds_beside_the_proxys_is_refused(inner: str):
     assert httpx.get(f"{inner}/", headers=twice).status_code == 403
 
 
+def test_groups_that_a_browser_adds_beside_the_proxys_are_refused(inner: str):
+    """Of two headers Streamlit takes the first, and a proxy may add its own behind a browser's."""
+    twice = [("X-Forwarded-Groups", "compliance"), *told(groups="sales").items()]
+    answer = httpx.get(f"{inner}/", headers=twice)
+    assert answer.status_code == 403
+    assert "must send X-Forwarded-Groups once" in answer.json()["error"]
+
+
 def test_an_address_that_is_no_proxy_does_not_get_in(tmp_path: Path):
     with behind_a_proxy(tmp_path, PRAZO_PROXY_ADDRESSES="10.1.0.0/16") as url:
         answer = httpx.get(f"{url}/", headers=told())

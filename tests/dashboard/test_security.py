@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
-from app_pages import frame, security
+from app_pages import i18n, security
 
 
 async def plain(_: object) -> PlainTextResponse:
@@ -63,7 +63,7 @@ def test_the_script_in_streamlits_page_is_allowed_by_its_digest() -> None:
 
 
 def test_our_own_scripts_are_allowed_by_their_digests() -> None:
-    scripts = tuple(frame.LANGUAGE_SCRIPTS.values())
+    scripts = tuple(i18n.LANGUAGE_SCRIPTS.values())
     policy = headers_of("/plain", scripts)["content-security-policy"]
     for script in scripts:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,8 +1,11 @@
 """The seller page shows one seller's open processes at once, its denials and its trail."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.dashboard.conftest import OpenLog, Visit
+from pipeline.views import Reader
+from tests.dashboard.conftest import OpenLog, Visit, fill, follow
 from tests.dashboard.occurrences import attempt, before, review, seller_event
 from tests.dashboard.reading import metrics, page_text, press, texts
 
@@ -63,6 +66,28 @@ def test_a_status_never_stands_alone(
         shown = page_text(visit("seller", seller_id="sel_x"))
     assert meaning in shown
     assert remedy in shown
+
+
+def test_a_process_that_finishes_while_the_page_is_drawn_breaks_nothing(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_log([review("prc_a", before(days=40)), review("prc_b", before(days=5))]) as service:
+        read, is_finished = Reader.read, []
+
+        def finish_first(self, view, **asked):
+            rows = read(self, view, **asked)
+            if view in ("process_state", "open_processes") and not is_finished:
+                is_finished.append(view)
+                fill(
+                    Path(service.settings.inbox).parent,
+                    attempt("prc_a", before(hours=1), status=200),
+                )
+                follow(service)
+            return rows
+
+        monkeypatch.setattr(Reader, "read", finish_first)
+        assert "prc_b" in page_text(visit("seller", seller_id="sel_ana"))
+        assert is_finished
 
 
 def test_each_open_process_says_what_it_may_cost(open_log: OpenLog, visit: Visit) -> None:

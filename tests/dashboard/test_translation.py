@@ -143,7 +143,7 @@ OF_NO_LANGUAGE = re.compile(
     r"prc_\w+|sel_\w+|evt_[\w:.\-]+|att_[\w:.\-]+|jrn_\w+|file:[0-9a-f]+|\b[0-9a-f]{8,64}\b"
     r"|America/\w+|Europe/\w+|UTC|São Paulo|Sao Paulo|\bEN\b|\bHTTP\b|\bAC[PI]\b"
     r"|Language · Idioma|\ben\b|\bpt\b|\b\d{1,2} [A-Z][a-z]{2,3}\b"
-    r"|\b(?:ms|s|min|h|d)\b|\bACI?\b|revenue|address\.\w+|individual|SHA-256"
+    r"|\b(?:ms|s|min|h|d)\b|\bACI?\b|revenue|address\.\w+|SHA-256"
     r"|\bCSV\b|\bParquet\b|\bXLSX\b"
     r"|prazo (?:ingest|verify|quarantine|submit|collect) .*"
     r"|prazo/[0-9a-f]+|[A-Za-z0-9+/]{40,}=*|\+[0-9a-f]{8}\+"
@@ -183,11 +183,14 @@ def drawn_texts(app: AppTest) -> list[str]:
         ("process", {"process": "prc_9"}),
         ("seller", {}),
         ("seller", {"seller_id": "sel_ana"}),
+        ("seller", {"seller_id": "sel_nobody"}),
         ("findings", {}),
         ("findings", {"of": "nobody"}),
         ("submissions", {}),
         ("denials", {}),
         ("evidence", {"subject": "prc_1"}),
+        ("evidence", {"scope": "seller", "subject": "sel_ana"}),
+        ("evidence", {"scope": "period"}),
         ("ledger", {}),
     ],
 )
