@@ -27,6 +27,7 @@ MAX_NAME_CHARACTERS: Final = 200
 NOTES: Final = 10
 
 _UNMASKED: Final = "unmasked until"
+_WRITTEN: Final = "notes written"
 
 
 def name_of_reader(key: str) -> str:
@@ -35,6 +36,24 @@ def name_of_reader(key: str) -> str:
     if known is not None and known.name is not None:
         return known.name
     return st.text_input(_("Your name"), key=key, max_chars=MAX_NAME_CHARACTERS)
+
+
+def is_told(reason: str, actor: str) -> bool:
+    """Whether there is a reason of bearable length, and a name; says so where there is not. An
+    input with a limit of its own would hand over nothing of a text that is too long."""
+    if not reason.strip() or not actor.strip():
+        st.warning(_("A text and a name are needed: both go into the log."))
+    elif len(reason) > MAX_REASON_CHARACTERS:
+        st.warning(
+            _(
+                "At most {n} characters go into the log: this text has {total}.",
+                n=formats.number(MAX_REASON_CHARACTERS),
+                total=formats.number(len(reason)),
+            )
+        )
+    else:
+        return True
+    return False
 
 
 def record(draft: Draft) -> bool:
@@ -62,6 +81,8 @@ def _recorded(
     **more: str,
 ) -> bool:
     """Records an act of the reader; says what is missing where it is not complete."""
+    if not is_told(reason, actor):
+        return False
     try:
         draft = act(
             kind,
@@ -72,8 +93,8 @@ def _recorded(
             seller_id=seller_id,
             **more,
         )
-    except PrazoError:
-        st.warning(_("A text and a name are needed: both go into the log."))
+    except PrazoError as error:
+        frame.say(error)
         return False
     return record(draft)
 
@@ -106,22 +127,25 @@ def notes(process_id: str, seller_id: str | None) -> None:
     with st.container(horizontal=True, gap="small"):
         with (
             st.popover(_("Write a note"), icon=":material/sticky_note_2:"),
-            st.form("note", border=False, clear_on_submit=True),
+            st.form("note", border=False),
         ):
-            text = st.text_area(_("Note"), max_chars=MAX_REASON_CHARACTERS, key="note_text")
+            # Under another key it is empty: what was refused stays, to be mended.
+            written = st.session_state.setdefault(_WRITTEN, 0)
+            text = st.text_area(_("Note"), key=f"note_text_{written}")
             writer = name_of_reader("note_actor")
             if st.form_submit_button(_("Record the note")) and _recorded(
                 NOTE, reason=text, actor=writer, process_id=process_id, seller_id=seller_id
             ):
+                st.session_state[_WRITTEN] += 1
                 st.rerun()
         with (
             st.popover(_("Assign"), icon=":material/person_add:"),
-            st.form("assignment", border=False, clear_on_submit=True),
+            st.form("assignment", border=False),
         ):
             assignee = st.text_input(
                 _("Who sees to it?"), max_chars=MAX_NAME_CHARACTERS, key="assignee"
             )
-            why = st.text_input(_("Why?"), max_chars=MAX_REASON_CHARACTERS, key="assignment_text")
+            why = st.text_input(_("Why?"), key="assignment_text")
             assigner = name_of_reader("assignment_actor")
             if st.form_submit_button(_("Record the assignment")):
                 if not assignee.strip():
@@ -172,9 +196,7 @@ def ask_for_personal_data(
                 time=shown_for,
             )
         )
-        reason = st.text_input(
-            _("Why is it needed?"), max_chars=MAX_REASON_CHARACTERS, key=f"unmask_{view}_reason"
-        )
+        reason = st.text_input(_("Why is it needed?"), key=f"unmask_{view}_reason")
         actor = name_of_reader(f"unmask_{view}_actor")
         if st.form_submit_button(_("Record the reason and show it")) and _recorded(
             UNMASK,

@@ -14,6 +14,7 @@ import streamlit as st
 
 from pipeline.contract import MAX_ID_CHARACTERS
 
+PAGE: Final = "page"
 FEW_PAGES: Final = 4
 PAGE_WIDTH: Final = 52
 MOST_DIGITS: Final = 9
@@ -84,30 +85,18 @@ def days(label: str, key: str, default: tuple[date, date]) -> tuple[date, ...]:
     return chosen
 
 
-def page_number(pages: int, key: str = "page") -> int:
+def page_number(pages: int) -> int:
     """The page of a long list, between 1 and `pages`."""
-    asked = st.query_params.get(key, "")
+    asked = st.query_params.get(PAGE, "")
     is_number = asked.isascii() and asked.isdigit() and len(asked) <= MOST_DIGITS
     number = min(max(int(asked), 1), pages) if is_number else 1
-    _followed(key, number)
-    st.session_state[key] = min(max(st.session_state[key], 1), pages)
+    _followed(PAGE, number)
+    st.session_state[PAGE] = min(max(st.session_state[PAGE], 1), pages)
     # By its content alone it would have no room for two pages, and show one.
     width = PAGE_WIDTH * (pages + 2) if pages <= FEW_PAGES else "content"
-    chosen = st.pagination(pages, key=key, width=width)
-    _tell(key, [str(chosen)] if chosen > 1 else [])
+    chosen = st.pagination(pages, key=PAGE, width=width)
+    _tell(PAGE, [str(chosen)] if chosen > 1 else [])
     return chosen
-
-
-def restart_pages(view: str, *filters: object, key: str = "page") -> None:
-    """Goes back to the first page of a list once the reader has changed its filters; a link or the
-    back button, which changes the page as well, is followed."""
-    seen, told = f"{key} filters of {view}", f"{key} told"
-    is_changed = st.session_state.setdefault(seen, filters) != filters
-    if is_changed and st.query_params.get_all(key) == st.session_state.get(told, []):
-        st.session_state[key] = 1
-        st.query_params.pop(key, None)
-        st.session_state[told] = []
-    st.session_state[seen] = filters
 
 
 def _followed(key: str, asked: object) -> None:
@@ -118,6 +107,13 @@ def _followed(key: str, asked: object) -> None:
 
 
 def _tell(key: str, values: list[str]) -> None:
+    """Writes into the URL what the reader chose, in one step of its history. Whoever chooses other
+    rows starts with the first page of them; a link or the back button, which changes the page as
+    well, comes with its own."""
     if values != st.query_params.get_all(key):
-        st.query_params[key] = values
+        changed = {key: values}
+        if key != PAGE and st.query_params.get_all(PAGE):
+            st.session_state[PAGE] = 1
+            changed[PAGE] = st.session_state[f"{PAGE} told"] = []
+        st.query_params.update(changed)
     st.session_state[f"{key} told"] = values

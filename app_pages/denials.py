@@ -7,6 +7,8 @@ import streamlit as st
 from app_pages import address, charts, explained, formats, frame, links, lists, words
 from app_pages.i18n import _, ngettext
 
+REASONS_DRAWN = 12
+
 
 def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
     """The rows as a grid, of which one is always chosen; that one is returned."""
@@ -82,6 +84,7 @@ if not figures["denials"]:
     st.stop()
 
 reasons = frame.read("denial_pareto")
+drawn = reasons[:REASONS_DRAWN]
 with st.grid(4, min_column_width=170):
     frame.fact(
         _("Denied sellers"),
@@ -124,9 +127,16 @@ with left.container(border=True, height="stretch"):
     explained.chart(
         _("Reasons, most frequent first"),
         pareto_reading(figures, reasons),
-        charts.reason_bars(reasons),
+        charts.reason_bars(drawn),
         rests_on=("denial_pareto",),
         alt=_("Reasons of denials, the vital few in red"),
+        note=_(
+            "Drawn are the {n} most frequent of {total}.",
+            n=formats.number(len(drawn)),
+            total=formats.number(len(reasons)),
+        )
+        if len(drawn) < len(reasons)
+        else "",
     )
 with right.container(border=True, height="stretch"):
     explained.chart(
@@ -138,7 +148,7 @@ with right.container(border=True, height="stretch"):
             n=formats.number(figures["denials_this_week"]),
             before=formats.number(figures["denials_week_before"]),
         ),
-        charts.reason_weeks(frame.read("denial_weeks"), reasons),
+        charts.reason_weeks(frame.read("denial_weeks"), drawn),
         rests_on=("denial_weeks",),
         alt=_("Denials per reason and week, over 12 weeks"),
         note=_("Weeks end on the day named, a UTC day."),

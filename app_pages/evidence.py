@@ -13,7 +13,6 @@ import streamlit as st
 from app_pages import access, acting, address, formats, frame, links, lists, words
 from app_pages.i18n import N_, _, ngettext
 from pipeline import instants, service
-from pipeline.acts import MAX_REASON_CHARACTERS
 from pipeline.errors import CallerError, PrazoError
 from pipeline.evidence import Exported, export
 from pipeline.export_request import Request, Scope
@@ -167,7 +166,8 @@ def offer(made: Made) -> None:
         st.markdown(
             _("Hand the key over by another way than the package. Whoever has both can check it:")
         )
-        st.code("prazo verify audit-package.zip --key KEY", language=None, width="content")
+        command = f"prazo verify prazo-audit-{exported.seq}.zip --key {exported.key}"
+        st.code(command, language=None, wrap_lines=True)
         st.download_button(
             _("Download the package"),
             content,
@@ -217,7 +217,7 @@ def card(collection: frame.Row) -> None:
             _("Channel"): formats.plain(words.word(words.CHANNELS, collection["channel"])),
             _("Source"): formats.badge(source, colour),
             _("By"): formats.plain(collection["actor"] or "–"),
-            _("Fields"): " ".join(map(formats.code, collection["paths"] or ())) or "–",
+            _("Fields"): frame.paths(collection["paths"] or ()),
             _("Artifacts"): formats.number(collection["artifacts"]),
             _("Journey"): formats.code(collection["journey_id"]),
             _("Entry"): formats.number(collection["seq"]),
@@ -280,12 +280,15 @@ with asking:
     )
     if not is_full_allowed:
         st.markdown(
-            formats.muted(_("A full package needs a token: ask for it on the command line."))
+            formats.muted(
+                _(
+                    "A full package holds personal data: without a login it is made on the command"
+                    " line, by `prazo export`."
+                )
+            )
         )
     with st.form("package", border=False):
-        reason = st.text_area(
-            _("Why is it needed?"), key="reason", max_chars=MAX_REASON_CHARACTERS, height=80
-        )
+        reason = st.text_area(_("Why is it needed?"), key="reason", height=80)
         actor = acting.name_of_reader("actor")
         is_asked = st.form_submit_button(_("Make the package"), icon=":material/inventory_2:")
 
@@ -313,9 +316,7 @@ if is_asked and access.may(Act.EXPORT):
     st.session_state.pop(MADE, None)
     if is_long or not (is_period or subject):
         st.warning(_("Say first what the package is about."))
-    elif not reason.strip() or not actor.strip():
-        st.warning(_("Say why the package is needed, and who asks for it: both go into the log."))
-    else:
+    elif acting.is_told(reason, actor):
         make(
             Request(
                 Scope(

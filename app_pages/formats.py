@@ -18,6 +18,7 @@ _SECOND = {"en": "d MMM y, HH:mm:ss", "pt": "dd/MM/y HH:mm:ss"}
 GRID_MINUTE = {"en": "D MMM YYYY, HH:mm", "pt": "DD/MM/YYYY HH:mm"}
 """The grid writes instants in the browser, by a pattern of its own dialect."""
 
+_ADDRESS = re.compile(r"https?(?=://)|www(?=\.)", re.IGNORECASE)
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=/&\"'@])")
 
 
@@ -148,8 +149,12 @@ def muted(text: str) -> str:
 
 
 def plain(text: object) -> str:
-    """Text from outside, as Markdown that shows exactly it: no link, image or directive in it."""
-    return _MARKUP.sub(r"\\\1", " ".join(str(text).split()))
+    """Text from outside, as Markdown that shows it: no link, image or directive in it.
+
+    An address in it would be made a link whatever is escaped; an invisible joiner breaks it.
+    """
+    still = _ADDRESS.sub(lambda found: f"{found[0]}\N{WORD JOINER}", " ".join(str(text).split()))
+    return _MARKUP.sub(r"\\\1", still)
 
 
 def spoken(markdown: str) -> str:

@@ -27,6 +27,7 @@ TICK_SECONDS: Final = 5  # from then on an answer about now is made anew
 BEHIND_SECONDS: Final = 5  # from here on the lag is worth a colour
 FAR_BEHIND_SECONDS: Final = 60
 TRAIL: Final = 40  # entries of a story that are told
+PATHS: Final = 30  # a whole ACP has half as many
 
 Row = dict[str, Any]
 
@@ -321,6 +322,13 @@ def fact(label: str, value: str, note: str, colour: words.Colour = "gray") -> No
         border=True,
         height="stretch",
     )
+
+
+def paths(fields: Sequence[str]) -> str:
+    """Fields side by side, as names; of very many the first."""
+    shown = " ".join(map(formats.code, fields[:PATHS])) or "–"
+    rest = len(fields) - PATHS
+    return shown if rest <= 0 else f"{shown} {_('and {n} more', n=formats.number(rest))}"
 
 
 def tell_rest(view: str, shown: Sequence[Row], limit: int, *, where: Mapping[str, object]) -> None:

@@ -38,7 +38,6 @@ def paged(
 
     `draw` takes the rows and a key of their own; `counted` puts their number into words.
     """
-    address.restart_pages(view, where, contains)
     total = frame.count(view, where=where, contains=contains)
     if not total:
         return Page(0, None)

@@ -23,6 +23,7 @@ ATTEMPTS = 30  # a try is given up after as many
 ATTEMPTS_SHOWN = 10
 ATTEMPTS_HEIGHT = 400  # of as many rows; the others are scrolled to
 FINDINGS = 30
+FIELDS = 60
 
 
 def evidence(coverage: Sequence[frame.Row]) -> dict[str, list[str]]:
@@ -34,13 +35,13 @@ def evidence(coverage: Sequence[frame.Row]) -> dict[str, list[str]]:
     }
     return {
         _("Field"): [formats.code(row["path"]) for row in coverage],
+        _("Evidence"): [verdicts[row["covered"]] for row in coverage],
         _("Requested"): [_("yes") if row["requested"] else _("no") for row in coverage],
         _("Answered"): [formats.minute(row["answered_at"]) for row in coverage],
         _("By"): [
             formats.plain(words.word(words.SOURCES, row["answer_source"])) for row in coverage
         ],
         _("Sent"): [formats.minute(row["sent_at"]) for row in coverage],
-        _("Evidence"): [verdicts[row["covered"]] for row in coverage],
     }
 
 
@@ -243,9 +244,20 @@ with left:
             st.markdown(_("Without a review event there is no clock to draw."))
     with st.container(border=True):
         st.header(_("Evidence, field by field"), anchor=False)
-        coverage = frame.read("evidence_coverage", where=this, order_by="path")
+        coverage = frame.read("evidence_coverage", where=this, order_by="path", limit=FIELDS)
         if coverage:
             st.table(evidence(coverage), hide_index=True, alt=_("Evidence, field by field"))
+            frame.tell_rest("evidence_coverage", coverage, FIELDS, where=this)
+            if any(row["covered"] is False for row in coverage):
+                st.markdown(
+                    formats.muted(
+                        _(
+                            "Not covered: before some sending of the field, also one that was"
+                            " refused, the seller had not given that value for this request. The"
+                            " findings name the sending."
+                        )
+                    )
+                )
         else:
             st.markdown(_("No field is asked for, answered or sent yet."))
     with st.container(border=True):

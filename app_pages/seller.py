@@ -32,7 +32,7 @@ def open_process(process: frame.Row) -> None:
         f"**{formats.days_left(process['days_to_deadline'])}** ·"
         f" {formats.minute(process['deadline_at'])}"
     )
-    st.markdown(" ".join(formats.code(path) for path in fields) or "–")
+    st.markdown(frame.paths(fields))
     st.markdown(formats.muted(_(words.COSTS[state])))
     st.markdown(f"{action.icon} **{_(action.name)}**  \n{_(action.how)}")
     links.to_process(process["process_id"], is_named=True)

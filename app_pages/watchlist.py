@@ -34,8 +34,8 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
                 _("State"), {states[code]: words.STATE_COLOURS[code] for code in UNFINISHED}
             ),
             "days_to_deadline": lists.number(_("Days left"), 74, help=_("Negative once late")),
-            "deadline_at": lists.instant(_("Deadline")),
             "next_action": lists.text(_("Next action"), 180),
+            "deadline_at": lists.instant(_("Deadline")),
             "assignee": lists.text(_("Assigned to"), 110),
             "review_type": lists.text(_("Type"), 54),
         },
@@ -100,7 +100,7 @@ def card(row: frame.Row) -> None:
         ),
         anchor=False,
     )
-    st.markdown(" ".join(formats.code(path) for path in fields))
+    st.markdown(frame.paths(fields))
 
 
 st.markdown(

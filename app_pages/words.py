@@ -109,7 +109,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
     "remind_seller": Action(
         N_("Remind the seller"),
-        N_("A journey was started, and the seller has not answered yet. Remind them to finish it."),
+        N_("The seller was asked, and has not answered yet. Remind them to finish the journey."),
         ":material/notifications_active:",
     ),
     "submit": Action(
@@ -400,7 +400,7 @@ ERRORS: Final[Mapping[str, str]] = {
 UNREADABLE: Final = (
     N_("not UTF-8: {why} at byte {n}"),
     N_("not JSON: it starts with a byte order mark"),
-    N_("not JSON: {why} at line {line} column {column}"),
+    N_("not JSON: {why} (line {line}, column {column})"),
     N_("nested deeper than {n} levels"),
     N_("the key {name} stands twice in one object"),
     N_("a key stands twice in one object"),

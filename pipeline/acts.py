@@ -1,5 +1,6 @@
 """Drafts of what people do to the log's data: each with a reason and a name, none without."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from pipeline import instants
@@ -43,9 +44,31 @@ def act(
     )
 
 
-def unmasking(view: str, *, reason: str, actor: str | None, recorded_by: str) -> Draft:
-    """Somebody is about to see a view's personal columns."""
-    return act(UNMASK, reason=reason, actor=actor, recorded_by=recorded_by, view=view)
+def unmasking(
+    view: str,
+    where: Mapping[str, object],
+    *,
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+) -> Draft:
+    """Somebody is about to see a view's personal columns, of the rows that the filter leaves; the
+    entry is one of the process or the seller that it names."""
+
+    def named(column: str) -> str | None:
+        value = where.get(column)
+        return value if isinstance(value, str) else None
+
+    return act(
+        UNMASK,
+        reason=reason,
+        actor=actor,
+        recorded_by=recorded_by,
+        process_id=named("process_id"),
+        seller_id=named("seller_id"),
+        view=view,
+        filters={column: str(value) for column, value in where.items()},
+    )
 
 
 def exporting(

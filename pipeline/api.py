@@ -133,7 +133,7 @@ def _rows(request: Request, caller: Caller) -> Response:
     reason = query.get("unmask")
     if reason is not None:
         views.check(name, where)  # what is refused shows nothing, and leaves no entry that it did
-        _unmask(name, reason, query.get("actor"), caller)
+        _unmask(name, where, reason, query.get("actor"), caller)
     service = current()
     at = instants.now() if as_of is None else as_of
     last_seq = service.status().last_seq
@@ -152,12 +152,14 @@ def _rows(request: Request, caller: Caller) -> Response:
     )
 
 
-def _unmask(view: str, reason: str, actor: str | None, caller: Caller) -> None:
+def _unmask(
+    view: str, where: Mapping[str, object], reason: str, actor: str | None, caller: Caller
+) -> None:
     """Recorded before anything is shown: no personal value leaves without its entry."""
     if "read_personal" not in caller.scopes:
         raise MissingScope("read_personal")
     name = actor if caller.name in ("local", "loopback") and actor else caller.name
-    draft = unmasking(view, reason=reason, actor=name, recorded_by=caller.name)
+    draft = unmasking(view, where, reason=reason, actor=name, recorded_by=caller.name)
     current().inbox.append([draft])
 
 

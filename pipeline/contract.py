@@ -58,7 +58,7 @@ def parse_json(data: bytes) -> JsonValue:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise Unreadable(
-            f"not JSON: {error.msg} at line {error.lineno} column {error.colno}"
+            f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
         ) from None
     except RecursionError:
         raise Unreadable(f"nested deeper than {MAX_DEPTH} levels") from None

@@ -29,10 +29,13 @@ def run(
     """Runs until SIGTERM or Ctrl-C; its exit code. The folder is emptied first."""
     _empty(folder)
     secret = _secret_file(folder / "webhook.secret", f"whsec_{_random_base64()}")
-    token = secrets.token_urlsafe(32)
-    digest = hashlib.sha256(token.encode()).hexdigest()
-    tokens = _secret_file(folder / "api.tokens", f"marketplace:collect,submit:{digest}")
-    _secret_file(folder / "marketplace.token", token)
+    marketplace, analyst = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+    tokens = _secret_file(
+        folder / "api.tokens",
+        f"marketplace:collect,submit:{_digest(marketplace)}\nanalyst:read:{_digest(analyst)}",
+    )
+    _secret_file(folder / "marketplace.token", marketplace)
+    reading = _secret_file(folder / "analyst.token", analyst)
     environment = {
         "PRAZO_INBOX": str(folder / "inbox.db"),
         "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
@@ -71,6 +74,10 @@ def run(
         file = _secret_file(folder / "demo.env", lines.rstrip())
         say(f"  Commands   set -a; . {file}; set +a; prazo show")
         say(
+            f'  API        curl -H "Authorization: Bearer $(cat {reading})"'
+            f" http://{settings.dashboard_host}:{settings.dashboard_port}/api/views"
+        )
+        say(
             "\nFrom now on webhooks arrive, sellers answer, and their reviews are submitted through"
             "\nthe gateway, some into the platform's faults. Ctrl-C stops everything."
         )
@@ -104,6 +111,10 @@ def _empty(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     mark.touch()
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _secret_file(path: Path, content: str) -> Path:

@@ -89,10 +89,12 @@ class _Local:
         unmask: Unmasking | None = None,
     ) -> pa.Table:
         if unmask is not None:
+            views.check(view, views.parse_filters(filters))
             self._service.inbox.append(
                 [
                     unmasking(
                         view,
+                        views.parse_filters(filters),
                         reason=unmask.reason,
                         actor=unmask.actor,
                         recorded_by=unmask.recorded_by,

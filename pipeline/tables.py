@@ -149,14 +149,11 @@ def _parquet(rows: pa.Table, notes: Mapping[str, str]) -> bytes:
     return buffer.getvalue()
 
 
-def _short(value: Any, row: int) -> Any:
-    """A cell as it is; Excel would cut a longer one, and say nothing."""
+def _short(value: Any) -> Any:
+    """A cell as it is; one that Excel would cut without a word is cut with one."""
     if isinstance(value, str) and len(value) > XLSX_CHARACTERS:
-        raise CallerError(
-            f"Row {row} does not fit into a sheet",
-            f"a cell of it has {len(value)} characters, and Excel takes {XLSX_CHARACTERS}",
-            "filter the rows, or take csv or parquet",
-        )
+        told = f" ... [cut: it has {len(value)} characters, csv and parquet have them all]"
+        return value[: XLSX_CHARACTERS - len(told)] + told
     return value
 
 
@@ -174,7 +171,7 @@ def _xlsx(rows: pa.Table, notes: Mapping[str, str]) -> bytes:
         sheet.freeze_panes(1, 0)
         sheet.write_row(0, 0, rows.column_names, book.add_format({"bold": True}))
         for number, values in enumerate(_cells(rows), start=1):
-            sheet.write_row(number, 0, [_short(value, number) for value in values])
+            sheet.write_row(number, 0, [_short(value) for value in values])
         if rows.num_columns:
             sheet.autofilter(0, 0, max(rows.num_rows, 1), rows.num_columns - 1)
         about = book.add_worksheet("about")

@@ -225,6 +225,19 @@ def test_personal_columns_are_masked_and_unmasking_is_an_entry(prazo):
     assert (entry["reason"], entry["actor"]) == ("audit 12", "Ana")
 
 
+def test_unmasking_tells_whose_data_was_shown_and_a_mistake_tells_nothing(prazo):
+    prazo("ingest", "-", given=ndjson(*HISTORY))
+    for view, where in (("nothing", "seller_id=s2"), ("seller_state", "nothing=s2")):
+        asked = ("--where", where, "--unmask", "a call", "--actor", "Ana")
+        assert prazo("show", view, *asked).returncode == 2
+    asked = ("--where", "seller_id=s2", "--unmask", "a call", "--actor", "Ana")
+    assert prazo("show", "seller_state", *asked).returncode == 0
+    [entry] = json.loads(
+        prazo("show", "timeline", "--where", "kind=unmask", "--format", "json").stdout
+    )
+    assert (entry["seller_id"], entry["reason"], entry["actor"]) == ("s2", "a call", "Ana")
+
+
 def test_a_table_shows_50_rows_and_says_of_how_many(prazo):
     lines = []
     for number in range(60):

@@ -60,7 +60,7 @@ def test_no_package_is_made_without_a_reason_and_a_name(open_log: OpenLog, visit
     with open_log(HISTORY) as service:
         app = visit("evidence", subject="prc_1")
         next(it for it in app.button if it.label == "Make the package").click().run()
-        assert "Say why the package is needed, and who asks for it" in page_text(app)
+        assert "A text and a name are needed" in page_text(app)
         assert service.status().last_seq == 6
 
 

@@ -78,7 +78,7 @@ def test_shares_and_numbers_follow_the_language(monkeypatch: pytest.MonkeyPatch)
     ("text", "shown"),
     [
         ("prc_1", "prc\\_1"),
-        ("[a](https://b)", "\\[a\\]\\(https\\:\\/\\/b\\)"),
+        ("[a](https://b)", "\\[a\\]\\(https\N{WORD JOINER}\\:\\/\\/b\\)"),
         (":red[x]", "\\:red\\[x\\]"),
         ("$x$ <b> `c`\n# d", "\\$x\\$ \\<b\\> \\`c\\` \\# d"),
     ],

@@ -134,7 +134,9 @@ def test_what_the_platform_sent_is_shown_as_text_and_never_as_markup(
     for element in [*app.header, *app.markdown]:
         beside_code = re.sub(r"(`+).*?\1(?!`)", "", element.value)
         assert "](https" not in beside_code
-    assert any(header.value.startswith("\\!\\[x\\]\\(https\\:") for header in app.header)
+    assert any(
+        header.value.startswith("\\!\\[x\\]\\(https\N{WORD JOINER}\\:") for header in app.header
+    )
 
 
 def test_a_status_and_a_type_that_the_contract_does_not_know_are_shown_as_they_came(
@@ -193,14 +195,14 @@ def test_evidence_is_told_field_by_field(open_log: OpenLog, visit: Visit) -> Non
     with open_log(history):
         app = visit("process", process="prc_1")
     assert table(app, "Field") == [
-        ["address.city", "yes", "–", "–", "–", "not sent"],
+        ["address.city", "not sent", "yes", "–", "–", "–"],
         [
             "revenue",
+            "covered",
             "yes",
             "14 May 2026, 09:00",
             "the seller",
             "15 May 2026, 09:00",
-            "covered",
         ],
     ]
     assert table(app, "Started")[0][:4] == [
@@ -248,7 +250,7 @@ def test_a_note_and_an_assignment_are_entries_of_the_log(open_log: OpenLog, visi
     with open_log([review("prc_1", before(days=40))]) as service:
         app = visit("process", as_of=None, process="prc_1")
         assert "Nobody is assigned." in page_text(app)
-        app.text_area(key="note_text").set_value("Called; [they](x) answer tomorrow")
+        app.text_area(key="note_text_0").set_value("Called; [they](x) answer tomorrow")
         app.text_input(key="note_actor").set_value("Bia")
         press(app, "Record the note")
         app.text_input(key="assignee").set_value("Caio")
@@ -269,10 +271,36 @@ def test_a_note_and_an_assignment_are_entries_of_the_log(open_log: OpenLog, visi
     assert "No process matches these filters" in elsewhere
 
 
+def test_a_note_that_is_too_long_is_kept_and_says_so(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_1", before(days=40))]) as service:
+        app = visit("process", as_of=None, process="prc_1")
+        app.text_area(key="note_text_0").set_value("x" * 2001)
+        app.text_input(key="note_actor").set_value("Bia")
+        press(app, "Record the note")
+        assert "At most 2,000 characters go into the log: this text has 2,001." in page_text(app)
+        assert app.text_area(key="note_text_0").value == "x" * 2001
+        app.text_area(key="note_text_0").set_value("x" * 2000)
+        press(app, "Record the note")
+        assert app.text_area(key="note_text_1").value == ""
+        assert service.inbox.last()[0] == 2
+
+
+def test_an_address_in_foreign_text_is_no_link(open_log: OpenLog, visit: Visit) -> None:
+    """Streamlit makes a link of every address, whatever is escaped."""
+    name = "prc_http://evil.example www.evil.example"
+    with open_log([review(name, before(days=40))]):
+        app = visit("process", process=name)
+    shown = [it.value for kind in ("header", "markdown") for it in app.get(kind)]
+    told = [it for it in shown if "evil" in it and "`" not in it]
+    assert told
+    for text in told:
+        assert not re.search(r"https?:|www\.", re.sub(r"\\(.)", r"\1", text)), text
+
+
 def test_nothing_is_noted_without_a_name_or_in_the_past(open_log: OpenLog, visit: Visit) -> None:
     with open_log([review("prc_1", before(days=40))]) as service:
         app = visit("process", as_of=None, process="prc_1")
-        app.text_area(key="note_text").set_value("Called")
+        app.text_area(key="note_text_0").set_value("Called")
         press(app, "Record the note")
         assert "A text and a name are needed" in page_text(app)
         assert service.status().last_seq == 1

@@ -112,9 +112,9 @@ def test_the_content_type_does_not_matter(shared: RunningReceiver, content_type:
 # --- what goes to quarantine ---
 
 UNREADABLE = [
-    (b"", "not JSON: Expecting value at line 1 column 1"),
-    (b"seller.created", "not JSON: Expecting value at line 1 column 1"),
-    (b'{"type":"a"} {}', "not JSON: Extra data at line 1 column 14"),
+    (b"", "not JSON: Expecting value (line 1, column 1)"),
+    (b"seller.created", "not JSON: Expecting value (line 1, column 1)"),
+    (b'{"type":"a"} {}', "not JSON: Extra data (line 1, column 14)"),
     (b"\xef\xbb\xbf{}", "not JSON: it starts with a byte order mark"),
     (b'{"type":"\xff"}', "not UTF-8: invalid start byte at byte 9"),
     ('{"type":"a"}'.encode("utf-16"), "not UTF-8: invalid start byte at byte 0"),
