@@ -7,7 +7,7 @@ from the entries alone, so that a rebuilt ledger has the same ones.
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -81,7 +81,7 @@ class SellerEvent(NamedTuple):
     type: str | None
     document_number: str | None
     retry: bool | None
-    reasons: list[dict[str, str | None]]
+    reasons: str
 
 
 class BankAccountEvent(NamedTuple):
@@ -327,7 +327,7 @@ def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
             type=seller.type,
             document_number=seller.document_number,
             retry=seller.retry,
-            reasons=[it._asdict() for it in seller.decision_reasons],
+            reasons=_reasons(seller.decision_reasons),
         )
     elif event.type in contract.BANK_ACCOUNT_EVENTS:
         yield BankAccountEvent(
@@ -339,6 +339,13 @@ def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
             seller_id=event.seller_id,
             bank_account_id=event.bank_account_id,
         )
+
+
+def _reasons(given: Sequence[contract.DecisionReason]) -> str:
+    """The sorted distinct pairs in one spelling, so that equal answers are equal texts; a reason
+    without a detail comes after those that have one."""
+    ordered = sorted(set(given), key=lambda it: (it.reason, it.detail is None, it.detail or ""))
+    return contract.canonical_json([it._asdict() for it in ordered]).decode()
 
 
 def _submission_started(entry: Entry, keys: Keys) -> Iterable[Fact]:

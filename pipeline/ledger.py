@@ -22,7 +22,7 @@ from pipeline.catalogue import QUERIES as QUERIES
 from pipeline.errors import LedgerInUse, LedgerRefused, OperatorError
 from pipeline.occurrences import Entry
 
-SCHEMA_VERSION: Final = "5"
+SCHEMA_VERSION: Final = "6"
 """Raise it whenever tables or the reading of facts change: an older file is then built anew."""
 
 CHECKPOINT_THRESHOLD: Final = "256MB"

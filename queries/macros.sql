@@ -40,6 +40,10 @@ create or replace macro mask_all(value) as
 create or replace macro personal(value, masked) as
     case when coalesce(getvariable('unmask'), false) then value else masked end;
 
+-- The reasons of a denial, as its seller event has them in JSON, as a list.
+create or replace macro reason_pairs(reasons) as
+    from_json(reasons, '[{"reason": "VARCHAR", "detail": "VARCHAR"}]');
+
 -- An instant that arithmetic led out of the years 1 to 9999, brought back to their edge: no program
 -- that reads our rows has a date beyond them.
 create or replace macro in_calendar(instant) as

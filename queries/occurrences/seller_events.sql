@@ -35,7 +35,7 @@
 -- column: type | individual or business
 -- column: document_number | personal
 -- column: retry | of a denial: whether a new onboarding can succeed
--- column: reasons | of a denial: its {reason, detail} pairs as they came
+-- column: reasons | of a denial: its sorted distinct {reason, detail} pairs, as JSON in one spelling
 
 select
     seq,

@@ -23,10 +23,10 @@ with codes as (
     union all
     select seq, 'requested path' as kind, unnest(requested_fields) as code from facts.reviews
     union all
-    select seq, 'reason' as kind, unnest(reasons).reason as code from facts.seller_events
+    select seq, 'reason' as kind, unnest(reason_pairs(reasons)).reason as code from facts.seller_events
     where event_type = 'seller.denied'
     union all
-    select seq, 'detail' as kind, unnest(reasons).detail as code from facts.seller_events
+    select seq, 'detail' as kind, unnest(reason_pairs(reasons)).detail as code from facts.seller_events
     where event_type = 'seller.denied'
 ),
 

@@ -17,7 +17,7 @@ with answers as (
 ),
 
 pairs as (
-    select unnest(list_distinct(reasons)) as pair, retry, denials
+    select unnest(reason_pairs(reasons)) as pair, retry, denials
     from answers
 )
 

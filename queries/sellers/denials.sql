@@ -13,7 +13,7 @@ select
     seller_id,
     created_at as denied_at,
     retry,
-    list_sort(list_distinct(reasons)) as reasons
+    reason_pairs(reasons) as reasons
 from seller_events
 where event_type = 'seller.denied'
 order by denied_at desc, event_id

@@ -87,7 +87,7 @@ records as (
         arg_max(revenue, place) as revenue,
         arg_max(type, place) as type,
         arg_max(document_number, place) as document_number,
-        arg_max(reasons, place) filter (where event_type = 'seller.denied' and len(reasons) > 0)
+        arg_max(reasons, place) filter (where event_type = 'seller.denied' and reasons <> '[]')
             as decision_reasons,
         arg_max(retry, place) filter (where event_type = 'seller.denied') as retry
     from events
@@ -144,7 +144,7 @@ select
     records.revenue,
     records.type,
     personal(records.document_number, mask_number(records.document_number)) as document_number,
-    list_sort(list_distinct(records.decision_reasons)) as decision_reasons,
+    reason_pairs(records.decision_reasons) as decision_reasons,
     records.retry
 from seen
 left join records using (seller_id)

@@ -46,9 +46,9 @@ _TABLES: Final = {
         "attempt_id",
     ),
     "reasons": (
-        "select event_id, retry, unnest(reasons).reason as reason,"
-        " coalesce(unnest(reasons).detail, '') as detail from facts.seller_events"
-        " where event_type = 'seller.denied'",
+        "select event_id, retry, unnest(reason_pairs(reasons)).reason as reason,"
+        " coalesce(unnest(reason_pairs(reasons)).detail, '') as detail"
+        " from facts.seller_events where event_type = 'seller.denied'",
         {
             "event_id": "varchar(40)",
             "retry": "integer",

@@ -20,7 +20,7 @@ from typing import Final
 
 import duckdb
 
-from pipeline import facts, keeping, kept
+from pipeline import contract, facts, keeping, kept
 from pipeline.catalogue import at_instant, catalogue, whole_sql
 from pipeline.ledger import Ledger
 from pipeline.views import Reader
@@ -42,7 +42,7 @@ SCANS: Final = {
     "reviews": "select max(created_at), max(deadline_at), max(process_id) from facts.reviews",
     "attempts": "select max(a.occurred_at), max(f.occurred_at), max(f.status), max(a.process_id)"
     " from facts.attempt_starts a positional join facts.attempt_finishes f",
-    "sellers": "select max(created_at), max(seller_id), max(event_type), max(len(reasons))"
+    "sellers": "select max(created_at), max(seller_id), max(event_type), max(reasons)"
     " from facts.seller_events",
     "webhooks": "select max(event_id), max(occurred_at), bool_or(is_again) from facts.webhooks",
 }
@@ -236,6 +236,13 @@ _LOG: Final = (
 _IS_TOLD_AGAIN: Final = "luck = 7 and number > 2"
 """Of one in a hundred of these, with other bytes."""
 
+_REASONS: Final = contract.canonical_json(
+    [
+        {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"},
+        {"reason": "INTERNAL_KYC_POLICY", "detail": None},
+    ]
+).decode()
+
 _WEBHOOK: Final = """
     insert into facts.webhooks by name
     select
@@ -281,10 +288,7 @@ _FACTS: Final = (
         opened_at as occurred_at, opened_at as created_at, seller_id,
         (number // 6)::varchar as taxpayer_id, encode('t' || hash(number // 6)) as taxpayer_key,
         if(seller_event = 'seller.denied', luck > 50, null) as retry,
-        if(seller_event = 'seller.denied', [
-            {{'reason': 'DOCUMENT_VALIDATION', 'detail': 'DOCUMENT_QUALITY'}},
-            {{'reason': 'INTERNAL_KYC_POLICY', 'detail': null}}
-        ], []) as reasons
+        if(seller_event = 'seller.denied', '{_REASONS}', '[]') as reasons
     from processes
     """,
     f"""
