@@ -18,8 +18,9 @@ _END_OF_TIME: Final = "timestamp 'infinity'"
 
 
 def keep(run: Run, *, after: int, size: int, more_follow: bool = False) -> None:
-    """Of the entries after the first `after`, up to `size`. Rows of processes may wait for the last
-    batch of several (`more_follow`): made for all of them at once, they cost a fraction."""
+    """Of the entries after the first `after`, up to `size`. Rows of processes and sellers may wait
+    for the last batch of several (`more_follow`): made for all of them at once, they cost a
+    fraction."""
     for view in ("timeline", "unlisted_codes"):
         run(_entries_statement(view).format(after=after))
     run(_CLEAR_SUPERSEDED.format(after=after))
@@ -29,6 +30,7 @@ def keep(run: Run, *, after: int, size: int, more_follow: bool = False) -> None:
     [(kept_size,)] = run("select kept from kept.progress").fetchall()
     if not more_follow:
         _keep_processes(run, after=kept_size)
+        _keep_sellers(run, after=kept_size)
         kept_size = size
     run(_PROGRESS.format(size=size, kept=kept_size, after=after))
 
@@ -47,6 +49,17 @@ def _keep_processes(run: Run, *, after: int) -> None:
             run(_findings_statement("reused_value_findings", "from deciding", of="related"))
     for table in ("touched", "related", "deciding"):
         run(f"drop table if exists {table}")
+
+
+def _keep_sellers(run: Run, *, after: int) -> None:
+    if not _made(run, "touched_sellers", _TOUCHED_SELLERS.format(after=after)):
+        return
+    # As a table, so that DuckDB knows how few they are and finds what belongs to them by index.
+    _made(run, "their_entries", _THEIR_ENTRIES)
+    run(_sellers_statement())
+    run(_CLEAR_SELLERS)
+    for table in ("touched_sellers", "their_entries"):
+        run(f"drop table {table}")
 
 
 def _made(run: Run, table: str, rows: str) -> int:
@@ -235,6 +248,53 @@ def _findings_statement(view: str, asked: str, *, of: str = "touched") -> str:
         insert into kept.findings by name
         from ({kept.of_processes(rows, asked)})
         where process_id in (from {of})"""
+
+
+# --- of sellers ---
+
+_TOUCHED_SELLERS: Final = f"""
+    select seller_id from kept.timeline
+    where seq > {{after}} and kind = 'webhook' and seller_id is not null
+    union
+    select seller_id from kept.timeline
+    where seller_id is not null
+        and seq in (select seq from facts.webhooks where event_id in ({_REPEATED}))"""
+"""Sellers whom new events name, and older ones that a new one outranks."""
+
+
+_THEIR_ENTRIES: Final = """
+    select seq, process_id from kept.timeline
+    where kind = 'webhook' and seller_id in (from touched_sellers)"""
+
+
+@cache
+def _sellers_statement() -> str:
+    view = catalogue()["seller_records"]
+    rows = narrowed(
+        at_instant(whole_sql(view, kept.while_behind()), _END_OF_TIME),
+        {
+            "asked_seller_events": """
+                from facts.seller_events where seller_id in (from touched_sellers)""",
+            "asked_reviews": """
+                from facts.reviews where process_id in (select process_id from their_entries)""",
+            "asked_bank_account_events": """
+                from facts.bank_account_events where seq in (select seq from their_entries)""",
+        },
+    )
+    updates = ", ".join(f"{it} = excluded.{it}" for it in view.columns if it != "seller_id")
+    return f"""
+        insert into kept.sellers by name
+        {rows}
+        on conflict (seller_id) do update set {updates}"""
+
+
+_CLEAR_SELLERS: Final = """
+    delete from kept.sellers
+    where seller_id in (from touched_sellers) and seller_id not in (
+        select seller_id from facts.seller_events anti join kept.superseded using (seq)
+        where seller_id in (from touched_sellers)
+    )"""
+"""Of an event told again with another seller, the first may have had no other."""
 
 
 _PROGRESS: Final = """

@@ -20,6 +20,7 @@ TABLES: Final = (
     "kept.processes",
     "kept.attempts",
     "kept.findings",
+    "kept.sellers",
     "kept.progress",
 )
 
@@ -122,7 +123,7 @@ _KEPT_ATTEMPTS: Final = """
 @cache
 def while_behind() -> Mapping[str, str]:
     """Bodies of views that read kept rows whatever the instant, and however far those of processes
-    are: the clock changes nothing of them."""
+    and sellers are: the clock changes nothing of them."""
     columns = _columns("timeline").replace("leaf_hash", "lower(hex(leaf_hash)) as leaf_hash")
     return {
         "superseded_deliveries": "select seq, event_id, is_altered from kept.superseded",
@@ -160,6 +161,7 @@ def when_settled() -> Mapping[str, str]:
         **of_the_end(),
         "unsteady_stays": stays,
         "settled_findings": f"select {_columns('settled_findings')} from kept.findings",
+        "seller_records": f"select {_columns('seller_records')} from kept.sellers",
     }
 
 

@@ -326,6 +326,18 @@ create table if not exists kept.findings (
     found_at timestamp
 );
 
+-- `seller_records` at the end of time.
+create table if not exists kept.sellers (
+    seller_id varchar primary key,
+    taxpayer_key blob,
+    created_at timestamp not null,
+    first_denied_at timestamp,
+    was_enabled boolean not null,
+    denials bigint not null,
+    retryable_denials bigint not null,
+    final_denials bigint not null
+);
+
 -- Journeys and artifacts, with the least of the processes that collections name with them.
 create table if not exists kept.subjects (
     subject varchar primary key,

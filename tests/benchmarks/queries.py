@@ -44,6 +44,8 @@ SCANS: Final = {
     " from facts.attempt_starts a positional join facts.attempt_finishes f",
     "sellers": "select max(created_at), max(seller_id), max(event_type), max(reasons)"
     " from facts.seller_events",
+    "retries": "select max(seller_id), max(created_at), max(event_type), max(taxpayer_key),"
+    " max(record_created_at), bool_or(retry) from facts.seller_events",
     "webhooks": "select max(event_id), max(occurred_at), bool_or(is_again) from facts.webhooks",
 }
 """Bare scans of the columns that a question cannot do without."""
@@ -56,7 +58,7 @@ SHARES: Final = {
     "watchlist, 50 rows": ("both", 1.5, 1.0),
     "state by day": ("both", 3.5, 1.2),
     "denial reasons": ("sellers", 5, 1.2),
-    "denial retries": ("sellers", 5, 1.2),
+    "denial retries": ("retries", 5, 1.2),
     "outcomes by day": ("attempts", 5, 1.2),
     "redeliveries": ("webhooks", 5, 1.2),
     "one process": (0.003, 1, 0.2),
@@ -194,6 +196,8 @@ def _fill(cursor: duckdb.DuckDBPyConnection, first: int, last: int, entries: int
             'prc_' || lpad(number::varchar, 12, '0') as process_id,
             'sel_' || lpad((number // 3)::varchar, 12, '0') as seller_id,
             timestamp '{FIRST_DAY}' + to_microseconds(number::bigint * {step}) as opened_at,
+            timestamp '{FIRST_DAY}' + to_microseconds((number - number % 3)::bigint * {step})
+                as seller_created_at,
             number % 2 = 0 as is_acp,
             hash(number) % 100 as luck,
             ['seller.created', 'seller.denied', 'seller.enabled'][number % 3 + 1] as seller_event
@@ -287,6 +291,7 @@ _FACTS: Final = (
         seller_event as event_type,
         opened_at as occurred_at, opened_at as created_at, seller_id,
         (number // 6)::varchar as taxpayer_id, encode('t' || hash(number // 6)) as taxpayer_key,
+        seller_created_at as record_created_at,
         if(seller_event = 'seller.denied', luck > 50, null) as retry,
         if(seller_event = 'seller.denied', '{_REASONS}', '[]') as reasons
     from processes

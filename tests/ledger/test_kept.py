@@ -1,4 +1,4 @@
-"""What is kept of processes and entries is what the log says, at any instant, after any batches."""
+"""What is kept of subjects and entries is what the log says, at any instant, after any batches."""
 
 from contextlib import closing
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from pipeline.views import Reader
 from tests.histories import histories_and_as_of
 from tests.ledger.conftest import deliver
 from tests.ledgers import ledger_of, rows
-from tests.views.lines import acp, at, finished, started
+from tests.views.lines import acp, at, finished, seller, started
 from tests.views.test_headers import RICH
 
 few = settings(max_examples=settings.default.max_examples // 8)
@@ -29,6 +29,7 @@ SHORTCUTS = (
     "next_actions",
     "evidence_coverage",
     "findings",
+    "denial_retries",
 )
 """Views over kept rows, or over both these and facts."""
 
@@ -67,7 +68,7 @@ def test_views_are_right_while_kept_rows_wait_for_the_batches_behind_them(case):
     history, as_of = case
     with ledger_of(history) as reader:
         reader._ledger.cursor().execute("update kept.progress set kept = 0")
-        for table in ("kept.processes", "kept.attempts", "kept.findings"):
+        for table in ("kept.processes", "kept.attempts", "kept.findings", "kept.sellers"):
             reader._ledger.cursor().execute(f"delete from {table}")
         reader._ledger.progress = None  # it was changed behind the ledger's back
         assert_kept_says_what_the_log_says(reader, as_of)
@@ -159,6 +160,43 @@ def test_values_reused_are_found_whichever_entry_names_the_seller(history, proce
         found = [it for it in rows(reader, "findings", END) if it["rule"] == "values_reused"]
         assert [it["process_id"] for it in found] == [process_id]
         assert checks.run("kept_findings_disagree", reader._ledger) is None
+
+
+@pytest.mark.parametrize("batches", [[], [(1, False)] * 3, [(1, True)] * 2])
+@pytest.mark.parametrize(
+    ("history", "created_at"),
+    [
+        (
+            [
+                seller("denied", "v1", "2026-03-02T00:00:00Z", "s1"),
+                seller("denied", "v1", "2026-03-01T00:00:00Z", "s2"),
+            ],
+            {"s2": at("2026-03-01T00:00:00")},
+        ),
+        (
+            [
+                seller("denied", "v1", "2026-03-02T00:00:00Z", "s1"),
+                acp("e1", "2026-03-01T12:00:00Z", customer_id="s1"),
+                acp("e1", "2026-03-01T11:00:00Z", customer_id="s2"),
+            ],
+            {"s1": at("2026-03-02T00:00:00")},
+        ),
+        (
+            [
+                acp("e1", "2026-03-01T12:00:00Z", customer_id="s1"),
+                acp("e1", "2026-03-01T11:00:00Z", process_id="p2", customer_id="s2"),
+                seller("denied", "v1", "2026-03-02T00:00:00Z", "s2"),
+            ],
+            {"s2": at("2026-03-01T11:00:00")},
+        ),
+    ],
+)
+def test_a_seller_is_known_by_the_events_that_count(history, created_at, batches):
+    with ledger_of(history, batches) as reader:
+        cursor = reader._ledger.cursor()
+        kept_sellers = "select seller_id, created_at from kept.sellers"
+        assert dict(cursor.execute(kept_sellers).fetchall()) == created_at
+        assert checks.run("kept_sellers_disagree", reader._ledger) is None
 
 
 def test_a_ledger_made_anew_keeps_the_same_rows(settings, inbox):

@@ -22,6 +22,7 @@ BREAKING = {
     "kept_timeline_disagrees": "delete from kept.timeline where seq = 5",
     "kept_attempts_disagree": "update kept.attempts set is_last = not is_last",
     "kept_findings_disagree": "delete from kept.findings where rule = 'finished_elsewhere'",
+    "kept_sellers_disagree": "update kept.sellers set was_enabled = not was_enabled",
     "kept_repeated_disagree": "insert into kept.repeated_collections values (8)",
     "kept_subjects_disagree": "update kept.subjects set is_shared = not is_shared",
     "kept_unlisted_codes_disagree": "delete from kept.unlisted_codes",
