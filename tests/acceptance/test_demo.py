@@ -5,26 +5,31 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.product import free_port, show, wait_for
+from tests.dashboard.live import Reader, chromium
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-@pytest.mark.timeout(400)
-def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
+@contextmanager
+def running_demo(folder: Path, events_per_minute: int) -> Iterator[tuple[int, dict[str, str]]]:
+    """The whole demo; its dashboard's port, and what commands need to know of it. That it ended
+    well, and left nothing running, is asserted at the end."""
     receiver_port, dashboard_port = free_port(), free_port()
     environment = {name: it for name, it in os.environ.items() if not name.startswith("PRAZO_")}
-    folder = tmp_path / "demo"
     ports = ("--port", str(receiver_port), "--dashboard-port", str(dashboard_port))
-    with (tmp_path / "log").open("wb") as log:
+    with folder.with_suffix(".log").open("wb") as log:
         demo = subprocess.Popen(
             [
                 *(sys.executable, "-m", "pipeline.cli", "demo", "--folder", str(folder)),
-                *(*ports, "--events-per-minute", "600"),
+                *(*ports, "--events-per-minute", str(events_per_minute)),
             ],
             env=environment,
             cwd=ROOT,
@@ -34,10 +39,25 @@ def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
     try:
         wait_for(receiver_port, "/readyz")
         wait_for(dashboard_port, "/_stcore/health")
-        environment |= {
-            "PRAZO_INBOX": str(folder / "inbox.db"),
-            "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
-        }
+        yield (
+            dashboard_port,
+            environment
+            | {
+                "PRAZO_INBOX": str(folder / "inbox.db"),
+                "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
+            },
+        )
+    finally:
+        demo.send_signal(signal.SIGTERM)
+        code = demo.wait(90)
+    assert code == 0
+    left = subprocess.run(["pgrep", "-f", str(folder)], capture_output=True, check=False)
+    assert left.stdout == b""
+
+
+@pytest.mark.timeout(400)
+def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
+    with running_demo(tmp_path / "demo", 600) as (_, environment):
         states = {row["state"] for row in show(environment, "process_state")}
         assert states == {"PENDING", "OVERDUE", "EXPIRED", "FINISHED"}
         statuses = {row["status"] for row in show(environment, "seller_state")}
@@ -53,9 +73,38 @@ def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
         [after] = show(environment, "ledger_health")
         assert after["last_seq"] > before["last_seq"]
         assert after["missing"] == 0
-    finally:
-        demo.send_signal(signal.SIGTERM)
-        code = demo.wait(90)
-    assert code == 0
-    left = subprocess.run(["pgrep", "-f", str(folder)], capture_output=True, check=False)
-    assert left.stdout == b""
+
+
+@pytest.mark.timeout(500)
+def test_the_demos_pages_are_quiet_and_open_to_everyone(tmp_path: Path):
+    """Its ids are long, its processes many, and every outcome is there; in both languages and
+    themes, with what opens on a page open."""
+    with running_demo(tmp_path / "demo", 1) as (port, environment), chromium() as browser:
+        tried = Counter(row["process_id"] for row in show(environment, "submission_attempts"))
+        [(process, _)] = tried.most_common(1)
+        [state] = show(environment, "process_state", "--where", f"process_id={process}")
+        pages = {
+            "/": ("Tabela e consulta", "Table and query"),
+            "/watchlist": ("Baixar", "Download"),
+            f"/process?process={process}": ("Mostrar dados pessoais", "Show personal data"),
+            f"/seller?seller_id={state['seller_id']}": (),
+            "/findings": (),
+            "/submissions": ("Tabela e consulta", "Table and query"),
+            "/denials": ("Baixar", "Download"),
+            f"/evidence?subject={process}": (),
+            "/ledger": (),
+        }
+        faults = []
+        for locale in ("pt-BR", "en-GB"):
+            context = browser.new_context(locale=locale, viewport={"width": 1440, "height": 1400})
+            tab = Reader(context.new_page(), f"http://127.0.0.1:{port}")
+            for path, opened in pages.items():
+                tab.open(path)
+                if opened:
+                    tab.page.get_by_text(opened[locale == "en-GB"]).first.click()
+                    tab.settled()
+                faults += [(locale, path, *found) for found in tab.found_by_axe()]
+            assert tab.complaints == []
+            assert tab.elsewhere == []
+            context.close()
+        assert faults == []
