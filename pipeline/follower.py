@@ -274,7 +274,7 @@ class Follower:
                 self._stop.wait(RETRY_SECONDS)
                 continue
             if appended < MAX_ENTRIES_A_BATCH:
-                self._stop.wait(max(LINGER_SECONDS, time.monotonic() - began))
+                self._stop.wait(max(LINGER_SECONDS, (time.monotonic() - began) / 2))
 
     def reach(self, seq: int) -> None:
         """Returns once the ledger holds that entry of the inbox: waits for the thread that

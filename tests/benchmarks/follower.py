@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from contextlib import closing
 from pathlib import Path
 
@@ -148,13 +149,17 @@ def _read_pages(service: LedgerService, stop: threading.Event) -> None:
 
 
 def _watch(service: LedgerService, stop: threading.Event, lags: list[float]) -> None:
-    """How long entries wait: each newest seq of the inbox, until the ledger has it."""
-    while not stop.is_set():
+    """How long entries wait for the ledger: the newest of the inbox, noted every 10 ms."""
+    waiting: deque[tuple[int, int]] = deque()
+    noted = 0
+    while not stop.wait(0.01):
         seq, recorded_at = service.inbox.last()
-        while service.ledger.size < seq and not stop.is_set():
-            time.sleep(0.005)
-        lags.append((instants.now() - recorded_at) / 1e6 if seq else 0.0)
-        time.sleep(0.02)
+        if seq > noted:
+            waiting.append((seq, recorded_at))
+            noted = seq
+        size, now = service.ledger.size, instants.now()
+        while waiting and waiting[0][0] <= size:
+            lags.append((now - waiting.popleft()[1]) / 1e6)
 
 
 async def _send_steadily(port: int) -> None:
