@@ -233,6 +233,7 @@ def test_a_watchlist_row_is_chosen_and_opened(look: Look) -> None:
     assert "prc_acp" in tab.text()
 
 
+@pytest.mark.timeout(500)
 def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(look: Look) -> None:
     """No error on the console, no other host asked, no finding of axe by WCAG 2.2 AA, in both
     themes and in the language with the longer words; the demo's pages are looked at in both
