@@ -106,14 +106,13 @@ def make(request: Request) -> None:
             exported = export(service.current(), request, folder / "audit-package.zip", show)
         finally:
             frame.forget_answers()  # an export is an entry, even one that came to nothing
-    except PrazoError as error:
+    except BaseException as error:  # a click elsewhere ends the run, too: nothing stays behind
         shutil.rmtree(folder, ignore_errors=True)
+        if not isinstance(error, PrazoError):
+            raise
         bar.empty()
         frame.say(error)
         return
-    except BaseException:  # a click elsewhere ends the run; half a package must not stay behind
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     bar.empty()
     made = Made(exported, request)
     weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)

@@ -38,14 +38,8 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
 
 def card(row: frame.Row) -> None:
     """What a finding means, what it may cost, and what to do next."""
-    rule, severity = row["rule"], row["severity"]
-    st.markdown(
-        formats.badge(
-            words.word(rulebook.SEVERITIES, severity),
-            rulebook.SEVERITY_COLOURS[severity],
-            rulebook.SEVERITY_ICONS[severity],
-        )
-    )
+    rule = row["rule"]
+    st.markdown(rulebook.chip(row["severity"]))
     st.header(formats.plain(rulebook.name(rule)), anchor=False)
     if row["detail"]:
         st.markdown(formats.code(row["detail"]))
@@ -80,14 +74,7 @@ if not by_rule:
 
 st.table(
     {
-        _("Severity"): [
-            formats.badge(
-                words.word(rulebook.SEVERITIES, row["severity"]),
-                rulebook.SEVERITY_COLOURS[row["severity"]],
-                rulebook.SEVERITY_ICONS[row["severity"]],
-            )
-            for row in by_rule
-        ],
+        _("Severity"): [rulebook.chip(row["severity"]) for row in by_rule],
         _("Rule"): [formats.plain(rulebook.name(row["rule"])) for row in by_rule],
         _("Findings"): [formats.number(row["findings"]) for row in by_rule],
         _("Processes"): [formats.number(row["processes"]) for row in by_rule],

@@ -114,17 +114,11 @@ def show_exchanges(attempts: Sequence[frame.Row], process_id: str) -> None:
 
 def told(finding: frame.Row) -> str:
     """A finding in a line: how grave, which rule, what exactly, and since when."""
-    severity = finding["severity"]
-    chip = formats.badge(
-        words.word(rulebook.SEVERITIES, severity),
-        rulebook.SEVERITY_COLOURS[severity],
-        rulebook.SEVERITY_ICONS[severity],
-    )
     parts = [f"**{rulebook.name(finding['rule'])}**"]
     if finding["detail"]:
         parts.append(formats.code(finding["detail"]))
     parts.append(formats.muted(formats.minute(finding["found_at"])))
-    return f"{chip} {' · '.join(parts)}"
+    return f"{rulebook.chip(finding['severity'])} {' · '.join(parts)}"
 
 
 asked = address.text(_("Process"), "process", placeholder="prc_…", width=360)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from app_pages import formats
 from app_pages.i18n import N_, _
 from app_pages.words import Colour
 
@@ -173,6 +174,13 @@ RULES: Final[Mapping[str, Rule]] = {
         N_("Make sure that the reason holds."),
     ),
 }
+
+
+def chip(severity: str) -> str:
+    """How grave a finding is, as a chip in its colour: in a word, too, for who cannot tell it."""
+    return formats.badge(
+        _(SEVERITIES[severity]), SEVERITY_COLOURS[severity], SEVERITY_ICONS[severity]
+    )
 
 
 def name(rule: str) -> str:

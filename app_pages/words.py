@@ -14,7 +14,6 @@ from pipeline.errors import (
     CallerError,
     InboxUnavailable,
     LedgerRefused,
-    OperatorError,
     PrazoError,
     SettingsError,
 )
@@ -203,10 +202,6 @@ FAULTS: Final[Mapping[type[PrazoError], Fault]] = {
     SettingsError: Fault(
         N_("A setting is not right"),
         N_("Let whoever runs Prazo look at it; `prazo doctor` says what to do."),
-    ),
-    OperatorError: Fault(
-        N_("This cannot be done just now"),
-        N_("Try again; if it stays like that, let whoever runs Prazo look at its log."),
     ),
     CallerError: Fault(
         N_("This cannot be done as it was asked"),
