@@ -1,7 +1,7 @@
 """What stands around every page: language, time zone, instant, freshness, and the ledger itself."""
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -322,6 +322,17 @@ def fact(label: str, value: str, note: str, colour: words.Colour = "gray") -> No
         border=True,
         height="stretch",
     )
+
+
+def action_row(code: str, badges: str, lead: Callable[[], None], *, key: str) -> None:
+    """A next action with how it is done, what waits for it, and the way there."""
+    action = words.ACTIONS[code]
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=key):
+        with st.container(gap="xxsmall"):
+            st.markdown(f"{action.icon} **{_(action.name)}**")
+            st.markdown(formats.muted(_(action.how)))
+        st.markdown(badges, width="content")
+        lead()
 
 
 def paths(fields: Sequence[str]) -> str:

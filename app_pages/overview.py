@@ -1,6 +1,7 @@
 """Overview: how many reviews are late or close to it, what is coming, and what to do today."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -143,15 +144,13 @@ actions = frame.read("open_actions")
 if not actions:
     st.success(_("Nothing is overdue."), icon=":material/task_alt:")
 for row in actions:
-    action = words.ACTIONS[row["next_action"]]
-    with st.container(
-        border=True, horizontal=True, vertical_alignment="center", key=f"todo_{row['next_action']}"
-    ):
-        with st.container(gap="xxsmall"):
-            st.markdown(f"{action.icon} **{_(action.name)}**")
-            st.markdown(formats.muted(_(action.how)))
-        st.markdown(" ".join(_counts(row)), width="content")
-        links.to_more("watchlist", action=row["next_action"])
+    code = row["next_action"]
+    frame.action_row(
+        code,
+        " ".join(_counts(row)),
+        partial(links.to_more, "watchlist", action=code),
+        key=f"todo_{code}",
+    )
 
 # --- deadlines and flow ------------------------------------------------------------------------
 

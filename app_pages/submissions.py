@@ -1,6 +1,7 @@
 """Submissions: how attempts ended, how often a retry mended a failure, and each attempt."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -79,16 +80,13 @@ def outcome_badge(outcome: str) -> str:
 
 def waiting_row(row: frame.Row) -> None:
     """A process whose submission waits: for what, why, how long still, and the way to it."""
-    action = words.ACTIONS[row["next_action"]]
-    with st.container(
-        border=True, horizontal=True, vertical_alignment="center", key=f"waits_{row['process_id']}"
-    ):
-        with st.container(gap="xxsmall"):
-            st.markdown(f"{action.icon} **{_(action.name)}**")
-            st.markdown(formats.muted(_(action.how)))
-        left = formats.badge(formats.days_left(row["days_to_deadline"]), "gray")
-        st.markdown(f"{outcome_badge(row['last_outcome'])} {left}", width="content")
-        links.to_process(row["process_id"], is_named=True)
+    left = formats.badge(formats.days_left(row["days_to_deadline"]), "gray")
+    frame.action_row(
+        row["next_action"],
+        f"{outcome_badge(row['last_outcome'])} {left}",
+        partial(links.to_process, row["process_id"], is_named=True),
+        key=f"waits_{row['process_id']}",
+    )
 
 
 def counted(total: int) -> str:
