@@ -36,8 +36,8 @@ def show(environment: dict[str, str], *arguments: str) -> list[dict]:
         [sys.executable, "-m", "pipeline.cli", "show", *arguments, "--format", "json"],
         env=environment,
         capture_output=True,
-        check=True,
         timeout=120,
     )
+    assert ended.returncode == 0, (ended.returncode, ended.stderr.decode())
     rows: list[dict] = json.loads(ended.stdout)
     return rows
