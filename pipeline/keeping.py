@@ -21,13 +21,15 @@ def keep(run: Run, *, after: int, size: int, more_follow: bool = False) -> None:
     """Of the entries after the first `after`, up to `size`. Rows of processes and sellers may wait
     for the last batch of several (`more_follow`): made for all of them at once, they cost a
     fraction."""
+    [(kept_size, has_repeats, has_collections)] = run(_NEWS.format(after=after)).fetchall()
     for view in ("timeline", "unlisted_codes"):
         run(_entries_statement(view).format(after=after))
-    run(_CLEAR_SUPERSEDED.format(after=after))
-    run(_superseded_statement().format(after=after))
-    run(_repeated_statement().format(after=after))
-    run(_SUBJECTS.format(after=after))
-    [(kept_size,)] = run("select kept from kept.progress").fetchall()
+    if has_repeats:
+        run(_CLEAR_SUPERSEDED.format(after=after))
+        run(_superseded_statement().format(after=after))
+    if has_collections:
+        run(_repeated_statement().format(after=after))
+        run(_SUBJECTS.format(after=after))
     if not more_follow:
         _keep_processes(run, after=kept_size)
         _keep_sellers(run, after=kept_size)
@@ -39,11 +41,13 @@ def _keep_processes(run: Run, *, after: int) -> None:
     """Each step reads what the one before has kept."""
     if not _made(run, "touched", _TOUCHED.format(after=after)):
         return
-    run(_processes_statement())
-    run(_attempts_statement())
+    [(has_attempts,)] = run(_HAS_ATTEMPTS).fetchall()
+    run(_processes_statement(has_attempts))
+    if has_attempts:
+        run(_attempts_statement())
     run(_CLEAR_FINDINGS.format(rules="rule <> 'values_reused'", of="touched"))
-    run(_findings_statement("process_findings", "from touched"))
-    if _made(run, "related", _RELATED.format(to="touched")):
+    run(_findings_statement("process_findings", "from touched", has_attempts=has_attempts))
+    if has_attempts and _made(run, "related", _RELATED.format(to="touched")):
         run(_CLEAR_FINDINGS.format(rules="rule = 'values_reused'", of="related"))
         if _made(run, "deciding", _RELATED.format(to="related")) > 1:
             run(_findings_statement("reused_value_findings", "from deciding", of="related"))
@@ -68,6 +72,15 @@ def _made(run: Run, table: str, rows: str) -> int:
     [(count,)] = run(f"select count(*) from {table}").fetchall()
     return int(count)
 
+
+_NEWS: Final = """
+    select
+        kept,
+        exists (from facts.webhooks where seq > {after} and is_again),
+        exists (from facts.collections where seq > {after})
+    from kept.progress"""
+"""Up to where processes are kept, and whether anything after `{after}` repeats an event, or is a
+collection: planning a statement takes longer than running it, so none is run for nothing."""
 
 # --- of entries, whose rows never change ---
 
@@ -178,8 +191,24 @@ one of them may be sent again for another. An attempt's start and finish may eac
 process, or only one of them the seller."""
 
 
+_HAS_ATTEMPTS: Final = """
+    select exists (from facts.attempt_starts where process_id in (from touched))
+        or exists (from facts.attempt_finishes where process_id in (from touched))"""
+"""Most new processes have none, and what follows from attempts is then half of what is planned."""
+
+
+_TOLD_OF_ATTEMPTS: Final = """
+            union all
+            select named.process_id, starts.occurred_at
+            from named join facts.attempt_starts as starts using (attempt_id)
+            union all
+            select named.process_id, finishes.occurred_at
+            from named join facts.attempt_finishes as finishes using (attempt_id)"""
+"""The start and the end of an attempt count for both processes that they may name."""
+
+
 @cache
-def _processes_statement() -> str:
+def _processes_statement(has_attempts: bool) -> str:
     names = [it for it in catalogue()["process_facts"].columns if it != "process_id"]
     values = ", ".join(
         "cast(to_json(known.requested_fields) as varchar) as requested_fields"
@@ -187,9 +216,10 @@ def _processes_statement() -> str:
         else f"known.{it}"
         for it in names
     )
+    bodies = kept.while_behind() if has_attempts else kept.without_attempts()
     rows = f"""
         with known as (
-            {at_instant(whole_sql(catalogue()["process_facts"], kept.while_behind()), _END_OF_TIME)}
+            {at_instant(whole_sql(catalogue()["process_facts"], bodies), _END_OF_TIME)}
         ),
         named as (
             select process_id, attempt_id from facts.attempt_starts
@@ -200,12 +230,7 @@ def _processes_statement() -> str:
             select process_id, occurred_at from facts.reviews
             union all
             select process_id, occurred_at from facts.collections
-            union all
-            select named.process_id, starts.occurred_at
-            from named join facts.attempt_starts as starts using (attempt_id)
-            union all
-            select named.process_id, finishes.occurred_at
-            from named join facts.attempt_finishes as finishes using (attempt_id)
+            {_TOLD_OF_ATTEMPTS if has_attempts else ""}
         ),
         spans as (
             select process_id, max(occurred_at) as settled_at
@@ -241,9 +266,14 @@ _CLEAR_FINDINGS: Final = "delete from kept.findings where {rules} and process_id
 
 
 @cache
-def _findings_statement(view: str, asked: str, *, of: str = "touched") -> str:
+def _findings_statement(
+    view: str, asked: str, *, of: str = "touched", has_attempts: bool = True
+) -> str:
     """Adds the findings of a view on the processes of `of`; `asked` are those that decide them."""
-    rows = at_instant(whole_sql(catalogue()[view], kept.of_the_end()), _END_OF_TIME)
+    bodies = kept.of_the_end()
+    if not has_attempts:
+        bodies = {**bodies, **kept.without_attempts()}
+    rows = at_instant(whole_sql(catalogue()[view], bodies), _END_OF_TIME)
     return f"""
         insert into kept.findings by name
         from ({kept.of_processes(rows, asked)})

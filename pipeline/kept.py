@@ -52,6 +52,14 @@ _OF_PROCESSES: Final = {
 """The rows of each table that processes can depend on, given their ids as `asked`."""
 
 
+_OF_ATTEMPTS: Final = (
+    "changed_payload_findings",
+    "payload_findings",
+    "evidence_findings",
+    "late_evidence_findings",
+)
+"""Findings of which every row is about an attempt."""
+
 _OF_SELLERS: Final = {
     "asked_entries": """
         select seq, process_id, attempt_id
@@ -145,6 +153,20 @@ def of_the_end() -> Mapping[str, str]:
         "process_facts": _kept_processes(),
         "attempts": f"select {_columns('attempts')} from ({_KEPT_ATTEMPTS})",
         "attempt_facts": f"select {_columns('attempt_facts')} from ({_KEPT_ATTEMPTS})",
+    }
+
+
+@cache
+def without_attempts() -> Mapping[str, str]:
+    """Those of `while_behind` for processes of which there is no attempt: what follows from attempts
+    alone has no rows then, and planning that takes the most time."""
+    return {
+        **while_behind(),
+        "attempts": f"select {_columns('attempts')} from ({_KEPT_ATTEMPTS}) where false",
+        **{
+            findings: f"select {_columns(findings)} from kept.findings where false"
+            for findings in _OF_ATTEMPTS
+        },
     }
 
 
