@@ -9,7 +9,9 @@ SETUP := .venv/.set-up
 demo: setup  ## the whole product against a simulated platform
 	$(BIN)/prazo demo
 
-# Many tests wait for processes of their own: three workers keep two cores busy.
+# Many tests wait for processes of their own: three workers keep two cores busy. Where a machine keeps
+# no compiled modules, each of these processes would compile them all.
+test: export PYTHONDONTWRITEBYTECODE =
 test: setup  ## the whole suite
 	$(BIN)/pytest -n 3 --dist worksteal $(PYTEST_ARGS)
 

@@ -12,7 +12,6 @@ from typing import Any, Final, Literal
 
 import pyarrow as pa
 import pyarrow.parquet
-import xlsxwriter
 
 from pipeline import instants
 from pipeline.errors import CallerError
@@ -164,6 +163,8 @@ def _xlsx(rows: pa.Table, notes: Mapping[str, str]) -> bytes:
             f"Excel takes {XLSX_ROWS}",
             "filter the rows, or take csv or parquet",
         )
+    import xlsxwriter  # takes a fifth of a second, and few commands need it
+
     buffer = io.BytesIO()
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(buffer, options) as book:

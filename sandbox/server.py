@@ -120,6 +120,10 @@ class Handle:
         """A fault to come; `terms` are the fields of `faults.Fault`."""
         return self.call(lambda s: s.add_fault(**terms))
 
+    def faults(self) -> list[Fault]:
+        """Those still to come."""
+        return self.call(lambda s: list(s.faults.pending))
+
     def clear_faults(self) -> None:
         self.call(lambda s: s.faults.clear())
 
