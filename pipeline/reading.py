@@ -152,9 +152,8 @@ class _Remote:
         if unmask is not None:
             parameters |= {"unmask": unmask.reason, "actor": unmask.actor}
         answer = self._get(f"/api/views/{view}", parameters)
-        # `read_table` would import pandas for a second. On this thread alone: others would still let
-        # go of Python's bytes while a command that is done ends, and an ending interpreter aborts
-        # on them.
+        # `read_table` would import pandas for a second. On this thread alone: others would still be
+        # letting go of Python's bytes when the command ends, and an ending interpreter aborts then.
         return pyarrow.parquet.ParquetFile(pa.BufferReader(answer.content)).read(use_threads=False)
 
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:

@@ -12,7 +12,6 @@ The expected figures are counted by hand from what is sent:
 import http.client
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.product import free_port, show, wait_for
+from tests.dashboard.live import chromium
 
 SENDERS = 8
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -140,20 +140,10 @@ def test_ten_thousand_deliveries_show_right_everywhere(served):
 
 def shown_on_the_overview(port: int) -> set[str]:
     """The figures in the overview's metrics, as a browser shows them."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("Chromium is not installed; the page was not looked at")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium,
-            args=["--no-sandbox", "--disable-background-networking", "--disable-gpu"],
-        )
+    with chromium() as browser:
         page = browser.new_page(locale="en-US")
         page.goto(f"http://127.0.0.1:{port}/")
         page.locator('[data-testid="stMetricValue"]').first.wait_for(timeout=60_000)
         page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
         figures = page.locator('[data-testid="stMetricValue"]').all_inner_texts()
-        browser.close()
     return {figure.strip() for figure in figures}
