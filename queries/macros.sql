@@ -1,10 +1,9 @@
 -- Small pure functions that several views share.
 
 -- Whole days of 24 hours between two instants, rounded down (so -1 for one microsecond late).
+-- DuckDB rounds towards zero: four million days, more than lie between any two, keep it above.
 create or replace macro whole_days(later, earlier) as
-    (epoch_us(later) - epoch_us(earlier)
-        - ((epoch_us(later) - epoch_us(earlier)) % 86400000000 + 86400000000) % 86400000000)
-    // 86400000000;
+    (epoch_us(later) - epoch_us(earlier) + 345600000000000000) // 86400000000 - 4000000;
 
 -- What an ACP's or another review's clock says at an instant (rules.md section 2).
 create or replace macro clock_state(review_type, overdue_at, deadline_at, instant) as

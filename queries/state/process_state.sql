@@ -32,29 +32,17 @@
 -- column: open_after_finish | an event created after finished_at reports an open status
 -- column: identity_changed | events of the process disagree on type or seller
 
-with timed as (
-    select *, (select as_of from clock) as as_of
-    from process_facts
-),
-
-judged as (
-    select
-        *,
-        case
-            when finished_at is not null then 'FINISHED'
-            when as_of >= expired_from then 'EXPIRED'
-            when as_of >= overdue_from then 'OVERDUE'
-            when opened_at is not null then 'PENDING'
-            else 'UNKNOWN'
-        end as state
-    from timed
-)
-
 select
     process_id,
     seller_id,
     review_type,
-    state,
+    case
+        when finished_at is not null then 'FINISHED'
+        when as_of >= expired_from then 'EXPIRED'
+        when as_of >= overdue_from then 'OVERDUE'
+        when opened_at is not null then 'PENDING'
+        else 'UNKNOWN'
+    end as state,
     opened_at,
     overdue_at,
     deadline_at,
@@ -74,4 +62,4 @@ select
     status_disagrees,
     open_after_finish,
     identity_changed
-from judged
+from (select *, (select as_of from clock) as as_of from process_facts)
