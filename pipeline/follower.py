@@ -26,12 +26,12 @@ LOG = logging.getLogger(__name__)
 
 MAX_ENTRIES_A_BATCH: Final = 8192
 MAX_BYTES_A_BATCH: Final = 64 * 2**20
-ENTRIES_A_KEEPING: Final = 131_072
-"""Catching up, kept rows of processes are made for so many entries at once, or for a quarter of the
+ENTRIES_A_KEEPING: Final = 65_536
+"""Catching up, kept rows of processes are made for so many entries at once, or for an eighth of the
 ledger where that is more: each time takes longer the longer the log is."""
 LINGER_SECONDS: Final = 0.2
 """Between batches while the inbox is busy; longer where the last one took longer. Even one entry
-costs a fifth of a second of a core, and following must leave half a core to others."""
+costs a seventh of a second of a core, and following must leave half a core to others."""
 RETRY_SECONDS: Final = 2.0
 REACH_SECONDS: Final = 60.0
 CHECKPOINT_SECONDS: Final = 300.0
