@@ -45,14 +45,18 @@ def read(view: str, **asked: Any) -> Sequence[Row]:
     Readers who look at one page at once share the rows, so no page may change one. Raises
     `CallerError` where the view is not open to whoever looks: no page has to think of it.
     """
-    if not access.may_read(view):
-        raise CallerError(f"The rows of {view} are not open to your role")
+    _check_open(view)
     held, at = service.current(), as_of()
 
     def rows() -> tuple[Row, ...]:
         return tuple(held.reader.read(view, as_of=at, **asked).to_pylist())
 
     return _ROWS.answer((held.inbox.log, at, view, _frozen(asked)), _basis(held, at), rows)
+
+
+def _check_open(view: str) -> None:
+    if not access.may_read(view):
+        raise CallerError(f"The rows of {view} are not open to your role")
 
 
 def read_one(view: str, **asked: Any) -> Row | None:
@@ -67,6 +71,8 @@ def count(
     where: Mapping[str, object] | None = None,
     contains: Mapping[str, str] | None = None,
 ) -> int:
+    """How many rows `read` would give without a limit. Raises as it does."""
+    _check_open(view)
     held, at = service.current(), as_of()
     asked = {"where": where, "contains": contains}
 

@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipeline import checks, keeping, views
+from pipeline import checks, follower, keeping, views
 from pipeline import ledger as ledgers
 from pipeline.audit import audit
 from pipeline.errors import LedgerInUse, LedgerRefused
@@ -54,6 +54,17 @@ def test_every_delivery_becomes_a_row_in_order(settings, inbox):
             "ACP",
             "EXPIRED",
         )
+
+
+def test_catching_up_keeps_rows_of_processes_in_steps_and_at_its_end(settings, inbox, monkeypatch):
+    """Each step scans the log, so there are few; all at the end would make the end slow."""
+    monkeypatch.setattr(follower, "MAX_ENTRIES_A_BATCH", 60)
+    monkeypatch.setattr(follower, "ENTRIES_A_KEEPING", 120)
+    is_behind = []
+    with closing(LedgerService(settings)) as service:
+        service.catch_up(lambda _: is_behind.append(service.ledger.progress.is_behind))
+        assert is_behind == [True, False, True, False, False]
+        assert service.reader.count("process_state") == 300
 
 
 def test_following_again_adds_nothing(settings, inbox):
