@@ -27,8 +27,8 @@ LOG = logging.getLogger(__name__)
 MAX_ENTRIES_A_BATCH: Final = 8192
 MAX_BYTES_A_BATCH: Final = 64 * 2**20
 ENTRIES_A_KEEPING: Final = 65_536
-"""Catching up, kept rows of processes are made for so many entries at once, or for an eighth of the
-ledger where that is more: each time takes longer the longer the log is."""
+"""Catching up, kept rows of processes are made for so many entries at once, or for a quarter of
+the ledger where that is more: each time takes longer the longer the log is."""
 LINGER_SECONDS: Final = 0.2
 """Between batches while the inbox is busy; longer where the last one took longer. Even one entry
 costs a seventh of a second of a core, and following must leave half a core to others."""
@@ -88,7 +88,7 @@ class Follower:
         self._healed: str | None = None
         self._is_verified = False
         self._behind_since: float | None = None
-        self._kept_size = 0  # up to where kept rows of processes were made, as far as we know
+        self._rows_kept = 0  # up to which entry rows of processes were, as far as we know
         self.ledger = self._open_guarded()
 
     # --- the guard ---
@@ -171,7 +171,7 @@ class Follower:
         LOG.warning("building the ledger anew from the inbox: %s", why)
         draft = self._path and self._path.with_name(f"{self._path.name}.rebuilding")
         _remove(draft)
-        self._kept_size = 0
+        self._rows_kept = 0
         ledger = self._open_ledger(draft)
         try:
             self._reach_head(ledger)
@@ -210,14 +210,11 @@ class Follower:
             ledger.size, min(room, MAX_ENTRIES_A_BATCH), max_bytes=MAX_BYTES_A_BATCH
         )
         size = ledger.size + len(entries)
-        more_follow = self._inbox.last()[
-            0
-        ] - size >= MAX_ENTRIES_A_BATCH and size - self._kept_size < max(
-            ENTRIES_A_KEEPING, size // 4
-        )
+        waiting, unkept = self._inbox.last()[0] - size, size - self._rows_kept
+        more_follow = waiting >= MAX_ENTRIES_A_BATCH and unkept < max(ENTRIES_A_KEEPING, size // 4)
         ledger.append(entries, more_follow=more_follow)
-        if not more_follow:
-            self._kept_size = ledger.size
+        if entries and not more_follow:
+            self._rows_kept = size
         return len(entries)
 
     def catch_up(self, progress: Progress | None = None, *, seconds: float = math.inf) -> int:

@@ -19,9 +19,9 @@ _END_OF_TIME: Final = "timestamp 'infinity'"
 
 def keep(run: Run, *, after: int, size: int, more_follow: bool = False) -> None:
     """Of the entries after the first `after`, up to `size`. Rows of processes and sellers may wait
-    for the last batch of several (`more_follow`): made for all of them at once, they cost a
+    for a later batch (`more_follow`): made for all of them at once, they cost a
     fraction."""
-    [(kept_size, has_repeats, has_collections)] = run(_NEWS.format(after=after)).fetchall()
+    [(kept_size, has_repeats, has_collections)] = run(_STANDING.format(after=after)).fetchall()
     for view in ("timeline", "unlisted_codes"):
         run(_entries_statement(view).format(after=after))
     if has_repeats:
@@ -73,7 +73,7 @@ def _made(run: Run, table: str, rows: str) -> int:
     return int(count)
 
 
-_NEWS: Final = """
+_STANDING: Final = """
     select
         kept,
         exists (from facts.webhooks where seq > {after} and is_again),
@@ -81,6 +81,7 @@ _NEWS: Final = """
     from kept.progress"""
 """Up to where processes are kept, and whether anything after `{after}` repeats an event, or is a
 collection: planning a statement takes longer than running it, so none is run for nothing."""
+
 
 # --- of entries, whose rows never change ---
 
@@ -194,7 +195,8 @@ process, or only one of them the seller."""
 _HAS_ATTEMPTS: Final = """
     select exists (from facts.attempt_starts where process_id in (from touched))
         or exists (from facts.attempt_finishes where process_id in (from touched))"""
-"""Most new processes have none, and what follows from attempts is then half of what is planned."""
+"""Whether any touched process has one: most new ones have none, and what follows from attempts is
+half of what would be planned."""
 
 
 _TOLD_OF_ATTEMPTS: Final = """

@@ -52,13 +52,14 @@ _OF_PROCESSES: Final = {
 """The rows of each table that processes can depend on, given their ids as `asked`."""
 
 
-_OF_ATTEMPTS: Final = (
+_FINDINGS_OF_ATTEMPTS: Final = (
     "changed_payload_findings",
     "payload_findings",
     "evidence_findings",
     "late_evidence_findings",
 )
-"""Findings of which every row is about an attempt."""
+"""Findings of which every row follows from an attempt."""
+
 
 _OF_SELLERS: Final = {
     "asked_entries": """
@@ -165,7 +166,7 @@ def without_attempts() -> Mapping[str, str]:
         "attempts": f"select {_columns('attempts')} from ({_KEPT_ATTEMPTS}) where false",
         **{
             findings: f"select {_columns(findings)} from kept.findings where false"
-            for findings in _OF_ATTEMPTS
+            for findings in _FINDINGS_OF_ATTEMPTS
         },
     }
 

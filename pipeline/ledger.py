@@ -242,8 +242,8 @@ class Ledger:
     def append(self, entries: Sequence[Entry], *, more_follow: bool = False) -> None:
         """Writes the entries that follow the last one, all or none.
 
-        `more_follow`: whole batches wait already, and the kept rows of processes wait for the last
-        of them; until then views work them out from the log.
+        `more_follow`: whole batches wait already, and the kept rows of processes wait for a later
+        one; until then views work them out from the log.
 
         Raises `LedgerRefused` where they do not follow it, `LedgerStalled` where memory or disk is
         full, `LedgerDamaged` where DuckDB failed otherwise; the ledger has then been reopened at

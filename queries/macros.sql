@@ -1,7 +1,8 @@
 -- Small pure functions that several views share.
 
 -- Whole days of 24 hours between two instants, rounded down (so -1 for one microsecond late).
--- DuckDB rounds towards zero: four million days, more than lie between any two, keep it above.
+-- DuckDB rounds towards zero: four million days, more than lie between any two, keep
+-- what is divided above zero.
 create or replace macro whole_days(later, earlier) as
     (epoch_us(later) - epoch_us(earlier) + 345600000000000000) // 86400000000 - 4000000;
 

@@ -77,8 +77,8 @@ def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
 
 @pytest.mark.timeout(500)
 def test_the_demos_pages_are_quiet_and_open_to_everyone(tmp_path: Path):
-    """Its ids are long, its processes many, and every outcome is there; in each language and each
-    theme, with what opens on a page open."""
+    """Its ids are long, its processes many, and every outcome is there; dark in Portuguese and
+    light in English, with what opens on a page open."""
     with running_demo(tmp_path / "demo", 1) as (port, environment), chromium() as browser:
         tried = Counter(row["process_id"] for row in show(environment, "submission_attempts"))
         [(process, _)] = tried.most_common(1)

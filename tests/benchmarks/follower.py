@@ -112,14 +112,16 @@ def _lag(folder: Path) -> list[Row]:
         service.start()
         readers = [threads.submit(_read_pages, service, stop) for _ in range(READERS)]
         watcher = threads.submit(_watch, service, stop)
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.benchmarks.follower", str(port)],
-            stdout=subprocess.PIPE,
-            check=True,
-            timeout=LAG_SECONDS + 60,
-            text=True,
-        )
-        stop.set()
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "tests.benchmarks.follower", str(port)],
+                stdout=subprocess.PIPE,
+                check=True,
+                timeout=LAG_SECONDS + 60,
+                text=True,
+            )
+        finally:
+            stop.set()
         reads = sum(it.result() for it in readers)
         lags = sorted(watcher.result())
     sent, p50, p99 = (float(it) for it in done.stdout.split())

@@ -140,7 +140,7 @@ class Reader:
         options = {
             "runOnly": {"type": "tag", "values": WCAG_22_AA},
             "resultTypes": ["violations"],
-            "preload": False,  # of style sheets and media, for rules that are not among these
+            "preload": False,  # of media, of which our pages have none
         }
         self.page.evaluate(AXE)
         for scheme in schemes:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from app_pages import access
+from app_pages import access, frame
 from pipeline import views
+from pipeline.errors import CallerError
 from pipeline.roles import Person, Role
 from tests.dashboard.conftest import OpenLog, Visit
 from tests.dashboard.occurrences import before, review
@@ -38,6 +39,16 @@ def test_what_is_of_one_person_is_described_to_analysts_and_not_shown(
         assert "not open to your role" in page_text(app)
         assert not app.dataframe
         assert "not open" not in page_text(visit("dictionary", q="the gravest first, then"))
+
+
+def test_rows_that_are_not_open_are_not_counted_either(
+    open_log: OpenLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "person", lambda: Person("bia", frozenset({Role.ANALYST})))
+    with open_log([]):
+        for ask in (frame.read, frame.count):
+            with pytest.raises(CallerError, match="not open to your role"):
+                ask("timeline")
 
 
 def test_a_word_finds_the_views_that_say_it(open_log: OpenLog, visit: Visit) -> None:
