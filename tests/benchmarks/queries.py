@@ -55,7 +55,7 @@ SHARES: Final = {
     "counts by state": ("both", 1.5, 1.0),
     "deadline calendar": ("both", 1.5, 1.0),
     "expired, 50 rows": ("both", 1.5, 1.0),
-    "watchlist, 50 rows": ("both", 1.5, 1.0),
+    "watchlist, 50 rows": ("both", 1.5, 0.2),
     "state by day": ("both", 3.5, 1.2),
     "denial reasons": ("sellers", 5, 1.2),
     "denial retries": ("retries", 5, 1.2),
