@@ -1,8 +1,9 @@
 """Loads `queries/`: what each view is, as its header says, and its SQL, whole or narrowed. No I/O
 but reading those files.
 
-A view's file says in its header what one row is, what it reads, its key and its columns; the
-loader orders files by what they read, and documentation is made from the headers alone.
+A view's file says in its header what one row is, what it reads, its key, its columns and by what it
+can be read in part; the loader orders files by what they read, and documentation is made from the
+headers alone.
 """
 
 import graphlib
@@ -32,6 +33,9 @@ class View:
     reads: tuple[str, ...]  # other views, and tables (`facts.…`, `log`, `tree_…`)
     key: tuple[str, ...]
     by: tuple[str, ...]  # ids whose rows follow from their own entries alone
+    leading: tuple[
+        str, ...
+    ]  # the column that its order begins with, and the value of the first rows
     columns: Mapping[str, str]  # name -> meaning
     sql: str
 
@@ -76,7 +80,7 @@ def _read(path: Path) -> View:
     lines = path.read_text(encoding="utf-8").splitlines()
     header = list(_header(lines))
     paragraph = itertools.takewhile(bool, header)
-    notes = [line for line in paragraph if not re.match(r"(reads|key|by|column):", line)]
+    notes = [line for line in paragraph if not re.match(r"(reads|key|by|leading|column):", line)]
     columns = {}
     for line in header:
         if line.startswith("column:"):
@@ -89,6 +93,7 @@ def _read(path: Path) -> View:
         reads=_names(header, "reads:"),
         key=_names(header, "key:"),
         by=_names(header, "by:"),
+        leading=_names(header, "leading:"),
         columns=columns,
         sql="\n".join(lines[len(header) :]).strip(),
     )
@@ -107,7 +112,7 @@ def _names(header: Sequence[str], label: str) -> tuple[str, ...]:
 
 
 def whole_sql(
-    view: View, bodies: Mapping[str, str] = MappingProxyType({}), *, ordered: bool = False
+    view: View, bodies: Mapping[str, str] = MappingProxyType({}), *, order: str = ""
 ) -> str:
     """The view's SQL with every view below it as a CTE, so that DuckDB works out each only once.
 
@@ -123,7 +128,7 @@ def whole_sql(
                     collect(catalogue()[name].reads)
                 below[name] = None
 
-    sql = bodies.get(view.name, view.rows) + (view.order if ordered else "")
+    sql = bodies.get(view.name, view.rows) + order
     if view.name not in bodies:
         collect(view.reads)
     if not below:

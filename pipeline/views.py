@@ -29,7 +29,7 @@ def install(ledger: Ledger) -> None:
     """Makes every view in the file, for whoever opens it with DuckDB alone; nothing of ours reads
     them. Binding them all takes a second, so an unchanged file is left as it is."""
     statements = [
-        f"create or replace view {view.name} as {whole_sql(view, ordered=True)}"
+        f"create or replace view {view.name} as {whole_sql(view, order=view.order)}"
         for view in catalogue().values()
     ]
     digest = hashlib.sha256("\n".join(statements).encode()).hexdigest()
@@ -81,11 +81,10 @@ class Reader:
         order = _order(_public(view), order_by) if order_by else ""
         window = f" limit {int(limit)}" if limit is not None else ""
         window += f" offset {int(offset)}" if offset else ""
-        # One row is in order, and planning a sort is a tenth of a look-up.
-        is_ordered = not order and (bool(window) or not _is_one_row(_public(view), where))
+        own_order = "" if order else _own_order(_public(view), where, is_limited=bool(window))
 
         def rows(snapshot: _Snapshot) -> pa.Table:
-            sql, asked = _sql(snapshot, view, where, ordered=is_ordered)
+            sql, asked = _sql(snapshot, view, where, own_order)
             sql = f"select * from ({sql}){condition}{order}{window}"
             values = [*asked, *parameters]
             if limit is None and not where:
@@ -93,6 +92,20 @@ class Reader:
             return snapshot.cursor.execute(sql, values).to_arrow_table()
 
         with _told_plainly(view):
+            if limit is not None and not order and (leading := _leading(_public(view), where)):
+                # The first rows alone, which DuckDB finds without sorting the others, are the page
+                # where they fill it.
+                first = self.read(
+                    view,
+                    as_of=as_of,
+                    where={**(where or {}), **leading},
+                    contains=contains,
+                    limit=limit,
+                    offset=offset,
+                    unmask=unmask,
+                )
+                if first.num_rows == limit:
+                    return first
             return self._of_one_state(as_of, unmask, rows)
 
     def count(
@@ -107,7 +120,7 @@ class Reader:
         condition, parameters = _condition(_public(view), where, contains)
 
         def rows(snapshot: _Snapshot) -> int:
-            sql, asked = _sql(snapshot, view, where, ordered=False)
+            sql, asked = _sql(snapshot, view, where)
             sql = f"select count(*) from ({sql}){condition}"
             [(found,)] = snapshot.cursor.execute(sql, [*asked, *parameters]).fetchall()
             return int(found)
@@ -150,8 +163,7 @@ def _sql(
     snapshot: _Snapshot,
     name: str,
     where: Mapping[str, object] | None,
-    *,
-    ordered: bool,
+    order: str = "",
 ) -> tuple[str, list[object]]:
     """The view over kept rows as far as they go at the snapshot's instant, and its parameters."""
     view = catalogue()[name]
@@ -161,7 +173,7 @@ def _sql(
         bodies = kept.when_settled()
     elif not snapshot.is_behind and subject is None:
         bodies = kept.before_settled()
-    sql = at_instant(whole_sql(view, bodies, ordered=ordered), f"make_timestamp({snapshot.as_of})")
+    sql = at_instant(whole_sql(view, bodies, order=order), f"make_timestamp({snapshot.as_of})")
     if subject is None or (subject == "process_id" and "facts." not in sql):
         return sql, []  # DuckDB finds a kept row by its key itself
     of_subjects = kept.of_processes if subject == "process_id" else kept.of_sellers
@@ -178,10 +190,26 @@ def _subject(view: View, where: Mapping[str, object] | None) -> tuple[str | None
     return None, []
 
 
-def _is_one_row(view: View, where: Mapping[str, object] | None) -> bool:
-    """Whether a value is asked for of each column of the view's key."""
-    values = where or {}
-    return all(isinstance(values.get(column), str | int) for column in view.key)
+def _own_order(view: View, where: Mapping[str, object] | None, *, is_limited: bool) -> str:
+    """The view's order as far as rows that pass the filter can differ in it. One row needs none,
+    which saves a tenth of a look-up; a limit always stands over an order (DECISIONS)."""
+    one_of = {column for column, value in (where or {}).items() if isinstance(value, str | int)}
+    if one_of.issuperset(view.key) and not is_limited:
+        return ""
+    for column in one_of:
+        order = view.order.replace(f"\norder by {column}, ", "\norder by ")
+        if order != view.order:
+            return order  # without a first column that is the same in every row
+    return view.order
+
+
+def _leading(view: View, where: Mapping[str, object] | None) -> dict[str, object]:
+    """The value of the first rows in the view's order; none where one is asked for already, or the
+    rows are few anyhow."""
+    if not view.leading or not {view.leading[0], *view.by}.isdisjoint(where or {}):
+        return {}
+    column, value = view.leading
+    return {column: value}
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 -- reads: process_state, next_actions, assignments
 -- key: process_id
 -- by: process_id, seller_id
+-- leading: state, EXPIRED
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
 -- column: review_type | ACP or ACI; null for an unknown type
