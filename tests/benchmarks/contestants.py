@@ -1,21 +1,27 @@
 """The servers that the receiver is measured against, each run as a process of its own:
 
-    python -m tests.benchmarks.contestants ceiling|receiver|peer PORT
+    python -m tests.benchmarks.contestants ceiling|least|receiver|peer PORT
 
 `ceiling` answers a bare 200 and reads nothing: no app on this server can be faster.
+`least` does the least that makes a body durable: one row in SQLite, many to a commit. It reads no
+body, checks nothing and keeps no hash: what is left to gain by a better app (PRAZO_BENCH_FILE).
 `peer` is what one would write in an afternoon, and do right: FastAPI over asyncpg, the body read
 as JSON, one INSERT a request, committed to disk before the answer (PRAZO_BENCH_DATABASE).
-All three run on the receiver's own server, with the same options.
+All run on the receiver's own server, with the same options.
 """
 
+import asyncio
 import os
+import sqlite3
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from pipeline import receiver, server
-from pipeline.asgi import Receive, Scope, Send
+from pipeline.asgi import App, Receive, Scope, Send
 from pipeline.settings import Settings
 
 
@@ -29,6 +35,50 @@ async def ceiling(scope: Scope, receive: Receive, send: Send) -> None:
     head = [(b"content-type", b"application/json"), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 200, "headers": head})
     await send({"type": "http.response.body", "body": b""})
+
+
+def least(path: str) -> App:
+    waiting: SimpleQueue[tuple[bytes, asyncio.Future[None]]] = SimpleQueue()
+
+    def answer(batch: list[tuple[bytes, asyncio.Future[None]]]) -> None:
+        for _, answered in batch:
+            answered.set_result(None)
+
+    def write(loop: asyncio.AbstractEventLoop) -> None:
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = full")
+        connection.execute("create table deliveries (seq integer primary key, body blob)")
+        while True:
+            batch = [waiting.get()]
+            try:
+                while len(batch) < 512:
+                    batch.append(waiting.get_nowait())
+            except Empty:
+                pass
+            connection.execute("begin immediate")
+            bodies = [(body,) for body, _ in batch]
+            connection.executemany("insert into deliveries (body) values (?)", bodies)
+            connection.execute("commit")
+            loop.call_soon_threadsafe(answer, batch)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        if scope["type"] == "lifespan":
+            threading.Thread(target=write, args=(loop,), daemon=True).start()
+            await ceiling(scope, receive, send)
+            return
+        body = b""
+        while (message := await receive())["type"] == "http.request":
+            body += message["body"]
+            if not message["more_body"]:
+                break
+        answered = loop.create_future()
+        waiting.put((body, answered))
+        await answered
+        await ceiling(scope, receive, send)
+
+    return app
 
 
 def peer(database: str) -> Any:
@@ -70,8 +120,12 @@ def main(which: str, port: int) -> None:
     if which == "receiver":
         receiver.serve(Settings.load(receiver_port=port))
     else:
-        app = ceiling if which == "ceiling" else peer(os.environ["PRAZO_BENCH_DATABASE"])
-        server.run(app, "127.0.0.1", port)
+        apps = {
+            "ceiling": lambda: ceiling,
+            "least": lambda: least(os.environ["PRAZO_BENCH_FILE"]),
+            "peer": lambda: peer(os.environ["PRAZO_BENCH_DATABASE"]),
+        }
+        server.run(apps[which](), "127.0.0.1", port)
 
 
 if __name__ == "__main__":

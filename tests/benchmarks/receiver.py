@@ -1,7 +1,7 @@
 """How many durable deliveries a second, against a server that does nothing and a usual one.
 
-1 KiB review events, each another event, over 64 connections. The ceiling, the receiver on SQLite
-and the peer take turns; every figure is the median of its rounds.
+1 KiB review events, each another event, over 64 connections. The ceiling, the least that is
+durable, the receiver on SQLite and the peer take turns; every figure is the median of its rounds.
 """
 
 import inspect
@@ -36,6 +36,9 @@ def run() -> list[Row]:
     with ExitStack() as running, tempfile.TemporaryDirectory(prefix="prazo-bench-") as folder:
         ports = {
             "ceiling": running.enter_context(_serving("ceiling")),
+            "least": running.enter_context(
+                _serving("least", PRAZO_BENCH_FILE=str(Path(folder) / "least.db"))
+            ),
             "receiver": running.enter_context(
                 _serving("receiver", PRAZO_INBOX=str(Path(folder) / "inbox.db"))
             ),
@@ -69,6 +72,12 @@ def _rows(of: dict[str, Load]) -> Iterator[Row]:
         ours.requests_per_second / ceiling.requests_per_second,
         f"{rate} of {ceiling.requests_per_second:,.0f}/s",
         at_least=0.5,
+    )
+    least = of["least"].requests_per_second
+    yield Row(
+        "the least that is durable / no-op server: requests a second",
+        least / ceiling.requests_per_second,
+        f"{least:,.0f}/s: a row of bytes each, nothing read or checked",
     )
     if peer := of.get("peer"):
         yield Row(
