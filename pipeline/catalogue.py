@@ -33,9 +33,7 @@ class View:
     reads: tuple[str, ...]  # other views, and tables (`facts.…`, `log`, `tree_…`)
     key: tuple[str, ...]
     by: tuple[str, ...]  # ids whose rows follow from their own entries alone
-    leading: tuple[
-        str, ...
-    ]  # the column that its order begins with, and the value of the first rows
+    leading: tuple[str, ...]  # the first column of its order, and the value that comes first
     columns: Mapping[str, str]  # name -> meaning
     sql: str
 

@@ -88,7 +88,6 @@ class Follower:
         self._healed: str | None = None
         self._is_verified = False
         self._behind_since: float | None = None
-        self._rows_kept = 0  # up to which entry rows of processes were, as far as we know
         self.ledger = self._open_guarded()
 
     # --- the guard ---
@@ -171,7 +170,6 @@ class Follower:
         LOG.warning("building the ledger anew from the inbox: %s", why)
         draft = self._path and self._path.with_name(f"{self._path.name}.rebuilding")
         _remove(draft)
-        self._rows_kept = 0
         ledger = self._open_ledger(draft)
         try:
             self._reach_head(ledger)
@@ -210,11 +208,10 @@ class Follower:
             ledger.size, min(room, MAX_ENTRIES_A_BATCH), max_bytes=MAX_BYTES_A_BATCH
         )
         size = ledger.size + len(entries)
-        waiting, unkept = self._inbox.last()[0] - size, size - self._rows_kept
+        kept = ledger.progress.kept if ledger.progress else 0  # none known after a failed commit
+        waiting, unkept = self._inbox.last()[0] - size, size - kept
         more_follow = waiting >= MAX_ENTRIES_A_BATCH and unkept < max(ENTRIES_A_KEEPING, size // 4)
         ledger.append(entries, more_follow=more_follow)
-        if entries and not more_follow:
-            self._rows_kept = size
         return len(entries)
 
     def catch_up(self, progress: Progress | None = None, *, seconds: float = math.inf) -> int:

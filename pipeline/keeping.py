@@ -19,8 +19,7 @@ _END_OF_TIME: Final = "timestamp 'infinity'"
 
 def keep(run: Run, *, after: int, size: int, more_follow: bool = False) -> None:
     """Of the entries after the first `after`, up to `size`. Rows of processes and sellers may wait
-    for a later batch (`more_follow`): made for all of them at once, they cost a
-    fraction."""
+    for a later batch (`more_follow`): made for all of them at once, they cost a fraction."""
     [(kept_size, has_repeats, has_collections)] = run(_STANDING.format(after=after)).fetchall()
     for view in ("timeline", "unlisted_codes"):
         run(_entries_statement(view).format(after=after))
@@ -218,7 +217,7 @@ def _processes_statement(has_attempts: bool) -> str:
         else f"known.{it}"
         for it in names
     )
-    bodies = kept.while_behind() if has_attempts else kept.without_attempts()
+    bodies = {**kept.while_behind(), **({} if has_attempts else kept.without_attempts())}
     rows = f"""
         with known as (
             {at_instant(whole_sql(catalogue()["process_facts"], bodies), _END_OF_TIME)}
@@ -272,9 +271,7 @@ def _findings_statement(
     view: str, asked: str, *, of: str = "touched", has_attempts: bool = True
 ) -> str:
     """Adds the findings of a view on the processes of `of`; `asked` are those that decide them."""
-    bodies = kept.of_the_end()
-    if not has_attempts:
-        bodies = {**bodies, **kept.without_attempts()}
+    bodies = {**kept.of_the_end(), **({} if has_attempts else kept.without_attempts())}
     rows = at_instant(whole_sql(catalogue()[view], bodies), _END_OF_TIME)
     return f"""
         insert into kept.findings by name

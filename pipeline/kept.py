@@ -159,10 +159,9 @@ def of_the_end() -> Mapping[str, str]:
 
 @cache
 def without_attempts() -> Mapping[str, str]:
-    """Those of `while_behind` for processes without an attempt: what follows from these alone has
-    no rows then, and planning it takes the most time."""
+    """Bodies of views in place of others, for processes without an attempt: what follows from
+    attempts alone has no rows then, and planning it takes the most time."""
     return {
-        **while_behind(),
         "attempts": f"select {_columns('attempts')} from ({_KEPT_ATTEMPTS}) where false",
         **{
             findings: f"select {_columns(findings)} from kept.findings where false"

@@ -85,14 +85,15 @@ class LedgerOutdated(OperatorError):
 class Progress(NamedTuple):
     """How far a state of the ledger is; whoever reads views has to know."""
 
-    is_behind: bool  # kept rows of processes wait for a later batch
+    kept: int  # entries whose processes and sellers have their kept rows
+    is_behind: bool  # those of later entries wait for a later batch
     settled_at: int  # microseconds; the last instant of an occurrence, -1 where there is none
 
     @classmethod
     def of(cls, cursor: duckdb.DuckDBPyConnection) -> Self:
         """That of the state which the cursor sees."""
         [row] = cursor.execute(
-            "select kept < entries, if(isinf(settled_at), -1, epoch_us(settled_at))"
+            "select kept, kept < entries, if(isinf(settled_at), -1, epoch_us(settled_at))"
             " from kept.progress"
         ).fetchall()
         return cls(*row)

@@ -77,11 +77,12 @@ class Reader:
         `column` or `column desc`. `unmask` shows personal columns: the caller has recorded why.
         Raises `UnknownView`.
         """
-        condition, parameters = _condition(_public(view), where, contains)
-        order = _order(_public(view), order_by) if order_by else ""
+        found = _public(view)
+        condition, parameters = _condition(found, where, contains)
+        order = _order(found, order_by) if order_by else ""
         window = f" limit {int(limit)}" if limit is not None else ""
         window += f" offset {int(offset)}" if offset else ""
-        own_order = "" if order else _own_order(_public(view), where, is_limited=bool(window))
+        own_order = "" if order else _own_order(found, where, is_limited=bool(window))
 
         def rows(snapshot: _Snapshot) -> pa.Table:
             sql, asked = _sql(snapshot, view, where, own_order)
@@ -92,7 +93,7 @@ class Reader:
             return snapshot.cursor.execute(sql, values).to_arrow_table()
 
         with _told_plainly(view):
-            if limit is not None and not order and (leading := _leading(_public(view), where)):
+            if limit is not None and not order and (leading := _leading(found, where)):
                 # The first rows alone, which DuckDB finds without sorting the others, are the page
                 # where they fill it.
                 first = self.read(
@@ -196,11 +197,8 @@ def _own_order(view: View, where: Mapping[str, object] | None, *, is_limited: bo
     one_of = {column for column, value in (where or {}).items() if isinstance(value, str | int)}
     if one_of.issuperset(view.key) and not is_limited:
         return ""
-    for column in one_of:
-        order = view.order.replace(f"\norder by {column}, ", "\norder by ")
-        if order != view.order:
-            return order  # without a first column that is the same in every row
-    return view.order
+    first, _, rest = view.order.removeprefix("\norder by ").partition(", ")
+    return f"\norder by {rest}" if rest and first in one_of else view.order
 
 
 def _leading(view: View, where: Mapping[str, object] | None) -> dict[str, object]:
