@@ -4,22 +4,27 @@ PYTHON ?= python3
 BIN := .venv/bin
 SETUP := .venv/.set-up
 
-.PHONY: demo test setup check bench lock format clean
+.PHONY: demo test test-long setup check bench audit lock format clean
 
+# PORT=8410 and DASHBOARD_PORT=8511, or PRAZO_RECEIVER_PORT and PRAZO_DASHBOARD_PORT, choose other ports.
 demo: setup  ## the whole product against a simulated platform
-	$(BIN)/prazo demo
+	$(BIN)/prazo demo $(if $(PORT),--port $(PORT)) $(if $(DASHBOARD_PORT),--dashboard-port $(DASHBOARD_PORT))
 
-# Many tests wait for processes of their own: three workers keep two cores busy. Where a machine keeps
+# Many tests wait for processes of their own: four workers keep two cores busy. Where a machine keeps
 # no compiled modules, each of these processes would compile them all.
 test: export PYTHONDONTWRITEBYTECODE =
 test: setup  ## the whole suite
-	$(BIN)/pytest -n 3 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/pytest -n 4 --dist worksteal $(PYTEST_ARGS)
+
+test-long: export PYTHONDONTWRITEBYTECODE =
+test-long: setup  ## the properties alone, with twenty times as many examples: for a release
+	$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile=long --timeout=0 -m hypothesis $(PYTEST_ARGS)
 
 setup: $(SETUP)  ## the .venv, with exact versions and hashes
 
-$(SETUP): requirements.lock pyproject.toml
+$(SETUP): requirements.lock requirements-dev.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(SETUP)
 
@@ -33,9 +38,18 @@ bench: setup  ## the benchmarks, a table of ratios
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
 	$(BIN)/python -m tests.benchmarks
 
+audit: setup  ## whether a version in the locks has a known vulnerability
+	test -x .venv/audit/bin/python || $(BIN)/python -m venv .venv/audit
+	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-audit.lock
+	$(BIN)/python .ci/audit.py
+
 lock: setup  ## newer versions of what the project stands on
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
-		--no-emit-index-url --no-annotate --no-header --extra dev --extra sandbox pyproject.toml -o requirements.lock
+		--no-emit-index-url --no-annotate --no-header pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header --extra dev --extra sandbox -c requirements.lock pyproject.toml -o requirements-dev.lock
+	echo "pip-audit>=2.9" | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header - -o requirements-audit.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
 		--no-emit-index-url --no-annotate --no-header --extra bench -c requirements.lock pyproject.toml -o requirements-bench.lock
 

@@ -15,14 +15,18 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import config
 
-from app_pages import access, frame
-from app_pages.door import Door
-from app_pages.i18n import LANGUAGE_SCRIPTS, _, declare_language
-from app_pages.security import NotStored, SecurityHeaders
-from pipeline import api, service, views
+from app_pages.door import access, audience
+from app_pages.door.requests import Door
+from app_pages.door.security import NotStored, SecurityHeaders
+from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language
+from app_pages.parts import elements, frame
 from pipeline.errors import PrazoError
-from pipeline.roles import Person, RoleMap
+from pipeline.http import limits
+from pipeline.ledger import reader, service
+from pipeline.serve import api
+from pipeline.serve.roles import Person, RoleMap
 from pipeline.settings import Settings
+from pipeline.texts import LogLines
 
 LOG = logging.getLogger(__name__)
 
@@ -33,15 +37,15 @@ ANY_ADDRESS = "0.0.0.0"
 
 
 def page() -> None:
-    """One run of one page; whatever fails on it, whoever looks is told what to do."""
+    """One run of one page. Whatever fails on it, the page says what to do."""
     try:
         _draw()
     except PrazoError as error:
         LOG.exception("a page could not be shown")
-        frame.say(error)
+        elements.say(error)
     except Exception:
         LOG.exception("a page could not be shown")
-        frame.say(PrazoError("This page failed", "its log says more"))
+        elements.say(PrazoError("This page failed", "its log says more"))
 
 
 def _draw() -> None:
@@ -87,14 +91,14 @@ def _sections(whoever: Person) -> dict[str, list[st.Page]]:
             ("submissions", _("Submissions"), "send"),
             ("denials", _("Denials and retries"), "block"),
         ),
-        _("Evidence"): (
+        _("Proof"): (
             ("evidence", _("Collection and audit export"), "inventory_2"),
             ("ledger", _("Ledger"), "verified"),
             ("dictionary", _("Data dictionary"), "menu_book"),
         ),
     }
     open_to_them = {
-        heading: [page(*it) for it in pages if whoever.may_see(it[0])]
+        heading: [page(*it) for it in pages if audience.may_open(whoever, it[0])]
         for heading, pages in sections.items()
     }
     return {heading: pages for heading, pages in open_to_them.items() if pages}
@@ -110,7 +114,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     if settings.login == "oidc":
         config.set_option("secrets.files", [str(settings.oidc_file)])
     with service.ledger_service(settings) as held:
-        views.install(held.ledger)
+        reader.install(held.ledger)
         yield
 
 
@@ -125,6 +129,11 @@ def _settings() -> Settings:
 if __name__ == "__main__":
     page()
 else:
+    if not logging.getLogger().handlers:  # else Python prints what came from outside as it came
+        to_stderr = logging.StreamHandler()
+        to_stderr.setFormatter(LogLines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        logging.basicConfig(level=logging.WARNING, handlers=[to_stderr])
+    limits.limit_every_connection()
     app = st.App(
         __file__,
         routes=api.routes(),

@@ -4,20 +4,22 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import address, charts, explained, formats, frame, links, lists, words
-from app_pages.i18n import _, ngettext
+from app_pages.charts.denials import reason_bars, reason_weeks
+from app_pages.language import formats, sellers
+from app_pages.language.i18n import _, ngettext
+from app_pages.parts import address, elements, explained, links, lists, views
 
 REASONS_DRAWN = 12
 
 
-def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
+def grid(rows: Sequence[views.Row], key: str) -> views.Row:
     """The rows as a grid, of which one is always chosen; that one is returned."""
     retries = {True: _("can be corrected"), False: _("no chance"), None: _("not said")}
     chosen = lists.choosable_grid(
         [
             row
             | {
-                "reasons": [words.reason(pair) for pair in row["reasons"] or ()],
+                "reasons": [sellers.reason(pair) for pair in row["reasons"] or ()],
                 "retry": [retries[row["retry"]]],
             }
             for row in rows
@@ -38,13 +40,13 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
     return rows[chosen]
 
 
-def card(denial: frame.Row) -> None:
+def card(denial: views.Row) -> None:
     """One denial: its reasons, and whether another attempt makes sense."""
     st.markdown(formats.code(denial["seller_id"]))
     st.markdown(formats.muted(formats.second(denial["denied_at"])))
     for pair in denial["reasons"] or ():
-        st.markdown(f"- {formats.plain(words.reason(pair))}")
-    st.markdown(f"**{_(words.RETRIES[denial['retry']])}**")
+        st.markdown(f"- {formats.plain(sellers.reason(pair))}")
+    st.markdown(f"**{_(sellers.RETRIES[denial['retry']])}**")
     links.to_seller(denial["seller_id"])
 
 
@@ -52,30 +54,30 @@ def counted(total: int) -> str:
     return ngettext("{n} denial", "{n} denials", total, n=formats.number(total))
 
 
-def pareto_reading(figures: frame.Row, reasons: Sequence[frame.Row]) -> str:
+def pareto_reading(figures: views.Row, reasons: Sequence[views.Row]) -> str:
     """How few reasons explain most denials, and which comes first; nothing where none was given."""
     if not reasons:
         return ""
     few = ngettext(
-        "**{n} reason explains {share}** of all reasons given.",
-        "**{n} reasons explain {share}** of all reasons given.",
+        "**{n} reason accounts for {share}** of all reasons given.",
+        "**{n} reasons account for {share}** of all reasons given.",
         figures["vital_reasons"],
         n=formats.number(figures["vital_reasons"]),
         share=formats.share(figures["vital_share"]),
     )
     largest = _(
         "The most frequent is “{reason}” ({n}).",
-        reason=formats.plain(words.reason(reasons[0])),
+        reason=formats.plain(sellers.reason(reasons[0])),
         n=formats.number(reasons[0]["denials"]),
     )
     return f"{few} {largest}"
 
 
-figures = frame.read_one("denial_headline")
+figures = views.read_one("denial_headline")
 assert figures is not None  # the view is one row, always
 if not figures["denials"]:
-    frame.empty(
-        _("No seller was denied"),
+    elements.empty(
+        _("No seller has been denied"),
         _(
             "Denials appear here as the platform reports them, with reasons and whether a new"
             " attempt makes sense."
@@ -83,10 +85,10 @@ if not figures["denials"]:
     )
     st.stop()
 
-reasons = frame.read("denial_pareto")
+reasons = views.read("denial_pareto")
 drawn = reasons[:REASONS_DRAWN]
 with st.grid(4, min_column_width=170):
-    frame.fact(
+    elements.fact(
         _("Denied sellers"),
         formats.number(figures["denied_sellers"]),
         ngettext(
@@ -94,17 +96,17 @@ with st.grid(4, min_column_width=170):
         ),
         "red",
     )
-    frame.fact(
+    elements.fact(
         _("Can be corrected"), formats.share(figures["retryable_share"]), _("of denials say so")
     )
-    frame.fact(
+    elements.fact(
         _("Came back"),
         formats.share(figures["reonboarding_rate"]),
         _("{n} as a new seller", n=formats.number(figures["reonboarded"])),
         "blue",
     )
     wasted = figures["wasted_retries"]
-    frame.fact(
+    elements.fact(
         _("Cured"),
         formats.share(figures["cure_rate"]),
         ngettext("{n} came back in vain", "{n} came back in vain", wasted, n=formats.number(wasted))
@@ -116,7 +118,7 @@ if figures["wasted_retries"]:
     st.markdown(
         formats.muted(
             _(
-                "In vain: the platform had said that a new attempt has no chance. Tell these"
+                "In vain: the platform had said that a new attempt had no chance. Tell these"
                 " sellers before they repeat the whole process."
             )
         )
@@ -127,11 +129,11 @@ with left.container(border=True, height="stretch"):
     explained.chart(
         _("Reasons, most frequent first"),
         pareto_reading(figures, reasons),
-        charts.reason_bars(drawn),
+        reason_bars(drawn),
         rests_on=("denial_pareto",),
         alt=_("Reasons of denials, the vital few in red"),
         note=_(
-            "Drawn are the {n} most frequent of {total}.",
+            "Showing the {n} most frequent of {total}.",
             n=formats.number(len(drawn)),
             total=formats.number(len(reasons)),
         )
@@ -148,7 +150,7 @@ with right.container(border=True, height="stretch"):
             n=formats.number(figures["denials_this_week"]),
             before=formats.number(figures["denials_week_before"]),
         ),
-        charts.reason_weeks(frame.read("denial_weeks"), drawn),
+        reason_weeks(views.read("denial_weeks"), drawn),
         rests_on=("denial_weeks",),
         alt=_("Denials per reason and week, over 12 weeks"),
         note=_("Weeks end on the day named, a UTC day."),

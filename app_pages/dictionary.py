@@ -6,17 +6,20 @@ from typing import Final
 
 import streamlit as st
 
-from app_pages import access, address, explained, formats, frame
-from app_pages.i18n import N_, _, ngettext
-from pipeline import views
+from app_pages.door import access
+from app_pages.language import formats
+from app_pages.language.i18n import N_, _, ngettext
+from app_pages.parts import address, elements, explained
+from pipeline.ledger.catalogue import View, public
 
-# The folders of `queries/`, in the order in which an analyst will want them.
+# The folders at the top of `queries/`, in the order in which an analyst will want them.
 GROUPS: Final = {
     "state": N_("Processes and deadlines"),
     "submissions": N_("Submissions"),
     "sellers": N_("Sellers and denials"),
     "evidence": N_("Collection and evidence"),
     "findings": N_("Findings"),
+    "alerts": N_("Alerts"),
     "deliveries": N_("Deliveries"),
     "log": N_("The log"),
     "pages": N_("Figures of the pages"),
@@ -24,7 +27,7 @@ GROUPS: Final = {
 }
 
 
-def says(view: views.View) -> str:
+def says(view: View) -> str:
     """All that a search looks through."""
     return " ".join((view.name, view.summary, *view.columns, *view.columns.values())).casefold()
 
@@ -38,7 +41,7 @@ def described(text: str) -> str:
     )
 
 
-def entry(view: views.View, *, is_only: bool) -> None:
+def entry(view: View, *, is_only: bool) -> None:
     """One view; what is behind its name is fetched when it is opened."""
     opened = st.expander(
         f"{formats.code(view.name)} · {described(view.summary)}",
@@ -64,9 +67,11 @@ def entry(view: views.View, *, is_only: bool) -> None:
             st.markdown(formats.muted(_("The rows of this view are not open to your role.")))
 
 
-def grouped(found: Sequence[views.View]) -> dict[str, list[views.View]]:
+def grouped(found: Sequence[View]) -> dict[str, list[View]]:
     """The views by folder, in the order of `GROUPS`; a folder without any is left out."""
-    by_group = {group: [view for view in found if view.group == group] for group in GROUPS}
+    by_group: dict[str, list[View]] = {group: [] for group in GROUPS}
+    for view in found:
+        by_group[view.group.partition("/")[0]].append(view)
     return {group: its_views for group, its_views in by_group.items() if its_views}
 
 
@@ -80,9 +85,9 @@ sought = address.text(
     _("Search"), "q", placeholder=_("A view, a column, a word"), width=360
 ).casefold()
 
-found = [view for view in views.public().values() if sought in says(view)]
+found = [view for view in public().values() if sought in says(view)]
 if not found:
-    frame.empty(_("No view says that"), _("Search for another word."))
+    elements.empty(_("No view mentions that"), _("Search for another word."))
 st.markdown(
     formats.muted(ngettext("{n} view", "{n} views", len(found), n=formats.number(len(found))))
 )

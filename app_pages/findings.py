@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import access, address, formats, frame, links, lists, rulebook, words
-from app_pages.i18n import _, ngettext
+from app_pages.door import access
+from app_pages.language import formats, rulebook, words
+from app_pages.language.i18n import _, ngettext
+from app_pages.parts import address, elements, links, lists, timeline, views
 
 RULES_SHOWN, RULES_HEIGHT = 6, 270  # others are scrolled to
 
 
-def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
+def grid(rows: Sequence[views.Row], key: str) -> views.Row:
     """The rows as a grid, of which one is always chosen; that one is returned."""
     severities = {code: words.word(rulebook.SEVERITIES, code) for code in rulebook.SEVERITIES}
     chosen = lists.choosable_grid(
@@ -36,7 +38,7 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
     return rows[chosen]
 
 
-def card(row: frame.Row) -> None:
+def card(row: views.Row) -> None:
     """What a finding means, what it may cost, and what to do next."""
     rule = row["rule"]
     st.markdown(rulebook.chip(row["severity"]))
@@ -50,10 +52,10 @@ def card(row: frame.Row) -> None:
         st.markdown(_(rulebook.RULES[rule].meaning))
         st.markdown(f":material/arrow_forward: **{_(rulebook.RULES[rule].remedy)}**")
     is_open = access.may_read("timeline")  # it says who did what, and why
-    shown_by = frame.read_one("timeline", where={"seq": row["seq"]}) if is_open else None
+    shown_by = views.read_one("timeline", where={"seq": row["seq"]}) if is_open else None
     if shown_by is not None:
         st.markdown(f"**{_('The entry that shows it')}**")
-        frame.log_entry(shown_by)
+        timeline.show_entry(shown_by)
     links.to_process(row["process_id"])
     links.to_seller(row["seller_id"])
 
@@ -64,9 +66,9 @@ def counted(total: int) -> str:
 
 st.markdown(_("Every rule of the contract that is broken, overridden attempts included."))
 
-by_rule = frame.read("finding_counts")
+by_rule = views.read("finding_counts")
 if not by_rule:
-    frame.empty(
+    elements.empty(
         _("No rule is broken"),
         _("Findings appear here by themselves as deliveries, collections and attempts come in."),
     )

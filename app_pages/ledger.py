@@ -4,44 +4,46 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import formats, frame, lists, words
-from app_pages.i18n import _, ngettext
-from pipeline import audit, service
+from app_pages.language import formats, occurrences
+from app_pages.language.i18n import _, ngettext
+from app_pages.parts import elements, lists, views
+from pipeline.audit import stores
+from pipeline.ledger import service
 
 
 def verify() -> None:
     """The audit of `prazo verify`: every entry of both stores, the tree, what was signed, every
     check and every artifact. Of a long log the checks alone: a page does not read each entry."""
-    is_long = held.ledger.size > audit.ENTRIES_A_MINUTE
+    is_long = held.ledger.size > stores.ENTRIES_PER_MINUTE
     bar = st.progress(0.0, _("Checking …"))
 
     def show(done: int, whole: int) -> None:
         bar.progress(min(done / max(whole, 1), 1.0), _("Checking …"))
 
-    verdict = (audit.invariants if is_long else audit.audit)(held, progress=show)
+    verdict = (stores.invariants if is_long else stores.audit)(held, on_progress=show)
     bar.empty()
     for fault in verdict.faults:
         st.error(
-            frame.in_its_words(fault),
+            elements.in_its_words(fault),
             title=_("Something is not as it was recorded"),
             icon=":material/gpp_maybe:",
         )
     if not verdict.faults:
         st.success(
-            "  \n".join(map(frame.in_its_words, verdict.checked)),
+            "  \n".join(map(elements.in_its_words, verdict.checked)),
             title=_("No fault was found in what was checked"),
             icon=":material/verified:",
         )
     for note in verdict.notes:
-        st.warning(frame.in_its_words(note), title=_("Mind this"), icon=":material/info:")
+        st.warning(elements.in_its_words(note), title=_("Please note"), icon=":material/info:")
     if is_long:
-        st.markdown(_("So long a log is read entry by entry on the command line:"))
+        st.markdown(_("A log this long is verified entry by entry on the command line:"))
         st.code("prazo verify", language=None, width="content")
 
 
-def quarantined(rows: Sequence[frame.Row], key: str) -> None:
+def quarantined(rows: Sequence[views.Row], key: str) -> None:
     lists.grid(
-        [row | {"reason": words.unreadable(row["reason"])} for row in rows],
+        [row | {"reason": occurrences.unreadable(row["reason"])} for row in rows],
         {
             "occurred_at": lists.instant(_("Received")),
             "reason": lists.text(_("Reason"), 420),
@@ -56,11 +58,11 @@ def quarantined(rows: Sequence[frame.Row], key: str) -> None:
 
 held = service.current()
 status = held.status()
-health = frame.read_one("ledger_health")
+health = views.read_one("ledger_health")
 assert health is not None  # the view is one row, always
 
 with st.grid(4, min_column_width=170):
-    frame.fact(
+    elements.fact(
         _("Entries"),
         formats.number(health["entries"]),
         _("none missing")
@@ -68,7 +70,7 @@ with st.grid(4, min_column_width=170):
         else _("{n} missing", n=formats.number(health["missing"])),
         "red" if health["missing"] else "green",
     )
-    frame.fact(
+    elements.fact(
         _("Deliveries"),
         formats.number(health["deliveries"]),
         ngettext(
@@ -78,23 +80,23 @@ with st.grid(4, min_column_width=170):
             n=formats.number(health["redeliveries"]),
         ),
     )
-    frame.fact(
+    elements.fact(
         _("In quarantine"),
         formats.number(health["quarantined"]),
-        _("a review may hide in one") if health["quarantined"] else _("none"),
+        _("one may hide a review") if health["quarantined"] else _("none"),
         "orange" if health["quarantined"] else "green",
     )
-    frame.fact(
-        _("Slowest record"),
+    elements.fact(
+        _("Slowest recording"),
         "–"
         if health["slowest_record_seconds"] is None
         else formats.seconds(health["slowest_record_seconds"]),
         _("the platform waits 30 s"),
     )
-if status.healed:
-    st.info(frame.in_its_words(status.healed), icon=":material/healing:")
+if status.recovered:
+    st.info(elements.in_its_words(status.recovered), icon=":material/healing:")
 
-if frame.as_of() is not None:
+if views.as_of() is not None:
     st.info(
         _("Tree, checkpoint and verification are those of the whole log as it is now."),
         icon=":material/update:",
@@ -102,7 +104,7 @@ if frame.as_of() is not None:
 
 left, right = st.columns(2, gap="small")
 with left.container(border=True, height="stretch"):
-    st.header(_("Is it sound?"), anchor=False)
+    st.header(_("Is the log intact?"), anchor=False)
     st.markdown(
         _(
             "Every entry is a leaf of a Merkle tree. What is read out of it, its place in the"
@@ -126,13 +128,13 @@ with right.container(border=True, height="stretch"):
     st.header(_("Checkpoint"), anchor=False)
     st.markdown(
         _(
-            "Keep one outside, with somebody you trust: behind a checkpoint that is kept, nobody"
-            " can rewrite the log."
+            "Give one to somebody you trust: from then on, nobody can rewrite what came before"
+            " it without being found out."
         )
     )
     signed = held.checkpoint()
     if signed is None:
-        st.markdown(_("Nothing is signed yet."))
+        st.markdown(_("Nothing has been signed yet."))
     else:
         st.code(signed.note, language=None, wrap_lines=True)
         st.download_button(
@@ -156,7 +158,5 @@ page = lists.paged(
 if not page.total:
     st.markdown(_("None: every delivery could be read."))
 else:
-    st.markdown(
-        _("Read the reason, mend what caused it, then let Prazo read the deliveries again:")
-    )
+    st.markdown(_("Read the reason, fix its cause, then let Prazo read the deliveries again:"))
     st.code("prazo quarantine --replay", language=None, width="content")

@@ -5,12 +5,16 @@ from functools import partial
 
 import streamlit as st
 
-from app_pages import charts, explained, formats, frame, links, words
-from app_pages.i18n import N_, _, ngettext
-from pipeline import service
+from app_pages.charts.deadlines import deadline_bars, review_flow
+from app_pages.charts.figure import AMBER, RED
+from app_pages.charts.sparkline import sparkline
+from app_pages.language import formats, words
+from app_pages.language.i18n import N_, _, ngettext
+from app_pages.parts import elements, explained, links, views
+from pipeline.ledger import service
 
 
-def _counts(row: frame.Row) -> list[str]:
+def _counts(row: views.Row) -> list[str]:
     """How many processes wait for an action, the gravest named first."""
     badges = []
     if row["expired"]:
@@ -36,10 +40,10 @@ def _course(
 ) -> None:
     """How a figure came about, as small bars that can be read aloud."""
     alt = _(text, values=", ".join(map(written, values)))
-    charts.sparkline([value or 0 for value in values], colour, alt)
+    sparkline([value or 0 for value in values], colour, alt)
 
 
-figures = frame.read_one("overview_figures")
+figures = views.read_one("overview_figures")
 assert figures is not None  # the view is one row, always
 
 # --- what may hide a review ----------------------------------------------------------------------
@@ -61,15 +65,15 @@ if figures["quarantined"]:
 if service.current().settings.webhook_auth == "none":
     st.warning(
         _(
-            "Whoever reaches the receiver can make up reviews, or report one as finished. Set"
-            " PRAZO_WEBHOOK_AUTH and its secret; `prazo doctor` says how."
+            "Anyone who can reach the receiver can make up reviews, or report one as finished."
+            " Set PRAZO_WEBHOOK_AUTH and its secret; `prazo doctor` says how."
         ),
         title=_("Deliveries are not authenticated"),
         icon=":material/no_encryption:",
     )
 
 if not figures["processes"]:
-    frame.empty(
+    elements.empty(
         _("No review process is in the log yet"),
         _(
             "Point the platform's webhook at the receiver, or ingest the deliveries you already"
@@ -79,9 +83,9 @@ if not figures["processes"]:
     )
     st.stop()
 
-bars = frame.read("deadline_bars")
-month = frame.read("state_daily", order_by="day desc", limit=30)[::-1]
-weeks = frame.read("onboarding_weeks")
+bars = views.read("deadline_bars")
+month = views.read("recent_states")
+weeks = views.read("onboarding_weeks")
 
 # --- the four figures --------------------------------------------------------------------------
 
@@ -97,7 +101,7 @@ with st.grid(4, min_column_width=170):
             delta_description=week_ago,
             help=_("Past the deadline: the sellers can be blocked from cash-in and cash-out."),
         )
-        _course(by_day, [day["expired"] for day in month], charts.RED)
+        _course(by_day, [day["expired"] for day in month], RED)
         links.to_more("watchlist", state="EXPIRED")
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
@@ -110,7 +114,7 @@ with st.grid(4, min_column_width=170):
                 "In the tolerance period of an ACP, or an open ACI: a submission is still in time."
             ),
         )
-        _course(by_day, [day["overdue"] for day in month], charts.AMBER)
+        _course(by_day, [day["overdue"] for day in month], AMBER)
         links.to_more("watchlist", state="OVERDUE")
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
@@ -122,7 +126,7 @@ with st.grid(4, min_column_width=170):
             delta_description=_("within 24 hours"),
             help=_("Unfinished processes whose deadline comes within 7 days, day by day."),
         )
-        _course(by_day, [day["due"] for day in frame.read("coming_days")], charts.AMBER)
+        _course(by_day, [day["due"] for day in views.read("coming_days")], AMBER)
         links.to_more("watchlist", due="7")
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
@@ -134,18 +138,18 @@ with st.grid(4, min_column_width=170):
             help=_("Sellers denied among those that the platform decided on in the last 7 days."),
         )
         shares = [week["denial_share"] for week in weeks]
-        _course(by_week, shares, charts.RED, formats.share)
+        _course(by_week, shares, RED, formats.share)
         links.to_more("denials")
 
 # --- what to do today --------------------------------------------------------------------------
 
 st.header(_("What needs action today"), anchor=False)
-actions = frame.read("open_actions")
+actions = views.read("open_actions")
 if not actions:
     st.success(_("Nothing is overdue."), icon=":material/task_alt:")
 for row in actions:
     code = row["next_action"]
-    frame.action_row(
+    elements.action_row(
         code,
         " ".join(_counts(row)),
         partial(links.to_more, "watchlist", action=code),
@@ -175,20 +179,20 @@ with left.container(border=True, height="stretch"):
             soon=formats.number(figures["due_within_7_days"]),
             next=formats.minute(figures["next_deadline_at"]),
         ),
-        charts.deadline_bars(bars, figures["as_of"].date()),
+        deadline_bars(bars, figures["as_of"].date()),
         rests_on=("deadline_bars",),
         alt=_("Deadlines of unfinished processes per day, late ones to the left of today"),
         note=" ".join(notes),
     )
 with right.container(border=True, height="stretch"):
-    flow = frame.read("review_flow")
+    flow = views.read("review_flow")
     in_time = next((row["end_share"] for row in flow if row["ends_as"] == "finished_in_time"), None)
     explained.chart(
         _("Where processes of the last 90 days stand"),
         _("**{share}** of them are finished in time.", share=formats.share(in_time or 0))
         if flow
         else "",
-        charts.review_flow(flow),
+        review_flow(flow),
         rests_on=("review_flow",),
         alt=_("Flow from the type of review to its state"),
     )

@@ -4,20 +4,19 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import (
+from app_pages.charts.course import process_clock
+from app_pages.language import formats, occurrences, rulebook, words
+from app_pages.language.i18n import _, ngettext
+from app_pages.parts import (
     acting,
     address,
-    charts,
+    elements,
     exchanges,
     explained,
-    formats,
-    frame,
     links,
-    lists,
-    rulebook,
-    words,
+    timeline,
+    views,
 )
-from app_pages.i18n import _, ngettext
 
 ATTEMPTS = 30  # a try is given up after as many
 ATTEMPTS_SHOWN = 10
@@ -26,7 +25,7 @@ FINDINGS = 30
 FIELDS = 60
 
 
-def evidence(coverage: Sequence[frame.Row]) -> dict[str, list[str]]:
+def evidence(coverage: Sequence[views.Row]) -> dict[str, list[str]]:
     """Per field: asked for, answered when and by whom, sent when, and whether that is covered."""
     verdicts = {
         True: formats.badge(_("covered"), "green", ":material/check:"),
@@ -39,13 +38,13 @@ def evidence(coverage: Sequence[frame.Row]) -> dict[str, list[str]]:
         _("Requested"): [_("yes") if row["requested"] else _("no") for row in coverage],
         _("Answered"): [formats.minute(row["answered_at"]) for row in coverage],
         _("By"): [
-            formats.plain(words.word(words.SOURCES, row["answer_source"])) for row in coverage
+            formats.plain(words.word(occurrences.SOURCES, row["answer_source"])) for row in coverage
         ],
         _("Sent"): [formats.minute(row["sent_at"]) for row in coverage],
     }
 
 
-def course_reading(process: frame.Row) -> str:
+def course_reading(process: views.Row) -> str:
     """The clock in a sentence."""
     opened, deadline = formats.minute(process["opened_at"]), formats.minute(process["deadline_at"])
     if process["finished_at"] is None:
@@ -53,7 +52,7 @@ def course_reading(process: frame.Row) -> str:
             "Requested on **{opened}**, due on **{deadline}**: **{left}**.",
             opened=opened,
             deadline=deadline,
-            left=formats.days_left(process["days_to_deadline"]),
+            left=formats.time_left(process["seconds_to_deadline"]),
         )
     return _(
         "Requested on **{opened}**, due on **{deadline}**, finished on **{finished}**.",
@@ -63,7 +62,7 @@ def course_reading(process: frame.Row) -> str:
     )
 
 
-def tried(attempts: Sequence[frame.Row]) -> dict[str, list[str]]:
+def tried(attempts: Sequence[views.Row]) -> dict[str, list[str]]:
     """Per attempt: when, how it went, how long it took, how it came in, and what comes next."""
     return {
         _("Started"): [formats.second(row["started_at"]) for row in attempts],
@@ -75,16 +74,16 @@ def tried(attempts: Sequence[frame.Row]) -> dict[str, list[str]]:
             for row in attempts
         ],
         _("Status"): ["–" if row["status"] is None else str(row["status"]) for row in attempts],
-        _("Took"): [
+        _("Duration"): [
             "–" if row["duration_ms"] is None else formats.seconds(row["duration_ms"] / 1000)
             for row in attempts
         ],
-        _("Via"): [formats.plain(words.word(words.VIAS, row["via"])) for row in attempts],
+        _("Via"): [formats.plain(words.word(occurrences.VIAS, row["via"])) for row in attempts],
         _("Retry due"): [formats.second(row["retry_due_at"]) for row in attempts],
     }
 
 
-def show_exchanges(attempts: Sequence[frame.Row], process_id: str) -> None:
+def show_exchanges(attempts: Sequence[views.Row], process_id: str) -> None:
     """Request and answer of one attempt at a time; masked until there is a reason."""
     sent = {row["attempt_id"]: row for row in attempts if row["outcome"] != "refused"}
     if not sent:
@@ -112,8 +111,8 @@ def show_exchanges(attempts: Sequence[frame.Row], process_id: str) -> None:
         )
 
 
-def told(finding: frame.Row) -> str:
-    """A finding in a line: how grave, which rule, what exactly, and since when."""
+def finding_line(finding: views.Row) -> str:
+    """A finding in one line of Markdown: how grave, which rule, what exactly, and since when."""
     parts = [f"**{rulebook.name(finding['rule'])}**"]
     if finding["detail"]:
         parts.append(formats.code(finding["detail"]))
@@ -123,7 +122,7 @@ def told(finding: frame.Row) -> str:
 
 asked = address.text(_("Process"), "process", placeholder="prc_…", width=360)
 if not asked:
-    frame.empty(
+    elements.empty(
         _("Which process?"),
         _("Type the id of a review process, or choose one on the watchlist."),
     )
@@ -131,9 +130,9 @@ if not asked:
     st.stop()
 
 this = {"process_id": asked}
-process = frame.read_one("process_state", where=this)
+process = views.read_one("process_state", where=this)
 if process is None:
-    frame.empty(
+    elements.empty(
         _("No entry of the log names {process}", process=formats.code(asked)),
         _(
             "The id must be exactly as the platform wrote it. If the platform did send it, ask for"
@@ -145,12 +144,12 @@ if process is None:
 
 state = process["state"]
 fields = process["requested_fields"] or ()
-next_up = frame.read_one("next_actions", where=this)
-journey = frame.read_one("process_journeys", where=this)
+next_up = views.read_one("next_actions", where=this)
+journey = views.read_one("process_journeys", where=this)
 # As the chart's table asks for them: one question, one answer.
-phases = frame.read("process_phases", where=this, limit=explained.TABLE_ROWS)
-entries = frame.read("timeline", where=this, limit=explained.TABLE_ROWS)
-story = frame.story(process_id=asked)
+phases = views.read("process_phases", where=this, limit=explained.TABLE_ROWS)
+entries = views.read("timeline", where=this, limit=explained.TABLE_ROWS)
+newest = timeline.newest(process_id=asked)
 
 # --- where it stands -----------------------------------------------------------------------------
 
@@ -171,13 +170,13 @@ with st.container(border=True):
     cost, remedy = st.columns(2, gap="medium")
     cost.markdown(_(words.COSTS[state]))
     if next_up is not None:
-        action = words.ACTIONS[next_up["next_action"]]
-        remedy.markdown(f"{action.icon} **{_(action.name)}**  \n{_(action.how)}")
+        remedy.markdown(elements.next_step(next_up))
+    elements.say_deleted(process)
 
 with st.grid(4, min_column_width=170):
     if process["finished_at"] is None:
-        left = formats.days_left(process["days_to_deadline"])
-        frame.fact(
+        left = formats.time_left(process["seconds_to_deadline"])
+        elements.fact(
             _("Deadline"),
             formats.local_day(process["deadline_at"]),
             f"{formats.clock_time(process['deadline_at'])} · {left}",
@@ -185,31 +184,31 @@ with st.grid(4, min_column_width=170):
         )
     else:
         by = words.word(words.FINISHERS, process["finished_by"])
-        frame.fact(
+        elements.fact(
             _("Finished"),
             formats.local_day(process["finished_at"]),
             f"{formats.clock_time(process['finished_at'])} · {by}",
             "violet" if process["finished_late"] else "green",
         )
-    frame.fact(
+    elements.fact(
         _("Requested"),
         formats.local_day(process["opened_at"]),
         ngettext("{n} field", "{n} fields", len(fields), n=formats.number(len(fields))),
     )
     if journey is None:
-        frame.fact(_("Seller's answer"), "–", _("not asked yet"))
+        elements.fact(_("Seller's answer"), "–", _("not asked yet"))
     elif journey["answered_at"] is None:
-        frame.fact(_("Seller's answer"), "–", _("asked, no answer yet"), "orange")
+        elements.fact(_("Seller's answer"), "–", _("asked, no answer yet"), "orange")
     else:
-        frame.fact(
+        elements.fact(
             _("Seller's answer"),
             formats.local_day(journey["answered_at"]),
             formats.clock_time(journey["answered_at"]),
         )
     if process["last_outcome"] is None:
-        frame.fact(_("Attempts"), formats.number(0), _("nothing sent yet"))
+        elements.fact(_("Attempts"), formats.number(0), _("nothing sent yet"))
     else:
-        frame.fact(
+        elements.fact(
             _("Attempts"),
             formats.number(process["attempts"]),
             words.word(words.OUTCOMES, process["last_outcome"]),
@@ -218,45 +217,45 @@ with st.grid(4, min_column_width=170):
 
 # --- its course and its trail --------------------------------------------------------------------
 
-left, right = st.columns([3, 2], gap="small")
-with left:
+course, trail = st.columns([3, 2], gap="small")
+with course:
     with st.container(border=True):
         if phases:
             explained.chart(
                 _("Course"),
                 course_reading(process),
-                charts.process_clock(phases, entries, frame.moment()),
+                process_clock(phases, entries, views.moment()),
                 rests_on=("process_phases", "timeline"),
                 where=this,
                 alt=_("The process's clock, with deliveries, collection steps and submissions"),
                 note=""
-                if story.total <= len(entries)
-                else _("Drawn are its first {n} entries.", n=formats.number(len(entries))),
+                if newest.total <= len(entries)
+                else _("Showing its first {n} entries.", n=formats.number(len(entries))),
             )
         else:
             st.header(_("Course"), anchor=False)
             st.markdown(_("Without a review event there is no clock to draw."))
     with st.container(border=True):
         st.header(_("Evidence, field by field"), anchor=False)
-        coverage = frame.read("evidence_coverage", where=this, order_by="path", limit=FIELDS)
+        coverage = views.read("evidence_coverage", where=this, order_by="path", limit=FIELDS)
         if coverage:
             st.table(evidence(coverage), hide_index=True, alt=_("Evidence, field by field"))
-            frame.tell_rest("evidence_coverage", coverage, FIELDS, where=this)
+            elements.say_if_cut("evidence_coverage", coverage, FIELDS, where=this)
             if any(row["covered"] is False for row in coverage):
                 st.markdown(
                     formats.muted(
                         _(
-                            "Not covered: before some sending of the field, also one that was"
-                            " refused, the seller had not given that value for this request. The"
-                            " findings name the sending."
+                            "Not covered: the field was sent, if only in a refused attempt,"
+                            " before the seller had given that value for this request. The"
+                            " findings name the attempt."
                         )
                     )
                 )
         else:
-            st.markdown(_("No field is asked for, answered or sent yet."))
+            st.markdown(_("No field has been requested, answered or sent yet."))
     with st.container(border=True):
         st.header(_("Attempts"), anchor=False)
-        attempts = frame.read("submission_attempts", where=this, limit=ATTEMPTS)
+        attempts = views.read("submission_attempts", where=this, limit=ATTEMPTS)
         if attempts:
             st.table(
                 tried(attempts),
@@ -264,22 +263,25 @@ with left:
                 height=ATTEMPTS_HEIGHT if len(attempts) > ATTEMPTS_SHOWN else "content",
                 alt=_("Submission attempts, newest first"),
             )
-            frame.tell_rest("submission_attempts", attempts, ATTEMPTS, where=this)
+            elements.say_if_cut("submission_attempts", attempts, ATTEMPTS, where=this)
             show_exchanges(attempts, asked)
         else:
-            st.markdown(_("Nothing was sent yet."))
-with right:
+            st.markdown(_("Nothing has been sent yet."))
+with trail:
+    if process["finished_at"] is None:
+        with st.container(border=True):
+            acting.contacts(process)
     with st.container(border=True):
         acting.notes(asked, process["seller_id"])
-    lists.trail(story)
+    timeline.show(newest)
 
 # --- what an auditor will ask about: the slowest question, so the last ---------------------------
 
-found = frame.read("findings", where=this, limit=FINDINGS)
-with left.container(border=True):
+found = views.read("findings", where=this, limit=FINDINGS)
+with course.container(border=True):
     st.header(_("Findings"), anchor=False)
     if not found:
         st.markdown(_("No rule is broken."))
     for finding in found:
-        st.markdown(told(finding))
-    frame.tell_rest("findings", found, FINDINGS, where=this)
+        st.markdown(finding_line(finding))
+    elements.say_if_cut("findings", found, FINDINGS, where=this)

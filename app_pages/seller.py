@@ -2,18 +2,18 @@
 
 import streamlit as st
 
-from app_pages import acting, address, formats, frame, links, lists, words
-from app_pages.i18n import _
-from pipeline import service
+from app_pages.language import formats, occurrences, sellers, words
+from app_pages.language.i18n import _
+from app_pages.parts import acting, address, elements, links, timeline, views
+from pipeline.ledger import service
 
 OPEN_LISTED = 30  # the worst come first
 LISTED = 100
 
 
-def open_process(process: frame.Row) -> None:
+def open_process(process: views.Row) -> None:
     """One open process among its siblings: how urgent, what is asked, what to do."""
     state, fields = process["state"], process["requested_fields"] or ()
-    action = words.ACTIONS[process["next_action"]]
     st.markdown(
         " ".join(
             (
@@ -29,47 +29,48 @@ def open_process(process: frame.Row) -> None:
         )
     )
     st.markdown(
-        f"**{formats.days_left(process['days_to_deadline'])}** ·"
+        f"**{formats.time_left(process['seconds_to_deadline'])}** ·"
         f" {formats.minute(process['deadline_at'])}"
     )
-    st.markdown(frame.paths(fields))
+    st.markdown(elements.paths(fields))
     st.markdown(formats.muted(_(words.COSTS[state])))
-    st.markdown(f"{action.icon} **{_(action.name)}**  \n{_(action.how)}")
+    elements.say_deleted(process)
+    st.markdown(elements.next_step(process))
     links.to_process(process["process_id"], is_named=True)
 
 
-def unmasked(seller_id: str) -> frame.Row:
+def unmasked(seller_id: str) -> views.Row:
     """The seller's row with its personal columns: never kept for another reader."""
     rows = service.current().reader.read(
-        "seller_state", as_of=frame.as_of(), where={"seller_id": seller_id}, unmask=True
+        "seller_state", as_of=views.as_of(), where={"seller_id": seller_id}, unmask=True
     )
-    row: frame.Row = rows.to_pylist()[0]
+    row: views.Row = rows.to_pylist()[0]
     return row
 
 
 asked = address.text(_("Seller"), "seller_id", placeholder="sel_…", width=360)
 if not asked:
-    frame.empty(
+    elements.empty(
         _("Which seller?"),
         _("Type the id of a seller, or open one from a process of the watchlist."),
     )
     links.to_watchlist()
     st.stop()
 
-seller = frame.read_one("seller_state", where={"seller_id": asked})
+seller = views.read_one("seller_state", where={"seller_id": asked})
 if seller is None:
-    frame.empty(
+    elements.empty(
         _("No entry of the log names {seller}", seller=formats.code(asked)),
         _("The id must be exactly as the platform wrote it (`customer_id` of a review event)."),
     )
     st.stop()
 
 this = {"seller_id": asked}
-open_ones = frame.read("open_processes", where=this, limit=OPEN_LISTED)
-processes = frame.read("process_state", where=this, order_by="opened_at desc", limit=LISTED)
-denials = frame.read("denials", where=this, limit=LISTED)
-accounts = frame.read("bank_accounts", where=this, limit=LISTED)
-story = frame.story(seller_id=asked)
+open_ones = views.read("open_processes", where=this, limit=OPEN_LISTED)
+processes = views.read("process_state", where=this, order_by="opened_at desc", limit=LISTED)
+denials = views.read("denials", where=this, limit=LISTED)
+accounts = views.read("bank_accounts", where=this, limit=LISTED)
+newest = timeline.newest(seller_id=asked)
 
 # --- who it is -----------------------------------------------------------------------------------
 
@@ -77,22 +78,22 @@ with st.container(border=True):
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.header(formats.plain(asked), anchor=False, width="content")
         st.badge(
-            formats.plain(words.word(words.SELLER_STATES, seller["status"])),
-            color=words.SELLER_STATE_COLOURS.get(seller["status"], "gray"),
+            formats.plain(words.word(sellers.SELLER_STATES, seller["status"])),
+            color=sellers.SELLER_STATE_COLOURS.get(seller["status"], "gray"),
         )
-    standing = words.STANDINGS.get(seller["status"], words.STANDINGS["unknown"])
+    standing = sellers.STANDINGS.get(seller["status"], sellers.STANDINGS["unknown"])
     meaning, remedy = st.columns(2, gap="medium")
     meaning.markdown(_(standing.meaning))
     remedy.markdown(f":material/arrow_forward: **{_(standing.remedy)}**")
 
 with st.grid(4, min_column_width=170):
-    frame.fact(
+    elements.fact(
         _("Open processes"),
         formats.number(seller["open_processes"]),
-        _("{n} in all", n=formats.number(frame.count("process_state", where=this))),
+        _("{n} in total", n=formats.number(views.count("process_state", where=this))),
         "orange" if seller["open_processes"] else "gray",
     )
-    frame.fact(
+    elements.fact(
         _("Denials"),
         formats.number(seller["denials"]),
         _("last on {day}", day=formats.local_day(denials[0]["denied_at"]))
@@ -100,15 +101,15 @@ with st.grid(4, min_column_width=170):
         else _("never denied"),
         "red" if denials else "gray",
     )
-    frame.fact(
+    elements.fact(
         _("Analysis took"),
         "–" if seller["analysis_seconds"] is None else formats.seconds(seller["analysis_seconds"]),
         _("promised: 3 min for 99 %"),
     )
-    frame.fact(
+    elements.fact(
         _("Created"),
         formats.local_day(seller["created_at"]),
-        formats.plain(words.word(words.SELLER_TYPES, seller["type"]))
+        formats.plain(words.word(sellers.SELLER_TYPES, seller["type"]))
         if seller["type"]
         else _("no record yet"),
     )
@@ -124,7 +125,7 @@ if open_ones:
         for process in open_ones:
             with st.container(border=True, height="stretch", gap="xsmall"):
                 open_process(process)
-    frame.tell_rest("open_processes", open_ones, OPEN_LISTED, where=this)
+    elements.say_if_cut("open_processes", open_ones, OPEN_LISTED, where=this)
 
 # --- its processes, denials and record -----------------------------------------------------------
 
@@ -144,47 +145,49 @@ with left:
                 color=words.STATE_COLOURS[process["state"]],
             )
             when.markdown(
-                formats.days_left(process["days_to_deadline"])
+                formats.time_left(process["seconds_to_deadline"])
                 if process["finished_at"] is None
                 else formats.local_day(process["finished_at"])
             )
             kind.markdown(formats.plain(process["review_type"] or "–"))
-        frame.tell_rest("process_state", processes, LISTED, where=this)
+        elements.say_if_cut("process_state", processes, LISTED, where=this)
     with st.container(border=True, gap="xsmall"):
         st.header(_("Denials"), anchor=False)
         if not denials:
-            st.markdown(_("This seller was never denied."))
+            st.markdown(_("This seller has never been denied."))
         for denial in denials:
             reasons = " ".join(
-                formats.badge(formats.plain(words.reason(pair)), "gray")
+                formats.badge(formats.plain(sellers.reason(pair)), "gray")
                 for pair in denial["reasons"] or ()
             )
             st.markdown(
                 f"**{formats.minute(denial['denied_at'])}** {reasons}"
-                f"  \n{_(words.RETRIES[denial['retry']])}"
+                f"  \n{_(sellers.RETRIES[denial['retry']])}"
             )
-        frame.tell_rest("denials", denials, LISTED, where=this)
+        elements.say_if_cut("denials", denials, LISTED, where=this)
     with st.container(border=True, gap="xsmall"):
         st.header(_("Bank accounts"), anchor=False)
         if not accounts:
             st.markdown(_("No bank account event names this seller."))
         for account in accounts:
-            event = words.word(words.EVENTS, account["event_type"])
+            event = words.word(occurrences.EVENTS, account["event_type"])
             number = account["bank_account_id"]
             st.markdown(
                 f"**{formats.minute(account['created_at'])}** {formats.plain(event)}"
                 + (f" {formats.code(number)}" if number else "")
             )
-        frame.tell_rest("bank_accounts", accounts, LISTED, where=this)
+        elements.say_if_cut("bank_accounts", accounts, LISTED, where=this)
     with st.container(border=True, gap="xsmall"):
         st.header(_("Record"), anchor=False)
         is_shown = acting.may_see_personal_data("seller_state", asked)
         known = unmasked(asked) if is_shown else seller
         record = {
             _(label): formats.value(
-                words.word(words.SELLER_TYPES, known[column]) if column == "type" else known[column]
+                words.word(sellers.SELLER_TYPES, known[column])
+                if column == "type"
+                else known[column]
             )
-            for column, label in words.SELLER_RECORD.items()
+            for column, label in sellers.SELLER_RECORD.items()
             if known[column] is not None
         }
         if record:
@@ -200,4 +203,4 @@ with left:
         else:
             st.markdown(_("The platform has sent no record of this seller yet."))
 with right:
-    lists.trail(story)
+    timeline.show(newest)

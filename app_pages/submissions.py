@@ -1,19 +1,21 @@
-"""Submissions: how attempts ended, how often a retry mended a failure, and each attempt."""
+"""Submissions: how attempts ended, how often a retry succeeded, and each attempt."""
 
 from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
 
-from app_pages import address, charts, explained, formats, frame, links, lists, words
-from app_pages.i18n import _, ngettext
+from app_pages.charts.outcomes import outcome_days, outcome_shares
+from app_pages.language import formats, occurrences, words
+from app_pages.language.i18n import _, ngettext
+from app_pages.parts import address, elements, explained, links, lists, views
 
 DAYS = 30
 WAITING = 20
 OUTCOME_ROWS = DAYS * len(words.OUTCOMES)
 
 
-def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
+def grid(rows: Sequence[views.Row], key: str) -> views.Row:
     """The rows as a grid, of which one is always chosen; that one is returned."""
     outcomes = {code: words.word(words.OUTCOMES, code) for code in words.OUTCOMES}
     chosen = lists.choosable_grid(
@@ -21,7 +23,7 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
             row
             | {
                 "outcome": [outcomes.get(row["outcome"], row["outcome"])],
-                "via": words.word(words.VIAS, row["via"]),
+                "via": words.word(occurrences.VIAS, row["via"]),
                 "duration_ms": None if row["duration_ms"] is None else round(row["duration_ms"]),
             }
             for row in rows
@@ -36,7 +38,7 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
             "status": lists.number(_("Status"), 64),
             "process_id": lists.text(_("Process"), 150),
             "attempt_number": lists.number(_("Attempt"), 78),
-            "duration_ms": lists.number(_("Took, ms"), 94),
+            "duration_ms": lists.number(_("Duration, ms"), 94),
             "via": lists.text(_("Via"), 110),
         },
         alt=_("Submission attempts, newest first"),
@@ -45,7 +47,7 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
     return rows[chosen]
 
 
-def card(attempt: frame.Row) -> None:
+def card(attempt: views.Row) -> None:
     """One attempt: how it ended, where it stands among its tries, and the way to its process."""
     st.markdown(
         f"{formats.code(attempt['process_id'])} {formats.code(attempt['seller_id'] or '–')}"
@@ -58,10 +60,10 @@ def card(attempt: frame.Row) -> None:
     st.table(
         {
             _("Started"): formats.second(attempt["started_at"]),
-            _("Took"): "–" if took is None else f"{formats.number(round(took))} ms",
+            _("Duration"): "–" if took is None else f"{formats.number(round(took))} ms",
             _("Attempt"): formats.number(attempt["attempt_number"]),
             _("Try"): formats.number(attempt["try_number"]),
-            _("Via"): formats.plain(words.word(words.VIAS, attempt["via"])),
+            _("Via"): formats.plain(words.word(occurrences.VIAS, attempt["via"])),
             _("Retry due"): formats.second(attempt["retry_due_at"]),
         },
         border="horizontal",
@@ -78,10 +80,10 @@ def outcome_badge(outcome: str) -> str:
     )
 
 
-def waiting_row(row: frame.Row) -> None:
+def waiting_row(row: views.Row) -> None:
     """A process whose submission waits: for what, why, how long still, and the way to it."""
-    left = formats.badge(formats.days_left(row["days_to_deadline"]), "gray")
-    frame.action_row(
+    left = formats.badge(formats.time_left(row["seconds_to_deadline"]), "gray")
+    elements.action_row(
         row["next_action"],
         f"{outcome_badge(row['last_outcome'])} {left}",
         partial(links.to_process, row["process_id"], is_named=True),
@@ -93,11 +95,11 @@ def counted(total: int) -> str:
     return ngettext("{n} attempt", "{n} attempts", total, n=formats.number(total))
 
 
-figures = frame.read_one("submission_figures")
+figures = views.read_one("submission_figures")
 assert figures is not None  # the view is one row, always
 if not figures["attempts"] and not figures["refused"]:
-    frame.empty(
-        _("Nothing was submitted yet"),
+    elements.empty(
+        _("Nothing has been submitted yet"),
         _(
             "Point your submissions at the gateway, or send one from the command line. Earlier"
             " ones can be ingested."
@@ -109,25 +111,25 @@ if not figures["attempts"] and not figures["refused"]:
 # --- the four figures --------------------------------------------------------------------------
 
 with st.grid(4, min_column_width=170):
-    frame.fact(
-        _("Accepted at once"),
+    elements.fact(
+        _("Accepted first time"),
         formats.share(figures["first_try_acceptance"]),
         _("of processes with an attempt"),
         "green",
     )
-    frame.fact(
-        _("Mended by a retry"),
+    elements.fact(
+        _("Recovered by a retry"),
         formats.share(figures["success_after_retry"]),
         _("of processes with a failure"),
         "blue",
     )
-    frame.fact(
+    elements.fact(
         _("Waiting for a retry"),
         formats.number(figures["retries_pending"]),
         _("the deadline keeps running"),
         "orange" if figures["retries_pending"] else "gray",
     )
-    frame.fact(
+    elements.fact(
         _("Given up"),
         formats.number(figures["given_up"]),
         _("open a support ticket") if figures["given_up"] else _("none"),
@@ -139,14 +141,14 @@ with st.grid(4, min_column_width=170):
 left, right = st.columns(2, gap="small")
 with left.container(border=True, height="stretch"):
     explained.chart(
-        _("Outcome by place of the attempt"),
+        _("Outcome by attempt number"),
         _(
             "**{first}** of processes are accepted at the first attempt; of those with a failure,"
             " **{later}** after all.",
             first=formats.share(figures["first_try_acceptance"]),
             later=formats.share(figures["success_after_retry"]),
         ),
-        charts.outcome_shares(frame.read("outcomes_by_attempt")),
+        outcome_shares(views.read("outcomes_by_attempt")),
         rests_on=("outcomes_by_attempt",),
         alt=_("Share of each outcome among first, second and later attempts"),
     )
@@ -160,9 +162,9 @@ with right.container(border=True, height="stretch"):
             n=formats.number(figures["recent_attempts"]),
             accepted=formats.number(figures["recent_accepted"]),
         ),
-        charts.outcome_days(
-            frame.read("submission_outcomes", order_by="day desc", limit=OUTCOME_ROWS),
-            frame.moment().date(),
+        outcome_days(
+            views.read("submission_outcomes", order_by="day desc", limit=OUTCOME_ROWS),
+            views.moment().date(),
             DAYS,
         ),
         rests_on=("submission_outcomes",),
@@ -172,15 +174,15 @@ with right.container(border=True, height="stretch"):
 
 # --- what needs a person -------------------------------------------------------------------------
 
-waiting = frame.read("waiting_submissions", limit=WAITING)
+waiting = views.read("waiting_submissions", limit=WAITING)
 if waiting:
-    st.header(_("What waits, and for whom"), anchor=False)
+    st.header(_("What is waiting, and for whom"), anchor=False)
     for row in waiting:
         waiting_row(row)
     if len(waiting) == WAITING:
         st.markdown(
             formats.muted(
-                _("The {n} nearest to their deadline.", n=formats.number(WAITING)),
+                _("Showing the {n} nearest to their deadline.", n=formats.number(WAITING)),
             )
         )
 
@@ -197,7 +199,7 @@ with lists.filters():
         )
     with st.container(width="content"):
         vias = address.choices(
-            _("Via"), {code: words.word(words.VIAS, code) for code in words.VIAS}, "via"
+            _("Via"), {code: words.word(occurrences.VIAS, code) for code in occurrences.VIAS}, "via"
         )
     with st.container(width=220):
         process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")

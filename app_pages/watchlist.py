@@ -7,15 +7,16 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages import address, formats, frame, links, lists, words
-from app_pages.i18n import _, ngettext
+from app_pages.language import formats, next_actions, words
+from app_pages.language.i18n import _, ngettext
+from app_pages.parts import address, elements, links, lists, views
 
 WATCHED = ("EXPIRED", "OVERDUE")
 UNFINISHED = (*WATCHED, "PENDING", "UNKNOWN")
 SOON = "7"
 
 
-def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
+def grid(rows: Sequence[views.Row], key: str) -> views.Row:
     """The rows as a grid, of which one is always chosen; that one is returned."""
     states = {code: words.word(words.STATES, code) for code in UNFINISHED}
     chosen = lists.choosable_grid(
@@ -23,8 +24,9 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
             row
             | {
                 "state": [states[row["state"]]],
-                "next_action": words.action(row["next_action"]),
+                "next_action": next_actions.action(row["next_action"]),
                 "assignee": row["assignee"] or "",
+                "time_left": formats.time_left(row["seconds_to_deadline"]),
             }
             for row in rows
         ],
@@ -33,10 +35,10 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
             "state": lists.chips(
                 _("State"), {states[code]: words.STATE_COLOURS[code] for code in UNFINISHED}
             ),
-            "days_to_deadline": lists.number(_("Days left"), 74, help=_("Negative once late")),
-            "next_action": lists.text(_("Next action"), 180),
+            "time_left": lists.text(_("Time left"), 128),
+            "next_action": lists.text(_("Next action"), 172),
             "deadline_at": lists.instant(_("Deadline")),
-            "assignee": lists.text(_("Assigned to"), 110),
+            "assignee": lists.text(_("Assigned to"), 100),
             "review_type": lists.text(_("Type"), 54),
         },
         alt=_("Processes of the watchlist, the most urgent first"),
@@ -46,7 +48,7 @@ def grid(rows: Sequence[frame.Row], key: str) -> frame.Row:
 
 
 def nothing_late() -> None:
-    frame.empty(
+    elements.empty(
         _("Nothing is overdue and nothing has expired"),
         _("A process appears here from the first day of its tolerance period on."),
     )
@@ -56,14 +58,13 @@ def counted(total: int) -> str:
     return ngettext("{n} process", "{n} processes", total, n=formats.number(total))
 
 
-def card(row: frame.Row) -> None:
+def card(row: views.Row) -> None:
     """What a process is about, what it may cost, and what to do next."""
-    action = words.ACTIONS[row["next_action"]]
     state, fields = row["state"], row["requested_fields"] or ()
     st.markdown(f"{formats.code(row['process_id'])} {formats.code(row['seller_id'] or '–')}")
     st.metric(
         _("Deadline"),
-        formats.days_left(row["days_to_deadline"]),
+        formats.time_left(row["seconds_to_deadline"]),
         formats.minute(row["deadline_at"]),
         delta_arrow="off",
         delta_color=words.STATE_COLOURS[state],
@@ -76,8 +77,10 @@ def card(row: frame.Row) -> None:
     )
     st.markdown(" ".join(badges))
     st.markdown(words.word(words.COSTS, state))
-    st.header(f"{action.icon} {words.action(row['next_action'])}", anchor=False)
-    st.markdown(_(action.how))
+    elements.say_deleted(row)
+    icon = next_actions.ACTIONS[row["next_action"]].icon
+    st.header(f"{icon} {next_actions.action(row['next_action'])}", anchor=False)
+    st.markdown(next_actions.how(row))
     if row["assignee"]:
         st.markdown(_("Assigned to **{name}**", name=formats.plain(row["assignee"])))
     if row["last_outcome"]:
@@ -93,14 +96,14 @@ def card(row: frame.Row) -> None:
     links.to_seller(row["seller_id"])
     st.header(
         ngettext(
-            "{n} field asked for",
-            "{n} fields asked for",
+            "{n} requested field",
+            "{n} requested fields",
             len(fields),
             n=formats.number(len(fields)),
         ),
         anchor=False,
     )
-    st.markdown(frame.paths(fields))
+    st.markdown(elements.paths(fields))
 
 
 st.markdown(
@@ -127,7 +130,7 @@ with lists.filters():
     with st.container(width=230):
         actions = address.choices(
             _("Next action"),
-            {code: words.action(code) for code in words.ACTIONS},
+            {code: next_actions.action(code) for code in next_actions.ACTIONS},
             "action",
             placeholder=_("Any"),
         )

@@ -1,4 +1,4 @@
-"""Takes the README's screenshots from a running dashboard, such as that of `make demo`:
+"""Takes the screenshots of README and docs/ from a running dashboard, such as that of `make demo`:
 
 python docs/screenshots.py http://127.0.0.1:8501
 """

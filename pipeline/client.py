@@ -1,10 +1,10 @@
-"""A small client for a marketplace's own programs: tells the receiver what sellers did.
+"""Reports to the receiver what sellers did: a small client for a marketplace's own programs.
 
     with Prazo("http://127.0.0.1:8400", token) as prazo:
         prazo.collect({"process_id": ..., "step": "answered", ...}, artifacts=[Artifact(...)])
 
-It needs httpx alone, and nothing else of Prazo. Reviews are submitted through the gateway with
-whatever client a marketplace has: the call is the platform's own.
+It needs only httpx, and nothing else of Prazo. To submit reviews, a marketplace uses any HTTP
+client with the gateway, which takes the same call as the platform.
 """
 
 import json
@@ -28,20 +28,21 @@ class Artifact(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """Where the log holds a collection; `is_new` is false where it held it already."""
+    """The place of a collection in the log; `is_new` is false if the log had it already."""
 
     seq: int
     is_new: bool
 
 
 class PrazoRefused(Exception):
-    """The receiver turned the collection down; saying it again changes nothing."""
+    """The receiver refused the collection; sending it again changes nothing."""
 
 
 class Prazo:
     """A connection to a receiver."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
+        """`url`: of the receiver. `token`: one with the scope `collect`, if it needs tokens."""
         self._client = httpx.Client(
             base_url=url,
             timeout=TIMEOUT_SECONDS,
@@ -57,10 +58,11 @@ class Prazo:
     def collect(
         self, occurrence: Mapping[str, Any], artifacts: Sequence[Artifact] = ()
     ) -> Recorded:
-        """Records what a seller did; once it returns, the log holds it.
+        """Records what a seller did. Once it returns, the log holds it.
 
-        Said again until it is answered, since evidence cannot be collected a second time; the log
-        counts it once. Raises `PrazoRefused` with the reason, or httpx.HTTPError in the end.
+        It sends the collection up to `ATTEMPTS` times until there is an answer, since evidence
+        cannot be collected a second time; the log counts it once. Raises `PrazoRefused` with the
+        reason, or httpx.HTTPError after the last attempt.
         """
         for attempt in range(ATTEMPTS):
             try:
@@ -70,8 +72,8 @@ class Prazo:
                     raise
             else:
                 if response.status_code == 200:
-                    told = response.json()
-                    return Recorded(told["seq"], told["recorded"] == "new")
+                    receipt = response.json()
+                    return Recorded(receipt["seq"], receipt["recorded"] == "new")
                 if response.status_code < 500:
                     raise PrazoRefused(_reason(response))
                 if attempt == ATTEMPTS - 1:

@@ -1,13 +1,14 @@
-"""The errors a person or a program must act upon, sorted by who has to act.
+"""Defines the errors that a person or a program must act on, sorted by who has to act.
 
     PrazoError
     ├── OperatorError          whoever runs Prazo: settings, files, disks     exit code 2
     │   ├── SettingsError
     │   ├── InboxUnavailable   the inbox cannot be read or written            exit code 1
     │   ├── LedgerInUse        another process holds the DuckDB file          exit code 1
-    │   └── LedgerRefused      the ledger and the inbox disagree on history
+    │   ├── LedgerRefused      the ledger and the inbox disagree on history
+    │   └── InboxForked        both of it: the inbox lacks what was recorded  exit code 1
     └── CallerError            whoever sent the input                         exit code 1
-        ├── Unreadable         bytes that are no event, occurrence or payload
+        ├── Unreadable         bytes that are not an event, occurrence or payload
         └── WrongUsage         a question that cannot be asked like that      exit code 2
             └── UnknownView
 
@@ -28,23 +29,29 @@ class PrazoError(Exception):
 
     def __str__(self) -> str:
         text = f"{self.what}: {self.why}" if self.why else self.what
-        return f"{text}\n  To mend it: {self.remedy}" if self.remedy else text
+        return f"{text}\n  To fix it: {self.remedy}" if self.remedy else text
+
+    @property
+    def in_one_line(self) -> str:
+        """The same for a place that shows one line: a status, a page, a check's finding."""
+        text = f"{self.what}: {self.why}" if self.why else self.what
+        return f"{text}. To fix it: {self.remedy}" if self.remedy else text
 
 
 class OperatorError(PrazoError):
-    """Only whoever runs Prazo can mend this."""
+    """An error that only the person who runs Prazo can fix."""
 
     exit_code = 2
 
 
 class SettingsError(OperatorError):
-    """Settings are missing, malformed or contradict each other; names every one of them."""
+    """Settings are missing, malformed or contradict each other; the message names all of them."""
 
 
 class InboxUnavailable(OperatorError):
     """The inbox cannot be read or written; a receiver answers 503 so that the sender retries."""
 
-    exit_code = 1  # it may be back in a moment: whoever supervises us starts us again
+    exit_code = 1  # it may be back in a moment, so a supervisor starts us again
 
 
 class InboxMissing(InboxUnavailable):
@@ -61,6 +68,11 @@ class LedgerRefused(OperatorError):
     """The ledger's history differs from the inbox's; serving it could show a false past."""
 
 
+class InboxForked(InboxUnavailable, LedgerRefused):
+    """The inbox lacks entries that were recorded in it, or holds others in their place: an older
+    copy was put back. Nothing is recorded, followed or signed until somebody has reconciled it."""
+
+
 class CallerError(PrazoError):
     """The input is at fault; nothing was lost by refusing it."""
 
@@ -68,14 +80,14 @@ class CallerError(PrazoError):
 
 
 class Unreadable(CallerError):
-    """Bytes that cannot be read as what they should be; `what` is the reason."""
+    """Bytes that are not what they should be; `what` is the reason."""
 
 
 class WrongUsage(CallerError):
-    """A question that cannot be asked like that: a filter, an instant, a file that is not there."""
+    """A question asked in the wrong way: a bad filter or instant, or a file that does not exist."""
 
     exit_code = 2
 
 
 class UnknownView(WrongUsage):
-    """No view of that name, or no column of that name in it."""
+    """There is no view of that name, or the view has no column of that name."""

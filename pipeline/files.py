@@ -1,30 +1,133 @@
-"""Small files that are read again when they change: secrets, tokens, credentials."""
+"""Handles files with care: writes them whole or not at all, sets databases aside, and rereads
+small files (secrets, tokens, credentials) when they change."""
 
+import errno
+import fcntl
 import logging
+import os
+import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import BinaryIO, Final, Generic, TypeVar
 
 from pipeline.errors import SettingsError
 
 LOG = logging.getLogger(__name__)
 
-LOOK_AGAIN_SECONDS: Final = 1.0
+RECHECK_SECONDS: Final = 1.0
 MAX_FILE_BYTES: Final = 1_048_576
+
+DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", ".wal")
+"""What SQLite and DuckDB add to the name of a database for the files that belong to it."""
 
 T = TypeVar("T")
 
 
-class RereadFile(Generic[T]):
-    """What a file holds, parsed; looked at again at most once a second.
+@contextmanager
+def written_whole(path: Path, *, may_replace: bool = True, mode: int = 0o600) -> Iterator[BinaryIO]:
+    """A file to write, which only its owner can read unless `mode` says otherwise. When the block
+    ends, it is at `path` and on disk; if the block fails, `path` is unchanged.
 
-    A file that cannot be read or parsed any more leaves what was read before in force: half of a
-    rotation must not lock the platform out.
+    A link at `path` is replaced and never followed. What is neither a file nor a link there, such
+    as a device, raises `FileExistsError`. `may_replace`: if false, a file raises it too.
+    """
+    if path.exists() and not (path.is_file() or path.is_symlink()):
+        raise FileExistsError(errno.EEXIST, "is there, and not a file", str(path))
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if may_replace:
+            draft.replace(path)
+        else:
+            os.link(draft, path)
+        sync(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, content: bytes, *, may_replace: bool = True, mode: int = 0o600) -> None:
+    """Writes `content` to a file, as `written_whole` does."""
+    with written_whole(path, may_replace=may_replace, mode=mode) as file:
+        file.write(content)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keeps every other process of this machine that asks for the same folder waiting during the
+    block. The lock is the process's, so it ends with it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def sync(path: Path) -> None:
+    """Returns once a file's bytes, or a folder's names, are on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def set_aside(database: Path) -> Path | None:
+    """Renames a database and the files that belong to it, so that nothing is lost.
+
+    Returns its new path, or None if there was no database.
+    """
+    if not database.exists():
+        return None
+    aside = database.with_name(f"{database.name}.set-aside-{time.time_ns()}")
+    for suffix in DATABASE_SUFFIXES:
+        part = database.with_name(database.name + suffix)
+        if part.exists():
+            part.rename(aside.with_name(aside.name + suffix))
+    return aside
+
+
+def swap_in(draft: Path, database: Path) -> Path | None:
+    """Puts a closed database in the place of another, which is set aside.
+
+    At no moment is there none: the old one gets a second name, then the new one takes its place in
+    one step. Its WAL goes first, since it must never be read into the new one; what was in it alone
+    follows again from the inbox. Returns the old one's new path, or None if there was none.
+    """
+    aside = database.with_name(f"{database.name}.set-aside-{time.time_ns()}")
+    is_there = database.exists()
+    if is_there:
+        for suffix in DATABASE_SUFFIXES:
+            part = database.with_name(database.name + suffix)
+            if suffix and part.exists():
+                part.rename(aside.with_name(aside.name + suffix))
+        os.link(database, aside)
+    draft.replace(database)
+    sync(database.parent)
+    return aside if is_there else None
+
+
+def remove_database(database: Path) -> None:
+    """Deletes a database, if there is one, and the files that belong to it."""
+    for suffix in DATABASE_SUFFIXES:
+        database.with_name(database.name + suffix).unlink(missing_ok=True)
+
+
+class RereadFile(Generic[T]):
+    """The parsed content of a file, which is checked for changes at most once a second.
+
+    If the file can no longer be read or parsed, the last good content stays in force: a rotation
+    that is only half done must not lock the platform out.
     """
 
     def __init__(self, path: Path, parse: Callable[[str], T]) -> None:
-        """Raises `SettingsError` where the file cannot be read at the start."""
+        """Reads the file; raises `SettingsError` if it cannot."""
         self._path = path
         self._parse = parse
         self._stamp = self._look()
@@ -32,8 +135,9 @@ class RereadFile(Generic[T]):
         self._looked_at = time.monotonic()
 
     def get(self) -> T:
+        """The newest good content."""
         now = time.monotonic()
-        if now - self._looked_at >= LOOK_AGAIN_SECONDS:
+        if now - self._looked_at >= RECHECK_SECONDS:
             self._looked_at = now
             try:
                 stamp = self._look()
@@ -57,7 +161,7 @@ class RereadFile(Generic[T]):
                 data = file.read(MAX_FILE_BYTES + 1)
             if len(data) > MAX_FILE_BYTES:
                 raise self._unreadable(f"it is over {MAX_FILE_BYTES} bytes")
-            return data.decode("utf-8-sig")  # some editors put a mark in front
+            return data.decode("utf-8-sig")  # some editors write a byte order mark
         except (OSError, UnicodeDecodeError) as error:
             raise self._unreadable(str(error)) from None
 

@@ -1,7 +1,7 @@
-"""Instants: ISO 8601 text <-> whole microseconds since the epoch, UTC (rules.md, preamble).
+"""Converts instants: ISO 8601 text <-> whole microseconds, UTC (docs/rules.md#instants-and-days).
 
-Inside the product an instant is an `int`: it compares, hashes, stores and crosses into Arrow
-without a conversion, and nobody can forget its time zone.
+Inside the product an instant is an `int`, the microseconds since 1970. It is compared, hashed,
+stored and passed to Arrow without a conversion, and nobody can forget its time zone.
 """
 
 import re
@@ -14,27 +14,63 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST, _LAST = -62_135_596_800 * SECOND, 253_402_300_799 * SECOND  # years 1 to 9999
 _ISO = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]((?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?)"
     r"(?:[.,]([0-9]+))?(?:([Zz])|([+-](?:[01][0-9]|2[0-3]))(?::?([0-5][0-9]))?)?"
 )
+_BASIC = re.compile(
+    r"([0-9]{4})([0-9]{2})([0-9]{2})[Tt]([0-9]{2})([0-9]{2})([0-9]{2})?((?![0-9:]).*)?"
+)
+_MIDNIGHT_AFTER = re.compile(r"(?<=[0-9][Tt ])24:00(:00(?:[.,]0+)?)?(?![0-9:.,])")
+_SECOND_AFTER = re.compile(r"(?<=:[0-5][0-9]):60")
 
 
 def now() -> int:
-    """The wall clock, in microseconds. Called at the edges only; rules take `now` as a value."""
+    """The wall clock, in microseconds. Only the edges call it; rules take `now` as a value."""
     return time.time_ns() // 1000
 
 
-def parse(text: object) -> int | None:
-    """Microseconds of an ISO 8601 date and time, or None where `text` is not one.
+def since_boot() -> int:
+    """This machine's clock that nobody sets, in microseconds: it goes on while the machine sleeps,
+    and all of its processes read the same. For spans alone."""
+    return time.clock_gettime_ns(_STEADY) // 1000
 
-    Without an offset it is UTC; digits past the microsecond are cut, not rounded (rules.md).
-    A date alone is no instant: reading it as midnight would move a deadline by up to a day.
+
+def parse(text: object) -> int | None:
+    """Microseconds of an ISO 8601 date and time, or None if `text` is not one.
+
+    Without an offset it is UTC. Digits past the microsecond are cut, not rounded. 24:00:00 is the
+    next midnight, and second 60 is the second after 59. A date alone is not an instant: to read it
+    as midnight could move a deadline by up to a day. Nor is a number: nothing says whether it
+    counts seconds or milliseconds.
     """
-    if not isinstance(text, str) or not (match := _ISO.fullmatch(text)):
+    if not isinstance(text, str):
         return None
+    if match := _ISO.fullmatch(text):
+        return _instant(match)
+    ordinary, later = _ordinary(text)
+    if not (match := _ISO.fullmatch(ordinary)) or (instant := _instant(match)) is None:
+        return None
+    return instant + later if instant + later <= _LAST else None
+
+
+def _ordinary(text: str) -> tuple[str, int]:
+    """A rarer spelling as the usual one, and how much later than that it is."""
+    if basic := _BASIC.fullmatch(text):
+        year, month, day, hour, minute, second, rest = basic.groups(default="")
+        text = f"{year}-{month}-{day}T{hour}:{minute}{second and ':'}{second}{rest}"
+    text, midnights = _MIDNIGHT_AFTER.subn("00:00", text, count=1)
+    if midnights:
+        return text, DAY
+    text, seconds = _SECOND_AFTER.subn(":59", text, count=1)
+    return text, SECOND if seconds else 0
+
+
+def _instant(match: re.Match[str]) -> int | None:
     date, clock, fraction, _, hours, minutes = match.groups()
     if fraction and len(clock) == 5:
         return None  # a fraction of a minute
@@ -60,18 +96,19 @@ def from_datetime(moment: datetime) -> int:
 
 
 def canonical(instant: int) -> str:
-    """Six fraction digits and Z: the one spelling used in leaves, so that bytes are fixed."""
+    """`2026-03-01T00:00:00.000000Z`: the form used in leaves, where the bytes must be fixed."""
     second, microseconds = divmod(instant, SECOND)
     return f"{_second(second)}.{microseconds:06d}Z"
 
 
 @lru_cache(maxsize=64)
 def _second(second: int) -> str:
-    """Live entries share their seconds: spelled once each, leaves take a fifth less time."""
+    """The text of a whole second. It is cached, since live entries share their seconds: leaves take
+    a fifth less time."""
     return of(second * SECOND).isoformat(timespec="seconds")[:19]
 
 
 def readable(instant: int) -> str:
-    """`2026-03-01T00:00:00Z`, with a fraction only where there is one (interfaces.md)."""
+    """`2026-03-01T00:00:00Z`, with a fraction only if it is not zero."""
     text = canonical(instant).removesuffix("Z")
     return text.rstrip("0").rstrip(".") + "Z"

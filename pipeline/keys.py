@@ -1,28 +1,38 @@
-"""Key files: made on first use, readable by their owner alone, never in a database."""
+"""Reads secret keys from files, and makes them. Keys are never in a database."""
 
-import os
+import contextlib
 import secrets
 from pathlib import Path
 from typing import Final
 
 from pipeline.errors import OperatorError
+from pipeline.files import write_whole
 
 KEY_BYTES: Final = 32
 
 
 def secret_key(path: Path) -> bytes:
-    """The 32 bytes in a key file (64 hex digits), made where it is missing, mode 0600.
+    """The 32 bytes in a key file (64 hex digits). A missing file is made, with mode 0600.
 
-    Raises `OperatorError` for a file that holds no such key: a wrong key would join nothing.
+    Raises `OperatorError` if the file cannot be read or does not hold such a key.
     """
     try:
         if not path.exists():
-            _create(path, secrets.token_hex(KEY_BYTES) + "\n")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new_key = f"{secrets.token_hex(KEY_BYTES)}\n".encode()
+            with contextlib.suppress(FileExistsError):  # another process was faster: its key stays
+                write_whole(path, new_key, may_replace=False)
+    except OSError as error:
+        raise _unusable(path, error) from None
+    return read_key(path)
+
+
+def read_key(path: Path) -> bytes:
+    """The 32 bytes in a key file that is there; `OperatorError` as in `secret_key`."""
+    try:
         key = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except (OSError, ValueError) as error:
-        raise OperatorError(
-            f"The key file {path} cannot be used", str(error), "restore it from a backup"
-        ) from None
+        raise _unusable(path, error) from None
     if len(key) != KEY_BYTES:
         raise OperatorError(
             f"The key file {path} holds no key", f"{KEY_BYTES * 2} hex digits are expected"
@@ -30,19 +40,7 @@ def secret_key(path: Path) -> bytes:
     return key
 
 
-def _create(path: Path, content: str) -> None:
-    """Written whole or not at all; where another process was faster, its key stays."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            return
-    finally:
-        draft.unlink()
+def _unusable(path: Path, error: Exception) -> OperatorError:
+    return OperatorError(
+        f"The key file {path} cannot be used", str(error), "restore it from a backup"
+    )

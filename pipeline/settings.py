@@ -1,18 +1,43 @@
-"""Every setting of Prazo, with its default, unit and meaning. The only reader of the environment.
+"""Defines every setting, with its default, unit and meaning. The only reader of the environment.
 
-Set them as `PRAZO_*` environment variables or in a `.env` file. Secrets are paths to files, so that
-they stand in no process list and can be rotated without a restart of anything but their reader.
+Set them as `PRAZO_*` environment variables or in a `.env` file. A secret is given as the path of a
+file, so that it appears in no process list and can be rotated without a restart.
 """
 
 import ipaddress
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pipeline.errors import SettingsError
+
+_LIKE_A_CONNECTION = re.compile(
+    r"^\s*[A-Za-z][A-Za-z0-9+.-]+:"  # any scheme, or half of one
+    r"|^\s*postgres[a-z]*[:/]*//"
+    r"|://|@"
+    r"|\b(?:password|host|hostaddr|dbname|sslmode)\s*=",
+    re.IGNORECASE,
+)
+"""What no path of a file looks like, and a mistyped address of a database does."""
+_POSTGRESQL = re.compile(
+    r"postgres(?:ql)?://"
+    r"(?:[^/?@]*@)?"  # the user and the password, in which these three are written as %2F %3F %40
+    r"(?:_HOST(?:,_HOST)*)?"
+    r"(?:[/?][^@]*)?".replace("_HOST", r"(?:\[[^]/?@]*\]|[^][:,/?@]*)(?::[0-9]*)?")
+)
+"""An address in which no part of a password can be taken for a host, a port or a database."""
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 
@@ -28,13 +53,40 @@ class Settings(BaseSettings):
     )
     ledger: Path = Field(Path("data/ledger.duckdb"), description="DuckDB file of the ledger.")
     artifacts: Path = Field(Path("data/artifacts"), description="Folder of collected artifacts.")
+    artifacts_in: Literal["folder", "database"] | None = Field(
+        None,
+        description="Where artifacts are kept. folder: `PRAZO_ARTIFACTS`. database: in a PostgreSQL"
+        " inbox, where every machine reaches them. Not set: with the inbox, so the database where"
+        " it is PostgreSQL.",
+    )
     signing_key_file: Path = Field(
         Path("data/keys/signing.key"), description="Ed25519 key that signs checkpoints."
+    )
+    head_file: Path | None = Field(
+        None,
+        description="File of the newest signed head, against which an inbox is proved; beside the"
+        " ledger where it is not set. Best on another disk than the inbox's.",
+    )
+    keeper_url: str | None = Field(
+        None,
+        description="Where the dashboard that signs listens, if on another machine: receivers ask"
+        " it for the newest head before they write.",
     )
     timestamp_url: str | None = Field(
         None,
         description="RFC 3161 authority that stamps the checkpoint of every package; none: no"
-        " stamps. Nothing but the checkpoint's digest is sent there.",
+        " stamps. Nothing but the checkpoint's digest is sent there; a user and password in the"
+        " URL go to it alone.",
+    )
+    timestamp_chain_file: Path | None = Field(
+        None,
+        description="Certificates and revocation lists of that authority, PEM; a copy goes into"
+        " every package, for the time when they can no longer be had. Keep the lists up to date.",
+    )
+    witnesses_file: Path | None = Field(
+        None,
+        description="Policy (C2SP tlog-policy) of the witnesses that cosign the checkpoint of every"
+        " package, with their URLs; none: none is asked. They get the checkpoint and a proof.",
     )
     taxpayer_key_file: Path = Field(
         Path("data/keys/taxpayer.key"),
@@ -47,27 +99,37 @@ class Settings(BaseSettings):
     receiver_port: Port = Field(8400, description="Port the receiver listens on.")
     webhook_auth: Literal["none", "header", "basic", "hmac"] = Field(
         "none",
-        description="How deliveries prove that they are the platform's. none: loopback only."
+        description="How deliveries prove that the platform sent them. none: loopback only."
         " header: a secret in a header. basic: user:password. hmac: Standard Webhooks signature.",
     )
     webhook_secret_file: Path | None = Field(
         None,
-        description="One secret a line, all valid at once (rotation); reread when it changes.",
+        description="One secret per line, all valid at once (rotation); reread when it changes.",
     )
     webhook_header: str = Field(
         "X-Webhook-Secret", description="Header that carries the secret with `header`."
     )
     webhook_tolerance_seconds: float = Field(
-        300, gt=0, le=86_400, description="Greatest age of an hmac signature, in seconds."
+        300, gt=0, le=86_400, description="Maximum age of an hmac signature, in seconds."
     )
     max_body_bytes: int = Field(
-        1_048_576, ge=1024, le=67_108_864, description="Greatest body of a delivery, in bytes."
+        1_048_576, ge=1024, le=67_108_864, description="Largest body of a delivery, in bytes."
+    )
+    quarantine_status: Annotated[Literal[200, 422], BeforeValidator(int)] = Field(
+        200,
+        description="Answer to a delivery that cannot be read. 200: its bytes are safe, and sending"
+        " them again would not make them readable. 422 tells the platform so.",
+    )
+    believe_clock: bool = Field(
+        False,
+        description="Your word, at a start of the receiver, that this machine's clock is right"
+        " where the log contradicts it. Take it away again after that start.",
     )
     max_collection_bytes: int = Field(
         33_554_432,
         ge=1024,
         le=1_073_741_824,
-        description="Greatest multipart collection with its artifacts, in bytes.",
+        description="Largest multipart collection with its artifacts, in bytes.",
     )
     allow_remote: bool = Field(
         False,
@@ -79,16 +141,17 @@ class Settings(BaseSettings):
     dashboard_port: Port = Field(8501, description="Port the dashboard listens on.")
     api_tokens_file: Path | None = Field(
         None,
-        description="One `name:scopes:sha256 of the token` a line; may be missing on loopback.",
+        description="One `name:scopes:sha256 of the token` per line. May be missing where this"
+        " machine alone calls: without authentication, login and remote listeners.",
     )
     login: Literal["none", "oidc", "proxy"] = Field(
         "none",
-        description="Who may look at the dashboard. none: whoever is on this machine. oidc: people"
-        " of an OpenID Connect provider. proxy: those whom a proxy in front has let in.",
+        description="Who may look at the dashboard. none: anybody on this machine. oidc: people"
+        " of an OpenID Connect provider. proxy: people whom a proxy in front has let in.",
     )
     roles_file: Path | None = Field(
         None,
-        description="One `role:claim:value` a line; roles are officer, analyst, auditor, admin."
+        description="One `role:claim:value` per line; roles are officer, analyst, auditor, admin."
         " Without a line that fits there is no access. Reread when it changes.",
     )
     oidc_file: Path | None = Field(
@@ -100,7 +163,7 @@ class Settings(BaseSettings):
     )
     proxy_secret_file: Path | None = Field(
         None,
-        description="Secrets that the proxy sends as `X-Proxy-Secret`, one a line, all valid at"
+        description="Secrets that the proxy sends as `X-Proxy-Secret`, one per line, all valid at"
         " once; reread when it changes.",
     )
     proxy_user_header: str = Field(
@@ -114,14 +177,25 @@ class Settings(BaseSettings):
         28_800,
         gt=0,
         le=2_592_000,
-        description="After which people log in again, in seconds; earlier where their provider"
-        " says so.",
+        description="Seconds until people must log in again; earlier if their provider says so.",
     )
     unmask_seconds: float = Field(
         900,
         gt=0,
         le=86_400,
-        description="After which personal data that a page shows is masked again.",
+        description="Seconds until personal data that a page shows is masked again.",
+    )
+    await_seller_hours: int | None = Field(
+        None,
+        ge=0,
+        le=8760,
+        description="Hours that a seller is given after an invitation or a reminder, before they"
+        " are to be reminded again; 72 where it is not set.",
+    )
+    alerts_file: Path | None = Field(
+        None,
+        description="TOML file that says what is alarming (docs/alerts.md). Without one the"
+        " defaults hold. Read at the start.",
     )
     time_zone: str = Field(
         "America/Sao_Paulo",
@@ -149,12 +223,39 @@ class Settings(BaseSettings):
     allow_numeric_revenue: bool = Field(
         False, description="Accept `revenue` as a JSON number, as the contract's samples show it."
     )
+    revenue_bands_file: Path | None = Field(
+        None,
+        description="The platform's revenue bands, one per line. Where it is set, `revenue` is one"
+        " of them; else any `<lower>_to_<upper>`.",
+    )
 
     # --- ledger ---
     ledger_memory: str = Field(
         "2GB", pattern=r"^\d+(\.\d+)?\s?[KMGT]i?B$", description="Most memory DuckDB may use."
     )
     ledger_threads: int = Field(2, ge=1, le=256, description="Threads that DuckDB may use.")
+
+    @field_validator("inbox")
+    @classmethod
+    def _path_or_postgresql(cls, location: str) -> str:
+        """A URL with a slip in it would be made a folder, and its password the folder's name; or
+        a part of the password would be the host, which messages show."""
+        if location.startswith(("postgresql://", "postgres://")):
+            if not _POSTGRESQL.fullmatch(location):
+                raise ValueError(
+                    "is not like postgresql://user@host:5432/database (the value is not repeated"
+                    " here, since it may hold a password): the only @ stands before the host, and"
+                    " a port has digits alone; in a password, write %40 for @, %2F for / and"
+                    " %3F for ?"
+                )
+            return location
+        if _LIKE_A_CONNECTION.search(location):
+            raise ValueError(
+                "is not the path of a file, in which no @ may be, and does not start with"
+                " postgresql:// either (the value is not repeated here, since it may hold a"
+                " password)"
+            )
+        return location
 
     @field_validator("platform_url")
     @classmethod
@@ -163,13 +264,32 @@ class Settings(BaseSettings):
             raise ValueError("must start with https://: the platform asks for mutual TLS")
         return url.rstrip("/") if url else url
 
+    @field_validator("platform_url", "keeper_url", "timestamp_url")
+    @classmethod
+    def _readable_url(cls, url: str | None, info: ValidationInfo) -> str | None:
+        if not url:
+            return None
+        try:
+            parts = urlsplit(url)
+            is_whole = parts.scheme in ("http", "https") and bool(parts.hostname)
+            _ = parts.port
+        except ValueError:
+            is_whole = False
+        if not is_whole:
+            raise ValueError("is not an http:// or https:// URL")
+        if info.field_name != "timestamp_url" and "@" in parts.netloc:
+            raise ValueError("holds credentials: a URL is shown in logs; leave them out")
+        return url
+
     @field_validator("time_zone")
     @classmethod
     def _known_zone(cls, name: str) -> str:
         try:
             ZoneInfo(name)
         except (KeyError, ValueError, OSError):
-            raise ValueError(f"{name!r} is no IANA time zone, such as America/Sao_Paulo") from None
+            raise ValueError(
+                f"{name!r} is not an IANA time zone, such as America/Sao_Paulo"
+            ) from None
         return name
 
     @field_validator("proxy_addresses")
@@ -184,6 +304,10 @@ class Settings(BaseSettings):
         if self.webhook_auth != "none" and self.webhook_secret_file is None:
             problems.append(
                 f"PRAZO_WEBHOOK_AUTH is {self.webhook_auth}: PRAZO_WEBHOOK_SECRET_FILE is missing"
+            )
+        if self.artifacts_in == "database" and "://" not in self.inbox:
+            problems.append(
+                "PRAZO_ARTIFACTS_IN is database: PRAZO_INBOX must be a postgresql:// URL"
             )
         for host in (self.receiver_host, self.dashboard_host):
             if not is_loopback(host) and not self.allow_remote:
@@ -207,8 +331,8 @@ class Settings(BaseSettings):
                 "PRAZO_LOGIN is none and PRAZO_DASHBOARD_HOST is not loopback: anyone could look;"
                 " choose oidc or proxy"
             )
-        # Behind a proxy on this machine every caller looks like one of this machine: without tokens
-        # the API would be open to those whom the login keeps out.
+        # Behind a proxy on this machine, every caller seems to be on this machine: without tokens,
+        # the API would be open to people whom the login keeps out.
         needed = {
             "oidc": ("roles_file", "oidc_file", "api_tokens_file"),
             "proxy": ("roles_file", "proxy_secret_file", "api_tokens_file"),
@@ -224,26 +348,43 @@ class Settings(BaseSettings):
             raise ValueError("; ".join(problems))
         return self
 
+    @property
+    def expects_strangers(self) -> bool:
+        """Whether anything is authenticated, or reachable from other machines: then requests come
+        from beyond this machine, whatever their headers and their address show."""
+        return (
+            self.webhook_auth != "none"
+            or self.login != "none"
+            or self.allow_remote
+            or not (is_loopback(self.receiver_host) and is_loopback(self.dashboard_host))
+        )
+
     @classmethod
     def load(cls, **overrides: Any) -> "Settings":
-        """Settings of the environment, with overrides; raises `SettingsError` naming each fault."""
+        """The settings of the environment, with overrides; an override that is None is ignored.
+
+        Raises `SettingsError`, which names every fault.
+        """
         try:
             return cls(**{name: it for name, it in overrides.items() if it is not None})
         except ValidationError as error:
             faults = [
-                f"{'PRAZO_' + str(it['loc'][0]).upper() + ': ' if it['loc'] else ''}"
-                f"{it['msg'].removeprefix('Value error, ')}"
-                for it in error.errors()
+                f"{'PRAZO_' + str(fault['loc'][0]).upper() + ': ' if fault['loc'] else ''}"
+                f"{fault['msg'].removeprefix('Value error, ')}"
+                for fault in error.errors()
             ]
             raise SettingsError(
                 "The settings cannot be used",
                 "; ".join(faults),
-                "mend the PRAZO_* variables or the .env file; `prazo doctor` checks them",
+                "correct the PRAZO_* variables or the .env file; `prazo doctor` checks them",
             ) from None
 
 
 def networks(text: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    """Addresses and networks of a list with commas; ValueError where one is none."""
+    """The networks in a text with commas between them; a single address is a network too.
+
+    Raises ValueError if a part of the text is neither.
+    """
     return [ipaddress.ip_network(it.strip()) for it in text.split(",") if it.strip()]
 
 

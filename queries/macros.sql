@@ -1,12 +1,26 @@
 -- Small pure functions that several views share.
 
+-- The instant at which every view is evaluated: the reader's variable `as_of`, or now; UTC. DuckDB puts
+-- the variable's value in its place before it plans, so that it costs no more than a constant.
+create or replace macro as_of() as
+    coalesce(cast(getvariable('as_of') as timestamp), make_timestamp(epoch_us(now())));
+
+-- An instant that arithmetic led out of the years 1 to 9999, brought back to their edge: no program
+-- that reads our rows has a date beyond them.
+create or replace macro in_calendar(instant) as
+    least(greatest(instant, timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999999');
+
 -- Whole days of 24 hours between two instants, rounded down (so -1 for one microsecond late).
 -- DuckDB rounds towards zero: four million days, more than lie between any two, keep
 -- what is divided above zero.
 create or replace macro whole_days(later, earlier) as
     (epoch_us(later) - epoch_us(earlier) + 345600000000000000) // 86400000000 - 4000000;
 
--- What an ACP's or another review's clock says at an instant (rules.md section 2).
+-- Whole seconds between two instants, likewise rounded down: a span of the calendar is less than a trillion of them.
+create or replace macro whole_seconds(later, earlier) as
+    (epoch_us(later) - epoch_us(earlier) + 1000000000000000000) // 1000000 - 1000000000000;
+
+-- What an ACP's or another review's clock says at an instant (docs/rules.md#state).
 create or replace macro clock_state(review_type, overdue_at, deadline_at, instant) as
     case
         when instant >= deadline_at then 'EXPIRED'
@@ -14,17 +28,75 @@ create or replace macro clock_state(review_type, overdue_at, deadline_at, instan
         else 'OVERDUE'
     end;
 
+-- A process's deadline: what its events carry, else the contract's total from its opening on
+-- (docs/rules.md#review-processes; contract, "Limits").
+create or replace macro contract_deadline(carried_at, opened_at, object_type) as
+    coalesce(carried_at, in_calendar(
+        opened_at
+        + if(object_type = 'REGISTRATION_REVIEW_REQUIRED', interval 60 day, interval 30 day)
+    ));
+
+-- When it becomes OVERDUE by the clock: an ACP on day 30 or 30 days before its deadline, whichever
+-- is first; any other review at once.
+create or replace macro overdue_instant(carried_at, opened_at, object_type) as
+    case
+        when object_type = 'REGISTRATION_REVIEW_REQUIRED' then greatest(opened_at, in_calendar(least(
+            opened_at + interval 30 day,
+            contract_deadline(carried_at, opened_at, object_type) - interval 30 day
+        )))
+        else opened_at
+    end;
+
 -- PENDING < OVERDUE < EXPIRED; any other status ranks nowhere.
 create or replace macro gravity(status) as
     case status when 'PENDING' then 1 when 'OVERDUE' then 2 when 'EXPIRED' then 3 end;
 
--- Outcomes after which the same payload is sent again (rules.md section 3).
+-- Outcomes after which the same payload is sent again (docs/rules.md#outcomes).
 create or replace macro is_retryable(outcome) as
-    outcome in ('rate_limited', 'platform_error', 'timeout', 'network_error', 'unknown');
+    outcome in ('rate_limited', 'platform_error', 'timeout', 'tls_refused', 'network_error', 'unknown');
+
+-- What the end of an attempt means: the HTTP status of the answer, else the error in place of one
+-- (docs/rules.md#outcomes).
+create or replace macro outcome_of(status, error) as
+    case
+        when status = 200 then 'accepted'
+        when status = 400 then 'invalid_payload'
+        when status = 401 then 'unauthorized'
+        when status = 404 then 'not_found'
+        when status = 409 then 'conflict'
+        when status = 429 then 'rate_limited'
+        when status between 500 and 599 then 'platform_error'
+        when status is not null then 'unexpected_status'
+        when error in ('timeout', 'tls_refused', 'network_error', 'refused') then error
+        else 'unknown'
+    end;
+
+-- Where in its spread the pause after an attempt lies, from -2^31 to 2^31: drawn from the attempt's
+-- id, which is random, so that every reader of the log draws the same.
+create or replace macro retry_spread(attempt_id) as
+    cast('0x' || left(sha256(attempt_id), 8) as bigint) - 2147483648;
+
+-- Microseconds before the n-th retry (docs/rules.md#tries-and-retries): the wait doubles from 1 s to
+-- 15 min (the 900 s below), and is up to a fifth longer or shorter, so that many retries do not come at
+-- one instant. The shift stops at 40 only because a bigint ends there.
+create or replace macro retry_wait(retry) as
+    least(1000000::bigint << least(retry - 1, 40), 900 * 1000000);
+create or replace macro retry_pause(retry, spread) as
+    retry_wait(retry) + retry_wait(retry) // 5 * spread // 2147483648;
+
+-- How long a seller who was invited or reminded is given before the next reminder is due.
+create or replace macro seller_patience() as
+    to_hours(coalesce(cast(getvariable('await_seller_hours') as integer), 72));
 
 -- A listed path covers itself and what is under it.
 create or replace macro covers(listed, path) as
     listed = path or starts_with(path, listed || '.');
+
+-- The paths that cover a path, itself not among them: an equality on them finds in one pass what
+-- `covers` finds by comparing each with each. A body has at most 64 levels.
+create or replace macro above(path) as
+    [array_to_string(string_split(path, '.')[:level], '.')
+        for level in range(1, least(len(string_split(path, '.')), 65))];
 
 -- Personal text: a name's or e-mail's first letter, a number's last two digits, nothing else.
 -- Masking twice gives the same, so that a ledger of masked facts reads like any other.
@@ -44,7 +116,26 @@ create or replace macro personal(value, masked) as
 create or replace macro reason_pairs(reasons) as
     from_json(reasons, '[{"reason": "VARCHAR", "detail": "VARCHAR"}]');
 
--- An instant that arithmetic led out of the years 1 to 9999, brought back to their edge: no program
--- that reads our rows has a date beyond them.
-create or replace macro in_calendar(instant) as
-    least(greatest(instant, timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999999');
+-- What is alarming, as `alerts.toml` says; without one, as here (docs/alerts.md#settings). Spans are in hours.
+create or replace macro alert_rules() as from_json(
+    coalesce(
+        getvariable('alert_rules'),
+        '{"look_back": 168, "opened": ["ACI", "ACP"], "overdue": true, "expired": true,
+          "before": [{"rung": "before_15d", "hours": 360}, {"rung": "before_7d", "hours": 168},
+                     {"rung": "before_3d", "hours": 72}, {"rung": "before_1d", "hours": 24},
+                     {"rung": "before_4h", "hours": 4}],
+          "even_while_awaiting": 72, "silence": null,
+          "conditions": ["breach", "unauthorized", "tls_refused", "ticket_due", "retries_exhausted",
+                         "quarantined", "silence"]}'
+    ),
+    '{"look_back": "INTEGER", "opened": ["VARCHAR"], "overdue": "BOOLEAN", "expired": "BOOLEAN",
+      "before": [{"rung": "VARCHAR", "hours": "INTEGER"}], "even_while_awaiting": "INTEGER",
+      "silence": "INTEGER", "conditions": ["VARCHAR"]}'
+);
+
+-- Whether an alert that is due since an instant may still be sent: not what is long past.
+create or replace macro may_alert(since) as
+    since <= as_of() and since > as_of() - to_hours(alert_rules().look_back);
+
+-- The name of an alert, the same however often it is worked out.
+create or replace macro alert_name(kind, subject) as left(sha256(kind || ':' || subject), 32);

@@ -1,11 +1,11 @@
 -- The ledger's tables: the append-only log, the typed facts read out of it, and the tree over it.
 --
--- One transaction of the follower fills all of them for one batch, so they always tell of the same
--- entries. Nothing but what stands in `kept` is ever updated or deleted; everything but `log` can be
--- made anew from the log, and the log from the inbox. Every TIMESTAMP is UTC.
+-- One transaction of the follower fills all of them for one batch, so they are always about the same
+-- entries. Nothing but what stands in `materialized` is ever updated or deleted; everything but `log` can be
+-- rebuilt from the log, and the log from the inbox. Every TIMESTAMP is UTC.
 
 create schema if not exists facts;
-create schema if not exists kept;
+create schema if not exists materialized;
 
 create table if not exists meta (name varchar primary key, value varchar not null);
 
@@ -68,24 +68,37 @@ create table if not exists facts.webhooks (
     has_id boolean not null,
     is_shape_known boolean not null,
     replay_of bigint,
-    body_sha256 blob not null
+    content_sha256 blob not null -- of its JSON value, however it is spelled
 );
 
+-- Parts of these that are not as the contract shows them, with the JSON that came, cut.
+create table if not exists facts.unreadable_parts (
+    seq bigint not null,
+    event_id varchar not null,
+    occurred_at timestamp not null,
+    process_id varchar,
+    seller_id varchar,
+    part varchar not null,
+    found varchar not null
+);
+
+-- What a review event says; null where it is absent or cannot be read.
 create table if not exists facts.reviews (
     seq bigint not null,
     event_id varchar not null,
     occurred_at timestamp not null,
     created_at timestamp not null,
     process_id varchar not null,
-    seller_id varchar not null,
-    object_type varchar not null,
+    seller_id varchar,
+    object_type varchar,
     status varchar,
-    deadline_at timestamp not null,
-    requested_fields varchar[] not null
+    deadline_at timestamp,
+    requested_fields varchar[],
+    content_sha256 blob not null
 );
 
 -- The seller record of a seller event. Personal columns are masked by the views, or here already
--- in a ledger that follows without bodies. `taxpayer_key` joins tax ids without telling them.
+-- in a ledger that follows without bodies. `taxpayer_key` joins tax ids without showing them.
 create table if not exists facts.seller_events (
     seq bigint not null,
     event_id varchar not null,
@@ -147,7 +160,8 @@ create table if not exists facts.attempt_starts (
     payload_type varchar,
     is_object boolean not null,
     body_size bigint,
-    body_sha256 blob not null
+    body_sha256 blob not null,
+    content_sha256 blob not null
 );
 
 create table if not exists facts.attempt_finishes (
@@ -161,12 +175,12 @@ create table if not exists facts.attempt_finishes (
     error varchar,
     retry_after_at timestamp,
     origin varchar not null,
-    body_sha256 blob not null
+    content_sha256 blob not null
 );
 
--- One row per leaf of a payload that was sent. Values stand as keyed digests: enough to say whether
+-- One row per field of a payload that was sent. Values stand as keyed digests: enough to say whether
 -- two are the same, not what they are.
-create table if not exists facts.sent_leaves (
+create table if not exists facts.sent_fields (
     seq bigint not null,
     attempt_id varchar not null,
     process_id varchar not null,
@@ -186,12 +200,12 @@ create table if not exists facts.collections (
     channel varchar not null,
     source varchar not null,
     actor varchar,
-    paths varchar[] not null, -- of the leaves answered, in order
+    paths varchar[] not null, -- of the fields answered, in order
     artifacts bigint not null,
     body_sha256 blob not null
 );
 
-create table if not exists facts.answered_leaves (
+create table if not exists facts.answered_fields (
     seq bigint not null,
     process_id varchar not null,
     path varchar not null,
@@ -219,7 +233,7 @@ create table if not exists facts.quarantined (
     size_bytes bigint not null
 );
 
--- Deliveries turned away unread, at most one row a minute and reason.
+-- Deliveries turned away unread, at most one row per minute and reason.
 create table if not exists facts.rejections (
     seq bigint not null,
     occurred_at timestamp not null,
@@ -229,7 +243,7 @@ create table if not exists facts.rejections (
 );
 
 -- Overrides, replacements, unmaskings, exports, notes: what people did, with reason and name.
-create table if not exists facts.acts (
+create table if not exists facts.actions (
     seq bigint not null,
     kind varchar not null,
     occurred_at timestamp not null,
@@ -238,163 +252,25 @@ create table if not exists facts.acts (
     attempt_id varchar,
     actor varchar,
     reason varchar,
+    step varchar, -- opened or closed, of a ticket
     content varchar,
     body_sha256 blob not null
 );
 
--- --- kept: what the views would work out, one row per subject ---------------------------------
-
--- `process_facts` at the end of time. Of a process whose every entry belongs to another one after all
--- (an event told again with another process, say) a row stays that is not `is_known`: at some instant
--- the log knew it. Lists would make an update a deletion and an insertion, so this one is JSON.
-create table if not exists kept.processes (
-    process_id varchar primary key,
-    settled_at timestamp not null, -- the latest occurrence that says anything about it
-    is_known boolean not null,
-    seller_id varchar,
-    review_type varchar,
-    opened_at timestamp,
-    overdue_at timestamp,
-    deadline_at timestamp,
-    overdue_from timestamp,
-    expired_from timestamp,
-    requested_fields varchar,
-    reported_status varchar,
-    reported_at timestamp,
-    finished_at timestamp,
-    finished_by varchar,
-    attempts bigint,
-    last_outcome varchar,
-    last_attempt_at timestamp,
-    in_flight_until timestamp,
-    collected_at timestamp,
-    journey_opened_at timestamp,
-    answered_at timestamp,
-    overdue_found_at timestamp,
-    overdue_found_seq bigint,
-    expired_found_at timestamp,
-    expired_found_seq bigint,
-    first_received_at timestamp,
-    overdue_since timestamp,
-    expired_since timestamp,
-    finished_known_at timestamp,
-    deadline_mismatch boolean,
-    deadline_changed boolean,
-    status_disagrees boolean,
-    open_after_finish boolean,
-    identity_changed boolean
-);
-
--- `attempt_facts` at the end of time: an attempt without an end is `unknown` there.
-create table if not exists kept.attempts (
-    attempt_id varchar primary key,
-    process_id varchar not null,
-    seller_id varchar,
-    via varchar,
-    started_at timestamp,
-    finished_at timestamp,
-    ordered_at timestamp not null,
-    timeout_at timestamp,
-    status integer,
-    error varchar,
-    outcome varchar not null,
-    outcome_at timestamp,
-    retry_after_at timestamp,
-    payload_type varchar,
-    has_payload boolean not null,
-    payload_sha256 blob,
-    start_seq bigint,
-    finish_seq bigint,
-    attempt_number bigint,
-    try_number bigint,
-    attempt_of_try bigint,
-    previous_attempt_id varchar,
-    is_last boolean,
-    retry_ended_at timestamp,
-    gives_up_at timestamp,
-    is_refused boolean
-);
-
--- `settled_findings` at the end of time.
-create table if not exists kept.findings (
-    rule varchar not null,
-    severity varchar not null,
-    process_id varchar not null,
-    seller_id varchar,
-    seq bigint,
-    detail varchar not null,
-    found_at timestamp
-);
-
--- `seller_records` at the end of time.
-create table if not exists kept.sellers (
-    seller_id varchar primary key,
-    taxpayer_key blob,
-    created_at timestamp not null,
-    first_denied_at timestamp,
-    was_enabled boolean not null,
-    denials bigint not null,
-    retryable_denials bigint not null,
-    final_denials bigint not null
-);
+-- --- materialized: what the views would work out, one row per subject -------------------------
+--
+-- The other tables of this schema are made from the views whose headers say `materialized:`.
 
 -- Journeys and artifacts, with the least of the processes that collections name with them.
-create table if not exists kept.subjects (
+create table if not exists materialized.subjects (
     subject varchar primary key,
     process_id varchar not null,
     is_shared boolean not null -- with another process: `shared_subjects`
 );
 
--- `unlisted_codes`: an entry's rows never change.
-create table if not exists kept.unlisted_codes (
-    seq bigint not null,
-    event_id varchar not null,
-    occurred_at timestamp not null,
-    process_id varchar,
-    seller_id varchar,
-    kind varchar not null,
-    code varchar not null
-);
-
--- `repeated_collections`: likewise.
-create table if not exists kept.repeated_collections (seq bigint not null);
-
--- `superseded_deliveries`: a few among millions, and hardly any view goes without them.
-create table if not exists kept.superseded (
-    seq bigint not null,
-    event_id varchar not null,
-    is_altered boolean not null
-);
-
--- `timeline` at the end of time: an entry's row never changes.
-create table if not exists kept.timeline (
-    seq bigint not null,
-    occurred_at timestamp not null,
-    recorded_at timestamp not null,
-    kind varchar not null,
-    process_id varchar,
-    seller_id varchar,
-    event_id varchar,
-    event_type varchar,
-    reported_status varchar,
-    deadline_at timestamp,
-    attempt_id varchar,
-    status integer,
-    error varchar,
-    step varchar,
-    channel varchar,
-    source varchar,
-    actor varchar,
-    reason varchar,
-    is_again boolean not null,
-    origin varchar not null,
-    recorded_by varchar not null,
-    leaf_hash blob not null
-);
-
--- One row: of how many entries the rows above tell. While the follower catches up they wait.
-create table if not exists kept.progress (
+-- One row: how many entries the rows above cover. While the follower catches up they wait.
+create table if not exists materialized.watermark (
     entries bigint not null, -- the log's
-    kept bigint not null, -- those that the kept rows tell of
+    materialized_entries bigint not null, -- those that the materialized rows cover
     settled_at timestamp not null -- the latest occurrence of these
 );

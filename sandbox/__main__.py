@@ -1,4 +1,4 @@
-"""`python -m sandbox`: the simulated platform by itself, until it is stopped.
+"""`python -m sandbox`: runs the simulated platform alone, until it is stopped.
 
     python -m sandbox --folder /tmp/sandbox --webhooks-to http://127.0.0.1:8400/webhooks --live 30
     python -m sandbox --folder /tmp/sandbox --history /tmp/history.ndjson --live 30
@@ -13,10 +13,16 @@ import threading
 from pathlib import Path
 
 from sandbox.clock import wall_clock
-from sandbox.history import Past
-from sandbox.live import LIFELIKE
+from sandbox.market.history import Past
+from sandbox.market.live import LIFELIKE
+from sandbox.platform.webhooks import (
+    Authentication,
+    Basic,
+    HeaderSecret,
+    NoAuthentication,
+    Signature,
+)
 from sandbox.server import Handle, running
-from sandbox.webhooks import Authentication, Basic, HeaderSecret, NoAuthentication, Signature
 
 
 def main() -> None:
@@ -36,7 +42,7 @@ def main() -> None:
             for occurrence in occurrences:
                 file.write(json.dumps(occurrence, ensure_ascii=False) + "\n")
     else:
-        for _ in occurrences:  # lived through all the same: live traffic needs its sellers
+        for _ in occurrences:  # the run is needed anyway: live traffic needs its sellers
             pass
 
     stopped = threading.Event()
@@ -48,6 +54,7 @@ def main() -> None:
         webhooks_to=terms.webhooks_to,
         authentication=_authentication(terms.webhook_auth, terms.webhook_secret_file),
         manner=LIFELIKE,
+        bad_certificates=terms.bad_certificates,
         port=terms.port,
         control_port=terms.control_port,
     ) as platform:
@@ -68,8 +75,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--folder", type=Path, required=True, help="for certificates and credentials")
-    add("--port", type=int, default=0, help="of the review endpoint (default: any)")
+    add("--port", type=int, default=0, help="of the platform's API (default: any)")
     add("--control-port", type=int, default=0, help="of the control endpoint (default: any)")
+    add(
+        "--bad-certificates",
+        choices=("alert", "401"),
+        default="alert",
+        help="how a client without a good certificate is refused",
+    )
     add("--webhooks-to", help="URL that events are delivered to")
     add(
         "--webhook-auth",
@@ -82,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         help="header: the secret; basic: user:password; hmac: whsec_...",
     )
-    add("--history", type=Path, help="write the history there, one occurrence a line")
+    add("--history", type=Path, help="write the history there, one occurrence per line")
     add("--artifacts", type=Path, help="write the history's screens and logs into this folder")
     add("--days", type=int, default=120, help="how far the history reaches back")
     add("--sellers", type=int, default=400, help="how many sellers it has")
@@ -108,7 +121,7 @@ def _authentication(form: str, secret_file: Path | None) -> Authentication:
 
 
 def _what_a_client_needs(platform: Handle, folder: Path) -> dict[str, str]:
-    """Secrets go into files of their owner's, not onto the screen."""
+    """Writes secrets to files that only their owner can read, not to the screen."""
     secrets = {
         "basic_file": ("basic", f"{platform.credentials.username}:{platform.credentials.password}"),
         "bearer_file": ("bearer", platform.credentials.token),

@@ -1,6 +1,6 @@
 """The sandbox's own time: instants in microseconds, their text, and a clock that can run ahead.
 
-Written apart from the product's instants on purpose: what the two get wrong must not cancel out.
+It shares no code with the product's instants on purpose: a mistake in both must not cancel out.
 """
 
 import time
@@ -23,30 +23,32 @@ def wall_clock() -> int:
 
 
 def to_millisecond(at: int) -> int:
-    """The platform writes milliseconds, so it also decides in them: text and state never differ."""
+    """Cuts an instant to milliseconds, in which the platform writes and decides, so that its text
+    and its state never differ."""
     return at - at % MILLISECOND
 
 
 def utc_text(at: int) -> str:
-    """`2026-03-01T12:00:00.000Z`: how the platform spells the instants of a review."""
+    """`2026-03-01T12:00:00.000Z`: how the platform writes the instants of a review."""
     moment = _EPOCH + timedelta(microseconds=at)
     return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def offset_text(at: int) -> str:
-    """`2026-03-01T09:00:00-03:00`: how the platform spells the instants of a seller record."""
+    """`2026-03-01T09:00:00-03:00`: how the platform writes the instants of a seller record."""
     moment = (_EPOCH + timedelta(microseconds=at)).astimezone(SAO_PAULO)
     return moment.isoformat(timespec="seconds")
 
 
 def exact_text(at: int) -> str:
-    """All six fraction digits, for the instants of a log."""
+    """An instant with all six fraction digits, as a log writes it."""
     moment = _EPOCH + timedelta(microseconds=at)
     return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 class Clock:
-    """Platform time: starts at `start`, runs `scale` times as fast as the wall, can be pushed on.
+    """Platform time. It starts at `start`, runs `scale` times as fast as the wall clock, and can be
+    moved forward.
 
     It never goes back: a process that expired stays expired.
     """

@@ -1,8 +1,8 @@
 """Synthetic Brazilian sellers: people and firms with plausible data that belong to nobody.
 
 Every value comes from the `random.Random` passed in. E-mail addresses end in `.example`
-(RFC 2606), telephone numbers in the unassigned 90000 block; taxpayer numbers carry correct check
-digits, because a check digit is the first thing a reader tries.
+(RFC 2606), and telephone numbers are in the unassigned 90000 block. Taxpayer numbers have correct
+check digits, because readers check those first.
 """
 
 import random
@@ -190,12 +190,12 @@ def business(rng: random.Random) -> Profile:
 
 
 def anybody(rng: random.Random) -> Profile:
-    """Two sellers in three are people, one is a firm."""
+    """A person or a firm: two sellers in three are people."""
     return business(rng) if rng.random() < 1 / 3 else person(rng)
 
 
 def restated(rng: random.Random, profile: Profile) -> Profile:
-    """The seller states it all afresh: another turnover, another street in the same city."""
+    """The seller states everything again, with another turnover and another street in the city."""
     owner = profile.owner_address
     return replace(
         profile,
@@ -207,7 +207,7 @@ def restated(rng: random.Random, profile: Profile) -> Profile:
 
 
 def corrected(rng: random.Random, profile: Profile) -> Profile:
-    """The same taxpayer trying again: new photographs and contacts, a mended name."""
+    """The same taxpayer trying again: new photographs and contacts, a corrected name."""
     city = next(c for c in _CITIES if c[0] == profile.address.city)
     return replace(
         profile,
@@ -217,7 +217,7 @@ def corrected(rng: random.Random, profile: Profile) -> Profile:
 
 
 def cpf(rng: random.Random) -> str:
-    """Eleven digits, the last two of them the check digits of a person's taxpayer number."""
+    """A person's taxpayer number: eleven digits, of which the last two are check digits."""
     digits = [rng.randint(0, 9) for _ in range(9)]
     for first_weight in (10, 11):
         digits.append(_check_digit(digits, list(range(first_weight, 1, -1))))
@@ -225,7 +225,7 @@ def cpf(rng: random.Random) -> str:
 
 
 def cnpj(rng: random.Random) -> str:
-    """Fourteen digits of a firm's taxpayer number: eight, the head office `0001`, two checks."""
+    """A firm's taxpayer number: eight digits, `0001` for the head office, and two check digits."""
     digits = [rng.randint(0, 9) for _ in range(8)] + [0, 0, 0, 1]
     weights = [5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2]
     digits.append(_check_digit(digits, weights))

@@ -1,8 +1,7 @@
-"""What the platform keeps about sellers and review processes, and the JSON it shows of them.
+"""Defines what the platform stores about sellers and review processes, and their JSON.
 
-Bodies follow the contract's tables field by field and in their order. Where the contract shows
-nothing (bank accounts, a seller before analysis) the shape is the sandbox's own, kept close to
-what is shown elsewhere.
+Bodies follow the contract's tables field by field, in the same order. If the contract shows no body
+(bank accounts, a seller before analysis), the shape is the sandbox's own and resembles the others.
 """
 
 import json
@@ -19,6 +18,7 @@ SellerStatus = Literal["pending", "enabled", "denied", "disabled", "deleted"]
 
 ACP_DAYS = 60
 ACI_DAYS = 30
+PENDING_DAYS = 30  # an ACP's first days
 TOLERANCE_DAYS = 30  # an ACP's last days, in which it is OVERDUE
 
 CODE_OF_TYPE: dict[ReviewType, str] = {
@@ -43,7 +43,7 @@ class Reason:
     detail: str | None = None
 
 
-# Every combination of the contract, with whether a new onboarding could cure it.
+# Every combination of the contract, and whether a new onboarding could correct it.
 DENIAL_REASONS: dict[Reason, bool] = {
     Reason("DOCUMENT_VALIDATION", "DOCUMENT_NOT_MATCH"): True,
     Reason("DOCUMENT_VALIDATION", "DOCUMENT_QUALITY"): True,
@@ -71,7 +71,7 @@ ENABLED = Verdict()
 
 
 def denied(*reasons: Reason) -> Verdict:
-    """A denial; one incurable reason makes a new attempt pointless."""
+    """A denial. One reason that cannot be corrected makes a new attempt pointless."""
     return Verdict(reasons, retry=all(DENIAL_REASONS[reason] for reason in reasons))
 
 
@@ -93,7 +93,8 @@ class Seller:
     created_at: int
     updated_at: int
     balance: float = 0.0
-    verdict: Verdict | None = None
+    is_under_analysis: bool = False
+    verdict: Verdict | None = None  # how the analysis ended, or will end if that is decided already
     bank_accounts: dict[str, BankAccount] = field(default_factory=dict)
 
 
@@ -107,13 +108,19 @@ class Process:
     requested_fields: tuple[str, ...]
     status: ReviewStatus
     finished_at: int | None = None
+    last_report: "Event | None" = None
 
     @property
     def overdue_at(self) -> int:
-        """An ACI has no PENDING phase; an ACP's tolerance is its last 30 days."""
-        return (
-            self.deadline_at - TOLERANCE_DAYS * DAY if self.review_type == "ACP" else self.opened_at
-        )
+        """When the process becomes OVERDUE.
+
+        An ACI has no PENDING phase. An ACP's ends with its day 30, even if the deadline was moved,
+        or earlier if fewer than 30 days are left.
+        """
+        if self.review_type == "ACI":
+            return self.opened_at
+        last = min(self.opened_at + PENDING_DAYS * DAY, self.deadline_at - TOLERANCE_DAYS * DAY)
+        return max(self.opened_at, last)
 
     def status_at(self, now: int) -> ReviewStatus:
         if self.finished_at is not None and self.finished_at <= now:
@@ -170,7 +177,7 @@ def review_object(process: Process, status: ReviewStatus) -> Json:
 
 
 def seller_record(seller: Seller, marketplace_id: str) -> Json:
-    """Every field of the contract's seller record; the denial's two only on a denied seller."""
+    """Every field of the contract's seller record; only a denied seller has the last two."""
     who = seller.profile
     record: Json = {
         "id": seller.seller_id,
@@ -219,13 +226,13 @@ def bank_account_record(account: BankAccount) -> Json:
 
 
 def middle_of_band(band: str) -> int:
-    """The record shows revenue as a number, a submission as a band."""
+    """A number for a band: the record shows revenue as a number, a submission as a band."""
     lower, upper = band.split("_to_")
     return (int(lower) + int(upper)) // 2
 
 
 def _record_address(address: Address) -> Json:
-    """The record carries the neighbourhood twice: as `line3` and by its own name."""
+    """An address in the record, which has the neighbourhood twice: as `line3` and by its name."""
     lines = asdict(address)
     return {
         "line1": lines["line1"],
@@ -240,7 +247,7 @@ def _record_address(address: Address) -> Json:
 
 
 def _decision_reason(reason: Reason) -> Json:
-    """`detail` "may be absent or empty": both spellings are sent, one per reason."""
+    """A reason in the record. `detail` "may be absent or empty", so both forms are sent."""
     if reason.detail is not None:
         return {"reason": reason.reason, "detail": reason.detail}
     if reason.reason == "FRAUD_PREVENTION":

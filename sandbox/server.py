@@ -1,4 +1,4 @@
-"""Runs the simulated platform on real sockets: the door behind mutual TLS, the control in plain.
+"""Runs the simulated platform on real sockets: its API with mutual TLS, its control without.
 
     with running(webhooks_to="http://127.0.0.1:8400/webhooks") as platform:
         process_id = platform.require_review(platform.adopt_seller(), "ACP")
@@ -17,24 +17,27 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from sandbox.certificates import Certificates, issue
 from sandbox.clock import Clock
-from sandbox.control import control
-from sandbox.door import Credentials, Door, Request
-from sandbox.faults import Fault
-from sandbox.history import Past
-from sandbox.live import Live, ReceiverEdge
-from sandbox.platform import Platform, Policy
+from sandbox.market.history import Past
+from sandbox.market.live import Live, ReceiverEdge
+from sandbox.platform.api import Api, Request
+from sandbox.platform.certificates import Certificates, issue
+from sandbox.platform.control import control
+from sandbox.platform.credentials import Credentials
+from sandbox.platform.faults import Fault
+from sandbox.platform.service import Service, process_view
+from sandbox.platform.state_machine import Platform, Policy
+from sandbox.platform.webhooks import Attempt, Authentication, Courier, Manner, Message
 from sandbox.records import Event, Json, Process, ReviewType, Verdict
-from sandbox.service import Service, process_view
-from sandbox.webhooks import Attempt, Authentication, Courier, Manner, Message
 
 LOOPBACK = "127.0.0.1"
+BadCertificates = Literal["alert", "401"]
+_NO_CHECK_TIME = ssl.VerifyFlags(0x200000)  # OpenSSL's X509_V_FLAG_NO_CHECK_TIME
 _START_LIMIT_SECONDS = 20.0
 _CALL_LIMIT_SECONDS = 60.0
 
@@ -47,7 +50,7 @@ class Handle:
     def __init__(
         self,
         service: Service,
-        door: Door,
+        api: Api,
         certificates: Certificates,
         loop: asyncio.AbstractEventLoop,
         ports: tuple[int, int],
@@ -58,13 +61,13 @@ class Handle:
         self.certificates = certificates
         self.credentials = service.credentials
         self._service = service
-        self._door = door
+        self._api = api
         self._loop = loop
 
     # Sellers and reviews
 
     def adopt_seller(self, *, is_business: bool = False) -> str:
-        """The id of a seller enabled long ago, of whom no event tells."""
+        """The id of a seller who was enabled long ago, without any event."""
         return self.call(lambda s: s.adopt_seller(is_business=is_business)).seller_id
 
     def create_seller(self, *, is_business: bool = False, verdict: Verdict | None = None) -> str:
@@ -72,6 +75,10 @@ class Handle:
         return self.call(
             lambda s: s.create_seller(is_business=is_business, verdict=verdict)
         ).seller_id
+
+    def foresee(self, seller_id: str, verdict: Verdict) -> None:
+        """Decides how the analysis will end that a seller's documents begin."""
+        self.call(lambda s: s.platform.foresee(seller_id, verdict))
 
     def require_review(
         self,
@@ -103,10 +110,22 @@ class Handle:
     def sellers(self) -> list[Json]:
         return self.call(lambda s: s.sellers())
 
+    def report(self, process_id: str, *, event_id: str | None = None) -> None:
+        """Reports the state of a process; under the id of an earlier event if one is given."""
+        self._turn(lambda s: s.platform.report(process_id, s.clock.now(), event_id))
+
+    def report_again(self, process_id: str) -> None:
+        """Delivers the last report of a process again, with the status that it has by now."""
+        self._turn(lambda s: s.platform.report_again(process_id, s.clock.now()))
+
+    def finish(self, process_id: str, *, is_reported: bool = True) -> None:
+        """Concludes a process without a submission."""
+        self._turn(lambda s: s.platform.finish(process_id, s.clock.now(), is_reported=is_reported))
+
     # Time and faults
 
     def advance(self, seconds: float) -> None:
-        """Lets platform time leap; what was due happens, and its events are posted."""
+        """Moves platform time forward; what was due happens, and its events are posted."""
         self.call(lambda s: s.advance(seconds))
 
     def set_scale(self, scale: float) -> None:
@@ -121,7 +140,7 @@ class Handle:
         return self.call(lambda s: s.add_fault(**terms))
 
     def faults(self) -> list[Fault]:
-        """Those still to come."""
+        """The faults still to come."""
         return self.call(lambda s: list(s.faults.pending))
 
     def clear_faults(self) -> None:
@@ -130,7 +149,7 @@ class Handle:
     # Webhooks
 
     def point_webhooks_at(self, url: str, authentication: Authentication | None = None) -> None:
-        """Webhooks go there from now on, those that waited for an endpoint included."""
+        """Sends webhooks to this URL from now on, and also those that waited for an endpoint."""
         self.call(lambda s: s.courier.point_at(url, authentication))
 
     def redeliver(self, event: Event) -> None:
@@ -141,7 +160,7 @@ class Handle:
         self.call(lambda s: s.deliver_raw(body, message_id))
 
     def flood(self, deliveries: int) -> None:
-        """Delivers that many events at once; returns when each was answered or given up."""
+        """Delivers this many events at once; returns when each was answered or given up."""
         self.call_async(lambda s: s.flood(deliveries))
 
     def settle(self) -> None:
@@ -177,7 +196,7 @@ class Handle:
 
     @property
     def events(self) -> list[Event]:
-        """Every event said while it ran (the last 10,000)."""
+        """Every event since the start (the last 10,000)."""
         return self.call(lambda s: list(s.events))
 
     @property
@@ -187,8 +206,8 @@ class Handle:
 
     @property
     def requests(self) -> list[Request]:
-        """Every request that came through the door (the last 10,000), answered or not."""
-        return self.call(lambda s: list(self._door.requests))
+        """Every request that the API saw (the last 10,000), answered or not."""
+        return self.call(lambda s: list(self._api.requests))
 
     # Into the loop
 
@@ -199,6 +218,15 @@ class Handle:
             return work(self._service)
 
         return self._wait(asyncio.run_coroutine_threadsafe(run(), self._loop))
+
+    def _turn(self, work: Callable[[Service], None]) -> None:
+        """Runs `work`, and posts the events that follow from it."""
+
+        def run(service: Service) -> None:
+            work(service)
+            service.catch_up()
+
+        self.call(run)
 
     def call_async(self, work: Callable[[Service], Awaitable[T]]) -> T:
         async def run() -> T:
@@ -226,11 +254,14 @@ def running(
     authentication: Authentication | None = None,
     manner: Manner | None = None,
     credentials: Credentials | None = None,
+    bad_certificates: BadCertificates = "alert",
     port: int = 0,
     control_port: int = 0,
 ) -> Iterator[Handle]:
     """A sandbox that serves while the block runs.
 
+    `bad_certificates`: how a client is refused that shows none or a bad one. `alert` ends the
+    handshake; `401` is the contract's answer, as where something before the platform ends TLS.
     `folder` takes the certificates (default: a temporary one, gone afterwards). Without
     `webhooks_to`, events wait until `point_webhooks_at`. Ports 0 are chosen by the system.
     """
@@ -238,7 +269,7 @@ def running(
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sandbox-")))
         certificates = issue(folder)
-        door_socket = stack.enter_context(_listen(port))
+        api_socket = stack.enter_context(_listen(port))
         control_socket = stack.enter_context(_listen(control_port))
         ready: Future[Handle] = Future()
         stopping = threading.Event()
@@ -250,7 +281,8 @@ def running(
                 courier=Courier(webhooks_to, authentication, manner=manner, seed=seed),
                 credentials=credentials,
             )
-            await _serve(service, certificates, (door_socket, control_socket), ready, stopping)
+            sockets = (api_socket, control_socket)
+            await _serve(service, certificates, bad_certificates, sockets, ready, stopping)
 
         def run() -> None:
             try:
@@ -272,81 +304,92 @@ def running(
 async def _serve(
     service: Service,
     certificates: Certificates,
+    bad_certificates: BadCertificates,
     sockets: tuple[socket.socket, socket.socket],
     ready: "Future[Handle]",
     stopping: threading.Event,
 ) -> None:
-    connections: dict[tuple[str, int], asyncio.Transport] = {}
+    connections = _Connections()
 
     class Connection(H11Protocol):
-        """Known by its client's address, so that a fault can close it under the app."""
+        """A connection that the app can find by its client's address."""
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
             if self.client is not None:
-                connections[self.client] = transport
+                connections.transports[self.client] = transport
 
         def connection_lost(self, exc: Exception | None) -> None:
             if self.client is not None:
-                connections.pop(self.client, None)
+                connections.transports.pop(self.client, None)
             super().connection_lost(exc)
 
-    def drop(client: tuple[str, int], flush: bool) -> None:
-        transport = connections[client]
-        if flush:
-            transport.close()
-        else:
-            transport.abort()
-
-    door = Door(
-        service.platform.marketplace_id,
-        service.credentials,
-        service.faults,
-        service.submit,
-        drop,
+    api = Api(service, connections, frozenset({certificates.client.der()}))
+    quiet: dict[str, Any] = {
+        "lifespan": "off",
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+    }
+    behind_tls = uvicorn.Config(
+        api,
+        http=Connection,
+        ssl_certfile=certificates.server.certificate,
+        ssl_keyfile=certificates.server.key,
+        ssl_ca_certs=certificates.authority,
+        ssl_cert_reqs=ssl.CERT_REQUIRED,
+        **quiet,
     )
+    behind_tls.load()
+    if bad_certificates == "401" and behind_tls.ssl is not None:
+        _let_in_what_the_app_refuses(behind_tls.ssl, certificates)
     servers = [
-        uvicorn.Server(
-            uvicorn.Config(
-                door,
-                http=Connection,
-                ssl_certfile=certificates.server.certificate,
-                ssl_keyfile=certificates.server.key,
-                ssl_ca_certs=certificates.authority,
-                ssl_cert_reqs=ssl.CERT_REQUIRED,
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-            )
-        ),
-        uvicorn.Server(
-            uvicorn.Config(
-                control(service, door),
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-            )
-        ),
+        uvicorn.Server(behind_tls),
+        uvicorn.Server(uvicorn.Config(control(service, api), **quiet)),
     ]
 
     async def watch() -> None:
         while not all(server.started for server in servers):
             await asyncio.sleep(0.01)
         ports = (sockets[0].getsockname()[1], sockets[1].getsockname()[1])
-        ready.set_result(Handle(service, door, certificates, asyncio.get_running_loop(), ports))
+        ready.set_result(Handle(service, api, certificates, asyncio.get_running_loop(), ports))
         while not stopping.is_set():
             await asyncio.sleep(0.05)
         for server in servers:
             server.should_exit = True
-        for transport in list(connections.values()):  # a fault may hold one open for ever
+        for transport in list(connections.transports.values()):  # a fault may hold one open
             transport.abort()
 
     async with service.keeping_time():
         await asyncio.gather(
             watch(), *(s.serve([sock]) for s, sock in zip(servers, sockets, strict=True))
         )
+
+
+class _Connections:
+    """The open connections of the API, by their client's address."""
+
+    def __init__(self) -> None:
+        self.transports: dict[tuple[str, int], asyncio.Transport] = {}
+
+    def certificate(self, client: tuple[str, int]) -> bytes | None:
+        tls: ssl.SSLObject = self.transports[client].get_extra_info("ssl_object")
+        return tls.getpeercert(binary_form=True)
+
+    def drop(self, client: tuple[str, int], *, flush: bool) -> None:
+        transport = self.transports[client]
+        if flush:
+            transport.close()
+        else:
+            transport.abort()
+
+
+def _let_in_what_the_app_refuses(context: ssl.SSLContext, certificates: Certificates) -> None:
+    """Lets the handshake succeed without a certificate, with an expired one, and with the
+    stranger's. A certificate of any other authority still fails it."""
+    context.verify_mode = ssl.CERT_OPTIONAL
+    context.verify_flags |= _NO_CHECK_TIME
+    context.load_verify_locations(certificates.stranger_authority)
 
 
 @contextmanager

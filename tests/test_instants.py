@@ -46,6 +46,18 @@ every_instant = st.integers(FIRST, LAST)
         # Cut towards the past also before 1970.
         ("1969-12-31T23:59:59.9999999Z", -1),
         ("1969-12-31T23:59:59.9Z", -100_000),
+        # The end of a day is the start of the next, and a leap second the second after 59.
+        ("2026-02-28T24:00:00Z", FIRST_OF_MARCH),
+        ("2026-02-28T24:00:00.000Z", FIRST_OF_MARCH),
+        ("2026-02-28T24:00Z", FIRST_OF_MARCH),
+        ("2026-02-28 24:00", FIRST_OF_MARCH),
+        ("2026-02-28T23:59:60Z", FIRST_OF_MARCH),
+        ("2026-02-28T20:59:60.25-03:00", FIRST_OF_MARCH + 250_000),
+        # The basic format, without separators.
+        ("20260301T000000Z", FIRST_OF_MARCH),
+        ("20260301T0000", FIRST_OF_MARCH),
+        ("20260228t210000.5-0300", FIRST_OF_MARCH + 500_000),
+        ("20260228T240000Z", FIRST_OF_MARCH),
         # The calendar: leap days, and its two ends.
         ("2024-02-29T00:00:00Z", 1_709_164_800_000_000),
         ("2000-02-29T12:00:00Z", 951_825_600_000_000),
@@ -62,14 +74,17 @@ def test_a_date_and_time_is_read_to_the_microsecond(text: str, instant: int):
     "text",
     [
         "",
-        "2026-03-01",  # a date alone is no instant
+        "2026-03-01",  # a date alone is not an instant
         "2026-03-01T",
         "2026-03-01T00",
         "2026-03-01T00:00.5Z",  # a fraction of a minute
         "2026-03-01T00:00:00.Z",
         "2026-03-01T24:00:01Z",
         "2026-03-01T00:60:00Z",
-        "2026-06-30T23:59:60Z",  # a leap second: no clock here has one
+        "2026-03-01T24:00:00.5Z",
+        "2026-03-01T24:01Z",
+        "9999-12-31T24:00:00Z",  # after the last day
+        "2026-03-01T23:59:61Z",
         "2026-02-29T00:00:00Z",
         "2025-13-01T00:00:00Z",
         "2026-00-10T00:00:00Z",
@@ -78,7 +93,10 @@ def test_a_date_and_time_is_read_to_the_microsecond(text: str, instant: int):
         "-0001-01-01T00:00:00Z",
         "26-03-01T00:00:00Z",
         "2026-3-1T00:00:00Z",
-        "20260301T000000Z",
+        "20260301",
+        "20260301T00Z",
+        "20260301T00:00:00Z",  # half basic, half extended
+        "2026-03-01T000000Z",
         "2026-W09-7T00:00:00Z",
         "2026-03-01T00:00:00+24:00",
         "2026-03-01T00:00:00+3:00",
@@ -88,7 +106,8 @@ def test_a_date_and_time_is_read_to_the_microsecond(text: str, instant: int):
         "2026-03-01T00:00:00Z\n",
         "2026-03-01T00:00:00Z\0",
         "２０２６-03-01T00:00:00Z",  # digits, but not ASCII
-        "1772323200",
+        "1772323200",  # seconds or milliseconds: nothing says which
+        "1772323200000",
         "now",
         # A legal local time that its offset pushes out of the calendar.
         "0001-01-01T00:00:00+00:01",
@@ -120,7 +139,7 @@ def test_any_text_gives_an_instant_of_the_calendar_or_none(text: str):
         (FIRST_OF_MARCH, "2026-03-01T00:00:00.000000Z", "2026-03-01T00:00:00Z"),
         (FIRST_OF_MARCH + 500_000, "2026-03-01T00:00:00.500000Z", "2026-03-01T00:00:00.5Z"),
         (951_782_400_000_000, "2000-02-29T00:00:00.000000Z", "2000-02-29T00:00:00Z"),
-        # Trailing zeros of the clock are no fraction.
+        # Trailing zeros of the clock are not a fraction.
         (FIRST_OF_MARCH + 36_000_000_000, "2026-03-01T10:00:00.000000Z", "2026-03-01T10:00:00Z"),
         (FIRST, "0001-01-01T00:00:00.000000Z", "0001-01-01T00:00:00Z"),
         (LAST, "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z"),

@@ -1,6 +1,15 @@
-"""The `prazo` command: one thin function a command; the work is done elsewhere."""
+"""The `prazo` command: one thin function per command; the work is done elsewhere."""
 
-from pipeline.cli import evidence, reading, running, sending, writing
+from pipeline.cli import alerts, backups, occurrences, packages, services, submissions, views
 from pipeline.cli.group import main
 
-__all__ = ["evidence", "main", "reading", "running", "sending", "writing"]
+__all__ = [
+    "alerts",
+    "backups",
+    "main",
+    "occurrences",
+    "packages",
+    "services",
+    "submissions",
+    "views",
+]

@@ -1,4 +1,4 @@
-"""The `prazo` command itself: its options, its exit codes and how it tells of errors."""
+"""The `prazo` command itself: its options, its exit codes and how it reports errors."""
 
 import getpass
 import logging
@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from pipeline.errors import PrazoError
+from pipeline.texts import LogLines, printable
 
 
 class _Group(click.Group):
@@ -20,7 +21,7 @@ class _Group(click.Group):
         except PrazoError as error:
             if ctx.params.get("debug"):
                 raise
-            click.echo(f"Error: {error}", err=True)
+            say(*_lines(f"Error: {error.what}", error.why, error.remedy), err=True)
             ctx.exit(error.exit_code)
         except BrokenPipeError:  # the reader of our output has seen enough
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
@@ -30,8 +31,19 @@ class _Group(click.Group):
                 raise
             what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
             remedy = "check the path, the permissions and the disk's free space"
-            click.echo(f"Error: {what}\n  To mend it: {remedy}", err=True)
+            say(*_lines(f"Error: {what}", "", remedy), err=True)
             ctx.exit(1)
+
+
+def say(*lines: str, err: bool = False) -> None:
+    """Prints lines. Whatever came from outside in one of them stays in it and is shown as it is:
+    no terminal obeys it."""
+    for line in lines:
+        click.echo(printable(line), err=err)
+
+
+def _lines(what: str, why: str, remedy: str) -> list[str]:
+    return [f"{what}: {why}" if why else what, *([f"  To fix it: {remedy}"] if remedy else [])]
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,11 +55,9 @@ def main(debug: bool) -> None:
     Settings are PRAZO_* environment variables or a .env file; `prazo doctor` checks them.
     """
     os.umask(0o077)  # whatever is written may hold personal data: ledgers, packages, artifacts
-    logging.basicConfig(
-        level=logging.DEBUG if debug else logging.INFO,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    to_stderr = logging.StreamHandler(sys.stderr)
+    to_stderr.setFormatter(LogLines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.DEBUG if debug else logging.INFO, handlers=[to_stderr])
     logging.getLogger("httpx").setLevel(logging.WARNING)
 
 

@@ -1,18 +1,20 @@
-"""The durable hand-off between whoever receives occurrences and whoever follows the log.
+"""The durable hand-off between processes that receive occurrences and those that follow the log.
 
-One append-only table with the same columns on two engines: SQLite (the embedded default) and
-PostgreSQL (several receivers on several machines). `open_inbox` picks by the setting's form.
+It is one append-only table, with the same columns on two engines: SQLite (embedded, the default)
+and PostgreSQL (several receivers on several machines). `open_inbox` chooses by the setting's form.
 """
 
 from pathlib import Path
 
+from pipeline.errors import InboxUnavailable
+from pipeline.inbox import schema
 from pipeline.inbox.group_commit import GroupCommit
-from pipeline.inbox.store import Head, Identity, Inbox, Outcome, Receipt, SignedHead
+from pipeline.inbox.store import Head, Inbox, Outcome, Receipt, SignedHead
+from pipeline.log.entries import Identity
 
 __all__ = [
     "GroupCommit",
     "Head",
-    "Identity",
     "Inbox",
     "Outcome",
     "Receipt",
@@ -22,17 +24,34 @@ __all__ = [
 
 
 def open_inbox(
-    location: str | Path, *, create: bool = True, identity: Identity | None = None
+    location: str | Path,
+    *,
+    create: bool = True,
+    identity: Identity | None = None,
+    version: int = schema.VERSION,
 ) -> Inbox:
-    """The inbox at a path (SQLite) or a `postgresql://` URL; made if missing and `create`.
+    """Opens the inbox at a path (SQLite) or a `postgresql://` URL.
 
-    `identity`: of the log that a new inbox is to hold a copy of; a log of its own otherwise.
-    Raises `InboxUnavailable` where it cannot be opened or, without `create`, does not exist.
+    `create`: makes it if it is missing. `identity`: of the log that a new inbox is a copy of;
+    without it, a new inbox starts a new log. `version`: of its tables; an older one is for reading
+    and for copies alone, since nothing is appended to it.
+
+    Raises `InboxUnavailable` if it cannot be opened, has another version, or is missing and
+    `create` is false.
     """
     if str(location).startswith(("postgresql://", "postgres://")):
-        from pipeline.inbox.postgres import PostgresInbox  # only then is the driver needed
+        from pipeline.inbox.postgres import PostgresInbox  # imports the driver only when needed
 
-        return PostgresInbox(str(location), create=create, identity=identity)
-    from pipeline.inbox.sqlite import SqliteInbox
+        inbox: Inbox = PostgresInbox(
+            str(location), create=create, identity=identity, version=version
+        )
+    else:
+        from pipeline.inbox.sqlite import SqliteInbox
 
-    return SqliteInbox(Path(location), create=create, identity=identity)
+        inbox = SqliteInbox(Path(location), create=create, identity=identity, version=version)
+    try:
+        inbox.take_over_clock()
+    except InboxUnavailable:
+        inbox.close()
+        raise
+    return inbox

@@ -1,52 +1,104 @@
 """Turns many waiting requests into one durable commit.
 
-One thread owns the writing. While a commit runs, whatever arrives queues up; the next commit takes
-all of it. There is no timer: an idle receiver commits at once, a busy one in large groups.
+One thread does all the writing. While a commit runs, new requests queue up, and the next commit
+takes all of them. There is no timer: an idle receiver commits at once, a busy one in large groups.
 """
 
 import asyncio
 import contextlib
 import threading
+import time
+from collections import deque
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import Final, NamedTuple
 
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox.store import Inbox, Receipt
-from pipeline.occurrences import Delivery, Draft
+from pipeline.log.deliveries import Delivery
+from pipeline.log.entries import Draft
 
-MAX_ENTRIES_A_COMMIT: Final = 512
-MAX_BYTES_A_COMMIT: Final = 16 * 2**20
+MAX_ENTRIES_PER_COMMIT: Final = 512
+MAX_BYTES_PER_COMMIT: Final = 16 * 2**20
 MAX_WAITING: Final = 4096
 MAX_BYTES_WAITING: Final = 256 * 2**20
 
-Answer = Receipt | InboxUnavailable
+PATIENCE_SECONDS: Final = 15.0
+"""The longest wait for a record, whatever the writer's thread is stuck in. The platform gives a
+delivery up after 30 s, and its request may have taken a while to come."""
+LOOK_SECONDS: Final = 0.25
+"""Between two looks at who has waited for too long."""
+
+Answer = Receipt | InboxUnavailable | None
 
 
 class _Waiting(NamedTuple):
-    occurrence: Draft | Delivery
+    occurrence: Draft | Delivery | None  # None: it only tries whether one could be recorded
     size: int  # of the body, in bytes
-    answer: asyncio.Future[Receipt]
+    until: float  # of the monotonic clock
+    answer: asyncio.Future[Receipt | None]
 
 
 class GroupCommit:
-    """The single writer thread of a process; `record` is for coroutines of one event loop."""
+    """The only writer thread of a process. `record` is for coroutines of one event loop."""
 
-    def __init__(self, inbox: Inbox, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        inbox: Inbox,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         self._inbox = inbox
         self._loop = loop
+        self._patience = patience_seconds
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._waiting = self._waiting_bytes = 0  # counted on the loop's thread alone
+        self._unanswered: deque[_Waiting] = deque()
         self._is_closed = False
+        self._writing_since: float | None = None  # set on the writer's thread alone
         self._thread = threading.Thread(target=self._run, name="group-commit", daemon=True)
         self._thread.start()
+        self._loop.call_soon(self._give_up_in_time)
 
-    async def record(self, occurrence: Draft | Delivery) -> Receipt:
-        """Returns once it is on disk; raises `InboxUnavailable` where it may not be.
+    async def record(self, occurrence: Draft | Delivery, *, until: float | None = None) -> Receipt:
+        """Returns once the occurrence is on disk; raises `InboxUnavailable` if it may not be.
 
-        A delivery is read on the writer's thread: a group at once takes half the time that reading
-        each between two requests does, for the code stays in the processor's caches.
+        It raises at `until` (of the monotonic clock) at the latest, or else when the patience is
+        over, whatever the writer's thread is stuck in. An occurrence that was not taken up by then
+        is not recorded later; of one that was, nobody knows.
+
+        The writer's thread parses deliveries. Parsing a whole group takes half the time of parsing
+        each one between two requests, because the code stays in the processor's caches.
         """
+        receipt = await self._enqueued(occurrence, len(occurrence.body or b""), until)
+        assert receipt is not None
+        return receipt
+
+    async def probe(self) -> None:
+        """Returns once a record would have been on disk; raises `InboxUnavailable` if it may not
+        be. It waits in the same queue, and is written by the same thread."""
+        await self._enqueued(None, 0, None)
+
+    async def _enqueued(
+        self, occurrence: Draft | Delivery | None, size: int, until: float | None
+    ) -> Receipt | None:
+        now = time.monotonic()
+        self._refuse_at_once(now)
+        waiting = _Waiting(
+            occurrence,
+            size,
+            now + self._patience if until is None else until,
+            self._loop.create_future(),
+        )
+        self._waiting += 1
+        self._waiting_bytes += size
+        self._unanswered.append(waiting)
+        self._queue.put(waiting)
+        return await waiting.answer
+
+    def _refuse_at_once(self, now: float) -> None:
+        """Raises `InboxUnavailable` where waiting would be of no use."""
         if self._is_closed:
             raise InboxUnavailable("The entry was not recorded", "the receiver is stopping")
         if self._waiting >= MAX_WAITING or self._waiting_bytes >= MAX_BYTES_WAITING:
@@ -56,42 +108,77 @@ class GroupCommit:
                 " wait to be written",
                 "look at the disk's or the server's load",
             )
-        waiting = _Waiting(occurrence, len(occurrence.body or b""), self._loop.create_future())
-        self._waiting += 1
-        self._waiting_bytes += waiting.size
-        self._queue.put(waiting)
-        return await waiting.answer
+        since = self._writing_since
+        if since is not None and now - since > self._patience:
+            raise _stuck(now - since)
 
-    def close(self) -> None:
-        """Writes what is waiting, then ends the thread; what comes later is turned down."""
+    def _give_up_in_time(self) -> None:
+        """Answers who has waited for too long, and looks again in a moment."""
+        now = time.monotonic()
+        for waiting in self._unanswered:
+            if waiting.until <= now and not waiting.answer.done():
+                since = self._writing_since
+                waiting.answer.set_exception(_stuck(now - since if since else 0.0))
+        if not self._is_closed or self._unanswered:
+            self._loop.call_later(LOOK_SECONDS, self._give_up_in_time)
+
+    def close(self, seconds: float | None = None) -> bool:
+        """Writes what is waiting and ends the thread; whether it ended within `seconds`. Later
+        calls of `record` are refused."""
         self._is_closed = True
         self._queue.put(None)
-        self._thread.join()
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         is_last = False
         while not is_last:
             batch, is_last = self._next_batch()
             if batch:
-                answers = self._commit([it.occurrence for it in batch])
+                self._writing_since = time.monotonic()
+                answers = self._written(batch)
+                self._writing_since = None
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                     self._loop.call_soon_threadsafe(self._answer, batch, answers)
 
     def _next_batch(self) -> tuple[list[_Waiting], bool]:
-        """Whatever waits now, at least one; and whether it is the last."""
+        """Everything that waits now, at least one unless the writer is closed; and whether this is
+        the last batch."""
         batch: list[_Waiting] = []
         size = 0
         following = self._queue.get()
         while following is not None:
             batch.append(following)
             size += following.size
-            if len(batch) >= MAX_ENTRIES_A_COMMIT or size >= MAX_BYTES_A_COMMIT:
+            if len(batch) >= MAX_ENTRIES_PER_COMMIT or size >= MAX_BYTES_PER_COMMIT:
                 return batch, False
             try:
                 following = self._queue.get_nowait()
             except Empty:
                 return batch, False
         return batch, True
+
+    def _written(self, batch: Sequence[_Waiting]) -> Sequence[Answer]:
+        """An answer for each that waits. Who was answered 503 meanwhile sends again, so nothing is
+        written for them."""
+        is_gone = [it.answer.done() for it in batch]
+        waiting = [it for it, gone in zip(batch, is_gone, strict=True) if not gone]
+        occurrences = [it.occurrence for it in waiting if it.occurrence is not None]
+        recorded = iter(self._commit(occurrences) if occurrences else ())
+        probed = self._probe() if len(waiting) > len(occurrences) else None
+        return [
+            None if gone else probed if each.occurrence is None else next(recorded)
+            for each, gone in zip(batch, is_gone, strict=True)
+        ]
+
+    def _probe(self) -> InboxUnavailable | None:
+        try:
+            self._inbox.probe()
+        except InboxUnavailable as error:
+            return error
+        except Exception as error:
+            return InboxUnavailable("The inbox could not be tried", repr(error))
+        return None
 
     def _commit(self, occurrences: Sequence[Draft | Delivery]) -> Sequence[Answer]:
         try:
@@ -103,7 +190,7 @@ class GroupCommit:
         except Exception as error:  # a waiting request must be answered, whatever happened
             if len(occurrences) == 1:
                 return [InboxUnavailable("The entry could not be recorded", repr(error))]
-            # One that cannot be recorded must not turn down those that came with it.
+            # One that cannot be recorded must not make the others of its group fail.
             return [answer for it in occurrences for answer in self._commit([it])]
 
     def _answer(self, batch: Sequence[_Waiting], answers: Sequence[Answer]) -> None:
@@ -111,8 +198,20 @@ class GroupCommit:
             self._waiting -= 1
             self._waiting_bytes -= waiting.size
             if waiting.answer.done():
-                continue  # its caller has gone
+                continue  # its caller has gone, or was told to send again
             if isinstance(answer, InboxUnavailable):
                 waiting.answer.set_exception(answer)
             else:
                 waiting.answer.set_result(answer)
+        while self._unanswered and self._unanswered[0].answer.done():
+            self._unanswered.popleft()
+
+
+def _stuck(seconds: float) -> InboxUnavailable:
+    return InboxUnavailable(
+        "The entry was not recorded in time",
+        f"the write under way has not ended for {seconds:.0f} s"
+        if seconds
+        else "others came first",
+        "look at the disk of the inbox or at its server, and at who else writes there",
+    )

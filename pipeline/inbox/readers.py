@@ -1,4 +1,4 @@
-"""Keeps an engine's read connections: one use at a time each, as many as are used at once."""
+"""Pools an engine's read connections; each serves one caller at a time."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,12 +18,12 @@ C = TypeVar("C", bound=_Connection)
 
 
 class Readers(Generic[C]):
-    """Idle connections wait here, not with a thread: threads die without closing anything."""
+    """A pool of connections. No thread owns one, since a thread ends without closing anything."""
 
     def __init__(
         self, connect: Callable[[], C], is_usable: Callable[[C], bool] = lambda _: True
     ) -> None:
-        """`is_usable` says of a connection that was idle whether the other end is still there."""
+        """`is_usable`: whether the other end of a connection that was idle is still there."""
         self._connect = connect
         self._is_usable = is_usable
         self._lock = Lock()
@@ -32,7 +32,10 @@ class Readers(Generic[C]):
 
     @contextmanager
     def borrowed(self) -> Iterator[C]:
-        """A connection for this block alone; after an error it is not used again."""
+        """A connection for this block alone; an error in the block closes it.
+
+        Raises `InboxUnavailable` once the pool is closed.
+        """
         connection = self._taken()
         try:
             yield connection
@@ -57,7 +60,7 @@ class Readers(Generic[C]):
         return self._connect()
 
     def close(self) -> None:
-        """Closes what is idle; what is in use is closed when it comes back."""
+        """Closes the idle connections; those in use are closed when they come back."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []

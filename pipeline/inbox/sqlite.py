@@ -1,4 +1,4 @@
-"""The inbox in one SQLite file: WAL, `synchronous=FULL`, no server to run."""
+"""Stores the inbox in one SQLite file (WAL, `synchronous=FULL`), without a server to run."""
 
 import contextlib
 import itertools
@@ -12,89 +12,40 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from pipeline import instants
 from pipeline.errors import InboxMissing, InboxUnavailable
+from pipeline.files import sync
+from pipeline.inbox import schema
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.store import (
     COLUMNS,
-    MAX_BYTES_A_READ,
+    MAX_BYTES_PER_READ,
     Asked,
     Head,
-    Identity,
     Inbox,
     Known,
     SignedHead,
+    Statement,
     Tail,
     Transaction,
+    in_turn,
     new_identity,
 )
-from pipeline.occurrences import Entry
+from pipeline.log.entries import Entry, Identity
 
 BUSY_SECONDS: Final = 10.0
 WRITER_CACHE_KIB: Final = 65_536  # the indexes' pages of a large log
-MAX_WAL_BYTES: Final = 64 * 2**20  # a larger one, after a long read, is cut when it is next reused
+MAX_WAL_BYTES: Final = 64 * 2**20  # a long read makes it larger; it is cut when it is next reused
 
 APPLICATION_ID: Final = int.from_bytes(b"PRZO", "big")
-SCHEMA_VERSION: Final = 1
 
-_SCHEMA = f"""
-pragma application_id = {APPLICATION_ID};
-pragma user_version = {SCHEMA_VERSION};
-
-create table meta (name text primary key, value blob not null) strict;
-
-create table entries (
-    seq integer primary key,
-    kind text not null,
-    occurred_at integer not null,       -- microseconds since the epoch, UTC, like every instant
-    recorded_at integer not null,
-    origin text not null,
-    recorded_by text not null,
-    event_id text,
-    attempt_id text,
-    process_id text,
-    seller_id text,
-    status integer,
-    process_n integer,
-    process_prev integer,
-    seller_n integer,
-    seller_prev integer,
-    is_again integer not null,
-    record blob,
-    body blob,
-    salt blob,
-    leaf blob not null,
-    ingest_key blob
-) strict;
-
-create index entries_process on entries (process_id, process_n) where process_id is not null;
-create index entries_seller on entries (seller_id, seller_n) where seller_id is not null;
-create index entries_event on entries (event_id) where event_id is not null;
-create index entries_attempt on entries (attempt_id) where attempt_id is not null;
-create unique index entries_ingest on entries (ingest_key) where ingest_key is not null;
-create index entries_quarantine on entries (kind) where kind = 'quarantine';
-
-create trigger entries_no_update before update on entries
-begin select raise(abort, 'append-only: entries are never changed'); end;
-create trigger entries_no_delete before delete on entries
-begin select raise(abort, 'append-only: entries are never deleted'); end;
-
-create table heads (
-    id integer primary key check (id = 1),
-    size integer not null,
-    root blob not null
-) strict;
-
-create table checkpoints (size integer primary key, note text not null) strict;
-
-create table probes (id integer primary key check (id = 1), probed_at integer not null) strict;
-"""
-
+_LEAF = "select leaf from entries where seq = ?"
 _LAST = "select seq, recorded_at from entries order by seq desc limit 1"
 _SELECT = f"select {', '.join(COLUMNS)} from entries"
 _IS_AGAIN = COLUMNS.index("is_again")
 _ROW = f"({', '.join('?' * len(COLUMNS))})"
-# A statement of many rows leaves the interpreter to the event loop for as long as it takes; with a
-# row each, the writer would wait for its turn after every single one.
+# While a statement runs, the event loop has the interpreter. With many rows in a statement, the
+# writer waits for its turn once, not after every row.
 _INSERTS = [
     (rows, f"insert into entries ({', '.join(COLUMNS)}) values {', '.join([_ROW] * rows)}")
     for rows in (64, 16, 4, 1)
@@ -138,7 +89,10 @@ class _SqliteTransaction:
 
     def look_up(self, asked: Asked) -> Known:
         seq, recorded_at = self._connection.execute(_LAST).fetchone() or (0, 0)
+        (version,) = self._connection.execute("pragma user_version").fetchone()
+        (leaf,) = self._connection.execute(_LEAF, (asked.seq,)).fetchone() or (None,)
         return Known(
+            version=version,
             seq=seq,
             recorded_at=recorded_at,
             processes=self._tails(_PROCESS_TAILS, asked.processes),
@@ -146,6 +100,7 @@ class _SqliteTransaction:
             events={row[0] for row in self._rows(_SEEN_EVENTS, asked.events)},
             attempts=set(self._rows(_SEEN_ATTEMPTS, asked.attempts)),
             ingest_keys={key for key in asked.ingest_keys if self._is_ingested(key)},
+            leaf=leaf,
         )
 
     def _rows(self, query: str, ids: Collection[str]) -> list[Any]:
@@ -165,15 +120,25 @@ class _SqliteTransaction:
                 self._connection.execute(statement, list(values))
                 at += rows
 
+    def execute(self, statement: Statement) -> int:
+        return self._connection.execute(statement.sql, _numbered(statement.values)).rowcount
+
 
 class SqliteInbox(Inbox):
     """The inbox at a path. Readers see a snapshot and never wait for the writer."""
 
     def __init__(
-        self, path: Path, *, create: bool = True, identity: Identity | None = None
+        self,
+        path: Path,
+        *,
+        create: bool = True,
+        identity: Identity | None = None,
+        version: int = schema.VERSION,
     ) -> None:
+        super().__init__()
+        self.version = version
         self._path = path
-        self._uri = f"{path.absolute().as_uri()}?mode=rw"  # opening alone never makes a file
+        self._uri = f"{path.absolute().as_uri()}?mode=rw"  # opening never creates a file
         self._writing_alone = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._has_failed = self._is_closed = False
@@ -195,19 +160,22 @@ class SqliteInbox(Inbox):
     # --- opening ---
 
     def _create(self, identity: Identity) -> None:
-        """Made whole beside its path, then put there: a crash leaves no half of an inbox, and
-        where another process was faster, its log stays."""
+        """Makes the file under another name and then links it to its path: a crash leaves no
+        half-made inbox, and if another process was faster, its inbox stays."""
         folder = self._path.parent
         missing = [it for it in (folder, *folder.parents) if not it.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".", dir=folder) as aside:
             draft = Path(aside) / self._path.name
-            # SQLite gives its WAL the mode of this file; bodies hold personal data.
+            # Bodies hold personal data. SQLite gives its WAL the mode of this file.
             os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
                 connection.execute("pragma journal_mode = wal")
                 connection.execute("pragma synchronous = full")
-                connection.executescript(f"begin; {_SCHEMA} commit;")
+                connection.execute(f"pragma application_id = {APPLICATION_ID}")
+                tables = schema.steps("sqlite", until=self.version)
+                connection.executescript(f"begin; {tables} commit;")
+                connection.execute(f"pragma user_version = {self.version}")
                 connection.executemany(
                     "insert into meta (name, value) values (?, ?)",
                     [("log", identity.log.encode()), ("log_key", identity.log_key)],
@@ -215,7 +183,7 @@ class SqliteInbox(Inbox):
             with contextlib.suppress(FileExistsError):
                 os.link(draft, self._path)
         for place in (folder, *(it.parent for it in missing)):
-            _sync(place)  # the name must survive a power cut like the bytes behind it
+            sync(place)  # the file's name must survive a power cut, as its bytes do
 
     def _connect(self, busy_seconds: float | None = None) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -234,15 +202,7 @@ class SqliteInbox(Inbox):
 
     def _read_meta(self) -> tuple[str, bytes]:
         with self._readers.borrowed() as connection:
-            (application,) = connection.execute("pragma application_id").fetchone()
-            (version,) = connection.execute("pragma user_version").fetchone()
-            if (application, version) != (APPLICATION_ID, SCHEMA_VERSION):
-                raise InboxUnavailable(
-                    f"{self._path} is no inbox",
-                    f"it is an SQLite file of another program or version ({application:#x},"
-                    f" {version}; expected {APPLICATION_ID:#x}, {SCHEMA_VERSION})",
-                    "set PRAZO_INBOX to the inbox's file, or to a path where nothing is yet",
-                )
+            schema.check(str(self._path), version_of(self._path, connection), self.version)
             meta: dict[str, bytes] = dict(connection.execute("select name, value from meta"))
         return meta["log"].decode(), meta["log_key"]
 
@@ -264,7 +224,7 @@ class SqliteInbox(Inbox):
     def _exclusively(self) -> Iterator[sqlite3.Connection]:
         """The writer, in a transaction that is committed and synced when the block ends."""
         try:
-            with self._writing_alone:
+            with in_turn(self._writing_alone):
                 connection = self._begun()
                 try:
                     yield connection
@@ -279,9 +239,10 @@ class SqliteInbox(Inbox):
     def _begun(self) -> sqlite3.Connection:
         if self._is_closed:
             raise sqlite3.ProgrammingError("it is closed already")
-        if _identity(self._path) != self._file:
-            raise OSError("another file lies at its path since it was opened; restart to use that")
-        if self._writer is None:
+        self._check_place()
+        if self._writer is None or not self._is_proved:
+            self._drop_writer()
+            self.prove()
             self._empty_wal()
             self._writer = self._connect()
             self._writer.execute(f"pragma cache_size = -{WRITER_CACHE_KIB}")
@@ -289,21 +250,25 @@ class SqliteInbox(Inbox):
         self._writer.execute("begin immediate")
         return self._writer
 
-    def _empty_wal(self) -> None:
-        """Moves the WAL's pages into the database, so that a new writer starts an empty one.
+    def _check_place(self) -> None:
+        if _identity(self._path) != self._file:
+            raise OSError("another file took its path since it was opened; restart to use that one")
 
-        After a sync that failed, the system may count pages as clean that never reached the disk.
-        Entries that are appended behind such pages would be acknowledged, and lost in a power cut.
-        The checkpoint writes the pages anew and syncs them; after a failure of ours nothing is
-        appended until it succeeds. What a former process left is emptied too, unless someone is
-        using it just now: that process may have ended because of such a failure.
+    def _empty_wal(self) -> None:
+        """Moves the WAL's pages into the database, so that a new writer starts an empty WAL.
+
+        After a failed sync, the system may treat pages as clean that never reached the disk.
+        Entries appended behind such pages would be acknowledged, and lost in a power cut. The
+        checkpoint writes the pages again and syncs them; after a failed write, nothing is appended
+        until it succeeds. A WAL that an earlier process left is emptied too, unless somebody is
+        using it: that process may have ended because of such a failure.
         """
         with closing(self._connect(BUSY_SECONDS if self._has_failed else 0)) as connection:
             is_busy, *_ = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
         if is_busy and self._has_failed:
             raise sqlite3.OperationalError(
-                f"a write has failed, and a reader kept the file busy for {BUSY_SECONDS:.0f} s, so"
-                " that it could not be made sound again"
+                f"a write has failed, and the file could not be repaired, because a reader kept it"
+                f" busy for {BUSY_SECONDS:.0f} s"
             )
         self._has_failed = False
 
@@ -313,33 +278,60 @@ class SqliteInbox(Inbox):
             self._writer = None
 
     def probe(self) -> None:
+        """Writes and syncs a mark by the way that entries take."""
         with self._exclusively() as connection:
             connection.execute(_PROBE, (self.clock(),))
 
     def put_head(self, head: Head) -> None:
+        """Stores the head, unless the stored one is at least as large."""
         with self._exclusively() as connection:
             connection.execute(_PUT_HEAD, head)
 
     def put_checkpoint(self, signed: SignedHead) -> None:
+        """Stores a signed checkpoint, unless there is one of the same size."""
         with self._exclusively() as connection:
             connection.execute(_PUT_CHECKPOINT, signed)
 
+    def execute(self, sql: str, *values: object) -> int:
+        """Runs one statement on the tables beside the log; how many rows it changed."""
+        with self._exclusively() as connection:
+            return connection.execute(sql, _numbered(values)).rowcount
+
+    def compare_clocks(self) -> None:
+        """There is no other clock than this machine's."""
+
     # --- reading ---
+
+    def now(self) -> int:
+        """This machine's clock, in microseconds: a file has no clock of its own."""
+        return self.clock()
+
+    def steady(self) -> int:
+        """This machine's clock since it was started, in microseconds."""
+        return instants.since_boot()
+
+    def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of one statement on the tables beside the log."""
+        with self._reading() as connection:
+            return connection.execute(sql, _numbered(values)).fetchall()
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         try:
+            self._check_place()  # or we would go on reading a file that is no longer there
             with self._readers.borrowed() as connection:
                 yield connection
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise self._unavailable("read", error) from error
 
     def last(self) -> tuple[int, int]:
+        """The newest entry's seq and receipt; (0, 0) in an empty log."""
         with self._reading() as connection:
             seq, recorded_at = connection.execute(_LAST).fetchone() or (0, 0)
             return seq, recorded_at
 
-    def read(self, after: int, limit: int, *, max_bytes: int = MAX_BYTES_A_READ) -> list[Entry]:
+    def read(self, after: int, limit: int, *, max_bytes: int = MAX_BYTES_PER_READ) -> list[Entry]:
+        """The entries after a seq, in order, cut at `max_bytes` while they are read."""
         entries: list[Entry] = []
         size = 0
         with (
@@ -365,37 +357,51 @@ class SqliteInbox(Inbox):
             return [_entry(row) for row in rows]
 
     def head(self) -> Head | None:
+        """The stored head; None before the first."""
         with self._reading() as connection:
             row = connection.execute("select size, root from heads").fetchone()
             return Head._make(row) if row else None
 
     def checkpoint(self) -> SignedHead | None:
+        """The largest signed checkpoint; None before the first."""
         with self._reading() as connection:
             row = connection.execute(f"{_CHECKPOINTS} desc limit 1").fetchone()
             return SignedHead._make(row) if row else None
 
     def checkpoints(self) -> list[SignedHead]:
+        """All signed checkpoints, smallest first."""
         with self._reading() as connection:
             return list(map(SignedHead._make, connection.execute(_CHECKPOINTS).fetchall()))
 
     def close(self) -> None:
-        with self._writing_alone:
+        """Closes the writer's and the readers' connections."""
+        with in_turn(self._writing_alone):
             self._is_closed = True
             self._drop_writer()
         self._readers.close()
 
 
+def version_of(path: Path, connection: sqlite3.Connection) -> int:
+    """The version of the inbox at a path; `InboxUnavailable` where the file is something else."""
+    (application,) = connection.execute("pragma application_id").fetchone()
+    (version,) = connection.execute("pragma user_version").fetchone()
+    if application != APPLICATION_ID:
+        raise InboxUnavailable(
+            f"{path} is not an inbox",
+            f"it is an SQLite file of another program ({application:#x}; expected"
+            f" {APPLICATION_ID:#x})",
+            "set PRAZO_INBOX to the inbox's file, or to a path where nothing is yet",
+        )
+    return int(version)
+
+
+def _numbered(values: Sequence[object]) -> dict[str, object]:
+    return {str(number): value for number, value in enumerate(values, 1)}
+
+
 def _identity(path: Path) -> tuple[int, int]:
     status = path.stat()
     return status.st_dev, status.st_ino
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _missing(path: Path) -> InboxMissing:

@@ -1,35 +1,48 @@
-"""The inbox's promises, the same on every engine: order, gapless `seq`, streams, counting once.
+"""Defines what an inbox promises on every engine: order, gapless `seq`, streams, counting once.
 
-An engine brings a transaction that excludes every other writer; what is decided inside it, and
-the leaf that follows from it, is decided here, once.
+An engine supplies a transaction that excludes every other writer. The decisions inside it, and the
+leaf that follows from them, are made here, the same for all engines.
 """
 
+import json
+import logging
 import os
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
-from typing import NamedTuple, Protocol, TypeVar
+from threading import Lock
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from pipeline import instants
-from pipeline.occurrences import (
+from pipeline.errors import InboxForked, InboxUnavailable
+from pipeline.inbox import schema
+from pipeline.inbox.clock import Clock, steady_now
+from pipeline.log import tree
+from pipeline.log.entries import (
+    RECONCILIATION,
     SUBMISSION_FINISHED,
     SUBMISSION_STARTED,
     WEBHOOK,
     Draft,
     Entry,
+    Identity,
     Place,
     record_entry,
 )
 
+LOG = logging.getLogger(__name__)
+
 COLUMNS = Entry._fields
 
-MAX_BYTES_A_READ = 64 * 2**20
+MAX_BYTES_PER_READ = 64 * 2**20
 LOG_KEY_BYTES = 32
 
+TURN_SECONDS = 10.0
+"""The longest that a thread waits for another thread's write."""
+
 COUNTED_ONCE = frozenset({WEBHOOK, SUBMISSION_STARTED, SUBMISSION_FINISHED})
-"""Kinds that may come again under the same id and then count once (rules.md section 1)."""
+"""Kinds that may come again under the same id and then count once (docs/rules.md#counting-once)."""
 
 
 class Outcome(StrEnum):
@@ -37,26 +50,21 @@ class Outcome(StrEnum):
 
     RECORDED = "recorded"
     DUPLICATE = "duplicate"  # its ingest key is in the log already; nothing was added
-    CONFLICT = "conflict"  # the process has other entries than the draft was decided from
+    CONFLICT = "conflict"  # the log or its claim is not what the draft was decided from
 
 
 class Receipt(NamedTuple):
+    """The outcome of a draft, and its entry if it was recorded."""
+
     outcome: Outcome
     entry: Entry | None
 
 
 class Head(NamedTuple):
-    """The log's size and root as its keeper last saw them, kept outside the ledger."""
+    """The log's size and root as its keeper last saw them, stored outside the ledger."""
 
     size: int
     root: bytes
-
-
-class Identity(NamedTuple):
-    """What makes a log this log, and no other: its name, and the key of the HMACs in its leaves."""
-
-    log: str
-    log_key: bytes
 
 
 class SignedHead(NamedTuple):
@@ -76,6 +84,14 @@ class Tail(NamedTuple):
 NO_TAIL = Tail(0, 0)
 
 
+class Written(NamedTuple):
+    """What is remembered of an entry by whoever wrote it."""
+
+    seq: int
+    recorded_at: int
+    leaf: bytes
+
+
 class Asked(NamedTuple):
     """The identifiers that a batch of drafts carries, each once."""
 
@@ -84,11 +100,13 @@ class Asked(NamedTuple):
     events: list[str]
     attempts: list[str]
     ingest_keys: list[bytes]
+    seq: int  # of an entry whose leaf is wanted; 0 for none
 
 
 class Known(NamedTuple):
-    """What the log holds of the asked identifiers, and where it ends."""
+    """What the log holds about the identifiers asked for, and where the log ends."""
 
+    version: int  # of the inbox's tables
     seq: int  # of the newest entry; 0 in an empty log
     recorded_at: int
     processes: dict[str, Tail]
@@ -96,15 +114,36 @@ class Known(NamedTuple):
     events: set[str]
     attempts: set[tuple[str, str]]  # (kind, attempt id)
     ingest_keys: set[bytes]
+    leaf: bytes | None  # of the entry asked for, if it is there
+    now: int | None = None  # by the clock of the database, if there is one
+
+
+class Statement(NamedTuple):
+    """One statement on the tables beside the log; values stand in it as `$1`, `$2` ..."""
+
+    sql: str
+    values: tuple[object, ...]
 
 
 class Transaction(Protocol):
-    """One engine's view of the log while no one else can write to it."""
+    """One engine's view of the log while nobody else can write to it."""
 
-    def look_up(self, asked: Asked) -> Known: ...
+    def look_up(self, asked: Asked) -> Known:
+        """What the log holds about these identifiers."""
 
-    def insert(self, entries: Sequence[Entry]) -> None: ...
+    def insert(self, entries: Sequence[Entry]) -> None:
+        """Adds entries at the end of the log."""
 
+    def execute(self, statement: Statement) -> int:
+        """Runs a statement in the same commit; how many rows it changed."""
+
+
+_RECONCILIATIONS = f"""
+    select seq, body from entries
+    where kind = '{RECONCILIATION}' and (seq > $1 or recorded_at > $2) order by seq"""
+_LAST_BEFORE = """
+    select seq from entries where seq < $1 and recorded_at <= $2 order by seq desc limit 1"""
+_NEWEST_OF_CLOCKS = "select record from entries where kind = 'clock' order by seq desc limit 1"
 
 T = TypeVar("T")
 
@@ -117,39 +156,132 @@ class Inbox(ABC):
     """An open inbox. Every method is safe from several threads and processes at once."""
 
     log: str
-    """Names this log, in every leaf and checkpoint: an entry fits no other log."""
+    """The log's name. It stands in every leaf and checkpoint, so an entry fits no other log."""
     log_key: bytes
-    """Keys the HMACs of identifiers that would be personal in a leaf."""
+    """The key of the HMACs that replace identifiers that could be personal in a leaf."""
 
-    clock: Callable[[], int] = staticmethod(instants.now)
+    version: int
+    """Of its tables. An inbox of an older one is read and copied, and nothing is appended to it."""
+    clock: Callable[[], int]
+    """By which entries are recorded and deliveries received, in microseconds."""
     random: Callable[[int], bytes] = staticmethod(os.urandom)
+
+    _gate: "Callable[[Inbox], None] | None" = None
+    _is_proved = False
+    written: Written | None = None
+    """The newest entry written from here: an inbox that lost it was put back."""
+
+    def __init__(self) -> None:
+        self.machine = Clock()
+        """This machine's clock, held against others."""
+        self.clock = self.machine.now
 
     # --- writing ---
 
-    def append(self, drafts: Sequence[Draft]) -> list[Receipt]:
-        """Records drafts in one durable commit; their receipts, in the same order.
+    def append(self, drafts: Sequence[Draft], *, claim: Statement | None = None) -> list[Receipt]:
+        """Records drafts in one durable commit; returns their receipts in the same order.
 
-        Once this returns, every entry is on disk. Raises `InboxUnavailable`, and then the
-        outcome is unknown: after an error at commit the entries may be there or not, so a sender
-        has to send again (deliveries and lines of a file count once, however often they come).
+        `claim`: a statement in the same commit. Where it changes no row, nothing is recorded, and
+        every draft is a conflict.
+
+        Once this returns, every entry is on disk. If it raises `InboxUnavailable`, the outcome is
+        unknown: after an error at commit the entries may be there or not, so the sender must send
+        again. Deliveries and lines of a file count once, however often they are sent.
         """
         with self._writing() as transaction:
+            if claim is not None and not transaction.execute(claim):
+                return [Receipt(Outcome.CONFLICT, None) for _ in drafts]
             receipts = list(self._place(transaction, drafts))
-            transaction.insert([it.entry for it in receipts if it.entry is not None])
+            entries = [it.entry for it in receipts if it.entry is not None]
+            transaction.insert(entries)
+        if entries:
+            newest = entries[-1]
+            self.written = Written(newest.seq, newest.recorded_at, newest.leaf)
         return receipts
 
+    def guard(self, gate: "Callable[[Inbox], None]") -> None:
+        """Lets `gate` prove the inbox before the next write, and before the first one over each
+        connection: behind it may be another server or file. It raises `InboxForked` where nothing
+        may be written."""
+        self._gate, self._is_proved = gate, False
+
+    def doubt(self) -> None:
+        """Has the inbox proved again before the next write."""
+        self._is_proved = False
+
+    def prove(self) -> None:
+        """Raises `InboxForked` where the gate holds the inbox back, or where an entry that was
+        written here is no longer in it."""
+        self._is_proved = False
+        if self._gate is not None:
+            self._gate(self)
+        written = self.written
+        if written is not None and self.leaf(written.seq) != written.leaf:
+            if not self._was_reconciled(written):
+                raise self._shrunk(written)
+            self.written = None
+        self._is_proved = True
+
+    def _shrunk(self, written: Written) -> InboxForked:
+        """What is missing is reckoned by time: others came after it."""
+        self._is_proved = False
+        before = self.query(_LAST_BEFORE, written.seq, written.recorded_at)
+        missing = f"{before[0][0] + 1 if before else 1}-{written.seq}"
+        return InboxForked(
+            "Nothing is recorded in this inbox",
+            f"entry {written.seq}, which was recorded from here (leaf"
+            f" {tree.leaf_hash(written.leaf).hex()}), is no longer in it, nor is any of {missing}:"
+            " an older copy was put back, or a standby took over that had not received them",
+            "if another inbox than the usual one is in its place, put that one back; if its entries"
+            f" are lost, run `prazo reconcile --lost {missing}`"
+            " (docs/operations.md#an-inbox-that-was-put-back)",
+        )
+
+    def _was_reconciled(self, lost: Written) -> bool:
+        """Whether the log says, in an entry that came after the lost one, that its past has ended.
+        Entries that not even that one knew of are named here for the last time."""
+        later = self.query(_RECONCILIATIONS, lost.seq, lost.recorded_at)
+        ended = [
+            (seq, said) for seq, body in later if (said := json.loads(body))["fork"] < lost.seq
+        ]
+        if not ended:
+            return False
+        seq, said = ended[-1]
+        reached = said.get("reached", said["abandoned_size"])
+        if reached < lost.seq:
+            LOG.critical(
+                "entries %d to %d of the past that entry %d has ended were recorded from here and"
+                " are lost; no entry says so",
+                reached + 1,
+                lost.seq,
+                seq,
+            )
+        return True
+
     def _place(self, transaction: Transaction, drafts: Sequence[Draft]) -> Iterator[Receipt]:
-        seq, last_recorded_at, processes, sellers, events, attempts, keys = transaction.look_up(
+        asked_at, written = steady_now(), self.written
+        known = transaction.look_up(
             Asked(
                 processes=_distinct(it.process_id for it in drafts),
                 sellers=_distinct(it.seller_id for it in drafts),
                 events=_distinct(it.event_id for it in drafts),
                 attempts=_distinct(it.attempt_id for it in drafts),
                 ingest_keys=_distinct(it.ingest_key for it in drafts),
+                seq=0 if written is None else written.seq,
             )
         )
+        version, seq, last_recorded_at, processes, sellers, events, attempts, keys, leaf, now = (
+            known
+        )
+        schema.check(f"of {self.log}", version)  # it may have been migrated since it was opened
+        if written is not None and leaf != written.leaf:
+            raise self._shrunk(written)
+        if now is not None:
+            self.machine.hear_database(asked_at, now)
+        marks = self.machine.marks
         seen = {(WEBHOOK, it) for it in events} | attempts
-        recorded_at = max(self.clock(), last_recorded_at)  # a clock may go back, the log never
+        # A clock may go back; the log never does.
+        recorded_at = max(self.clock(), last_recorded_at)
 
         for draft in drafts:
             process = processes.get(draft.process_id or "", NO_TAIL)
@@ -160,6 +292,8 @@ class Inbox(ABC):
             if draft.expected_process_n not in (None, process.n):
                 yield Receipt(Outcome.CONFLICT, None)
                 continue
+            if marks:
+                draft = draft._replace(particulars={**marks, **draft.particulars})
             seq += 1
             name = (draft.kind, draft.event_id or draft.attempt_id or "")
             place = Place(
@@ -185,11 +319,14 @@ class Inbox(ABC):
 
     @property
     def identity(self) -> Identity:
+        """What tells this log from every other."""
         return Identity(self.log, self.log_key)
 
     def copy(self, entries: Sequence[Entry]) -> None:
-        """Adds entries as another inbox of this log recorded them; for backups alone. ValueError
-        unless they follow the last one here."""
+        """Adds entries that another inbox of this log recorded; for backups only.
+
+        Raises ValueError unless they follow the last entry here.
+        """
         after, _ = self.last()
         if [it.seq for it in entries] != list(range(after + 1, after + 1 + len(entries))):
             raise ValueError(f"the entries do not follow entry {after}")
@@ -202,26 +339,68 @@ class Inbox(ABC):
 
     @abstractmethod
     def probe(self) -> None:
-        """Writes and syncs a mark beside the log; `InboxUnavailable` where that cannot be done."""
+        """Writes a mark beside the log just as an entry is written: by the same lock and sync, and
+        on disk that was free before. Raises `InboxUnavailable` if it cannot."""
 
     @abstractmethod
     def put_head(self, head: Head) -> None:
-        """Keeps the ledger's size and root; one that is not larger than the kept one is ignored."""
+        """Stores the ledger's size and root, unless the stored head is at least as large."""
 
     @abstractmethod
     def put_checkpoint(self, signed: SignedHead) -> None:
-        """Keeps a signed checkpoint; one of a size that is kept already is ignored."""
+        """Stores a signed checkpoint, unless there is one of the same size."""
+
+    @abstractmethod
+    def execute(self, sql: str, *values: object) -> int:
+        """Runs one statement on the tables beside the log; how many rows it changed.
+
+        It is durable when this returns. Values stand as `$1`, `$2` ... in the statement, which both
+        engines understand. `append` alone writes entries.
+        """
+
+    # --- clocks ---
+
+    def take_over_clock(self) -> None:
+        """Goes on with the time that the log knows, where this machine's clock contradicts it."""
+        newest = self.query(_NEWEST_OF_CLOCKS)
+        self.machine.hear_log(self.last()[1], json.loads(newest[0][0]) if newest else {})
+
+    @abstractmethod
+    def compare_clocks(self) -> None:
+        """Holds this machine's clock against the database's, where there is one; appending does
+        the same. Raises `InboxUnavailable`."""
 
     # --- reading ---
+
+    @abstractmethod
+    def now(self) -> int:
+        """The one clock of everybody who shares the inbox, in microseconds: the database server's
+        where there is one, else this machine's."""
+
+    @abstractmethod
+    def steady(self) -> int:
+        """The one clock by which leases run, in microseconds: the database server's where there is
+        one, else this machine's since it was started, which nobody sets. For spans alone."""
+
+    @abstractmethod
+    def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of one statement that only reads; values as in `execute`."""
 
     @abstractmethod
     def last(self) -> tuple[int, int]:
         """(seq, recorded_at) of the newest entry; (0, 0) for an empty log."""
 
+    def leaf(self, seq: int) -> bytes | None:
+        """The leaf of an entry; None where there is no such entry."""
+        rows = self.query("select leaf from entries where seq = $1", seq)
+        return rows[0][0] if rows else None
+
     @abstractmethod
-    def read(self, after: int, limit: int, *, max_bytes: int = MAX_BYTES_A_READ) -> list[Entry]:
-        """Entries with a seq greater than `after`, in order: at most `limit`, and none after the
-        one whose body makes it `max_bytes` in all."""
+    def read(self, after: int, limit: int, *, max_bytes: int = MAX_BYTES_PER_READ) -> list[Entry]:
+        """Entries with a seq greater than `after`, in order.
+
+        At most `limit` entries; the last is the one whose body brings the total to `max_bytes`.
+        """
 
     def find(
         self,
@@ -232,7 +411,7 @@ class Inbox(ABC):
         event_id: str | None = None,
         kind: str | None = None,
     ) -> list[Entry]:
-        """Entries that match all that is given, in order of seq; ValueError where nothing is."""
+        """Entries that match every given value, in order of seq; ValueError if none is given."""
         asked = {
             "process_id": process_id,
             "seller_id": seller_id,
@@ -242,7 +421,7 @@ class Inbox(ABC):
         }
         given = {column: it for column, it in asked.items() if it is not None}
         if not given:
-            raise ValueError("find needs a condition: the whole log is what `read` is for")
+            raise ValueError("find needs a condition; use `read` for the whole log")
         return self._find(given)
 
     @abstractmethod
@@ -262,9 +441,26 @@ class Inbox(ABC):
         """Every checkpoint that was signed, smallest first."""
 
     @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Closes every connection. Later calls raise `InboxUnavailable`."""
+
+
+@contextmanager
+def in_turn(writing_alone: Lock) -> Iterator[None]:
+    """Holds an inbox's lock among the threads of this process; `InboxUnavailable` where another
+    thread's write does not end within `TURN_SECONDS`."""
+    if not writing_alone.acquire(timeout=TURN_SECONDS):
+        raise InboxUnavailable(
+            "The inbox cannot be written",
+            f"another write of this process has not ended for {TURN_SECONDS:g} s",
+            "look at the disk of the inbox, or at its server",
+        )
+    try:
+        yield
+    finally:
+        writing_alone.release()
 
 
 def new_identity() -> Identity:
-    """Of a new log: a name unlikely to be any other's, which is also a checkpoint's origin line."""
+    """The identity of a new log: a random name, which is its checkpoints' origin, and a key."""
     return Identity(f"prazo/{secrets.token_hex(8)}", os.urandom(LOG_KEY_BYTES))

@@ -1,7 +1,7 @@
 -- One row per entry that lacks what its kind has to have beside its one fact, or has it without reason:
 -- the review in a review event, the seller record in a seller event of a known shape, the bank account
--- event, and leaves that belong to no attempt or answer.
--- reads: facts.webhooks, facts.reviews, facts.seller_events, facts.bank_account_events, facts.attempt_starts, facts.collections, facts.sent_leaves, facts.answered_leaves, facts.artifacts
+-- event, and fields that belong to no attempt or answer.
+-- reads: facts.webhooks, facts.reviews, facts.seller_events, facts.bank_account_events, facts.attempt_starts, facts.collections, facts.sent_fields, facts.answered_fields, facts.artifacts
 -- key: seq, fact
 -- column: seq | the entry
 -- column: fact | the table that lacks a row or has one too many
@@ -30,12 +30,12 @@ found as (
 ),
 
 orphans as (
-    select seq, 'sent_leaves' as fact
-    from facts.sent_leaves
+    select seq, 'sent_fields' as fact
+    from facts.sent_fields
     anti join facts.attempt_starts using (seq)
     union
-    select seq, 'answered_leaves' as fact
-    from facts.answered_leaves
+    select seq, 'answered_fields' as fact
+    from facts.answered_fields
     anti join (select seq from facts.collections where step = 'answered') as answers using (seq)
     union
     select seq, 'artifacts' as fact

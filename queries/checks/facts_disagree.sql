@@ -1,10 +1,10 @@
--- One row per fact that tells another instant or id than its entry.
+-- One row per fact that states another instant or id than its entry.
 -- reads: log, facts.webhooks, facts.reviews, facts.seller_events, facts.bank_account_events, facts.attempt_starts, facts.attempt_finishes, facts.collections, facts.quarantined
 -- key: seq, fact
 -- column: seq | the entry
 -- column: fact | the table of the fact
 
-with told as (
+with stated as (
     select seq, 'webhooks' as fact, occurred_at, event_id as id from facts.webhooks
     union all
     select seq, 'reviews' as fact, occurred_at, process_id as id from facts.reviews
@@ -24,11 +24,11 @@ with told as (
     select seq, 'quarantined' as fact, occurred_at, null as id from facts.quarantined
 )
 
-select told.seq, told.fact
-from told
-left join log on log.seq = told.seq
-where told.occurred_at is distinct from log.occurred_at
-    or told.id is distinct from case told.fact
+select stated.seq, stated.fact
+from stated
+left join log on log.seq = stated.seq
+where stated.occurred_at is distinct from log.occurred_at
+    or stated.id is distinct from case stated.fact
         when 'webhooks' then log.event_id
         when 'reviews' then log.process_id
         when 'collections' then log.process_id

@@ -1,13 +1,13 @@
 -- One row per entry that does not have exactly one row in the facts of its kind, and per fact that has
 -- no entry of its kind: facts follow from the entries alone, one by one.
--- reads: log, facts.webhooks, facts.quarantined, facts.rejections, facts.attempt_starts, facts.attempt_finishes, facts.collections, facts.acts
+-- reads: log, facts.webhooks, facts.quarantined, facts.rejections, facts.attempt_starts, facts.attempt_finishes, facts.collections, facts.actions
 -- key: seq, kind
 -- column: seq | the entry
 -- column: kind | of the entry, or that the fact is of
 -- column: entries | entries of that seq and kind: 1
 -- column: facts | rows of its facts: 1
 
-with told as (
+with recorded as (
     select
         seq,
         case
@@ -15,7 +15,7 @@ with told as (
                 'webhook', 'quarantine', 'rejection', 'submission_started', 'submission_finished',
                 'collection'
             ) then kind
-            else 'act'
+            else 'action'
         end as kind
     from log
 ),
@@ -33,14 +33,14 @@ read as (
     union all
     select seq, 'collection' as kind from facts.collections
     union all
-    select seq, 'act' as kind from facts.acts
+    select seq, 'action' as kind from facts.actions
 ),
 
 counted as (
     select seq, kind, count(*) filter (where is_entry) as entries,
         count(*) filter (where not is_entry) as facts
     from (
-        select seq, kind, true as is_entry from told
+        select seq, kind, true as is_entry from recorded
         union all
         select seq, kind, false as is_entry from read
     )

@@ -4,7 +4,7 @@
 -- column: seq | the entry
 -- column: leaf | what its leaf says, as text
 
-with told as (
+with entries as (
     select
         seq,
         kind,
@@ -22,7 +22,7 @@ with told as (
 )
 
 select seq, leaf
-from told
+from entries
 where cast(leaf ->> '$.seq' as bigint) is distinct from seq
     or leaf ->> '$.kind' is distinct from kind
     or leaf ->> '$.occurred_at' is distinct from strftime(occurred_at, '%Y-%m-%dT%H:%M:%S.%fZ')

@@ -1,6 +1,7 @@
 -- One row per delivery of the platform that was answered 200 or quarantined, newest first.
--- reads: clock, superseded_deliveries, facts.webhooks, facts.quarantined
+-- reads: repeated_deliveries, facts.webhooks, facts.quarantined
 -- key: seq
+-- order: seq desc
 -- column: seq | the entry
 -- column: kind | webhook, or quarantine where the body could not be read
 -- column: event_id | the platform's id, or sha256:<digest of the body> without one; null in quarantine
@@ -11,7 +12,7 @@
 -- column: record_seconds | from receipt to record; the platform waits 30 seconds
 -- column: origin | live, or ingested from a file
 -- column: is_redelivery | the event had been recorded before
--- column: is_altered | its bytes differ from those of the delivery that counts for this event
+-- column: is_altered | it says something else than the first version of its event
 -- column: replay_of | the quarantined entry that was read again as this one
 -- column: reason | why it is in quarantine
 
@@ -19,8 +20,8 @@ with first_deliveries as (
     -- The first recorded of those that had occurred at as_of, of events delivered more than once.
     select event_id, min(seq) as seq
     from facts.webhooks
-    semi join superseded_deliveries using (event_id)
-    where occurred_at <= (select as_of from clock)
+    semi join repeated_deliveries using (event_id)
+    where occurred_at <= as_of()
     group by event_id
 )
 
@@ -37,13 +38,13 @@ select
     end as record_seconds,
     webhooks.origin,
     webhooks.is_again and webhooks.seq <> first_deliveries.seq as is_redelivery,
-    coalesce(superseded_deliveries.is_altered, false) as is_altered,
+    coalesce(repeated_deliveries.is_altered, false) as is_altered,
     webhooks.replay_of,
     null as reason
 from facts.webhooks
-left join superseded_deliveries on superseded_deliveries.seq = webhooks.seq
+left join repeated_deliveries on repeated_deliveries.seq = webhooks.seq
 left join first_deliveries on first_deliveries.event_id = webhooks.event_id
-where webhooks.occurred_at <= (select as_of from clock)
+where webhooks.occurred_at <= as_of()
 union all
 select
     seq,
@@ -60,5 +61,4 @@ select
     null as replay_of,
     reason
 from facts.quarantined
-where occurred_at <= (select as_of from clock)
-order by seq desc
+where occurred_at <= as_of()

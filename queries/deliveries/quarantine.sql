@@ -1,6 +1,7 @@
 -- One row per delivery that could not be read, newest first. Its bytes are in the log.
--- reads: clock, facts.quarantined, facts.webhooks
+-- reads: facts.quarantined, facts.webhooks
 -- key: seq
+-- order: quarantined.seq desc
 -- column: seq | the entry that holds the bytes
 -- column: occurred_at | when it was received
 -- column: recorded_at | when it was recorded
@@ -26,5 +27,4 @@ select
     replays.seq as replayed_as
 from facts.quarantined
 left join replays on replays.replay_of = quarantined.seq
-where quarantined.occurred_at <= (select as_of from clock)
-order by quarantined.seq desc
+where quarantined.occurred_at <= as_of()

@@ -1,20 +1,20 @@
 -- One row per event that was delivered more than once, most often first.
--- reads: clock, superseded_deliveries, facts.webhooks
+-- reads: repeated_deliveries, facts.webhooks
 -- key: event_id
+-- order: deliveries desc
+-- order: event_id
 -- column: event_id | the platform's id of the event
--- column: event_type | its type, in the delivery that counts
+-- column: event_type | its type, in the first version
 -- column: deliveries | how often it was delivered
--- column: altered | deliveries whose bytes differ from those of the one that counts
+-- column: altered | deliveries that say something else than the first version
 -- column: first_at | when the first was received
 -- column: last_at | when the last was received
 
 with repeated as (
-    -- Of deliveries of one event, all but one are superseded.
-    select webhooks.*, coalesce(superseded_deliveries.is_altered, false) as is_altered
+    select webhooks.*, is_altered
     from facts.webhooks
-    semi join superseded_deliveries as others on others.event_id = webhooks.event_id
-    left join superseded_deliveries on superseded_deliveries.seq = webhooks.seq
-    where webhooks.occurred_at <= (select as_of from clock)
+    join repeated_deliveries on repeated_deliveries.seq = webhooks.seq
+    where webhooks.occurred_at <= as_of()
 )
 
 select
@@ -27,4 +27,3 @@ select
 from repeated
 group by event_id
 having count(*) > 1
-order by deliveries desc, event_id

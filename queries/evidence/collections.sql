@@ -1,9 +1,11 @@
--- One row per collection: what a seller did in a collection journey, newest first (rules.md
--- section 5). Told twice, it is one row.
+-- One row per collection: what a seller did in a collection journey, newest first
+-- (docs/rules.md#collection-evidence). Recorded twice, it is one row.
 -- reads: journey_steps
 -- key: seq
+-- order: occurred_at desc
+-- order: seq
 -- by: process_id, seller_id
--- column: seq | the entry, the first that told it
+-- column: seq | the entry, the first that says it
 -- column: process_id | the review process it was for
 -- column: seller_id | whose data it is
 -- column: occurred_at | when the seller did it
@@ -13,7 +15,7 @@
 -- column: channel | in_app, web_form, email, push, sms, chat or phone
 -- column: source | who gave the data; anything but `seller` becomes a finding once it is sent
 -- column: actor | the seller's person; personal, masked
--- column: paths | the leaf paths that were answered, sorted; empty for other steps
+-- column: paths | the field paths that were answered, sorted; empty for other steps
 -- column: artifacts | screens, flows and logs kept with it: how many
 
 select
@@ -30,4 +32,3 @@ select
     paths,
     artifacts
 from journey_steps
-order by occurred_at desc, seq

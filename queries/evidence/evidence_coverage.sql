@@ -1,10 +1,13 @@
--- One row per process and leaf path, over the paths requested, answered and sent (rules.md
--- section 5). A requested object stands for the leaves of it that the contract requires.
--- reads: process_state, latest_answers, sent_leaves, required_leaves
+-- One row per process and field path, over the paths requested, answered and sent
+-- (docs/rules.md#collection-evidence). A requested object stands for the fields of it that the contract
+-- requires.
+-- reads: process_state, latest_answers, sent_fields, required_fields
 -- key: process_id, path
+-- order: known.process_id
+-- order: known.path
 -- by: process_id
 -- column: process_id | the review process
--- column: path | dotted path of the leaf
+-- column: path | dotted path of the field
 -- column: requested | the latest event asks for it, or for an object around it
 -- column: answered_at | latest answer to it; null while there is none
 -- column: answer_source | who gave that answer; null while there is none
@@ -18,14 +21,14 @@ with listed as (
 
 sent as (
     select process_id, path, max(started_at) as sent_at, bool_and(is_covered) as covered
-    from sent_leaves
+    from sent_fields
     group by process_id, path
 ),
 
 asked_for as (
-    select distinct listed.process_id, coalesce(required_leaves.leaf, listed.path) as path
+    select distinct listed.process_id, coalesce(required_fields.field, listed.path) as path
     from listed
-    left join required_leaves on required_leaves.path = listed.path
+    left join required_fields on required_fields.path = listed.path
 ),
 
 seen as (
@@ -34,21 +37,31 @@ seen as (
     select process_id, path from sent
 ),
 
+parents as (
+    select distinct process_id, unnest(above(path)) as path
+    from (select * from seen union select * from asked_for)
+),
+
 known as (
     select process_id, path from seen
     union
-    -- A requested path that has leaves under it is shown by these alone.
-    select asked_for.process_id, asked_for.path
+    -- A requested path that has fields under it is shown by these alone.
+    select process_id, path
     from asked_for
-    anti join (select * from seen union select * from asked_for) as below
-        on below.process_id = asked_for.process_id
-        and starts_with(below.path, asked_for.path || '.')
+    anti join parents using (process_id, path)
+),
+
+covering as (
+    select process_id, path, path as listed_path from known
+    union all
+    select process_id, path, unnest(above(path)) as listed_path from known
 ),
 
 asked as (
-    select distinct known.process_id, known.path
-    from known
-    join listed on listed.process_id = known.process_id and covers(listed.path, known.path)
+    select distinct covering.process_id, covering.path
+    from covering
+    join listed
+        on listed.process_id = covering.process_id and listed.path = covering.listed_path
 )
 
 select
@@ -63,4 +76,3 @@ from known
 left join asked using (process_id, path)
 left join latest_answers using (process_id, path)
 left join sent using (process_id, path)
-order by known.process_id, known.path

@@ -1,7 +1,13 @@
--- One row per broken rule and subject (rules.md section 6), the gravest first, then the newest.
+-- One row per broken rule and subject (docs/rules.md#findings), the gravest first, then the newest.
 -- They hold for overridden and ingested attempts too.
--- reads: process_facts, settled_findings, deadline_findings, attempt_findings, reused_evidence_findings, delivery_findings, new_code_findings, override_findings
--- key: rule, seq, detail
+-- reads: process_facts, settled_findings, deadline_findings, unexplained_finish_findings, deletion_findings, altered_event_findings, attempt_findings, reused_evidence_findings, delivery_findings, unreadable_part_findings, new_code_findings, override_findings
+-- key: rule, seq, process_id, detail
+-- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
+-- order: found_at desc
+-- order: rule
+-- order: seq
+-- order: process_id
+-- order: detail
 -- column: rule | the broken rule
 -- column: severity | breach, risk or notice
 -- column: process_id | the process it is about; null where it is about none
@@ -17,6 +23,8 @@ with loose as (
     union all
     from delivery_findings
     union all
+    from unreadable_part_findings
+    union all
     from new_code_findings
     union all
     from override_findings
@@ -26,6 +34,12 @@ from (
     from settled_findings
     union all
     from deadline_findings
+    union all
+    from unexplained_finish_findings
+    union all
+    from deletion_findings
+    union all
+    from altered_event_findings
     union all
     select
         loose.rule,
@@ -38,6 +52,3 @@ from (
     from loose
     left join process_facts on process_facts.process_id = loose.process_id
 )
-order by
-    case severity when 'breach' then 1 when 'risk' then 2 else 3 end,
-    found_at desc, rule, seq, detail

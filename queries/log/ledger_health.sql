@@ -1,6 +1,7 @@
 -- One row: what the ledger holds at as_of and how the log stands.
--- reads: clock, log, tree_heads, deliveries, facts.rejections, quarantine
+-- reads: log, tree_heads, deliveries, facts.rejections, quarantine
 -- key: last_seq
+-- order: last_seq
 -- column: last_seq | the newest entry of the log, whenever it occurred
 -- column: entries | entries that had occurred at as_of
 -- column: missing | seqs below last_seq that the log does not hold; always 0
@@ -16,7 +17,7 @@
 with size as (
     select
         coalesce(max(seq), 0) as last_seq,
-        count(*) filter (where occurred_at <= (select as_of from clock)) as entries,
+        count(*) filter (where occurred_at <= as_of()) as entries,
         coalesce(max(seq), 0) - count(*) as missing,
         max(recorded_at) as last_recorded_at
     from log
@@ -43,7 +44,7 @@ held as (
 turned_away as (
     select cast(coalesce(sum(deliveries), 0) as bigint) as rejected
     from facts.rejections
-    where occurred_at <= (select as_of from clock)
+    where occurred_at <= as_of()
 )
 
 select

@@ -1,8 +1,9 @@
 -- One row per entry of the log, in order: what its leaf says, and what was read out of its body.
--- reads: log, facts.webhooks, facts.reviews, facts.attempt_starts, facts.attempt_finishes, facts.sent_leaves, facts.collections, facts.answered_leaves, facts.artifacts, facts.quarantined, facts.rejections, facts.acts
+-- reads: log, facts.webhooks, facts.reviews, facts.attempt_starts, facts.attempt_finishes, facts.sent_fields, facts.collections, facts.answered_fields, facts.artifacts, facts.quarantined, facts.rejections, facts.actions
 -- key: seq
+-- order: log.seq
 -- column: seq | the entry's place in the log
--- column: kind | what happened (rules.md section 1)
+-- column: kind | what happened (docs/rules.md#occurrences)
 -- column: occurred_at | when it happened on our side
 -- column: recorded_at | when the log recorded it
 -- column: origin | live, or ingested from a file
@@ -23,21 +24,21 @@
 -- column: deadline_at | the deadline a review event carries
 -- column: requested_fields | the paths a review event asks for
 -- column: via | how a submission attempt came in
--- column: error | timeout, network_error or refused, where there was no answer
+-- column: error | timeout, tls_refused, network_error or refused, where there was no answer
 -- column: journey_id | the collection journey
 -- column: step | its step
 -- column: channel | its channel
 -- column: source | who gave the data
 -- column: actor | who did it: the seller's person, or ours; personal, masked
--- column: fields | the leaf paths that were answered or sent, sorted
+-- column: fields | the paths of the fields that were answered or sent, sorted
 -- column: artifacts | screens, flows and logs kept with a collection: how many
 -- column: reason | why, for what people did; what is wrong, for what was turned away
 -- column: leaf_hash | the entry's leaf in the Merkle tree, hex
 
 with paths as (
-    select seq, path from facts.sent_leaves
+    select seq, path from facts.sent_fields
     union all
-    select seq, path from facts.answered_leaves
+    select seq, path from facts.answered_fields
 ),
 
 named as (
@@ -46,7 +47,7 @@ named as (
     group by seq
 ),
 
-kept as (
+collected as (
     select seq, count(*) as artifacts
     from facts.artifacts
     group by seq
@@ -91,10 +92,10 @@ select
     collections.step,
     collections.channel,
     collections.source,
-    coalesce(personal(collections.actor, mask_text(collections.actor)), acts.actor) as actor,
+    coalesce(personal(collections.actor, mask_text(collections.actor)), actions.actor) as actor,
     named.fields,
-    kept.artifacts,
-    coalesce(acts.reason, quarantined.reason, rejections.reason) as reason,
+    collected.artifacts,
+    coalesce(actions.reason, quarantined.reason, rejections.reason) as reason,
     leaves.leaf_hash
 from log
 join leaves on leaves.seq = log.seq
@@ -105,7 +106,6 @@ left join facts.attempt_finishes as finishes on finishes.seq = log.seq
 left join facts.collections on collections.seq = log.seq
 left join facts.quarantined on quarantined.seq = log.seq
 left join facts.rejections on rejections.seq = log.seq
-left join facts.acts on acts.seq = log.seq
+left join facts.actions on actions.seq = log.seq
 left join named on named.seq = log.seq
-left join kept on kept.seq = log.seq
-order by log.seq
+left join collected on collected.seq = log.seq

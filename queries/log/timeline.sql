@@ -1,11 +1,16 @@
 -- One row per entry of the log, in the order in which things happened: the whole story of a
 -- process or a seller, filtered by its id.
--- reads: clock, log, facts.webhooks, facts.reviews, facts.attempt_finishes, facts.collections, facts.quarantined, facts.acts
+-- reads: log, facts.webhooks, facts.reviews, facts.attempt_finishes, facts.collections, facts.quarantined, facts.actions
+-- materialized: timeline
+-- stored: leaf_hash | unhex(leaf_hash) | lower(hex(leaf_hash))
+-- rows: occurred_at <= as_of()
 -- key: seq
+-- order: occurred_at
+-- order: seq
 -- column: seq | the entry's place in the log
 -- column: occurred_at | when it happened on our side
 -- column: recorded_at | when the log recorded it
--- column: kind | what happened (rules.md section 1)
+-- column: kind | what happened (docs/rules.md#occurrences)
 -- column: process_id | the review process it belongs to
 -- column: seller_id | the seller it belongs to
 -- column: event_id | the platform's id of a delivered event
@@ -14,9 +19,9 @@
 -- column: deadline_at | the deadline a review event carries
 -- column: attempt_id | our id of a submission attempt
 -- column: status | HTTP status of an answer
--- column: error | timeout, network_error or refused, where there was no answer
--- column: step | step of a collection journey
--- column: channel | channel of a collection journey
+-- column: error | timeout, tls_refused, network_error or refused, where there was no answer
+-- column: step | step of a collection journey; opened or closed, of a support ticket
+-- column: channel | channel of a collection journey or of a reminder
 -- column: source | who gave the data of a collection
 -- column: actor | who did it, for what people did
 -- column: reason | why, for what people did; what is wrong, for a quarantined delivery
@@ -39,11 +44,11 @@ select
     log.attempt_id,
     log.status,
     finishes.error,
-    collections.step,
-    collections.channel,
+    coalesce(collections.step, actions.step) as step,
+    coalesce(collections.channel, actions.content ->> '$.channel') as channel,
     collections.source,
-    acts.actor,
-    coalesce(acts.reason, quarantined.reason) as reason,
+    actions.actor,
+    coalesce(actions.reason, quarantined.reason) as reason,
     log.is_again,
     log.origin,
     log.recorded_by,
@@ -54,6 +59,5 @@ left join facts.reviews on reviews.seq = log.seq
 left join facts.attempt_finishes as finishes on finishes.seq = log.seq
 left join facts.collections on collections.seq = log.seq
 left join facts.quarantined on quarantined.seq = log.seq
-left join facts.acts on acts.seq = log.seq
-where log.occurred_at <= (select as_of from clock)
-order by occurred_at, seq
+left join facts.actions on actions.seq = log.seq
+where log.occurred_at <= as_of()

@@ -2,6 +2,8 @@
 -- account are named as far as it identifies them.
 -- reads: bank_account_events
 -- key: event_id
+-- order: created_at desc
+-- order: event_id
 -- by: seller_id
 -- column: event_id | the platform's id of the event
 -- column: event_type | bank_account.associated or bank_account.deleted
@@ -20,4 +22,3 @@ select
     occurred_at,
     seq
 from bank_account_events
-order by created_at desc, event_id

@@ -2,6 +2,9 @@
 -- counts in each of them, so the rows do not add up to the number of denials.
 -- reads: seller_events
 -- key: reason, detail
+-- order: denials desc
+-- order: reason
+-- order: detail nulls first
 -- column: reason | category of the denial, as the platform wrote it
 -- column: detail | the specific detail; null where there is none
 -- column: denials | denials that carry the pair
@@ -30,4 +33,3 @@ select
         / nullif(sum(denials) filter (where retry is not null), 0) as retryable_share
 from pairs
 group by pair.reason, pair.detail
-order by denials desc, reason, detail nulls first

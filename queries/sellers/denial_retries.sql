@@ -1,7 +1,8 @@
--- One row: which denied sellers came back as new ones, and how that went (rules.md section 7).
--- Sellers belong together when their taxpayer ids have the same digits.
+-- One row: which denied sellers came back as new ones, and how that went (docs/rules.md#denials).
+-- Sellers belong together when their taxpayer ids have the same letters and digits.
 -- reads: seller_events, seller_records
 -- key: denied_sellers
+-- order: denied_sellers
 -- column: denied_sellers | sellers with at least one denial
 -- column: retryable_share | denials with retry = true / denials that carry a retry; null over nothing
 -- column: reonboarded | denied sellers whose taxpayer id belongs to another seller created after their first denial
@@ -25,7 +26,7 @@ with reonboarded as (
     group by denied.seller_id
 ),
 
-told_both as (
+denied_both_ways as (
     -- Only of these the denials themselves. Of what one list holds DuckDB expects little, so that it
     -- looks among millions of denials for these, and not among these for each of the denials.
     select unnest(list(struct_pack(seller_id, first_created_at)), recursive := true)
@@ -39,7 +40,7 @@ last_answers as (
         arg_max(coalesce(retry, true), struct_pack(created_at, occurred_at, event_id))
             as might_retry
     from seller_events
-    join told_both using (seller_id)
+    join denied_both_ways using (seller_id)
     where event_type = 'seller.denied' and created_at < first_created_at
     group by seller_id
 ),

@@ -1,6 +1,8 @@
--- One row per denial: a `seller.denied` event that counts, newest first (rules.md section 7).
+-- One row per denial: a `seller.denied` event that counts, newest first (docs/rules.md#denials).
 -- reads: seller_events
 -- key: event_id
+-- order: denied_at desc
+-- order: event_id
 -- by: seller_id
 -- column: event_id | the platform's id of the event
 -- column: seller_id | who was denied
@@ -16,4 +18,3 @@ select
     reason_pairs(reasons) as reasons
 from seller_events
 where event_type = 'seller.denied'
-order by denied_at desc, event_id

@@ -1,7 +1,8 @@
 -- One row per UTC day on which the platform decided on sellers: how long its analyses took. It
--- promises 180 seconds for 99 % of them (contract, "Limits").
+-- promises 180 seconds for 99 % of them (docs/contract.md#limits).
 -- reads: seller_events
 -- key: day
+-- order: day
 -- column: day | UTC day of the decision, the first seller.enabled or seller.denied
 -- column: analysed | sellers decided that day whose seller.created is known
 -- column: within_180_s | those decided within 180 seconds of it
@@ -34,4 +35,3 @@ select
     quantile_disc(seconds, 0.99) as p99_seconds
 from timed
 group by day
-order by day

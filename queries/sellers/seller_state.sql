@@ -1,10 +1,11 @@
--- One row per seller seen in any event, attempt or collection (rules.md section 7), as at as_of.
+-- One row per seller seen in any event, attempt or collection (docs/rules.md#seller-state), as at as_of.
 -- Each field of the seller record comes from the latest event that carries it.
--- reads: seller_events, review_events, bank_account_events, attempts, process_state, facts.collections, clock
+-- reads: seller_events, review_events, bank_account_events, attempts, clocked_processes, facts.collections
 -- key: seller_id
+-- order: seen.seller_id
 -- by: seller_id
 -- column: seller_id | the platform's id of the seller
--- column: status | enabled, denied, disabled, deleted, pending_analysis, the record's own, or unknown
+-- column: status | enabled, denied, disabled, deleted, pending_analysis, the record's own, or unknown; deletion is final
 -- column: open_processes | review processes that are PENDING, OVERDUE or EXPIRED
 -- column: denials | times the seller was denied
 -- column: analysis_seconds | from seller.created to the first enabled or denied; null if either is missing
@@ -53,6 +54,7 @@ records as (
     select
         seller_id,
         coalesce(
+            max('deleted') filter (where decided = 'deleted'),  -- final, whatever comes later
             arg_max(decided, place),
             max('pending_analysis') filter (where event_type = 'seller.created'),
             arg_max(status, place),
@@ -97,18 +99,18 @@ records as (
 seen as (
     select seller_id from records
     union
-    select seller_id from review_events
+    select seller_id from review_events where seller_id is not null
     union
     select seller_id from bank_account_events where seller_id is not null
     union
     select seller_id from attempts where seller_id is not null
     union
-    select seller_id from facts.collections where occurred_at <= (select as_of from clock)
+    select seller_id from facts.collections where occurred_at <= as_of()
 ),
 
 open_processes as (
     select seller_id, count(*) as processes
-    from process_state
+    from clocked_processes
     where state in ('PENDING', 'OVERDUE', 'EXPIRED')
     group by seller_id
 )
@@ -149,4 +151,3 @@ select
 from seen
 left join records using (seller_id)
 left join open_processes using (seller_id)
-order by seen.seller_id

@@ -1,7 +1,8 @@
 -- One row per UTC day on which a process that is unfinished at as_of has its deadline.
 -- Late ones are included; days without any are absent.
--- reads: process_state
+-- reads: clocked_processes
 -- key: day
+-- order: day
 -- column: day | UTC day of the deadline
 -- column: due | unfinished processes due that day
 -- column: due_acp | those of type ACP
@@ -12,7 +13,6 @@ select
     count(*) as due,
     count(*) filter (where review_type = 'ACP') as due_acp,
     count(*) filter (where review_type = 'ACI') as due_aci
-from process_state
+from clocked_processes
 where state in ('PENDING', 'OVERDUE', 'EXPIRED')
 group by day
-order by day

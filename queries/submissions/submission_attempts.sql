@@ -1,7 +1,9 @@
--- One row per submission attempt, newest first, refusals included (rules.md section 3). Attempts of
--- a process are numbered by their start; a refusal was never sent and has no number.
+-- One row per submission attempt, newest first, refusals included (docs/rules.md#submission-attempts).
+-- Attempts of a process are numbered by their start; a refusal was never sent and has no number.
 -- reads: tries
 -- key: attempt_id
+-- order: ordered_at desc
+-- order: attempt_id
 -- by: process_id, seller_id
 -- column: attempt_id | our id of the attempt
 -- column: process_id | the review process it was for
@@ -15,12 +17,12 @@
 -- column: duration_ms | from start to finish, in milliseconds; null where either is missing
 -- column: timeout_at | when an answer would have been too late; null where the start is lost
 -- column: status | HTTP status of the answer
--- column: error | timeout, network_error or refused, where there was no answer
--- column: outcome | accepted, invalid_payload, unauthorized, not_found, conflict, rate_limited, platform_error, unexpected_status, timeout, network_error, in_flight, unknown or refused
+-- column: error | timeout, tls_refused, network_error or refused, where there was no answer
+-- column: outcome | accepted, invalid_payload, unauthorized, not_found, conflict, rate_limited, platform_error, unexpected_status, timeout, tls_refused, network_error, in_flight, unknown or refused
 -- column: retry_after_at | not to be sent again before this, where the platform said so
 -- column: is_retry_pending | the same payload is to be sent again, once it is due
--- column: is_held | it would be, but our rules refuse it by now: a person has to decide
--- column: retry_due_at | not before this, give or take a fifth of the wait; null unless pending
+-- column: is_held | it would be sent again, but our rules now refuse it: a person has to decide
+-- column: retry_due_at | not before this; null unless pending
 -- column: gives_up_at | when a retry is no longer tried; null after an outcome that is not retried
 -- column: is_given_up | 24 hours or 30 attempts were over with the retry still wanted
 -- column: payload_type | `type` in the payload
@@ -54,4 +56,3 @@ select
     start_seq,
     finish_seq
 from tries
-order by ordered_at desc, attempt_id

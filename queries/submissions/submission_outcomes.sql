@@ -2,8 +2,10 @@
 -- lost counts on the day of its finish; refusals were never sent and count nowhere.
 -- reads: attempts
 -- key: day, outcome
+-- order: day
+-- order: outcome
 -- column: day | UTC day of the start
--- column: outcome | what became of the attempts (rules.md section 3)
+-- column: outcome | what became of the attempts (docs/rules.md#outcomes)
 -- column: attempts | how many
 
 select
@@ -13,4 +15,3 @@ select
 from attempts
 where outcome <> 'refused'
 group by cast(ordered_at as date), outcome
-order by day, outcome

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.product import free_port, show, wait_for
-from tests.dashboard.live import Reader, chromium
+from tests.acceptance.product import show, wait_for
+from tests.support.dashboard import Reader, chromium
+from tests.support.machine import free_port, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -23,15 +23,18 @@ def running_demo(folder: Path, events_per_minute: int) -> Iterator[tuple[int, di
     """The whole demo; its dashboard's port, and what commands need to know of it. That it ended
     well, and left nothing running, is asserted at the end."""
     receiver_port, dashboard_port = free_port(), free_port()
-    environment = {name: it for name, it in os.environ.items() if not name.startswith("PRAZO_")}
-    ports = ("--port", str(receiver_port), "--dashboard-port", str(dashboard_port))
+    environment = dict(os.environ)
+    ports = {
+        "PRAZO_RECEIVER_PORT": str(receiver_port),
+        "PRAZO_DASHBOARD_PORT": str(dashboard_port),
+    }
     with folder.with_suffix(".log").open("wb") as log:
         demo = subprocess.Popen(
             [
                 *(sys.executable, "-m", "pipeline.cli", "demo", "--folder", str(folder)),
-                *(*ports, "--events-per-minute", str(events_per_minute)),
+                *("--events-per-minute", str(events_per_minute)),
             ],
-            env=environment,
+            env=environment | ports,
             cwd=ROOT,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -55,6 +58,21 @@ def running_demo(folder: Path, events_per_minute: int) -> Iterator[tuple[int, di
     assert left.stdout == b""
 
 
+def banners_command(log: Path, elsewhere: Path) -> str:
+    """What the banner's line prints for a new user: another folder, and nothing activated."""
+    [line] = [it for it in log.read_text().splitlines() if it.startswith("  Commands")]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(elsewhere)}
+    done = subprocess.run(
+        ["sh", "-c", line.removeprefix("  Commands")],
+        cwd=elsewhere,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
 @pytest.mark.timeout(400)
 def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
     with running_demo(tmp_path / "demo", 600) as (_, environment):
@@ -68,10 +86,11 @@ def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
         assert "expired_unfinished" in rules
         assert "evidence_recorded_late" not in rules  # its past was recorded as it happened
 
+        assert "watchlist" in banners_command(tmp_path / "demo.log", tmp_path)
+
         [before] = show(environment, "ledger_health")
-        time.sleep(8)
+        wait_until(lambda: show(environment, "ledger_health")[0]["last_seq"] > before["last_seq"])
         [after] = show(environment, "ledger_health")
-        assert after["last_seq"] > before["last_seq"]
         assert after["missing"] == 0
 
 

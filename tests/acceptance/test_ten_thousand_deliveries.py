@@ -21,8 +21,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.product import free_port, show, wait_for
-from tests.dashboard.live import chromium
+from tests.acceptance.product import show, wait_for
+from tests.support.dashboard import chromium
+from tests.support.machine import free_port
+from tests.support.stores import environment_in
 
 SENDERS = 8
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -62,13 +64,9 @@ def deliveries() -> list[bytes]:
 def served(tmp_path: Path):
     """`prazo serve` on free ports: the environment, the receiver's and the dashboard's port."""
     receiver_port, dashboard_port = free_port(), free_port()
-    environment = {name: it for name, it in os.environ.items() if not name.startswith("PRAZO_")}
-    environment |= {
-        "PRAZO_INBOX": str(tmp_path / "inbox.db"),
-        "PRAZO_LEDGER": str(tmp_path / "ledger.duckdb"),
-        "PRAZO_ARTIFACTS": str(tmp_path / "artifacts"),
-        "PRAZO_SIGNING_KEY_FILE": str(tmp_path / "keys" / "signing.key"),
-        "PRAZO_TAXPAYER_KEY_FILE": str(tmp_path / "keys" / "taxpayer.key"),
+    environment = {
+        **os.environ,
+        **environment_in(tmp_path),
         "PRAZO_RECEIVER_PORT": str(receiver_port),
         "PRAZO_DASHBOARD_PORT": str(dashboard_port),
     }
@@ -112,7 +110,9 @@ def test_ten_thousand_deliveries_show_right_everywhere(served):
     with ThreadPoolExecutor(SENDERS) as senders:
         parts = [bodies[:9500][it::SENDERS] for it in range(SENDERS)]
         answers = [
-            it for part in senders.map(lambda p: send(receiver_port, p), parts) for it in part
+            answer
+            for part in senders.map(lambda p: send(receiver_port, p), parts)
+            for answer in part
         ]
     assert answers == ["new"] * 9500
     assert send(receiver_port, bodies[9500:]) == ["again"] * 500

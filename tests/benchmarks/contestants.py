@@ -20,8 +20,9 @@ from contextlib import asynccontextmanager
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from pipeline import receiver, server
-from pipeline.asgi import App, Receive, Scope, Send
+from pipeline.http import server
+from pipeline.http.asgi import App, Receive, Scope, Send
+from pipeline.receive import receiver
 from pipeline.settings import Settings
 
 

@@ -21,17 +21,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-from pipeline import instants, occurrences
+from pipeline import instants
 from pipeline.inbox import Inbox, open_inbox
-from pipeline.service import LedgerService
+from pipeline.ledger.service import LedgerService
+from pipeline.log.deliveries import delivery
 from pipeline.settings import Settings
 from tests.benchmarks.load import review
 from tests.benchmarks.receiver import _serving
 from tests.benchmarks.rows import Row
 
 ENTRIES = int(os.environ.get("PRAZO_BENCH_ENTRIES", "200000"))
-ENTRIES_A_COMMIT = 5000
-DELIVERIES_A_SECOND = 500
+ENTRIES_PER_COMMIT = 5000
+DELIVERIES_PER_SECOND = 500
 LAG_SECONDS = 15.0
 CONNECTIONS = 20
 READERS = 3
@@ -86,14 +87,11 @@ def _catch_up(folder: Path) -> list[Row]:
 
 
 def _fill(inbox: Inbox) -> None:
-    for first in range(0, ENTRIES, ENTRIES_A_COMMIT):
-        numbers = range(first, min(first + ENTRIES_A_COMMIT, ENTRIES))
+    for first in range(0, ENTRIES, ENTRIES_PER_COMMIT):
+        numbers = range(first, min(first + ENTRIES_PER_COMMIT, ENTRIES))
         now = instants.now()
         inbox.append(
-            [
-                occurrences.delivery(review(it), occurred_at=now, recorded_by="webhook")
-                for it in numbers
-            ]
+            [delivery(review(it), occurred_at=now, recorded_by="webhook") for it in numbers]
         )
 
 
@@ -176,8 +174,8 @@ async def _send_steadily(port: int) -> None:
 
     async def connection(first: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for number in range(first, int(LAG_SECONDS * DELIVERIES_A_SECOND), CONNECTIONS):
-            pause = started + number / DELIVERIES_A_SECOND - time.perf_counter()
+        for number in range(first, int(LAG_SECONDS * DELIVERIES_PER_SECOND), CONNECTIONS):
+            pause = started + number / DELIVERIES_PER_SECOND - time.perf_counter()
             if pause > 0:
                 await asyncio.sleep(pause)
             sent_at = time.perf_counter()

@@ -4,7 +4,7 @@ A process of its own on uvloop, without an HTTP library, so that it is not what 
 
     python -m tests.benchmarks.load PORT CONNECTIONS SECONDS FIRST_NUMBER
 
-Prints one JSON line: requests a second, latencies in milliseconds, and answers that were no 200.
+Prints one JSON line: requests per second, latencies in milliseconds, and answers that were not 200.
 """
 
 import asyncio

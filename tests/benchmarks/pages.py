@@ -29,7 +29,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
 from tests.benchmarks.rows import Row
-from tests.dashboard.live import free_port
+from tests.support.machine import free_port
 
 ENTRIES: Final = int(os.environ.get("PRAZO_BENCH_PAGES_ENTRIES", "5000000"))
 ROUNDS: Final = 7
@@ -73,18 +73,18 @@ class Tab:
         started = time.perf_counter()
         self._socket.send(ask.SerializeToString())
         while True:
-            told = ForwardMsg()
-            told.ParseFromString(self._socket.recv(timeout=120))
-            if told.delta.new_element.WhichOneof("type") in ("exception", "alert"):
-                self._note(page, told)
-            if told.WhichOneof("type") == "script_finished":
+            message = ForwardMsg()
+            message.ParseFromString(self._socket.recv(timeout=120))
+            if message.delta.new_element.WhichOneof("type") in ("exception", "alert"):
+                self._note(page, message)
+            if message.WhichOneof("type") == "script_finished":
                 break
         return (time.perf_counter() - started) * 1000
 
     @staticmethod
-    def _note(page: str, told: ForwardMsg) -> None:
+    def _note(page: str, message: ForwardMsg) -> None:
         """A page that failed took no time worth printing."""
-        element = told.delta.new_element
+        element = message.delta.new_element
         if element.HasField("exception") or element.alert.format == Alert.ERROR:
             raise SystemExit(f"the page {page or 'overview'} failed: {element}")
 
@@ -213,7 +213,7 @@ class _Bench:
     tokens: Any = None
 
     def status(self) -> Any:
-        from pipeline.follower import Status
+        from pipeline.ledger.follower import Status
 
         return Status(self.ledger.size, self.ledger.size, 0, 0.0, True, None, None)
 
@@ -229,12 +229,12 @@ def _grow(ledger: Any, is_over: threading.Event) -> None:
 def _serve(port: int, path: Path) -> None:
     import uvicorn
 
-    from pipeline import service
-    from pipeline.facts import Keys
-    from pipeline.ledger import Ledger
+    from pipeline.http.tokens import Tokens
+    from pipeline.ledger import service
+    from pipeline.ledger.facts import Keys
+    from pipeline.ledger.reader import Reader
+    from pipeline.ledger.store import Ledger
     from pipeline.settings import Settings
-    from pipeline.tokens import Tokens
-    from pipeline.views import Reader
 
     @contextmanager
     def over_this_ledger(settings: Settings) -> Iterator[_Bench]:

@@ -2,7 +2,7 @@
 
 Each peer holds the same facts as typed, indexed tables: SQLite, PostgreSQL (where its binaries are)
 and chDB. They are asked the least that answers the question: the histories that the benchmark makes
-hold one event a process, so they need not look for the latest one, as ours does for every process.
+hold one event per process, so they need not look for the latest one, as ours does for each.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ import duckdb
 import psycopg
 import pytest
 
-from tests import postgres
 from tests.benchmarks.rows import Row
+from tests.support import postgres
 
 ROUNDS: Final = 3
 ROWS_AT_ONCE: Final = 50_000
@@ -192,8 +192,10 @@ def _chdb(cursor: duckdb.DuckDBPyConnection, folder: Path) -> Iterator[Ask]:
             file = folder / f"{name}.parquet"
             kinds = {"integer": "Int32", "bigint": "Int64"}
             chosen = ", ".join(
-                f"coalesce({it}::integer, 0)::integer as {it}" if kind == "integer" else it
-                for it, kind in columns.items()
+                f"coalesce({column}::integer, 0)::integer as {column}"
+                if kind == "integer"
+                else column
+                for column, kind in columns.items()
             )
             cursor.execute(f"copy (select {chosen} from ({sql})) to '{file}'")
             typed = ", ".join(f"{it} {kinds.get(kind, 'String')}" for it, kind in columns.items())

@@ -1,8 +1,8 @@
 """Measures what the pages ask of the ledger: each question against a bare scan of what it reads.
 
 The ledger is made with SQL alone, in bulk: log, facts and one head of the tree, as if its entries
-had been followed; then what is kept is brought up to date, as the follower does it after catching
-up. `PRAZO_BENCH_SIZES` says how many entries (a million by default); of several sizes
+had been followed; then materialized rows are brought up to date, as the follower does it after
+catching up. `PRAZO_BENCH_SIZES` says how many entries (a million by default); of several sizes
 (`1000000,10000000`) it also tells how each question grows. From 20 million on, bodies and leaves
 are shortened to nothing.
 
@@ -20,10 +20,11 @@ from typing import Final
 
 import duckdb
 
-from pipeline import contract, facts, keeping, kept
-from pipeline.catalogue import at_instant, catalogue, whole_sql
-from pipeline.ledger import Ledger
-from pipeline.views import Reader
+from pipeline.contract.body import canonical_json
+from pipeline.ledger import facts, materialized, refresh
+from pipeline.ledger.catalogue import catalogue, whole_sql
+from pipeline.ledger.reader import Reader
+from pipeline.ledger.store import Ledger
 from tests.benchmarks import peers
 from tests.benchmarks.rows import Row
 
@@ -31,7 +32,7 @@ SIZES: Final = [int(it) for it in os.environ.get("PRAZO_BENCH_SIZES", "1000000")
 ENTRIES_OF_A_PROCESS: Final = 5
 PEERS_TAKE: Final = 10_000_000
 """Entries; copying more of them into other engines takes hours."""
-ENTRIES_A_PART: Final = 1_000_000
+ENTRIES_PER_PART: Final = 1_000_000
 ROUNDS: Final = 3
 
 FIRST_DAY: Final = "2024-11-01"
@@ -93,9 +94,8 @@ def run() -> list[Row]:
 
 def _questions(ledger: Ledger) -> dict[str, Callable[[], object]]:
     reader, cursor = Reader(ledger), ledger.cursor()
-    states = at_instant(
-        whole_sql(catalogue()["process_state"], kept.when_settled()), f"make_timestamp({AS_OF})"
-    )
+    cursor.execute(f"set variable as_of = make_timestamp({AS_OF})")
+    states = whole_sql(catalogue()["process_state"], materialized.when_settled())
     middle = ledger.size // ENTRIES_OF_A_PROCESS // 2
     process, seller = f"prc_{middle:012}", f"sel_{middle // 3:012}"
 
@@ -165,15 +165,15 @@ def _seconds(question: Callable[[], object]) -> float:
 
 
 def make(path: Path, entries: int) -> Ledger:
-    """A ledger of that many entries, with everything kept."""
+    """A ledger of that many entries, with every materialized row."""
     keys = facts.Keys(values=b"v" * 32, taxpayer=b"t" * 32)
     ledger = Ledger(path, log="bench", keys=keys, threads=1)
-    for first in range(0, entries, ENTRIES_A_PART):
-        last = min(first + ENTRIES_A_PART, entries)
+    for first in range(0, entries, ENTRIES_PER_PART):
+        last = min(first + ENTRIES_PER_PART, entries)
         cursor = ledger.cursor()
         _fill(cursor, first, last, entries)
         cursor.execute("begin")
-        keeping.keep(cursor.execute, after=first, size=last)
+        refresh.refresh(cursor.execute, after=first, size=last)
         head = [last, b"\0" * 32, [b"\0" * 32] * last.bit_count()]
         cursor.execute("insert into tree_heads values (?, ?, ?, now())", head)
         cursor.execute("commit")
@@ -240,7 +240,7 @@ _LOG: Final = (
 _IS_TOLD_AGAIN: Final = "luck = 7 and number > 2"
 """Of one in a hundred of these, with other bytes."""
 
-_REASONS: Final = contract.canonical_json(
+_REASONS: Final = canonical_json(
     [
         {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"},
         {"reason": "INTERNAL_KYC_POLICY", "detail": None},
@@ -253,7 +253,7 @@ _WEBHOOK: Final = """
         seq + {offset} as seq, {event_id} as event_id, {event_type} as event_type,
         opened_at as created_at, opened_at as occurred_at, opened_at as recorded_at,
         'live' as origin, {is_again} as is_again, true as has_id, true as is_shape_known,
-        {digest} as body_sha256
+        {digest} as content_sha256
     from processes
 """
 
@@ -272,7 +272,7 @@ _FACTS: Final = (
         is_again=_IS_TOLD_AGAIN,
         digest=f"encode('s' || hash(number - ({_IS_TOLD_AGAIN} and number % 99 > 0)::integer * 3))",
     ),
-    """
+    f"""
     insert into facts.reviews by name
     select
         seq, 'evt_' || number as event_id, opened_at as occurred_at, opened_at as created_at,
@@ -281,7 +281,8 @@ _FACTS: Final = (
             as object_type,
         if(is_acp, 'PENDING', 'OVERDUE') as status,
         opened_at + if(is_acp, interval 60 day, interval 30 day) as deadline_at,
-        if(is_acp, ['revenue', 'address'], ['revenue']) as requested_fields
+        if(is_acp, ['revenue', 'address'], ['revenue']) as requested_fields,
+        {_digest("r")} as content_sha256
     from processes
     """,
     f"""
@@ -306,7 +307,7 @@ _FACTS: Final = (
     from processes
     """,
     f"""
-    insert into facts.answered_leaves by name
+    insert into facts.answered_fields by name
     select seq + 2 as seq, process_id, 'revenue' as path, {_digest("v")} as value_key
     from processes
     """,
@@ -316,7 +317,7 @@ _FACTS: Final = (
         seq + 3 as seq, 'att_' || number as attempt_id, process_id, seller_id,
         opened_at + interval 2 day as occurred_at, false as is_again, 'api' as via,
         'individual' as payload_type, true as is_object, 300 as body_size,
-        {_digest("b")} as body_sha256
+        {_digest("b")} as body_sha256, {_digest("b")} as content_sha256
     from processes
     where luck < 90
     """,
@@ -325,12 +326,12 @@ _FACTS: Final = (
     select
         seq + 4 as seq, 'att_' || number as attempt_id, process_id, seller_id,
         opened_at + interval 2 day + interval 1 second as occurred_at, false as is_again,
-        if(luck < 80, 200, 500) as status, 'live' as origin, {_digest("f")} as body_sha256
+        if(luck < 80, 200, 500) as status, 'live' as origin, {_digest("f")} as content_sha256
     from processes
     where luck < 90
     """,
     f"""
-    insert into facts.sent_leaves by name
+    insert into facts.sent_fields by name
     select
         seq + 3 as seq, 'att_' || number as attempt_id, process_id, 'revenue' as path,
         false as is_null, {_digest("v")} as value_key

@@ -22,11 +22,11 @@ import pytest
 from tests.benchmarks import contestants
 from tests.benchmarks.load import Load
 from tests.benchmarks.rows import Row
-from tests.postgres import PostgresServer, installed
+from tests.support.postgres import PostgresServer, installed
 
 CONNECTIONS = 64
 ROUNDS = 5
-SECONDS_A_ROUND = 4.0
+SECONDS_PER_ROUND = 4.0
 START_SECONDS = 30.0
 
 
@@ -55,7 +55,7 @@ def run() -> list[Row]:
                 load = Load.on(
                     port,
                     connections=CONNECTIONS,
-                    seconds=SECONDS_A_ROUND,
+                    seconds=SECONDS_PER_ROUND,
                     first_number=number * 10_000_000,
                 )
                 if load.failures:

@@ -8,7 +8,6 @@ and two durable entries are paid for. Both contestants are driven by one httpx c
 import asyncio
 import json
 import os
-import socket
 import ssl
 import statistics
 import subprocess
@@ -22,9 +21,12 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from pipeline import instants, occurrences
+from pipeline import instants
 from pipeline.inbox import open_inbox
+from pipeline.log.entries import Draft
+from pipeline.log.ndjson import read_line
 from tests.benchmarks.rows import Row
+from tests.support.machine import free_port
 
 ROUNDS = 3
 ALONE = 40  # reviews a round, one after the other
@@ -62,7 +64,7 @@ def run() -> list[Row]:
     """Latency with one in flight, and submissions a second with 32."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="prazo-bench-")))
-        port = _free_port()
+        port = free_port()
         platform = _platform(stack, folder, port)
         _receiver(stack, folder, port, platform)
         needed = 2 * ROUNDS * (ALONE + AT_ONCE)
@@ -197,14 +199,14 @@ def _hear_and_answer(folder: Path, reviews: Sequence[Review]) -> None:
     inbox = open_inbox(folder / "inbox.db")
     try:
         for review in reviews:
-            _wait_for(lambda it=review: bool(inbox.find(process_id=it.process_id)))  # type: ignore[misc]
+            _wait_for(lambda review=review: bool(inbox.find(process_id=review.process_id)))  # type: ignore[misc]
         for start in range(0, len(reviews), 500):
             inbox.append([_answer(it) for it in reviews[start : start + 500]])
     finally:
         inbox.close()
 
 
-def _answer(review: Review) -> occurrences.Draft:
+def _answer(review: Review) -> Draft:
     line = {
         "kind": "collection",
         "occurred_at": instants.canonical(instants.now()),
@@ -216,7 +218,7 @@ def _answer(review: Review) -> occurrences.Draft:
         "source": "seller",
         "fields": {"revenue": "1000_to_5000"},
     }
-    return occurrences.read_line(json.dumps(line).encode(), recorded_by="benchmark")
+    return read_line(json.dumps(line).encode(), recorded_by="benchmark")
 
 
 def _wait_for(is_so: Any, seconds: float = 120) -> None:
@@ -230,9 +232,3 @@ def _wait_for(is_so: Any, seconds: float = 120) -> None:
         if time.monotonic() > limit:
             raise SystemExit("the benchmark's processes did not start")
         time.sleep(0.05)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port

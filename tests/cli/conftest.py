@@ -1,4 +1,4 @@
-"""Runs the real command in a folder of its own."""
+"""Runs the real command in a folder of its own, or for a marketplace before a running sandbox."""
 
 import os
 import subprocess
@@ -8,19 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.marketplace import _sandbox, marketplace, platform
+from tests.support.stores import environment_in
+
+__all__ = ["_sandbox", "marketplace", "platform"]
+
 Prazo = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    inherited = {name: it for name, it in os.environ.items() if not name.startswith("PRAZO_")}
-    return inherited | {
-        "PRAZO_INBOX": str(tmp_path / "inbox.db"),
-        "PRAZO_LEDGER": str(tmp_path / "ledger.duckdb"),
-        "PRAZO_ARTIFACTS": str(tmp_path / "artifacts"),
-        "PRAZO_SIGNING_KEY_FILE": str(tmp_path / "keys" / "signing.key"),
-        "PRAZO_TAXPAYER_KEY_FILE": str(tmp_path / "keys" / "taxpayer.key"),
-    }
+    return os.environ | environment_in(tmp_path)
 
 
 @pytest.fixture

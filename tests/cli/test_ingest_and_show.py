@@ -1,10 +1,10 @@
 """`prazo ingest`, `show`, `quarantine`, `rebuild` and `doctor`, as a person would use them."""
 
+import contextlib
 import csv
 import io
 import json
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,7 +15,10 @@ import openpyxl
 import pyarrow.parquet
 import pytest
 
+from pipeline import instants
 from pipeline.inbox import open_inbox
+from pipeline.log import deliveries
+from tests.support.machine import free_port
 
 REVIEW = {
     "kind": "webhook",
@@ -163,6 +166,65 @@ def test_an_unreadable_event_goes_to_quarantine_and_makes_exit_1(prazo):
     assert "0 replayed, 1 still cannot be read" in replayed.stdout
 
 
+def test_a_person_supplies_what_a_quarantined_delivery_lacks_and_its_review_lives(prazo):
+    body = json.loads(json.dumps(REVIEW["body"]))
+    process_id = body["payload"]["object"].pop("process_id")
+    assert prazo("ingest", "-", given=ndjson({**REVIEW, "body": body})).returncode == 1
+
+    named = ("--reason", "support named it", "--actor", "ana")
+    part = f"payload.object.process_id={process_id}"
+    supplied = prazo("quarantine", "--supply", "1", part, *named)
+    assert (supplied.returncode, supplied.stdout) == (0, "delivery 1 is entry 3 now\n")
+    [process] = json.loads(prazo("show", "process_state", "--format", "json").stdout)
+    assert (process["process_id"], process["opened_at"]) == (process_id, "2026-03-01T00:00:00Z")
+    [held] = json.loads(prazo("show", "quarantine", "--format", "json").stdout)
+    assert held["replayed_as"] == 3
+    [review, supplying] = [
+        row
+        for row in json.loads(prazo("show", "timeline", "--format", "json").stdout)
+        if row["process_id"] == process_id
+    ]
+    assert (review["kind"], review["occurred_at"]) == ("webhook", REVIEW["occurred_at"])
+    assert (supplying["kind"], supplying["reason"]) == ("supply", "support named it")
+
+    again = prazo("quarantine", "--supply", "1", part, *named)
+    assert again.returncode == 1
+    assert "Delivery 1 was read before" in again.stderr
+    assert prazo("quarantine", "--replay").returncode == 0
+    assert prazo("quarantine", "--supply", "1", *named).returncode == 2
+    assert prazo("quarantine", "--supply", "2", part, *named).returncode == 1
+
+
+def test_bodies_of_events_are_taken_as_they_are_and_received_at_their_created_at(prazo, tmp_path):
+    saved = tmp_path / "saved.ndjson"
+    review = json.dumps(REVIEW["body"], separators=(" , ", ": "))  # a spelling of its own
+    undated = json.dumps({"id": "evt_3", "type": "seller.updated", "payload": {}})
+    untyped = json.dumps({"id": "evt_4", "created_at": "2026-03-02T12:00:00Z"})
+    lines = [review, json.dumps(DENIAL["body"]) + "\r", "", undated, '{"id":', untyped]
+    saved.write_text("\n".join(lines))
+
+    taken = prazo("ingest", "--events", str(saved))
+    assert taken.returncode == 1
+    assert "3 recorded, 0 already there, 1 of them in quarantine, 2 bad" in taken.stdout
+    assert f"{saved}:4: not taken: nothing says when this event was received" in taken.stderr
+    assert f"{saved}:5: not taken: not JSON" in taken.stderr
+    assert f"{saved}:6: in quarantine: " in taken.stderr
+
+    with contextlib.closing(open_inbox(str(tmp_path / "inbox.db"))) as inbox:
+        entries = inbox.read(after=0, limit=10)
+    assert [(it.kind, instants.readable(it.occurred_at)) for it in entries] == [
+        ("webhook", "2026-03-01T00:00:00Z"),
+        ("webhook", "2026-03-02T00:00:00.25Z"),
+        ("quarantine", "2026-03-02T12:00:00Z"),
+    ]
+    assert entries[0].body == review.encode(), "kept byte for byte"
+
+    again = prazo("ingest", "--events", str(saved))
+    assert "0 recorded, 3 already there" in again.stdout
+    wrapped = {"kind": "webhook", "occurred_at": "2026-03-01T00:00:00Z", "body": review}
+    assert "0 recorded, 1 already there" in prazo("ingest", "-", given=ndjson(wrapped)).stdout
+
+
 def test_each_format_has_every_row_and_no_formula(prazo, tmp_path):
     prazo("ingest", "-", given=ndjson(*HISTORY))
     reasons = [
@@ -267,7 +329,7 @@ def test_what_is_written_is_its_owners_alone(prazo, tmp_path):
         assert (tmp_path / name).stat().st_mode & 0o077 == 0, name
 
 
-def test_a_file_that_cannot_be_written_is_told_without_a_traceback(prazo):
+def test_a_file_that_cannot_be_written_is_named_without_a_traceback(prazo):
     prazo("ingest", "-", given=ndjson(*HISTORY))
     shown = prazo("show", "watchlist", "--format", "csv", "--out", "missing/rows.csv")
     assert shown.returncode == 1
@@ -319,6 +381,7 @@ def test_settings_that_contradict_each_other_are_all_named(prazo, environment):
 
 def test_doctor_finds_keys_that_others_can_read(prazo, environment):
     prazo("ingest", "-", given=ndjson(*HISTORY))
+    prazo("show", "process_state")  # makes the keys of a ledger
     well = prazo("doctor")
     assert well.returncode == 0, well.stdout
     assert "deliveries are not authenticated" in well.stdout
@@ -333,9 +396,7 @@ def test_doctor_finds_keys_that_others_can_read(prazo, environment):
 @pytest.fixture
 def follower(environment, prazo):
     """`prazo follow`, which holds the ledger."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "pipeline.cli", "follow", "--port", str(port)],
         env=environment,
@@ -359,7 +420,9 @@ def test_reading_commands_work_while_another_process_holds_the_ledger(prazo, fol
     assert shown.returncode == 0, shown.stderr
     assert [row["process_id"] for row in json.loads(shown.stdout)] == ["p1"]
     assert "1 row" in prazo("show", "denials").stdout
-    assert "held by" in prazo("doctor").stdout
+    examined = prazo("doctor").stdout
+    assert "held by" in examined
+    assert "there has been none yet" in examined  # no attempt
     unknown = prazo("show", "watchlst")
     assert unknown.returncode == 2
     assert "There is no view 'watchlst'" in unknown.stderr
@@ -388,15 +451,14 @@ def test_the_api_serves_rows_to_this_machine_and_nobody_else(prazo, follower):
         assert masked[0]["taxpayer_id"] == "***05"
         asked = {"as_of": "2026-03-02T00:00:00Z", "where": "state=OVERDUE", "format": "parquet"}
         file = client.get("/api/views/process_state", params=asked).content
-        told = pyarrow.parquet.read_table(io.BytesIO(file)).schema.metadata
-        assert told[b"prazo.as_of"] == b"2026-03-02T00:00:00Z"
-        assert told[b"prazo.where state"] == b"OVERDUE"
-        assert told[b"prazo.last_seq"] == b"5"
+        metadata = pyarrow.parquet.read_table(io.BytesIO(file)).schema.metadata
+        assert metadata[b"prazo.as_of"] == b"2026-03-02T00:00:00Z"
+        assert metadata[b"prazo.where state"] == b"OVERDUE"
+        assert metadata[b"prazo.last_seq"] == b"5"
 
 
 def test_quarantined_bytes_can_be_read_again_after_a_fix(prazo, environment, monkeypatch):
     """A reader that refused too much once: the replay keeps the original instant."""
-    from pipeline import occurrences
     from pipeline.errors import Unreadable
 
     body = json.dumps(REVIEW["body"]).encode()
@@ -406,9 +468,9 @@ def test_quarantined_bytes_can_be_read_again_after_a_fix(prazo, environment, mon
         def refuse(_: bytes):
             raise Unreadable("this release could not read it")
 
-        earlier_release.setattr(occurrences.contract, "identify", refuse)
+        earlier_release.setattr(deliveries, "identify", refuse)
         inbox.append(
-            [occurrences.delivery(body, occurred_at=1_772_323_201_000_000, recorded_by="w")]
+            [deliveries.delivery(body, occurred_at=1_772_323_201_000_000, recorded_by="w")]
         )
     inbox.close()
     assert json.loads(prazo("show", "process_state", "--format", "json").stdout) == []

@@ -12,8 +12,8 @@ from pipeline.inbox.sqlite import SqliteInbox
 from tests.faults.shim import FsyncShim
 from tests.inbox.appender import Appender, appenders
 from tests.inbox.drafts import note
-from tests.inbox.soundness import all_entries, assert_sound
-from tests.postgres import PostgresServer
+from tests.support.postgres import PostgresServer
+from tests.support.soundness import all_entries, assert_sound
 
 
 def _seqs_in(path: Path) -> list[int]:

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.inbox import open_inbox
 from tests.faults.writers import Writers
-from tests.inbox.soundness import all_entries, assert_sound
+from tests.support.soundness import all_entries, assert_sound
 
 KILLS = 20
 

@@ -1,7 +1,7 @@
 """A process that forks writers, so that a test can kill many of them: a fork repeats no imports.
 
 `python -m tests.faults.writers LOCATION` takes commands, one a line: `start` forks a writer that
-appends until it is killed, `wait PID` waits for its end. It answers with JSON, one object a line:
+appends until it is killed, `wait PID` waits for its end. It answers with JSON, one object per line:
 `{"started": pid}`; `{"writer": pid, "seqs": [...]}` or `{"writer": pid, "failed": ...}` after each
 append; and `{"ended": pid}`, behind everything that this writer has said.
 """
@@ -83,8 +83,8 @@ def _write_for_ever(location: str) -> None:
     inbox = open_inbox(location)
     for turn in count():
         drafts = [
-            webhook(f"{os.getpid()}:{turn}:{it}", process_id=f"p{it}", seller_id="s")
-            for it in range(1 + turn % 3)
+            webhook(f"{os.getpid()}:{turn}:{number}", process_id=f"p{number}", seller_id="s")
+            for number in range(1 + turn % 3)
         ]
         try:
             seqs = [it.entry.seq for it in inbox.append(drafts) if it.entry]

@@ -80,8 +80,8 @@ def _main(location: str, name: str) -> None:
     count = 0
     for command in sys.stdin:
         drafts = [
-            webhook(f"{name}:{it}", process_id=f"p{it % 3}", seller_id="s")
-            for it in range(count + 1, count + int(command) + 1)
+            webhook(f"{name}:{number}", process_id=f"p{number % 3}", seller_id="s")
+            for number in range(count + 1, count + int(command) + 1)
         ]
         count += len(drafts)
         started = time.monotonic()

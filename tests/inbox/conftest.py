@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.inbox import Inbox, open_inbox
-from tests.postgres import database, postgres
+from tests.support.postgres import database, postgres
 
 __all__ = ["database", "postgres"]
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipeline.occurrences import Draft
+from pipeline.log.entries import Draft
 
 NOON = 1_772_366_400_000_000  # 2026-03-01T12:00:00Z
 

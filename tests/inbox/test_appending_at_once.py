@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pipeline.inbox import Inbox, open_inbox
 from tests.inbox.appender import appenders
 from tests.inbox.drafts import note, webhook
-from tests.inbox.soundness import all_entries, assert_sound
+from tests.support.soundness import all_entries, assert_sound
 
 
 def test_threads_share_one_log_without_gaps_and_readers_see_only_whole_prefixes(inbox: Inbox):

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,9 +12,9 @@ import pytest
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import GroupCommit, Receipt
 from pipeline.inbox.sqlite import SqliteInbox
-from pipeline.occurrences import Draft
+from pipeline.log.entries import Draft
 from tests.inbox.drafts import note
-from tests.inbox.soundness import all_entries, assert_sound
+from tests.support.soundness import all_entries, assert_sound
 
 
 class GatedInbox(SqliteInbox):
@@ -52,8 +53,8 @@ def inbox(tmp_path: Path) -> Iterator[GatedInbox]:
 
 
 @asynccontextmanager
-async def group_commit(inbox: SqliteInbox) -> AsyncIterator[GroupCommit]:
-    commit = GroupCommit(inbox, asyncio.get_running_loop())
+async def group_commit(inbox: SqliteInbox, **options: float) -> AsyncIterator[GroupCommit]:
+    commit = GroupCommit(inbox, asyncio.get_running_loop(), **options)
     try:
         yield commit
     finally:
@@ -134,15 +135,73 @@ def test_a_draft_that_cannot_be_recorded_turns_down_nobody_else(inbox: GatedInbo
     asyncio.run(scenario())
 
 
-def test_a_caller_that_has_gone_costs_nobody_an_answer_and_its_entry_is_kept(inbox: GatedInbox):
+def test_a_caller_that_has_gone_costs_nobody_an_answer_and_leaves_no_entry(inbox: GatedInbox):
+    """It was answered 503 when we stopped waiting for it: it sends again."""
+
     async def scenario() -> None:
         async with group_commit(inbox) as commit:
             first = await inbox.stand_still(commit)
             gone, patient = waiting(commit, note(), note())
             await asyncio.sleep(0)
             gone.cancel()
+            await asyncio.sleep(0)
             inbox.gate.set()
-            assert seqs(await asyncio.gather(first, patient)) == [1, 3]
+            assert seqs(await asyncio.gather(first, patient)) == [1, 2]
+
+    asyncio.run(scenario())
+
+
+def test_while_the_thread_is_stuck_those_who_wait_are_answered_in_time(inbox: GatedInbox):
+    """And what nobody waits for any more is not written once it goes on, but for the entry in
+    whose commit it was stuck."""
+
+    async def scenario() -> None:
+        async with group_commit(inbox, patience_seconds=0.5) as commit:
+            first = await inbox.stand_still(commit)
+            hasty, *others = waiting(commit, note(), note(), note())
+            answers = await asyncio.gather(first, hasty, *others, return_exceptions=True)
+            assert [type(it) for it in answers] == [InboxUnavailable] * 4
+            assert not inbox.gate.is_set()
+            with pytest.raises(InboxUnavailable, match="has not ended"):  # at once: no use to wait
+                await commit.record(note())
+            assert inbox.groups == [1]
+            inbox.gate.set()
+            while commit._writing_since is not None or commit._waiting:
+                await asyncio.sleep(0.001)
+            assert seqs([await commit.record(note(body=b"after"))]) == [2]
+
+    asyncio.run(scenario())
+    assert [it.body for it in all_entries(inbox)] == [note().body, b"after"]
+
+
+def test_each_waits_until_its_own_limit(inbox: GatedInbox):
+    async def scenario() -> None:
+        async with group_commit(inbox) as commit:
+            first = await inbox.stand_still(commit)
+            [patient] = waiting(commit, note())
+            with pytest.raises(InboxUnavailable, match="not recorded in time"):
+                await commit.record(note(), until=time.monotonic() + 0.1)
+            assert not patient.done()
+            inbox.gate.set()
+            assert seqs(await asyncio.gather(first, patient)) == [1, 2]
+
+    asyncio.run(scenario())
+
+
+def test_a_trial_waits_for_the_same_thread_as_entries_and_adds_none(inbox: GatedInbox):
+    async def scenario() -> None:
+        async with group_commit(inbox) as commit:
+            first = await inbox.stand_still(commit)
+            trial = asyncio.create_task(commit.probe())
+            [other] = waiting(commit, note())
+            await asyncio.sleep(0.05)
+            assert not trial.done()
+            inbox.gate.set()
+            await trial
+            assert seqs(await asyncio.gather(first, other)) == [1, 2]
+            inbox.close()
+            with pytest.raises(InboxUnavailable, match="closed already"):
+                await commit.probe()
 
     asyncio.run(scenario())
 
@@ -224,8 +283,8 @@ def test_waiting_bodies_take_a_bounded_amount_of_memory(
 def test_a_commit_takes_no_more_entries_and_bytes_than_its_limits(
     inbox: GatedInbox, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("pipeline.inbox.group_commit.MAX_ENTRIES_A_COMMIT", 4)
-    monkeypatch.setattr("pipeline.inbox.group_commit.MAX_BYTES_A_COMMIT", 100)
+    monkeypatch.setattr("pipeline.inbox.group_commit.MAX_ENTRIES_PER_COMMIT", 4)
+    monkeypatch.setattr("pipeline.inbox.group_commit.MAX_BYTES_PER_COMMIT", 100)
 
     async def scenario() -> None:
         async with group_commit(inbox) as commit:

@@ -6,11 +6,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import Head, Inbox, Outcome, SignedHead, open_inbox
-from pipeline.occurrences import Draft
+from pipeline.log.entries import Draft
 from tests.inbox.drafts import NOON, draft, note, webhook
-from tests.inbox.soundness import all_entries, assert_sound
+from tests.support.soundness import all_entries, assert_sound
 
 # --- recording -------------------------------------------------------------------------------
 
@@ -23,7 +24,7 @@ def test_entries_are_numbered_from_one_without_gaps_across_batches(inbox: Inbox)
 
 
 def test_an_entry_is_read_back_exactly_as_its_receipt_says(inbox: Inbox):
-    """Every column is filled here, with what an engine could get wrong: bytes that are no text,
+    """Every column is filled here, with what an engine could get wrong: bytes that are not text,
     characters beyond the BMP, an instant before 1970, the greatest numbers."""
     everything = draft(
         kind="submission_finished",
@@ -63,7 +64,8 @@ def test_streams_number_and_link_the_entries_of_a_process_and_of_a_seller(inbox:
     inbox.append([note(process_id="p1", seller_id="s1"), note(process_id="p2", seller_id="s1")])
     inbox.append([note(), note(process_id="p1", seller_id="s2"), note(seller_id="s1")])
     streams = [
-        (it.process_n, it.process_prev, it.seller_n, it.seller_prev) for it in inbox.read(0, 10)
+        (entry.process_n, entry.process_prev, entry.seller_n, entry.seller_prev)
+        for entry in inbox.read(0, 10)
     ]
     assert streams == [
         (1, None, 1, None),
@@ -353,3 +355,23 @@ def test_a_draft_that_cannot_be_recorded_leaves_no_trace_and_no_lock(inbox: Inbo
     [receipt] = inbox.append([note()])
     assert receipt.entry is not None
     assert receipt.entry.seq == 1
+
+
+def test_the_tables_beside_the_log_take_one_statement_on_both_engines(inbox: Inbox):
+    put = "insert into leases (name, number, holder, held_until) values ($1, $2, $3, $4)"
+    assert inbox.execute(put, "p1", 7, "here", 100) == 1
+    assert inbox.query("select holder, number from leases where name = $1", "p1") == [("here", 7)]
+    assert inbox.execute("update leases set number = 8 where name = $1", "p2") == 0
+
+
+def test_a_registered_signing_key_is_never_changed(inbox: Inbox):
+    put = "insert into signing_keys (number, verification_key, registered_at) values (1, $1, 5)"
+    inbox.execute(put, "log+1234+key")
+    with pytest.raises(InboxUnavailable, match="append-only"):
+        inbox.execute("update signing_keys set verification_key = $1", "log+1234+other")
+    with pytest.raises(InboxUnavailable, match="append-only"):
+        inbox.execute("delete from signing_keys")
+
+
+def test_the_clock_of_an_inbox_is_near_ours(inbox: Inbox):
+    assert abs(inbox.now() - instants.now()) < instants.MINUTE

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from pipeline.inbox import Inbox
-from pipeline.occurrences import Draft, Entry, Place, public_name, record_entry
+from pipeline.log.entries import Draft, Entry, Place, public_name, record_entry
 
 LOG = "prazo/0123456789abcdef"
 LOG_KEY = b"k" * 32

@@ -64,7 +64,7 @@ def test_a_database_of_another_program_is_left_as_it_is(path: Path):
     other.execute("create table entries (seq integer)")
     other.close()
     before = path.read_bytes()
-    with pytest.raises(InboxUnavailable, match="is no inbox"):
+    with pytest.raises(InboxUnavailable, match="is not an inbox"):
         SqliteInbox(path)
     assert path.read_bytes() == before
 
@@ -80,7 +80,7 @@ def test_a_file_that_is_no_database_is_left_as_it_is(path: Path, content: bytes)
 def test_an_inbox_of_a_later_version_is_not_opened(path: Path):
     SqliteInbox(path).close()
     later = sqlite3.connect(path)
-    later.execute("pragma user_version = 2")
+    later.execute("pragma user_version = 99")
     later.close()
     with pytest.raises(InboxUnavailable, match="version"):
         SqliteInbox(path)
@@ -101,13 +101,13 @@ def test_nothing_is_acknowledged_into_a_file_that_was_moved_away(path: Path):
     with pytest.raises(InboxUnavailable, match="cannot be written"):
         inbox.append([note()])
     SqliteInbox(path).close()
-    with pytest.raises(InboxUnavailable, match="another file lies at its path"):
+    with pytest.raises(InboxUnavailable, match="another file took its path"):
         inbox.append([note()])
     inbox.close()
     assert sorted(_modes(path)) == ["inbox.db", "moved.db"]
 
 
-def test_a_writer_that_waits_too_long_for_another_is_told_so_and_may_try_again(
+def test_a_writer_that_waits_too_long_for_another_is_refused_and_may_try_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("pipeline.inbox.sqlite.BUSY_SECONDS", 0.05)

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import instants, occurrences
+from pipeline import instants
 from pipeline.inbox import Inbox, open_inbox
+from pipeline.log.deliveries import delivery
 from pipeline.settings import Settings
+from tests.support.stores import settings_in
 
 OPENED = instants.parse("2026-03-01T00:00:00Z") or 0
 
@@ -35,23 +37,13 @@ def review(number: int, status: str = "PENDING") -> bytes:
 
 def deliver(inbox: Inbox, numbers: range) -> None:
     inbox.append(
-        [
-            occurrences.delivery(review(it), occurred_at=OPENED + it, recorded_by="webhook")
-            for it in numbers
-        ]
+        [delivery(review(it), occurred_at=OPENED + it, recorded_by="webhook") for it in numbers]
     )
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(
-        _env_file=None,
-        inbox=str(tmp_path / "inbox.db"),
-        ledger=tmp_path / "ledger.duckdb",
-        artifacts=tmp_path / "artifacts",
-        signing_key_file=tmp_path / "keys" / "signing.key",
-        taxpayer_key_file=tmp_path / "keys" / "taxpayer.key",
-    )
+    return settings_in(tmp_path)
 
 
 @pytest.fixture

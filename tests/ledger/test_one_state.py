@@ -1,9 +1,9 @@
-"""A read tells of one state of the ledger, though batches are committed while it runs."""
+"""A read sees one state of the ledger, though batches are committed while it runs."""
 
 import threading
 from contextlib import closing
 
-from pipeline.service import LedgerService
+from pipeline.ledger.service import LedgerService
 from tests.ledger.conftest import deliver
 
 
@@ -15,19 +15,21 @@ def test_a_batch_that_is_committed_meanwhile_is_seen_whole_or_not_at_all(
     with closing(LedgerService(settings)) as service:
         service.catch_up()
         asked = []
-        before = service.ledger.progress
+        before = service.ledger.watermark
 
         def commit_first(snapshot):
             if not asked:
                 deliver(inbox, range(300, 400))
                 service.catch_up()
             asked.append(snapshot)
-            rows = snapshot.cursor.execute("select entries, kept from kept.progress").fetchall()
+            rows = snapshot.cursor.execute(
+                "select entries, materialized_entries from materialized.watermark"
+            ).fetchall()
             return rows[0]
 
         assert service.reader._of_one_state(None, False, commit_first) == (400, 400)
         assert len(asked) == 2
-        assert service.ledger.progress is not before
+        assert service.ledger.watermark is not before
         assert service.reader._of_one_state(None, False, commit_first) == (400, 400)
         assert len(asked) == 3
 
@@ -50,7 +52,7 @@ def test_while_a_batch_is_being_committed_reads_tell_of_the_state_before(
         follower = threading.Thread(target=service.catch_up)
         follower.start()
         assert is_writing.wait(20)
-        assert service.ledger.progress is None
+        assert service.ledger.watermark is None
         assert service.reader.count("process_state") == 300
         may_commit.set()
         follower.join()

@@ -1,4 +1,4 @@
-"""A running sandbox, a client of its own, and a webhook receiver."""
+"""A history that has happened, a running sandbox, a client of its own, and a webhook receiver."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,10 @@ import pytest
 
 import sandbox
 from sandbox.server import Handle
+from tests.sandbox.past import accepted, events, lines, past, reviews
 from tests.sandbox.real_http import Receiver, a_receiver, client_of
+
+__all__ = ["accepted", "events", "lines", "past", "reviews"]
 
 
 @pytest.fixture

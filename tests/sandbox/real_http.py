@@ -2,16 +2,16 @@
 
 import ssl
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 
-from sandbox.certificates import KeyPair
+from sandbox.platform.certificates import KeyPair
 from sandbox.server import Handle
+from tests.support.machine import wait_until
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def client_of(handle: Handle, pair: KeyPair | None = None) -> Iterator[httpx.Cli
     with httpx.Client(
         base_url=handle.url,
         verify=context,
-        timeout=5,
+        timeout=30,
         trust_env=False,
         auth=(handle.credentials.username, handle.credentials.password),
     ) as client:
@@ -45,7 +45,7 @@ class Receiver:
     received: list[Received] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
 
-    def wait_for(self, count: int, seconds: float = 10) -> None:
+    def wait_for(self, count: int, seconds: float = 60) -> None:
         wait_until(lambda: len(self.received) >= count, seconds)
 
 
@@ -76,10 +76,3 @@ def a_receiver() -> Iterator[Receiver]:
         yield noted
         server.shutdown()
         thread.join()
-
-
-def wait_until(is_so: Callable[[], bool], seconds: float = 10) -> None:
-    limit = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < limit, f"not so within {seconds} seconds"
-        time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The history holds every situation at once, conforms to the contract, and ends as it says.
+"""The history holds every situation at once, and ends as it says.
 
 The states are worked out here by plain code of these tests' own: neither by the product's views
 nor from what the simulation believes.
@@ -8,95 +8,16 @@ import json
 import struct
 import zlib
 from collections import Counter, defaultdict
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sandbox.history import Past, history
-from sandbox.stories import SCRIPTED
-
-SECOND = 1_000_000
-NOW_TEXT = "2026-11-20T15:00:00+00:00"
-NOW = int(datetime.fromisoformat(NOW_TEXT).timestamp()) * SECOND
-
-Json = dict[str, Any]
-
-EVENT_TYPES = {
-    "seller.created",
-    "seller.enabled",
-    "seller.denied",
-    "seller.disabled",
-    "seller.updated",
-    "seller.deleted",
-    "bank_account.associated",
-    "bank_account.deleted",
-    "regulatory.registration.review.required",
-}
-REASONS = {
-    ("DOCUMENT_VALIDATION", "DOCUMENT_NOT_MATCH"),
-    ("DOCUMENT_VALIDATION", "DOCUMENT_QUALITY"),
-    ("INTERNAL_KYC_POLICY", None),
-    ("FRAUD_PREVENTION", None),
-    ("REGISTRATION_INCONSISTENCY", "NAME_INVALID"),
-    ("REGISTRATION_INCONSISTENCY", "BIRTH_DATE_INVALID"),
-    ("REGISTRATION_INCONSISTENCY", "REGISTRATION_STATUS_INVALID"),
-}
-
-
-def at(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
-@pytest.fixture(scope="module")
-def past() -> Past:
-    return Past(NOW)
-
-
-@pytest.fixture(scope="module")
-def lines(past: Past) -> list[Json]:
-    return list(past.occurrences())
-
-
-@pytest.fixture(scope="module")
-def events(lines: list[Json]) -> list[Json]:
-    """The readable events, each at its first delivery."""
-    seen: dict[str, Json] = {}
-    for line in of_kind(lines, "webhook"):
-        try:
-            event = json.loads(line["body"])
-        except ValueError:
-            continue
-        seen.setdefault(event["id"], event)
-    return list(seen.values())
-
-
-def of_kind(lines: list[Json], kind: str) -> list[Json]:
-    return [line for line in lines if line["kind"] == kind]
-
-
-@pytest.fixture(scope="module")
-def reviews(events: list[Json]) -> dict[str, list[Json]]:
-    """The review events of each process, by `created_at`."""
-    found = defaultdict(list)
-    for event in events:
-        if event["type"] == "regulatory.registration.review.required":
-            found[event["payload"]["object"]["process_id"]].append(event)
-    for of_process in found.values():
-        of_process.sort(key=lambda event: at(event["created_at"]))
-    return found
-
-
-@pytest.fixture(scope="module")
-def accepted(lines: list[Json]) -> dict[str, datetime]:
-    """When each process was first answered 200."""
-    found: dict[str, datetime] = {}
-    for line in of_kind(lines, "submission_finished"):
-        if line["status"] == 200:
-            found.setdefault(line["process_id"], at(line["occurred_at"]))
-    return found
+from sandbox.market.history import Past, history
+from sandbox.market.stories import SCRIPTED
+from tests.sandbox.past import NOW, NOW_TEXT, REASONS, SECOND, Json, at, of_kind
 
 
 def test_occurrences_come_in_order_and_none_after_the_end(lines: list[Json]) -> None:
@@ -123,108 +44,6 @@ def test_every_review_state_is_there_at_the_end_whatever_the_seed(seed: int) -> 
     assert min(found["ACI", status] for status in ("OVERDUE", "EXPIRED")) >= 3
     assert min(found[kind, "FINISHED"] for kind in ("ACP", "ACI")) >= 10
     assert found["ACI", "PENDING"] == 0
-
-
-def test_lines_have_the_fields_of_the_interface(lines: list[Json]) -> None:
-    fields = {
-        "webhook": {"kind", "occurred_at", "body"},
-        "submission_started": {
-            "kind", "occurred_at", "attempt_id", "process_id", "seller_id", "marketplace_id",
-            "idempotency_key", "body",
-        },
-        "submission_finished": {
-            "kind", "occurred_at", "attempt_id", "process_id", "status", "error", "body",
-        },
-        "collection": {
-            "kind", "occurred_at", "process_id", "seller_id", "journey_id", "step", "channel",
-            "source", "actor",
-        },
-    }  # fmt: skip
-    for line in lines:
-        extra = {"fields"} if line.get("step") == "answered" else set()
-        assert set(line) == fields[line["kind"]] | extra
-        json.dumps(line)
-
-
-def test_every_event_conforms_to_the_contract(events: list[Json]) -> None:
-    for event in events:
-        assert list(event) == ["id", "type", "created_at", "payload"]
-        assert event["type"] in EVENT_TYPES
-        assert event["created_at"].endswith("Z")
-        subject = event["payload"]["object"]
-        if event["type"] == "regulatory.registration.review.required":
-            check_review(subject)
-        elif event["type"].startswith("seller."):
-            check_seller(subject, event["type"])
-
-
-def check_review(subject: Json) -> None:
-    assert list(subject) == [
-        "type", "process_id", "customer_id", "status", "deadline_at", "requested_fields",
-    ]  # fmt: skip
-    statuses = {"PENDING", "OVERDUE", "EXPIRED", "FINISHED"}
-    if subject["type"] == "INCONSISTENT_DATA_UPDATE_REQUIRED":
-        statuses -= {"PENDING"}
-    else:
-        assert subject["type"] == "REGISTRATION_REVIEW_REQUIRED"
-    assert subject["status"] in statuses
-    assert at(subject["deadline_at"]).tzinfo == UTC
-    assert subject["requested_fields"]
-    assert all(isinstance(path, str) for path in subject["requested_fields"])
-
-
-def check_seller(record: Json, event_type: str) -> None:
-    texts = [
-        "id",
-        "status",
-        "resource",
-        "first_name",
-        "last_name",
-        "email",
-        "taxpayer_id",
-        "phone_number",
-        "birthdate",
-        "mcc",
-        "marketplace_id",
-        "uri",
-        "created_at",
-        "updated_at",
-        "type",
-        "document_number",
-    ]
-    flags = [
-        "show_profile_online",
-        "is_mobile",
-        "decline_on_fail_security_code",
-        "decline_on_fail_zipcode",
-        "delinquent",
-    ]
-    assert all(isinstance(record[name], str) and record[name] for name in texts)
-    assert all(isinstance(record[name], bool) for name in flags)
-    assert all(
-        isinstance(record[name], int | float)
-        for name in ("account_balance", "current_balance", "revenue")
-    )
-    assert isinstance(record["metadata"], dict)
-    assert set(record["address"]) == {
-        "line1", "line2", "line3", "neighborhood", "city", "state", "postal_code", "country_code",
-    }  # fmt: skip
-    assert record["resource"] == "seller"
-    assert record["type"] in ("individual", "business")
-    assert at(record["created_at"]).utcoffset() == timedelta(hours=-3)
-    assert datetime.strptime(record["birthdate"], "%Y-%m-%d")  # noqa: DTZ007 - a date alone
-    if event_type == "seller.denied":
-        assert record["status"] == "denied"
-        assert isinstance(record["retry"], bool)
-        for item in record["decision_reasons"]:
-            assert (item["reason"], item.get("detail") or None) in REASONS
-    else:
-        assert "decision_reasons" not in record
-        assert "retry" not in record
-
-
-def test_every_kind_of_event_occurs(events: list[Json]) -> None:
-    assert {event["type"] for event in events} == EVENT_TYPES
 
 
 def test_deadlines_are_60_and_30_days_but_for_one_that_moved(reviews: dict[str, Any]) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pycountry
 import pytest
 
-from sandbox import judge as judge_module
 from sandbox import people
-from sandbox.judge import Ruling, judge
+from sandbox.platform import judge as judge_module
+from sandbox.platform.judge import Ruling, judge
 from sandbox.records import Process, Seller
 
 ADDRESS = {
@@ -144,7 +144,7 @@ def test_revenue_must_be_a_rising_band(revenue: Any) -> None:
     assert faults(ruled(document, PERSON, process(PERSON))) == {"revenue"}
 
 
-def test_a_number_as_revenue_passes_only_where_the_platform_was_told_so() -> None:
+def test_a_number_as_revenue_passes_only_where_the_platform_is_set_so() -> None:
     document = acp_of_a_person() | {"revenue": 3000}
     assert ruled(document, PERSON, process(PERSON)).status == 400
     assert ruled(document, PERSON, process(PERSON), accept_numeric_revenue=True).status == 200

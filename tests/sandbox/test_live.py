@@ -18,13 +18,13 @@ import httpx
 import pytest
 
 import sandbox
-from sandbox.history import Past
-from sandbox.live import Live, ReceiverEdge
-from sandbox.marketplace import Collect, Habits, Marketplace, Plan, Submit
+from sandbox.market.history import Past
+from sandbox.market.live import Live, ReceiverEdge
+from sandbox.market.marketplace import Collect, Habits, Marketplace, Plan, Submit
 from sandbox.people import person
-from sandbox.platform import BELIEVABLE, Platform
-from sandbox.service import Service
-from sandbox.webhooks import Courier
+from sandbox.platform.service import Service
+from sandbox.platform.state_machine import BELIEVABLE, Platform
+from sandbox.platform.webhooks import Courier
 from tests.sandbox.real_http import Receiver
 
 MILLISECOND = 1_000

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox import people
-from sandbox.platform import Platform, Policy
+from sandbox.platform.state_machine import Platform, Policy
 from sandbox.records import Event, Reason, denied
 
 SECOND = 1_000_000
@@ -340,20 +340,33 @@ def test_the_policy_asks_for_an_acp_again_and_again() -> None:
     assert all(144 * DAY <= gap <= 216 * DAY for gap in gaps)
 
 
-def test_a_moved_deadline_starts_the_clock_afresh() -> None:
+def test_a_later_deadline_moves_the_end_and_not_day_30() -> None:
     platform = Platform()
     seller = platform.adopt_seller(somebody(), NOON)
     process = platform.require_review(seller.seller_id, "ACP", NOON)
     platform.advance(NOON + 50 * DAY)
     platform.move_deadline(process.process_id, NOON + 90 * DAY, NOON + 50 * DAY)
-    assert process.status == "PENDING"
+    assert process.status == "OVERDUE"
     platform.advance(NOON + 100 * DAY)
     assert statuses(platform.take_events()) == [
         ("PENDING", "2026-03-01T12:00:00.000Z"),
         ("OVERDUE", "2026-03-31T12:00:00.000Z"),
-        ("PENDING", "2026-04-20T12:00:00.000Z"),
-        ("OVERDUE", "2026-04-30T12:00:00.000Z"),
+        ("OVERDUE", "2026-04-20T12:00:00.000Z"),
         ("EXPIRED", "2026-05-30T12:00:00.000Z"),
+    ]
+
+
+def test_an_earlier_deadline_brings_its_last_30_days_forward() -> None:
+    platform = Platform()
+    seller = platform.adopt_seller(somebody(), NOON)
+    process = platform.require_review(seller.seller_id, "ACP", NOON)
+    platform.move_deadline(process.process_id, NOON + 40 * DAY, NOON + DAY)
+    platform.advance(NOON + 100 * DAY)
+    assert statuses(platform.take_events()) == [
+        ("PENDING", "2026-03-01T12:00:00.000Z"),
+        ("PENDING", "2026-03-02T12:00:00.000Z"),
+        ("OVERDUE", "2026-03-11T12:00:00.000Z"),
+        ("EXPIRED", "2026-04-10T12:00:00.000Z"),
     ]
 
 
@@ -422,3 +435,38 @@ def test_taxpayer_numbers_carry_correct_check_digits() -> None:
         for end in (12, 13):
             weighted = sum(d * (2 + place % 8) for place, d in enumerate(reversed(cnpj[:end])))
             assert cnpj[end] == (weighted * 10) % 11 % 10
+
+
+# What a platform may do wrong
+
+
+def test_a_report_can_be_delivered_again_with_the_status_of_now() -> None:
+    """Under its own id and `created_at`: only the content says that the process is finished."""
+    platform = Platform()
+    seller = platform.adopt_seller(somebody(), NOON - DAY)
+    process = platform.require_review(seller.seller_id, "ACI", NOON)
+    [first] = platform.take_events()
+    platform.finish(process.process_id, NOON + DAY, is_reported=False)
+    assert platform.take_events() == []
+
+    platform.report_again(process.process_id, NOON + 2 * DAY)
+    [again] = platform.take_events()
+    assert (again.event_id, again.created_at) == (first.event_id, NOON)
+    assert statuses([first, again]) == [
+        ("OVERDUE", "2026-03-01T12:00:00.000Z"),
+        ("FINISHED", "2026-03-01T12:00:00.000Z"),
+    ]
+
+
+def test_an_id_can_be_given_to_other_news() -> None:
+    platform = Platform()
+    seller = platform.adopt_seller(somebody(), NOON - DAY)
+    platform.require_review(seller.seller_id, "ACP", NOON)
+    other = platform.require_review(seller.seller_id, "ACI", NOON)
+    first, _ = platform.take_events()
+
+    platform.report(other.process_id, NOON + DAY, event_id=first.event_id)
+    [second] = platform.take_events()
+    assert second.event_id == first.event_id
+    assert second.process_id == other.process_id != first.process_id
+    assert read(second)["created_at"] == "2026-03-02T12:00:00.000Z"

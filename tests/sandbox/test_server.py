@@ -11,10 +11,11 @@ import httpx
 import pytest
 
 import sandbox
-from sandbox.certificates import KeyPair, issue
-from sandbox.platform import Policy
+from sandbox.platform.certificates import KeyPair, issue
+from sandbox.platform.state_machine import Policy
 from sandbox.server import Handle
-from tests.sandbox.real_http import Receiver, client_of, wait_until
+from tests.sandbox.real_http import Receiver, client_of
+from tests.support.machine import wait_until
 
 DAY_SECONDS = 86_400
 
@@ -231,7 +232,7 @@ def test_a_number_as_revenue_is_accepted_where_the_policy_says_so() -> None:
 
 
 @pytest.mark.parametrize("status", [500, 503, 429])
-def test_an_error_is_answered_as_often_as_told_and_processes_nothing(
+def test_an_error_is_answered_as_often_as_ordered_and_processes_nothing(
     platform: Handle, client: httpx.Client, status: int
 ) -> None:
     seller_id, process_id = an_open_aci(platform)
@@ -330,7 +331,7 @@ def test_a_connection_closed_half_way_has_a_status_and_half_a_body(
     assert platform.process(process_id)["status"] == "FINISHED"
 
 
-def test_an_oversized_answer_is_as_large_as_told(platform: Handle, client: httpx.Client) -> None:
+def test_an_oversized_answer_is_as_large_as_ordered(platform: Handle, client: httpx.Client) -> None:
     seller_id, process_id = an_open_aci(platform)
     platform.add_fault(kind="oversized_answer", size=3_000_000)
     response = send(client, platform, seller_id, process_id)

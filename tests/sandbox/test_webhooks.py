@@ -9,11 +9,11 @@ import time
 from collections import Counter
 from typing import Any
 
+import httpx
 import pytest
 
 import sandbox
-from sandbox.server import Handle
-from sandbox.webhooks import (
+from sandbox.platform.webhooks import (
     Authentication,
     Basic,
     HeaderSecret,
@@ -21,7 +21,9 @@ from sandbox.webhooks import (
     NoAuthentication,
     Signature,
 )
-from tests.sandbox.real_http import Receiver, wait_until
+from sandbox.server import Handle
+from tests.sandbox.real_http import Receiver
+from tests.support.machine import wait_until
 
 KEY = b"0123456789abcdef0123456789abcdef"
 
@@ -96,7 +98,7 @@ def test_a_delivery_that_is_not_answered_200_comes_again_with_the_same_bytes(
     assert [(a.number, a.status) for a in platform.deliveries] == [(1, 500), (2, 202), (3, 200)]
 
 
-def test_a_redelivery_keeps_its_id_and_is_signed_anew(receiver: Receiver) -> None:
+def test_a_redelivery_keeps_its_id_and_is_signed_again(receiver: Receiver) -> None:
     secret = "whsec_" + base64.b64encode(KEY).decode()
     receiver.answers = [503]
     manner = Manner(first_pause_seconds=1.1)
@@ -192,3 +194,39 @@ def test_an_event_is_delivered_as_the_very_bytes_the_platform_said(receiver: Rec
         platform.settle()
     assert [got.body for got in receiver.received] == [event.body] * 2
     assert json.loads(event.body)["payload"]["object"]["process_id"] == process_id
+
+
+@pytest.mark.parametrize("by", ["handle", "control"])
+def test_a_changed_redelivery_and_a_repeated_id_arrive_over_http(
+    receiver: Receiver, by: str
+) -> None:
+    with (
+        sandbox.running(webhooks_to=receiver.url) as platform,
+        httpx.Client(base_url=platform.control_url, trust_env=False) as control,
+    ):
+        seller_id = platform.adopt_seller()
+        finished = platform.require_review(seller_id, "ACI")
+        other = platform.require_review(seller_id, "ACP")
+        receiver.wait_for(2)
+        event_id = json.loads(receiver.received[0].body)["id"]
+        if by == "handle":
+            platform.finish(finished, is_reported=False)
+            platform.report_again(finished)
+            platform.report(other, event_id=event_id)
+        else:
+            processes = "/control/processes"
+            control.post(f"{processes}/{finished}/finish", json={"is_reported": False})
+            control.post(f"{processes}/{finished}/report_again")
+            control.post(f"{processes}/{other}/report", json={"event_id": event_id})
+        receiver.wait_for(4)
+
+    events = [json.loads(it.body) for it in receiver.received]
+    assert [it["id"] for it in events] == [event_id, events[1]["id"], event_id, event_id]
+    reports = [it["payload"]["object"] for it in events]
+    assert [(it["process_id"], it["status"]) for it in reports] == [
+        (finished, "OVERDUE"),
+        (other, "PENDING"),
+        (finished, "FINISHED"),
+        (other, "PENDING"),
+    ]
+    assert events[2]["created_at"] == events[0]["created_at"] < events[3]["created_at"]

@@ -1,6 +1,6 @@
--- One row per rule that a process breaks by its own entries, whatever the clock says (rules.md section 6).
--- A ledger keeps these rows for the end of time, in `kept.findings`.
--- reads: process_facts, report_findings, finish_findings, changed_payload_findings, payload_findings, evidence_findings, late_evidence_findings
+-- One row per rule that a process breaks by its own entries, whatever the clock says (docs/rules.md#findings).
+-- Materialized in `materialized.findings`, as they are at the end of time.
+-- reads: process_facts, report_findings, finish_findings, lost_start_findings, changed_payload_findings, payload_findings, evidence_findings, late_evidence_findings
 -- key: rule, seq, detail
 -- column: rule | the broken rule
 -- column: severity | breach, risk or notice
@@ -14,6 +14,8 @@ with found as (
     from report_findings
     union all
     from finish_findings
+    union all
+    from lost_start_findings
     union all
     from changed_payload_findings
     union all

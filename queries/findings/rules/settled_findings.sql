@@ -1,6 +1,8 @@
 -- One row per finding that no clock moves and that the entries of a process, or of its seller's processes,
--- decide (rules.md section 6). A ledger keeps these rows for the end of time, in `kept.findings`.
+-- decide (docs/rules.md#findings). Materialized in `materialized.findings`, as they are at the end of time.
 -- reads: process_findings, reused_value_findings
+-- materialized: findings
+-- settled: (select settled_at <= as_of() from materialized.watermark)
 -- key: rule, seq, detail
 -- column: rule | the broken rule
 -- column: severity | breach, risk or notice

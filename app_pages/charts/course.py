@@ -1,0 +1,132 @@
+"""Draws the course of one process: its phases, and what happened in them."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from app_pages.charts.figure import (
+    AMBER,
+    BLUE,
+    GREEN,
+    GREY,
+    RED,
+    TICK_ROOM,
+    VIOLET,
+    Figure,
+    Rows,
+    mark,
+)
+from app_pages.language import formats, occurrences, words
+from app_pages.language.i18n import _
+
+_PHASE_COLOURS: Final[Mapping[str, str]] = {"pending": BLUE, "overdue": AMBER, "expired": RED}
+
+
+def process_clock(phases: Rows, entries: Rows, now: datetime) -> Figure:
+    """The phases of one review as a band, and what happened in it on three lanes below."""
+    lanes = [_("Submission"), _("Collection"), _("Platform"), _("Clock")]
+    bands = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": words.word(words.ENDS, row["phase"]),
+            "x": [_local(row["starts_at"]), _local(row["ends_at"])],
+            "y": [lanes[3]] * 2,
+            "line": {"color": _PHASE_COLOURS[row["phase"]], "width": 16},
+            "opacity": 1 if row["is_past"] else 0.35,
+            "customdata": [_phase_hover(row, now)] * 2,
+            "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
+        }
+        for row in phases
+    ]
+    events = []
+    for lane, kinds, symbol in (
+        (lanes[2], ("webhook",), "diamond"),
+        (lanes[1], ("collection",), "circle"),
+        (lanes[0], ("submission_finished",), "triangle-up"),
+    ):
+        mine = [row for row in entries if row["kind"] in kinds]
+        events.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": lane,
+                "x": [_local(row["occurred_at"]) for row in mine],
+                "y": [lane] * len(mine),
+                "marker": {
+                    "symbol": symbol,
+                    "size": 11,
+                    "color": [_event_colour(row) for row in mine],
+                },
+                "customdata": [
+                    f"{formats.spoken(' · '.join(filter(None, occurrences.entry(row)[1:])))}"
+                    f"<br>{formats.minute(row['occurred_at'])}"
+                    for row in mine
+                ],
+                "hovertemplate": "%{customdata}<extra></extra>",
+            }
+        )
+    start = min((row["starts_at"] for row in phases), default=now)
+    end = max(
+        [row["ends_at"] for row in phases] + [row["occurred_at"] for row in entries], default=now
+    )
+    margin = (end - start) * 0.03
+    return {
+        "data": [*bands, *events],
+        "layout": {
+            "height": 210,
+            "showlegend": False,
+            "margin": {"l": 8, "r": TICK_ROOM, "t": 24, "b": 24},
+            "xaxis": {
+                "type": "date",
+                "range": [_local(_moved(start, -margin)), _local(_moved(end, margin))],
+                "showgrid": False,
+                "zeroline": False,
+                **_even_ticks(start, end),
+            },
+            "yaxis": {
+                "type": "category",
+                "categoryorder": "array",
+                "categoryarray": lanes,
+                "automargin": True,
+                "range": [-0.6, 3.6],
+            },
+            **mark(_local(now), _("now")),
+        },
+    }
+
+
+def _phase_hover(phase: Mapping[str, Any], now: datetime) -> str:
+    """From when to when a phase lasts; of what is still to come also how long until its end."""
+    span = f"{formats.minute(phase['starts_at'])} – {formats.minute(phase['ends_at'])}"
+    if phase["is_past"]:
+        return span
+    return f"{span}<br>{formats.time_left(int((phase['ends_at'] - now).total_seconds()))}"
+
+
+def _event_colour(entry: Mapping[str, Any]) -> str:
+    if entry["kind"] == "submission_finished":
+        return GREEN if entry["status"] == 200 else RED
+    return VIOLET if entry["kind"] == "collection" else GREY
+
+
+def _local(instant: datetime) -> str:
+    """An instant of a view on the reader's wall clock: Plotly draws no time zones."""
+    return formats.local(instant).replace(tzinfo=None).isoformat(timespec="seconds")
+
+
+def _moved(instant: datetime, by: timedelta) -> datetime:
+    """Later or earlier, as far as the calendar goes."""
+    try:
+        return instant + by
+    except OverflowError:
+        return instant
+
+
+def _even_ticks(start: datetime, end: datetime) -> Figure:
+    at = [start + (end - start) * part / 5 for part in range(6)]
+    name = formats.minute if end - start < timedelta(days=6) else formats.local_short_day
+    return {
+        "tickvals": [_local(instant) for instant in at],
+        "ticktext": [name(instant) for instant in at],
+    }

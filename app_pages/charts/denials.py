@@ -1,0 +1,102 @@
+"""Draws why sellers were denied."""
+
+import textwrap
+from collections.abc import Sequence
+from typing import Final
+
+from app_pages.charts.figure import GREY, INK, RED, TICK_ROOM, Figure, Rows
+from app_pages.language import formats, sellers
+
+_PALE_RED, _LIGHT_RED = "#F9DADC", "#E9868F"
+_NAME_WIDTH: Final = 30  # characters a line
+_NAME_LINE, _NAME_ROOM, _LEAST_ROW = 16, 14, 46  # pixels
+_WEEKS_NAMED: Final = 6
+
+
+def reason_bars(rows: Rows) -> Figure:
+    """Reasons as bars, the most frequent on top, the vital few in red."""
+    names = [sellers.reason(row) for row in rows]
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "x": [row["denials"] for row in rows],
+                "y": [_wrapped(name) for name in names],
+                "text": [
+                    f"{formats.number(row['denials'])} · {formats.share(row['share'])}"
+                    for row in rows
+                ],
+                "textposition": "outside",  # inside of a short bar it is turned or shrunk
+                "cliponaxis": False,
+                "marker": {"color": [RED if row["is_vital"] else GREY for row in rows]},
+                "customdata": [formats.share(row["cumulative_share"]) for row in rows],
+                "hovertemplate": "%{y}: <b>%{x:,d}</b><br>Σ %{customdata}<extra></extra>",
+            }
+        ],
+        "layout": {
+            "height": max(220, _row_height(names) * len(rows)),
+            "bargap": 0.25,
+            "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+            "xaxis": {
+                "visible": False,
+                "range": [0, 1.45 * max((it["denials"] for it in rows), default=1)],
+            },
+            "yaxis": {"autorange": "reversed", "automargin": True},
+        },
+    }
+
+
+def reason_weeks(rows: Rows, reasons: Rows) -> Figure:
+    """A heat map with its numbers: reasons as above, weeks from left to right.
+
+    Its cells are as light as the numbers on them are dark, on either background.
+    """
+    weeks = sorted({row["ends_on"] for row in rows})
+    known = {(row["ends_on"], row["reason"], row["detail"]): row["denials"] for row in rows}
+    cells = [
+        [known.get((week, reason["reason"], reason["detail"])) for week in weeks]
+        for reason in reasons
+    ]
+    names = [sellers.reason(reason) for reason in reasons]
+    every = max(1, -(-len(weeks) // _WEEKS_NAMED))
+    return {
+        "data": [
+            {
+                "type": "heatmap",
+                "x": [formats.short_day(week) for week in weeks],
+                "y": [_wrapped(name) for name in names],
+                "z": cells,
+                "zmin": 0,
+                "texttemplate": "%{z:,d}",
+                "textfont": {"color": INK},
+                "colorscale": [[0, _PALE_RED], [1, _LIGHT_RED]],
+                "showscale": False,
+                "hoverongaps": False,
+                "xgap": 2,
+                "ygap": 2,
+                "hovertemplate": "%{y}<br>%{x}: <b>%{z:,d}</b><extra></extra>",
+            }
+        ],
+        "layout": {
+            "height": max(240, _row_height(names) * len(reasons) + 28),
+            "margin": {"l": 8, "r": TICK_ROOM, "t": 8, "b": 28},
+            "xaxis": {
+                "type": "category",
+                "showgrid": False,
+                "tickangle": 0,
+                "tickvals": [formats.short_day(week) for week in weeks[::-1][::every]],
+            },
+            "yaxis": {"autorange": "reversed", "automargin": True, "showgrid": False},
+        },
+    }
+
+
+def _wrapped(text: str) -> str:
+    """A long name over several lines; `<` would begin a tag of Plotly's."""
+    return "<br>".join(textwrap.wrap(text.replace("<", "‹"), _NAME_WIDTH)) or "–"
+
+
+def _row_height(names: Sequence[str]) -> int:
+    lines = max((len(textwrap.wrap(name, _NAME_WIDTH)) for name in names), default=1)
+    return max(_LEAST_ROW, lines * _NAME_LINE + _NAME_ROOM)

@@ -1,0 +1,133 @@
+"""Draws how submission attempts ended."""
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import Final
+
+from app_pages.charts.figure import (
+    AMBER,
+    BLUE,
+    DAY_BAR_WIDTH,
+    GREEN,
+    GREY,
+    RED,
+    TICK_ROOM,
+    VIOLET,
+    Figure,
+    Rows,
+    week_ticks,
+)
+from app_pages.language import formats, words
+from app_pages.language.i18n import _
+
+_LEGEND_ROW: Final = 20  # pixels
+_LEGEND_COLUMNS: Final = 2
+_COLOURS: Final[Mapping[str, str]] = {
+    "accepted": GREEN,
+    "in_flight": BLUE,
+    "platform_error": RED,
+    "timeout": "#C7682B",
+    "network_error": AMBER,
+    "rate_limited": "#A08A00",
+    "unauthorized": VIOLET,
+    "invalid_payload": "#B0508F",
+    "not_found": "#4F8FA8",
+    "conflict": "#6C7BB8",
+    "unexpected_status": "#8C6D5A",
+    "unknown": GREY,
+}
+
+
+def outcome_shares(rows: Rows) -> Figure:
+    """100 % bars: how first, second ... attempts ended; from the fifth on they are one bar."""
+    places = sorted({row["place"] for row in rows}, reverse=True)
+    names = {
+        place: _("attempt {n}", n=place) if place < 5 else _("attempt {n}+", n=place)
+        for place in places
+    }
+    traces = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": words.word(words.OUTCOMES, outcome),
+            "y": [names[row["place"]] for row in mine],
+            "x": [row["share"] for row in mine],
+            "customdata": [
+                f"{formats.share(row['share'])} ({formats.number(row['attempts'])})" for row in mine
+            ],
+            "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
+            "marker": {"color": colour},
+        }
+        for outcome, colour in _COLOURS.items()
+        if (mine := [row for row in rows if row["outcome"] == outcome])
+    ]
+    legend = _LEGEND_ROW * -(-len(traces) // _LEGEND_COLUMNS)
+    quarters = [0, 0.25, 0.5, 0.75, 1]
+    return {
+        "data": traces,
+        "layout": {
+            "barmode": "stack",
+            "bargap": 0.35,
+            "height": 260 + legend,
+            "margin": {"l": 8, "r": TICK_ROOM, "t": 8, "b": 36 + legend},
+            "legend": {
+                "orientation": "h",
+                "xref": "container",
+                "x": 0,
+                "yref": "container",
+                "y": 0,
+                "yanchor": "bottom",
+                "entrywidthmode": "fraction",
+                "entrywidth": 0.98 / _LEGEND_COLUMNS,
+                "font": {"size": 11},
+                "traceorder": "normal",
+            },
+            "xaxis": {
+                "range": [0, 1],
+                "tickvals": quarters,
+                "ticktext": [f"{formats.number(100 * part)} %" for part in quarters],
+                "showgrid": False,
+            },
+            "yaxis": {
+                "categoryorder": "array",
+                "categoryarray": [names[place] for place in places],
+                "automargin": True,
+            },
+        },
+    }
+
+
+def outcome_days(rows: Rows, today: date, days: int) -> Figure:
+    """Attempts per day over the last days, stacked by outcome."""
+    first = today - timedelta(days - 1)
+    recent = [row for row in rows if row["day"] >= first]
+    traces = [
+        {
+            "type": "bar",
+            "name": words.word(words.OUTCOMES, outcome),
+            "x": [row["day"].isoformat() for row in mine],
+            "y": [row["attempts"] for row in mine],
+            "customdata": [formats.day(row["day"]) for row in mine],
+            "hovertemplate": "%{customdata}: <b>%{y:,d}</b><extra>%{fullData.name}</extra>",
+            "marker": {"color": colour},
+            "width": DAY_BAR_WIDTH,
+        }
+        for outcome, colour in _COLOURS.items()
+        if (mine := [row for row in recent if row["outcome"] == outcome])
+    ]
+    return {
+        "data": traces,
+        "layout": {
+            "barmode": "stack",
+            "height": 330,
+            "showlegend": False,
+            "margin": {"l": 36, "r": TICK_ROOM, "t": 8, "b": 28},
+            "xaxis": {
+                "type": "date",
+                "range": [f"{first - timedelta(1)}T12:00:00", f"{today}T12:00:00"],
+                **week_ticks(first, today),
+                "showgrid": False,
+            },
+            "yaxis": {"rangemode": "tozero", "tickformat": ",d", "nticks": 5},
+        },
+    }

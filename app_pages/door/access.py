@@ -1,0 +1,160 @@
+"""Says who looks at a page, and asks those who have not logged in to do so.
+
+Everything that a page shows or does follows from `person()`. It is worked out again at every run,
+so that a session that ends, or a role that is taken away, takes effect on the next click, or when
+the freshness line moves.
+"""
+
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import streamlit as st
+
+from app_pages.door import audience
+from app_pages.language import formats
+from app_pages.language.i18n import _, declare_language
+from pipeline.ledger import service
+from pipeline.serve.roles import LOCAL, Permission, Person, RoleMap
+from pipeline.settings import Settings
+
+WATCH_SECONDS = 7  # no multiple of other fragments' pauses: of two runs at once one is dropped
+_BEGAN = "access_began_at"
+
+
+def person() -> Person | None:
+    """Whoever looks; None where nobody is logged in, the session is over, or no role fits."""
+    return session()()
+
+
+def session() -> Callable[[], Person | None]:
+    """Says whoever looks, for as long as their session lasts; for what outlives the page's run,
+    where nobody can be asked who looks (a file that is made once its button is pressed)."""
+    settings = service.current().settings
+    if settings.login == "none":
+        return lambda: LOCAL
+    claims = st.user.to_dict() if settings.login == "oidc" else _proxy_claims(settings)
+    ends_at, roles = _ends_at(settings), _role_map(settings)
+    return lambda: roles.person(claims) if time.time() < ends_at else None
+
+
+def may(permission: Permission) -> bool:
+    """Whether whoever looks has the permission."""
+    found = person()
+    return found is not None and found.may(permission)
+
+
+def may_read(view: str) -> bool:
+    """Whether the rows of a view are open to whoever looks."""
+    found = person()
+    return found is not None and audience.may_read(found, view)
+
+
+def may_open(page: str) -> bool:
+    """Whether a page, by the stem of its file, is open to whoever looks."""
+    found = person()
+    return found is not None and audience.may_open(found, page)
+
+
+def admit() -> Person:
+    """Whoever looks. Where that is nobody with a role, says what to do, and ends the run."""
+    found = person()
+    if found is None:
+        _ask_to_log_in(service.current().settings)
+        st.stop()
+    return found
+
+
+def leave(whoever: Person) -> None:
+    """The person's name, and the way out; nothing where nobody logs in."""
+    if whoever.name is None:
+        return
+    # A label makes no links, so that the name can be read and found as it is.
+    name = formats.plain(whoever.name).replace("\N{WORD JOINER}", "")
+    with st.popover(name, icon=":material/account_circle:"):
+        st.markdown(", ".join(sorted(_role_names()[it] for it in whoever.roles)))
+        if service.current().settings.login == "oidc":
+            st.button(_("Log out"), on_click=st.logout, width="stretch")
+    _watch()
+
+
+@st.fragment(run_every=WATCH_SECONDS)
+def _watch() -> None:
+    """Runs the page again once the session is over: an open page must not go on by itself."""
+    if person() is None:
+        st.rerun()
+
+
+def _is_over(settings: Settings) -> bool:
+    return time.time() >= _ends_at(settings)
+
+
+def _ends_at(settings: Settings) -> float:
+    """When the session ends, in seconds of the epoch; 0 where there is none."""
+    if settings.login == "oidc":
+        if not st.user.get("is_logged_in"):
+            return 0
+        issued, ends = st.user.get("iat"), st.user.get("exp")
+        if not isinstance(issued, int | float) or not isinstance(ends, int | float):
+            return 0  # both are required of an ID token; without them nothing ever ends
+        return min(ends, issued + settings.session_seconds)
+    # Headers are those of the moment when the browser connected; it has to come by the proxy again.
+    began: float = st.session_state.setdefault(_BEGAN, time.time())
+    return began + settings.session_seconds
+
+
+def _proxy_claims(settings: Settings) -> dict[str, object]:
+    """What the proxy says about the person. `Door` has checked that it is the proxy who says so."""
+    headers = st.context.headers
+    groups = headers.get(settings.proxy_groups_header) or ""
+    return {
+        "sub": (headers.get(settings.proxy_user_header) or "").strip(),
+        "groups": [it.strip() for it in groups.split(",") if it.strip()],
+    }
+
+
+@lru_cache(maxsize=4)
+def _map_at(path: Path) -> RoleMap:
+    return RoleMap(path)
+
+
+def _role_map(settings: Settings) -> RoleMap:
+    assert settings.roles_file is not None  # the settings are refused without it
+    return _map_at(settings.roles_file)
+
+
+def _role_names() -> dict[str, str]:
+    return {
+        "officer": _("Compliance officer"),
+        "analyst": _("Analyst"),
+        "auditor": _("Auditor"),
+        "admin": _("Administrator"),
+    }
+
+
+def _ask_to_log_in(settings: Settings) -> None:
+    declare_language()
+    st.title("Prazo", anchor=False)
+    if settings.login == "proxy":
+        if _is_over(settings):
+            st.warning(_("Reload the page to continue."), title=_("The session is over"))
+        else:
+            _say_no_role(_proxy_claims(settings).get("sub"))
+        return
+    if st.user.get("is_logged_in") and not _is_over(settings):
+        _say_no_role(st.user.get("email") or st.user.get("sub"))
+        st.button(_("Log out"), on_click=st.logout)
+        return
+    st.markdown(_("Deadlines, submissions and evidence of the marketplace's registration reviews."))
+    if st.user.get("is_logged_in"):
+        st.info(_("The session is over; log in again to continue."))
+    st.button(_("Log in"), on_click=st.login, icon=":material/login:")
+
+
+def _say_no_role(name: object) -> None:
+    st.error(
+        _("Ask whoever runs Prazo for a role. The file named by PRAZO_ROLES_FILE gives roles."),
+        title=_("{name} has no role here", name=formats.plain(name)),
+        icon=":material/block:",
+    )

@@ -1,0 +1,71 @@
+"""Decides which pages and which views each role opens. Pure.
+
+Officers, auditors and administrators open everything. An analyst's questions are about many
+sellers at once, so analysts open what is listed here and nothing else: a new page or view stays
+closed to them until somebody adds its name.
+"""
+
+from typing import Final
+
+from pipeline.serve.roles import Person, Role
+
+_OPENS_EVERYTHING: Final = frozenset({Role.OFFICER, Role.AUDITOR, Role.ADMIN})
+
+_PAGES_FOR_ANALYSTS: Final = frozenset(
+    {"overview", "findings", "submissions", "denials", "ledger", "dictionary"}
+)
+"""No page about one seller or one process."""
+
+_VIEWS_FOR_ANALYSTS: Final = frozenset(
+    {
+        "attempts_by_outcome",
+        "clock",
+        "coming_days",
+        "day_contents",
+        "deadline_bars",
+        "deadline_calendar",
+        "deliveries",
+        "denial_headline",
+        "denial_pareto",
+        "denial_reasons",
+        "denial_retries",
+        "denial_weeks",
+        "denials",
+        "finding_counts",
+        "findings",
+        "ledger_health",
+        "onboarding_analysis",
+        "onboarding_weeks",
+        "open_actions",
+        "outcomes_by_attempt",
+        "overview_figures",
+        "quarantine",
+        "recent_states",
+        "redeliveries",
+        "retry_queue",
+        "review_flow",
+        "state_daily",
+        "submission_attempts",
+        "submission_figures",
+        "submission_outcomes",
+        "submission_retries",
+        "waiting_submissions",
+    }
+)
+"""Figures about many, and rows without what a person wrote or who was assigned."""
+
+
+def may_open(person: Person, page: str) -> bool:
+    """`page`: the stem of its file under `app_pages/`."""
+    return _opens(person, page, _PAGES_FOR_ANALYSTS)
+
+
+def may_read(person: Person, view: str) -> bool:
+    """Whether the rows of a view are open to a person, wherever a page shows them."""
+    return _opens(person, view, _VIEWS_FOR_ANALYSTS)
+
+
+def _opens(person: Person, name: str, for_analysts: frozenset[str]) -> bool:
+    if person.roles & _OPENS_EVERYTHING:
+        return True
+    return Role.ANALYST in person.roles and name in for_analysts

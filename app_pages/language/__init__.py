@@ -1,0 +1,1 @@
+"""How pages speak: translations, words for codes, and formats of numbers and instants."""

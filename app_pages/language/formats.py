@@ -1,0 +1,193 @@
+"""Writes values the reader's way: instants in their zone, numbers in their language, safe text."""
+
+import re
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
+import streamlit as st
+from babel import dates, numbers
+
+from app_pages.language.i18n import _, language, locale, ngettext
+from pipeline.ledger import service
+from pipeline.texts import printable
+
+_DAY = {"en": "d MMM y", "pt": "dd/MM/y"}
+_DAY_OF_YEAR = {"en": "d MMM", "pt": "dd/MM"}
+_MINUTE = {"en": "d MMM y, HH:mm", "pt": "dd/MM/y HH:mm"}
+_CLOCK = {"en": "HH:mm", "pt": "HH:mm"}
+_SECOND = {"en": "d MMM y, HH:mm:ss", "pt": "dd/MM/y HH:mm:ss"}
+GRID_MINUTE = {"en": "D MMM YYYY, HH:mm", "pt": "DD/MM/YYYY HH:mm"}
+"""The grid writes instants in the browser, by a pattern of its own dialect."""
+
+_ADDRESS = re.compile(
+    r"https?(?=://)|www(?=\.)|mailto(?=:)|xmpp(?=:)|(?<=\S)@(?=\S)", re.IGNORECASE
+)
+_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=/&\"'@])")
+
+
+def zone() -> ZoneInfo:
+    """The zone that the reader chose, else that of the settings; no state depends on it."""
+    try:
+        return ZoneInfo(st.session_state.get("tz") or st.query_params.get("tz", ""))
+    except (KeyError, ValueError, OSError):
+        return ZoneInfo(service.current().settings.time_zone)
+
+
+def minute(instant: datetime | None) -> str:
+    """An instant of a view (naive UTC) to the minute."""
+    return _instant(instant, _MINUTE)
+
+
+def second(instant: datetime | None) -> str:
+    """An instant of a view (naive UTC) to the second."""
+    return _instant(instant, _SECOND)
+
+
+def local_day(instant: datetime | None) -> str:
+    """The day of an instant on the reader's wall."""
+    return _instant(instant, _DAY)
+
+
+def local_short_day(instant: datetime) -> str:
+    return _instant(instant, _DAY_OF_YEAR)
+
+
+def clock_time(instant: datetime | None) -> str:
+    return _instant(instant, _CLOCK)
+
+
+def day(when: date | None) -> str:
+    """A day of a view: a UTC day, so no zone is applied."""
+    return "–" if when is None else dates.format_date(when, _DAY[language()], locale=locale())
+
+
+def short_day(when: date) -> str:
+    return dates.format_date(when, _DAY_OF_YEAR[language()], locale=locale())
+
+
+def _instant(instant: datetime | None, patterns: dict[str, str]) -> str:
+    if instant is None:
+        return "–"
+    return dates.format_datetime(
+        local(instant), patterns[language()], tzinfo=zone(), locale=locale()
+    )
+
+
+def local(instant: datetime) -> datetime:
+    """An instant of a view on the reader's wall clock; at the ends of the calendar, where that
+    clock would show a day that does not exist, it is left as it is."""
+    aware = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+    try:
+        return aware.astimezone(zone())
+    except OverflowError:
+        return aware.replace(tzinfo=zone())
+
+
+def number(value: float | None) -> str:
+    return "–" if value is None else numbers.format_decimal(value, locale=locale())
+
+
+def separators() -> str:
+    """Of numbers that Plotly writes: the decimal point, then what stands between thousands."""
+    return numbers.get_decimal_symbol(locale()) + numbers.get_group_symbol(locale())
+
+
+def share(value: float | None) -> str:
+    """A share of one as a percentage with one digit after the comma; a dash for none."""
+    return "–" if value is None else numbers.format_percent(value, "#,##0.0 %", locale=locale())
+
+
+def change(value: int) -> str:
+    """By how much a number went up or down, with its sign."""
+    return numbers.format_decimal(value, "+#,##0;-#,##0" if value else "0", locale=locale())
+
+
+def points(change: float | None) -> str | None:
+    """A change of a share in percentage points, with its sign; None for none."""
+    if change is None:
+        return None
+    return _("{n} points", n=numbers.format_decimal(change * 100, "+0.0;-0.0", locale=locale()))
+
+
+def seconds(value: float) -> str:
+    """A duration, as short as it can be written: 0.4 s, 12 s, 3 min, 2 h, 5 d."""
+    for size, digits, unit in ((90, "0.#" if value < 10 else "0", "s"), (5400, "0", "min")):
+        if value < size:
+            amount = value if unit == "s" else value / 60
+            return f"{numbers.format_decimal(amount, digits, locale=locale())} {unit}"
+    hours = value / 3600
+    if hours < 48:
+        return f"{numbers.format_decimal(hours, '0', locale=locale())} h"
+    return f"{numbers.format_decimal(hours / 24, '0', locale=locale())} d"
+
+
+def time_left(seconds: int | None) -> str:
+    """Seconds to a deadline in words: `2 h 07 left`, `4 min late`, `3 days left`; a dash for none.
+
+    At the deadline itself it is late, as the view's state says.
+    """
+    if seconds is None:
+        return "–"
+    minutes = abs(seconds) // 60
+    days, hours = minutes // 1440, minutes // 60
+    if seconds <= 0:
+        return _("{time} late", time=_span(minutes))
+    # The first number in it decides between singular and plural.
+    return ngettext(
+        "{time} left", "{time} left", days or hours or minutes or 1, time=_span(minutes)
+    )
+
+
+def _span(minutes: int) -> str:
+    """A time in words: of three days and more the days are enough, of less the hours matter."""
+    days, hours = divmod(minutes // 60, 24)
+    if days:
+        in_words = ngettext("{n} day", "{n} days", days, n=number(days))
+        return _("{days} {n} h", days=in_words, n=hours) if hours and days < 3 else in_words
+    if hours:
+        return f"{hours} h {minutes % 60:02}"
+    return f"{minutes} min" if minutes else _("less than 1 min")
+
+
+def value(raw: object) -> str:
+    """A value of the platform's record, as plain text."""
+    if isinstance(raw, bool):
+        return _("yes") if raw else _("no")
+    if isinstance(raw, int | float):
+        return number(raw)
+    # An address that people copy is in fixed width: in code nothing becomes a link.
+    return code(raw) if "@" in str(raw) else plain(raw)
+
+
+def badge(text: str, colour: str, icon: str = "") -> str:
+    """Our own words as a chip; text from outside goes through `plain` first."""
+    return f":{colour}-badge[{icon} {text}]" if icon else f":{colour}-badge[{text}]"
+
+
+def muted(text: str) -> str:
+    """Our own words, less loud; a caption would be too pale to read (WCAG 1.4.3)."""
+    return f":gray[{text}]"
+
+
+def plain(text: object) -> str:
+    """Text from outside, as Markdown that shows it: no link, image or directive in it.
+
+    An address in it, of a page or a person, would be made a link whatever is escaped; an invisible
+    joiner breaks it.
+    """
+    shown = printable(" ".join(str(text).split()))
+    still = _ADDRESS.sub(lambda found: f"{found[0]}\N{WORD JOINER}", shown)
+    return _MARKUP.sub(r"\\\1", still)
+
+
+def spoken(markdown: str) -> str:
+    """What `plain` was made of, where no Markdown is read; `<` would begin a tag of Plotly's."""
+    return re.sub(r"\\(.)", r"\1", markdown).replace("<", "‹")
+
+
+def code(text: object) -> str:
+    """An id from outside in fixed width; its backticks cannot end the span."""
+    body = printable(" ".join(str(text).split()))
+    fence = "`" * (max((len(run) for run in re.findall(r"`+", body)), default=0) + 1)
+    edge = " " if body.startswith("`") or body.endswith("`") else ""
+    return f"{fence}{edge}{body}{edge}{fence}"

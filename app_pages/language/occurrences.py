@@ -1,0 +1,177 @@
+"""Puts the entries of the log into words: what happened, by whom, and in which way."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from app_pages.language import formats
+from app_pages.language.i18n import N_, _
+from app_pages.language.words import STATES, word
+
+EVENTS: Final[Mapping[str, str]] = {
+    "regulatory.registration.review.required": N_("Review event"),
+    "seller.created": N_("Seller created"),
+    "seller.enabled": N_("Seller enabled"),
+    "seller.denied": N_("Seller denied"),
+    "seller.disabled": N_("Seller blocked"),
+    "seller.updated": N_("Seller updated"),
+    "seller.deleted": N_("Seller deleted"),
+    "bank_account.associated": N_("Bank account linked"),
+    "bank_account.deleted": N_("Bank account removed"),
+}
+STEPS: Final[Mapping[str, str]] = {
+    "invited": N_("Seller invited"),
+    "opened": N_("Journey opened"),
+    "answered": N_("Seller answered"),
+    "confirmed": N_("Seller confirmed"),
+}
+CHANNELS: Final[Mapping[str, str]] = {
+    "in_app": N_("in the app"),
+    "web_form": N_("web form"),
+    "email": N_("e-mail"),
+    "push": N_("push message"),
+    "sms": N_("text message"),
+    "chat": N_("chat"),
+    "phone": N_("telephone"),
+}
+VIAS: Final[Mapping[str, str]] = {
+    "cli": N_("command line"),
+    "api": N_("API"),
+    "gateway": N_("gateway"),
+    "ingested": N_("ingested"),
+}
+SOURCES: Final[Mapping[str, str]] = {"seller": N_("the seller")}
+KINDS: Final[Mapping[str, str]] = {
+    "webhook": N_("Delivery"),
+    "submission_started": N_("Submission sent"),
+    "submission_finished": N_("Submission answered"),
+    "collection": N_("Collection"),
+    "quarantine": N_("Delivery in quarantine"),
+    "rejection": N_("Deliveries turned away"),
+    "clock": N_("Clock jumped or believed again"),
+    "replacement": N_("Payload replaced"),
+    "export": N_("Audit export"),
+    "override": N_("Rule overridden"),
+    "unmask": N_("Personal data shown"),
+    "note": N_("Note"),
+    "assignment": N_("Assignment"),
+    "alert": N_("Alert"),
+    "erasure": N_("Erasure"),
+    "key_rotation": N_("Signing key rotated"),
+    "supply": N_("Delivery completed by hand"),
+    "restoration": N_("Unsigned entries put back"),
+    "reconciliation": N_("Lost entries recorded again"),
+    "ticket": N_("Support ticket"),
+    "reminded": N_("Seller reminded"),
+}
+TICKET_STEPS: Final[Mapping[str, str]] = {
+    "opened": N_("Support ticket opened"),
+    "closed": N_("Support ticket closed"),
+}
+REVIEW_EVENT: Final = "regulatory.registration.review.required"
+_KIND_ICONS: Final[Mapping[str, str]] = {
+    "submission_started": ":material/send:",
+    "quarantine": ":material/block:",
+    "clock": ":material/schedule:",
+    "export": ":material/inventory_2:",
+    "override": ":material/gavel:",
+    "unmask": ":material/visibility:",
+    "note": ":material/sticky_note_2:",
+    "assignment": ":material/person_add:",
+    "alert": ":material/notifications:",
+    "erasure": ":material/ink_eraser:",
+    "key_rotation": ":material/key:",
+    "supply": ":material/edit_note:",
+    "restoration": ":material/settings_backup_restore:",
+    "reconciliation": ":material/merge:",
+    "ticket": ":material/support_agent:",
+    "reminded": ":material/notifications_active:",
+}
+ERRORS: Final[Mapping[str, str]] = {
+    "timeout": N_("no answer in time"),
+    "network_error": N_("platform not reached"),
+    "tls_refused": N_("certificate refused, nothing sent"),
+    "refused": N_("refused by our rules, nothing sent"),
+}
+
+
+# Why a delivery could not be read, as `pipeline/contract/` says it and the receiver records it.
+UNREADABLE: Final = (
+    N_("not UTF-8: {why} at byte {n}"),
+    N_("not JSON: it starts with a byte order mark"),
+    N_("not JSON: {why} (line {line}, column {column})"),
+    N_("nested deeper than {n} levels"),
+    N_("the key {name} stands twice in one object"),
+    N_("a key stands twice in one object"),
+    N_("a whole number beyond 64 bits"),
+    N_("a number beyond the range of a double"),
+    N_("{name} is not a JSON number"),
+    N_("a lone surrogate (half a character) in a string"),
+    N_("not a JSON object"),
+    N_("no event type: `type` must be a non-empty string"),
+    N_("a review event without an object at payload.object"),
+    N_("a review event without a readable {names}"),
+)
+_UNREADABLE: Final = [
+    (text, re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(text)), re.DOTALL))
+    for text in UNREADABLE
+]
+
+
+def unreadable(reason: str) -> str:
+    """Why a delivery is in quarantine, in the reader's language; one not listed as it is."""
+    for text, pattern in _UNREADABLE:
+        if found := pattern.fullmatch(reason):
+            return _(text, **found.groupdict())
+    return reason
+
+
+class EntryInWords(NamedTuple):
+    """What happened, by an icon, a few words and, where there is more to say, a detail."""
+
+    icon: str
+    title: str
+    detail: str
+
+
+def entry(row: Mapping[str, Any]) -> EntryInWords:
+    """A row of `timeline` in words; what came from outside is shown as plain text."""
+    kind, status, error = row["kind"], row["status"], row["error"]
+    if kind == "webhook" and row["event_type"] == REVIEW_EVENT:
+        reported = word(STATES, row["reported_status"])
+        detail = _(
+            "The platform reports {status}, deadline {deadline}",
+            status=formats.plain(reported),
+            deadline=formats.minute(row["deadline_at"]),
+        )
+        return EntryInWords(":material/campaign:", _(EVENTS[REVIEW_EVENT]), detail)
+    if kind == "webhook":
+        return EntryInWords(
+            ":material/webhook:", formats.plain(word(EVENTS, row["event_type"])), ""
+        )
+    if kind == "collection":
+        channel = formats.plain(word(CHANNELS, row["channel"]))
+        title = formats.plain(word(STEPS, row["step"]))
+        source = row["source"]
+        if source != "seller":
+            return EntryInWords(
+                ":material/warning:",
+                title,
+                _("{channel} · source: {source}", channel=channel, source=formats.plain(source)),
+            )
+        return EntryInWords(":material/forum:", title, channel)
+    if kind == "submission_finished":
+        if error is not None:
+            return EntryInWords(
+                ":material/cloud_off:", word(KINDS, kind), formats.plain(word(ERRORS, error))
+            )
+        icon = ":material/task_alt:" if status == 200 else ":material/report:"
+        return EntryInWords(icon, word(KINDS, kind), f"HTTP {status}")
+    title = formats.plain(word(KINDS, kind))
+    if kind == "quarantine" and row["reason"] is not None:
+        return EntryInWords(_KIND_ICONS[kind], title, formats.plain(unreadable(row["reason"])))
+    if kind == "ticket" and row["step"] is not None:
+        title = formats.plain(word(TICKET_STEPS, row["step"]))
+    said = [word(CHANNELS, row["channel"])] if kind == "reminded" else []
+    detail = " · ".join(formats.plain(it) for it in (*said, row["actor"], row["reason"]) if it)
+    return EntryInWords(_KIND_ICONS.get(kind, ":material/circle:"), title, detail)

@@ -1,0 +1,100 @@
+"""Puts the codes of reviews and attempts into words: states and what they may cost, outcomes.
+
+A code that is not listed is shown as it came: the platform may send what the contract does not
+know, and hiding it would hide the news.
+"""
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from app_pages.language.i18n import N_, _
+
+Colour = Literal["red", "orange", "blue", "green", "violet", "gray"]
+
+STATES: Final[Mapping[str, str]] = {
+    "EXPIRED": N_("Expired"),
+    "OVERDUE": N_("Overdue"),
+    "PENDING": N_("Pending"),
+    "FINISHED": N_("Finished"),
+    "UNKNOWN": N_("Unknown"),
+}
+STATE_COLOURS: Final[Mapping[str, Colour]] = {
+    "EXPIRED": "red",
+    "OVERDUE": "orange",
+    "PENDING": "blue",
+    "FINISHED": "green",
+    "UNKNOWN": "gray",
+}
+STATE_ICONS: Final[Mapping[str, str]] = {
+    "EXPIRED": ":material/event_busy:",
+    "OVERDUE": ":material/alarm:",
+    "PENDING": ":material/hourglass_top:",
+    "FINISHED": ":material/check_circle:",
+    "UNKNOWN": ":material/help:",
+}
+# What a state may cost (docs/contract.md#states-and-transitions).
+COSTS: Final[Mapping[str, str]] = {
+    "EXPIRED": N_(
+        "The seller can be exposed to regulatory penalties, up to a block of cash-in and cash-out."
+        " The platform still accepts the submission."
+    ),
+    "OVERDUE": N_(
+        "A submission is still in time. Once the deadline has passed, the seller can be exposed to"
+        " regulatory penalties, up to a block of cash-in and cash-out."
+    ),
+    "PENDING": N_(
+        "In time. If the deadline passes without an accepted submission, the seller can be exposed"
+        " to regulatory penalties."
+    ),
+    "FINISHED": N_("Nothing is left to do. The evidence of the collection has to be kept."),
+    "UNKNOWN": N_(
+        "No review event of this process is in the log, so its deadline is not known. It can pass"
+        " unnoticed."
+    ),
+}
+
+REVIEW_TYPES: Final[Mapping[str, str]] = {
+    "ACP": N_("Periodic update (ACP)"),
+    "ACI": N_("Inconsistency (ACI)"),
+}
+
+OUTCOMES: Final[Mapping[str, str]] = {
+    "accepted": N_("Accepted"),
+    "invalid_payload": N_("Payload refused"),
+    "unauthorized": N_("Credentials refused"),
+    "not_found": N_("Not found"),
+    "conflict": N_("Conflict"),
+    "rate_limited": N_("Too many requests"),
+    "platform_error": N_("Platform error"),
+    "unexpected_status": N_("Unexpected answer"),
+    "timeout": N_("No answer in time"),
+    "network_error": N_("Not reached"),
+    "tls_refused": N_("Certificate refused"),
+    "in_flight": N_("Under way"),
+    "unknown": N_("Unknown"),
+    "refused": N_("Refused by our rules"),
+}
+OUTCOME_COLOURS: Final[Mapping[str, Colour]] = {
+    "accepted": "green",
+    "in_flight": "blue",
+    "refused": "gray",
+}
+
+FINISHERS: Final[Mapping[str, str]] = {
+    "submission": N_("by our submission"),
+    "platform": N_("reported by the platform"),
+}
+ENDS: Final[Mapping[str, str]] = {
+    "finished_in_time": N_("Finished in time"),
+    "finished_late": N_("Finished late"),
+    "pending": N_("Pending"),
+    "overdue": N_("Overdue"),
+    "expired": N_("Expired"),
+}
+
+
+def word(words: Mapping[str, str], code: str | None) -> str:
+    """The code in words; itself where it is not listed; a dash for none."""
+    if code is None:
+        return "–"
+    return _(words[code]) if code in words else code

@@ -1,0 +1,123 @@
+"""Keeps what a page is asked for in its URL, as codes that read the same in both languages.
+
+Streamlit's own binding writes a selection's label into the URL, so a link shared in Portuguese
+would say nothing in English. What stands around every page (`lang`, `tz`, `as_of`) has labels of
+no language, and is bound by Streamlit, which carries it from page to page.
+"""
+
+import contextlib
+from collections.abc import Mapping
+from datetime import date
+from typing import Final, Literal
+
+import streamlit as st
+
+from pipeline.contract.body import MAX_ID_CHARACTERS
+
+PAGE: Final = "page"
+FEW_PAGES: Final = 4
+PAGE_WIDTH: Final = 52
+MOST_DIGITS: Final = 9
+
+
+def text(label: str, key: str, *, placeholder: str, width: int | Literal["stretch"]) -> str:
+    """A line of text; nothing typed is nothing in the URL."""
+    _follow(key, st.query_params.get(key, ""))
+    typed = st.text_input(
+        label,
+        key=key,
+        type="search",
+        placeholder=placeholder,
+        width=width,
+        max_chars=MAX_ID_CHARACTERS,
+    ).strip()
+    _write(key, [typed] if typed else [])
+    return typed
+
+
+def choices(
+    label: str, options: Mapping[str, str], key: str, *, placeholder: str | None = None
+) -> list[str]:
+    """Any of the options (code -> label); none chosen means all of them.
+
+    Few options stand side by side; with a placeholder they fold away into a list.
+    """
+    asked = [code for code in st.query_params.get_all(key) if code in options]
+    _follow(key, asked)
+    names = options.__getitem__
+    chosen: list[str]
+    if placeholder is None:
+        chosen = st.pills(label, list(options), format_func=names, selection_mode="multi", key=key)
+    else:
+        chosen = st.multiselect(
+            label, list(options), format_func=names, key=key, placeholder=placeholder
+        )
+    _write(key, chosen)
+    return chosen
+
+
+def choice(label: str, options: Mapping[str, str], key: str) -> str:
+    """One of the options (code -> label); the first of them until another is chosen."""
+    codes = list(options)
+    asked = st.query_params.get(key, codes[0])
+    _follow(key, asked if asked in options else codes[0])
+    picked = st.segmented_control(
+        label, codes, format_func=options.__getitem__, required=True, key=key
+    )
+    chosen = picked or codes[0]
+    _write(key, [chosen] if chosen != codes[0] else [])
+    return chosen
+
+
+def days(label: str, key: str, default: tuple[date, date]) -> tuple[date, ...]:
+    """The first and the last day of a period that ends with the default's end at the latest; one
+    day alone while the reader has not chosen the other."""
+    asked = default
+    with contextlib.suppress(ValueError):
+        first, last = map(date.fromisoformat, st.query_params.get_all(key))
+        if date(1901, 1, 1) <= first <= last <= default[1]:
+            asked = (first, last)
+    _follow(key, asked)
+    picked = st.date_input(label, max_value=default[1], format="DD/MM/YYYY", key=key)
+    chosen = tuple(picked) if isinstance(picked, tuple) else (picked,)
+    if len(chosen) == 2:
+        _write(key, [] if chosen == default else [it.isoformat() for it in chosen])
+    return chosen
+
+
+def page_number(pages: int) -> int:
+    """The page of a long list, between 1 and `pages`."""
+    asked = st.query_params.get(PAGE, "")
+    is_number = asked.isascii() and asked.isdigit() and len(asked) <= MOST_DIGITS
+    number = min(max(int(asked), 1), pages) if is_number else 1
+    _follow(PAGE, number)
+    st.session_state[PAGE] = min(max(st.session_state[PAGE], 1), pages)
+    # Sized by its content it would have no room for two pages, and show one.
+    width: int | Literal["content"] = PAGE_WIDTH * (pages + 2) if pages <= FEW_PAGES else "content"
+    chosen = st.pagination(pages, key=PAGE, width=width)
+    _write(PAGE, [str(chosen)] if chosen > 1 else [])
+    return chosen
+
+
+def _in_url(key: str) -> str:
+    """Under which name the session keeps what it last wrote into the URL, or found there."""
+    return f"{key} in URL"
+
+
+def _follow(key: str, asked: object) -> None:
+    """Sets the input from the URL when someone else changed it: a link, or the back button."""
+    in_url = st.query_params.get_all(key)
+    if key not in st.session_state or st.session_state.get(_in_url(key)) != in_url:
+        st.session_state[key] = asked
+
+
+def _write(key: str, values: list[str]) -> None:
+    """Writes into the URL what the reader chose, in one step of its history. Whoever chooses other
+    rows starts on their first page; a link or the back button brings a page of its own."""
+    if values != st.query_params.get_all(key):
+        changed = {key: values}
+        if key != PAGE and st.query_params.get_all(PAGE):
+            st.session_state[PAGE] = 1
+            changed[PAGE] = st.session_state[_in_url(PAGE)] = []
+        st.query_params.update(changed)
+    st.session_state[_in_url(key)] = values

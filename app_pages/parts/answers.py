@@ -1,0 +1,119 @@
+"""Keeps what the ledger answered, for everybody who asks the same question: it is worked out once.
+An answer that takes long is renewed in the background, while those who ask get the last one."""
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final, Generic, TypeVar
+
+LOG = logging.getLogger(__name__)
+
+MAX_ANSWERS: Final = 512
+AGE_TO_COST: Final = 40
+"""For this many times as long as it took, an answer is given although entries came in since. So
+each of some thirty questions is worked on for a fortieth of the time at most, however many people
+ask under full traffic."""
+MAX_AGE_SECONDS: Final = 15.0
+"""Counted from when work on an answer began: no answer is given for longer, whatever it took."""
+PATIENCE_SECONDS: Final = 0.2
+"""Nobody waits for an answer that takes longer, as long as the last one is not too old."""
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Made(Generic[Answer]):
+    """An answer, and how long it may be given. Never changed, so it can be read at any time."""
+
+    answer: Answer
+    basis: Hashable
+    began_at: float  # on the monotonic clock
+    seconds: float  # that it took
+
+    def is_good(self, basis: Hashable) -> bool:
+        return self.basis == basis or self._age() < min(
+            (1 + AGE_TO_COST) * self.seconds, MAX_AGE_SECONDS
+        )
+
+    def is_fair(self) -> bool:
+        """Good enough for those who come while a better one is being made."""
+        return self._age() < MAX_AGE_SECONDS
+
+    def _age(self) -> float:
+        return time.monotonic() - self.began_at
+
+
+class _Question(Generic[Answer]):
+    """A question with its last answer; whoever holds the lock is working out the next."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.made: _Made[Answer] | None = None
+
+    def work_out(self, basis: Hashable, work_out: Callable[[], Answer]) -> Answer:
+        began = time.monotonic()
+        answer = work_out()
+        self.made = _Made(answer, basis, began, time.monotonic() - began)
+        return answer
+
+
+class Answers(Generic[Answer]):
+    """Answers by question, those asked last. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._questions: OrderedDict[Hashable, _Question[Answer]] = OrderedDict()
+        self._aside = ThreadPoolExecutor(2, thread_name_prefix="answers")
+
+    def answer(self, question: Hashable, basis: Hashable, work_out: Callable[[], Answer]) -> Answer:
+        """What was answered on this basis, or a moment ago on another; else what `work_out` gives.
+
+        What `work_out` raises goes to its caller, and nothing is kept.
+        """
+        asked = self._of(question)
+        made = asked.made
+        if made is not None and made.is_good(basis):
+            return made.answer
+        last = made if made is not None and made.is_fair() else None
+        if not asked.lock.acquire(blocking=last is None) and last is not None:
+            return last.answer
+        is_handed_over = False
+        try:
+            made = asked.made  # another may have been made while this one waited
+            if made is not None and made.is_good(basis):
+                return made.answer
+            if last is not None and last.seconds > PATIENCE_SECONDS:
+                self._aside.submit(self._renew, asked, basis, work_out)
+                is_handed_over = True
+                return last.answer
+            return asked.work_out(basis, work_out)
+        finally:
+            if not is_handed_over:
+                asked.lock.release()
+
+    def _of(self, question: Hashable) -> _Question[Answer]:
+        with self._lock:
+            asked = self._questions.setdefault(question, _Question())
+            self._questions.move_to_end(question)
+            if len(self._questions) > MAX_ANSWERS:
+                self._questions.popitem(last=False)
+            return asked
+
+    def _renew(
+        self, asked: _Question[Answer], basis: Hashable, work_out: Callable[[], Answer]
+    ) -> None:
+        try:
+            asked.work_out(basis, work_out)
+        except Exception:  # whoever asks once the answer is too old meets it again
+            LOG.exception("an answer could not be renewed")
+        finally:
+            asked.lock.release()
+
+    def forget(self) -> None:
+        """Everything: whoever has just recorded something sees it at once."""
+        with self._lock:
+            self._questions.clear()

@@ -1,0 +1,106 @@
+"""Pieces of a page that several pages show: empty states, errors, figures, actions, fields."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import streamlit as st
+
+from app_pages.language import faults, formats, next_actions, words
+from app_pages.language.i18n import _
+from app_pages.parts import views
+from pipeline.errors import PrazoError
+
+MAX_PATHS: Final = 30  # a whole ACP has half as many
+
+
+def empty(what: str, how: str, command: str | None = None) -> None:
+    """An empty state: what is missing, and what to do first."""
+    with st.container(border=True, horizontal_alignment="center", gap="small"):
+        st.space("small")
+        st.markdown(f"**{what}**", text_alignment="center")
+        st.markdown(formats.muted(how), text_alignment="center", width=560)
+        if command:
+            st.code(command, language=None, width="content")
+        st.space("small")
+
+
+def say(error: PrazoError) -> None:
+    """Shows what failed, why, and what to do: in a few words of the reader's language, then in the
+    error's own words, by which whoever runs Prazo finds it in the log."""
+    fault = next(it for kind, it in faults.FAULTS.items() if isinstance(error, kind))
+    message = ". ".join(filter(None, (error.what, error.why, error.remedy)))
+    st.error(
+        f"{_(fault.remedy)}  \n{in_its_words(message)}",
+        title=_(fault.name),
+        icon=":material/error:",
+    )
+
+
+def in_its_words(message: str) -> str:
+    """A message of the program, as its log has it: the program speaks only English."""
+    return _("Prazo says: {message}", message=formats.plain(message))
+
+
+def fact(label: str, value: str, note: str, colour: words.Colour = "gray") -> None:
+    """A bordered figure with a note below it, as tall as its neighbours."""
+    st.metric(
+        label,
+        value,
+        note,
+        delta_arrow="off",
+        delta_color=colour,
+        border=True,
+        height="stretch",
+    )
+
+
+def say_deleted(process: views.Row) -> None:
+    """Says of an open process that its seller was deleted; nothing of any other."""
+    if process["seller_deleted_at"] is None or process["state"] == "FINISHED":
+        return
+    st.warning(
+        _(
+            "The platform deleted this seller on {instant}."
+            " Ask the platform whether the review still stands.",
+            instant=formats.minute(process["seller_deleted_at"]),
+        ),
+        icon=":material/person_off:",
+    )
+
+
+def next_step(process: views.Row) -> str:
+    """What to do next about a process, and how, as Markdown."""
+    action = next_actions.ACTIONS[process["next_action"]]
+    return f"{action.icon} **{_(action.name)}**  \n{next_actions.how(process)}"
+
+
+def action_row(code: str, badges: str, lead: Callable[[], None], *, key: str) -> None:
+    """A next action with how it is done, what waits for it, and the way there."""
+    action = next_actions.ACTIONS[code]
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=key):
+        with st.container(gap="xxsmall"):
+            st.markdown(f"{action.icon} **{_(action.name)}**")
+            st.markdown(formats.muted(_(action.how)))
+        st.markdown(badges, width="content")
+        lead()
+
+
+def paths(fields: Sequence[str]) -> str:
+    """Fields side by side, as names; of very many the first."""
+    shown = " ".join(map(formats.code, fields[:MAX_PATHS])) or "–"
+    rest = len(fields) - MAX_PATHS
+    return shown if rest <= 0 else f"{shown} {_('and {n} more', n=formats.number(rest))}"
+
+
+def say_if_cut(
+    view: str, shown: Sequence[views.Row], limit: int, *, where: Mapping[str, object]
+) -> None:
+    """Says how many rows there are, where the limit left any out."""
+    if len(shown) < limit:
+        return
+    total = views.count(view, where=where)
+    if total > len(shown):
+        few = _(
+            "Showing {n} of {total}.", n=formats.number(len(shown)), total=formats.number(total)
+        )
+        st.markdown(formats.muted(few))

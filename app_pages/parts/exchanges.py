@@ -1,0 +1,105 @@
+"""Shows what an attempt sent and what the platform answered, as the log keeps both.
+
+Both can hold personal data: values are masked until somebody has said why they need to see them.
+"""
+
+import json
+from typing import Final
+
+import streamlit as st
+
+from app_pages.language import formats
+from app_pages.language.i18n import _
+from app_pages.parts import elements, views
+from pipeline.contract.body import JsonValue, parse_json
+from pipeline.contract.fields import flatten
+from pipeline.errors import PrazoError, Unreadable
+from pipeline.ledger import service
+from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Entry
+
+MASK: Final = "•••"
+IMPERSONAL: Final = frozenset({"process_id", "type"})
+MAX_SHOWN_BYTES: Final = 65_536
+
+
+def show(attempt: views.Row, *, is_masked: bool) -> None:
+    """The request and the answer of one attempt, side by side."""
+    try:
+        entries = service.current().inbox.find(attempt_id=attempt["attempt_id"])
+    except PrazoError as error:
+        elements.say(error)
+        return
+    seqs = {attempt["start_seq"], attempt["finish_seq"]}
+    counted = {entry.kind: entry for entry in entries if entry.seq in seqs}
+    sent, answered = st.columns(2, gap="medium")
+    with sent:
+        _request(counted.get(SUBMISSION_STARTED), attempt, is_masked)
+    with answered:
+        _answer(counted.get(SUBMISSION_FINISHED), attempt, is_masked)
+
+
+def _request(entry: Entry | None, attempt: views.Row, is_masked: bool) -> None:
+    st.markdown(f"**{_('Request')}**")
+    if entry is None:
+        st.markdown(_("Its start is not in the log."))
+        return
+    known = entry.particulars
+    st.markdown(
+        formats.code(
+            f"PUT /v1/marketplaces/{known.get('marketplace_id') or '…'}"
+            f"/sellers/{attempt['seller_id'] or '…'}/registration/review"
+        )
+    )
+    key = known.get("idempotency_key")
+    if key is not None:
+        st.markdown(f"{formats.code('Idempotency-Key')}: {formats.code(key)}")
+    _body(entry.body, is_masked, alt=_("What was sent"))
+    place = _("entry {seq}", seq=formats.number(entry.seq))
+    digest = formats.code((attempt["payload_sha256"] or "–")[:16])
+    st.markdown(formats.muted(f"SHA-256 {digest} · {place}"))
+
+
+def _answer(entry: Entry | None, attempt: views.Row, is_masked: bool) -> None:
+    st.markdown(f"**{_('Answer')}**")
+    if entry is None:
+        st.markdown(_("No answer is in the log."))
+        return
+    if attempt["status"] is None:
+        st.markdown(_("No answer came."))
+    else:
+        st.markdown(f"HTTP {attempt['status']}")
+        _body(entry.body, is_masked, alt=_("What was answered"))
+    place = _("entry {seq}", seq=formats.number(entry.seq))
+    st.markdown(formats.muted(f"{formats.second(attempt['finished_at'])} · {place}"))
+
+
+def _body(body: bytes | None, is_masked: bool, *, alt: str) -> None:
+    """An object as path and value; anything else as it came, once it may be seen."""
+    if not body:
+        st.markdown(formats.muted(_("No body.")))
+        return
+    try:
+        content = parse_json(body)
+    except Unreadable:
+        content = None
+    if isinstance(content, dict) and content:
+        st.table(
+            {
+                formats.code(path): _value(path, value, is_masked)
+                for path, value in dict(flatten(content)).items()
+            },
+            border="horizontal",
+            alt=alt,
+        )
+    elif is_masked:
+        st.markdown(formats.muted(_("{n} bytes, masked", n=formats.number(len(body)))))
+    else:
+        st.code(body[:MAX_SHOWN_BYTES].decode("utf-8", "replace"), language=None, wrap_lines=True)
+        if len(body) > MAX_SHOWN_BYTES:
+            st.markdown(formats.muted(_("Only the beginning is shown.")))
+
+
+def _value(path: str, value: JsonValue, is_masked: bool) -> str:
+    if is_masked and path not in IMPERSONAL:
+        return MASK
+    return formats.code(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

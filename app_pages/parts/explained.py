@@ -1,0 +1,78 @@
+"""Shows a chart with all that it rests on: its reading in a sentence, its table, its query and its
+file."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from app_pages.charts.figure import Figure, show
+from app_pages.language import formats
+from app_pages.language.i18n import _
+from app_pages.parts import downloads, lists, views
+from pipeline.ledger.catalogue import public
+
+TABLE_ROWS = 500
+SHORT_ROWS = 6
+BASIS_HEIGHT = 260
+
+
+def chart(
+    title: str,
+    reading: str,
+    figure: Figure,
+    *,
+    rests_on: tuple[str, ...],
+    alt: str,
+    where: Mapping[str, object] | None = None,
+    note: str = "",
+) -> None:
+    """`reading`: the chart in one sentence, Markdown; `rests_on`: the views whose rows are
+    drawn, of those that `where` leaves."""
+    st.header(title, anchor=False)
+    if reading:
+        st.markdown(reading)
+    show(figure, alt=alt, key=rests_on[0])
+    if note:
+        st.markdown(formats.muted(note))
+    behind = st.expander(
+        _("Table and query"),
+        icon=":material/table:",
+        key=f"behind_{rests_on[0]}",
+        on_change="rerun",
+    )
+    if behind.open:
+        with behind:
+            for view in rests_on:
+                basis(view, where)
+
+
+def basis(view: str, where: Mapping[str, object] | None = None) -> None:
+    """A view's rows, its file and its query, under the names that it has everywhere else."""
+    total = views.count(view, where=where)
+    rows = views.read(view, where=where, limit=TABLE_ROWS)
+    asked = [f"{formats.code(column)} = {formats.code(it)}" for column, it in (where or {}).items()]
+    own_names = formats.muted(_("Names and codes are the view's own; instants are UTC."))
+    st.markdown(f"{' · '.join([f'**{formats.code(view)}**', *asked])}  \n{own_names}")
+    if rows:
+        st.dataframe(
+            lists.still(rows),
+            hide_index=True,
+            placeholder="",
+            height="content" if len(rows) <= SHORT_ROWS else BASIS_HEIGHT,
+            alt=_("The rows of {view}", view=view),
+        )
+    if total > len(rows):
+        st.markdown(
+            formats.muted(
+                _(
+                    "The first {n} of {total} rows; the download has them all.",
+                    n=formats.number(len(rows)),
+                    total=formats.number(total),
+                )
+            )
+        )
+    downloads.offer(view, rows=total, where=where)
+    shown = public()[view]
+    # Without colours: those that Streamlit gives to SQL are too pale to read (WCAG 1.4.3), and in a
+    # box of less height nobody without a mouse could scroll it.
+    st.code(shown.sql + shown.order_by, language=None, wrap_lines=True)

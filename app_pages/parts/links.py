@@ -1,0 +1,44 @@
+"""Leads from one page to another, for whoever may open it.
+
+A link to a page that somebody's role does not open would be an error on the page it stands on.
+"""
+
+import streamlit as st
+
+from app_pages.door import access
+from app_pages.language import formats
+from app_pages.language.i18n import _
+
+
+def to_process(process_id: str | None, *, is_named: bool = False) -> None:
+    """The process's whole story; `is_named`: under its id, where several stand side by side."""
+    if process_id:
+        label = formats.plain(process_id) if is_named else _("Open the process")
+        _to("process", label, "timeline", process=process_id)
+
+
+def to_seller(seller_id: str | None) -> None:
+    """Every process of the seller, its denials and its record."""
+    if seller_id:
+        _to("seller", _("Open the seller"), "storefront", seller_id=seller_id)
+
+
+def to_watchlist() -> None:
+    """Where processes and sellers are found without knowing their ids."""
+    _to("watchlist", _("Open the watchlist"), "alarm")
+
+
+def to_more(page: str, **query: str) -> None:
+    """From a summary to the page that has the rest, at the end of the line."""
+    _to(page, _("Show"), "arrow_forward", position="right", **query)
+
+
+def _to(page: str, label: str, icon: str, *, position: str = "left", **query: str) -> None:
+    if access.may_open(page):
+        st.page_link(
+            f"app_pages/{page}.py",
+            label=label,
+            icon=f":material/{icon}:",
+            icon_position="right" if position == "right" else "left",
+            query_params=query,
+        )

@@ -1,0 +1,326 @@
+"""Asks what an audit package is to be about, shows what goes into it, makes it and hands it out."""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import streamlit as st
+
+from app_pages.door import access
+from app_pages.language import formats, occurrences, words
+from app_pages.language.i18n import N_, _
+from app_pages.parts import acting, address, elements, views
+from pipeline import instants
+from pipeline.audit.export import Exported, export
+from pipeline.audit.request import Request, Scope
+from pipeline.errors import CallerError, PrazoError
+from pipeline.ledger import service
+from pipeline.serve.roles import Permission
+
+_SCOPES: Final = {
+    "process": N_("One process"),
+    "seller": N_("One seller"),
+    "period": N_("A period"),
+}
+_PROFILES: Final = {
+    "masked": N_("Masked: for anyone who does not need personal data"),
+    "full": N_("Full: with every body and artifact, for the platform's auditor"),
+}
+_STAGES: Final = {
+    "reading the log": N_("Reading the log …"),
+    "working out the tables": N_("Working out the tables …"),
+    "proving entries": N_("Proving entries …"),
+}
+_MAX_DAYS: Final = 366
+_MADE: Final = "package made"
+
+
+class _Subject(NamedTuple):
+    """What a package is to be about, as far as the reader has said."""
+
+    kind: str  # a code of `_SCOPES`
+    id: str = ""  # of the process or seller
+    days: tuple[date, ...] = ()  # first and last, once both are chosen
+
+    @property
+    def is_period(self) -> bool:
+        return self.kind == "period" and len(self.days) == 2
+
+    @property
+    def is_too_long(self) -> bool:
+        return self.is_period and (self.days[1] - self.days[0]).days >= _MAX_DAYS
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.is_too_long and (self.is_period or bool(self.id))
+
+    def scope(self) -> Scope:
+        """For a complete subject: what the export takes."""
+        return Scope(
+            process_id=self.id if self.kind == "process" else None,
+            seller_id=self.id if self.kind == "seller" else None,
+            since=_start_of(self.days[0]) if self.is_period else None,
+            until=_start_of(self.days[1] + timedelta(1)) if self.is_period else None,
+        )
+
+
+class _Asked(NamedTuple):
+    """What else the reader said when they pressed the button."""
+
+    reason: str
+    actor: str
+    is_full: bool
+
+
+class _Package:
+    """A package of this session, and what was asked for; when the session forgets it, its folder
+    goes."""
+
+    def __init__(self, exported: Exported, request: Request) -> None:
+        self.exported = exported
+        self.request = request
+
+    @property
+    def permissions(self) -> set[Permission]:
+        """What somebody must be allowed to do who takes it away."""
+        is_full = self.request.profile == "full"
+        return {Permission.EXPORT, Permission.UNMASK} if is_full else {Permission.EXPORT}
+
+
+def show() -> None:
+    """The whole section: the form, the preview beside it, and the package once it is made."""
+    st.header(_("Audit package"), anchor=False)
+    st.markdown(
+        _(
+            "Requested, collected, submitted, answered: every entry with its bytes and a proof that"
+            " it stands in the signed log. Making one is an entry of the log itself."
+        )
+    )
+    if views.as_of() is not None:
+        st.info(_("A package always holds the log as it is now, not as it stood at that instant."))
+
+    asking, beside = st.columns([1, 1], gap="medium")
+    with asking:
+        subject = _choose_subject()
+        asked = _ask()
+    with beside, st.container(border=True, height="stretch"):
+        st.header(_("What goes in"), anchor=False)
+        _preview(subject)
+    if asked is not None and access.may(Permission.EXPORT):
+        st.session_state.pop(_MADE, None)
+        if not subject.is_complete:
+            st.warning(_("First say what the package is about."))
+        elif acting.is_complete(asked.reason, asked.actor):
+            _make(
+                Request(
+                    subject.scope(),
+                    reason=asked.reason.strip(),
+                    actor=asked.actor.strip(),
+                    recorded_by=acting.RECORDED_BY,
+                    profile="full" if asked.is_full else "masked",
+                )
+            )
+    if _MADE in st.session_state and all(map(access.may, st.session_state[_MADE].permissions)):
+        _offer(st.session_state[_MADE])
+
+
+# --- what it is to be about ----------------------------------------------------------------------
+
+
+def _choose_subject() -> _Subject:
+    """The inputs for the scope; what they say stands in the URL."""
+    kind = address.choice(_("Scope"), {code: _(text) for code, text in _SCOPES.items()}, "scope")
+    if kind == "period":
+        today = views.moment().date()
+        chosen = address.days(_("From and to"), "days", (today - timedelta(30), today))
+        return _Subject(kind, days=chosen)
+    subject = address.text(
+        _("Process") if kind == "process" else _("Seller"),
+        "subject",
+        placeholder="prc_…" if kind == "process" else "sel_…",
+        width="stretch",
+    )
+    return _Subject(kind, subject)
+
+
+def _ask() -> _Asked | None:
+    """Profile, reason and name; None until the button is pressed."""
+    is_full_allowed = _may_take_everything()
+    profile = st.radio(
+        _("Profile"),
+        list(_PROFILES) if is_full_allowed else ["masked"],
+        format_func=lambda code: _(_PROFILES[code]),
+        key="profile",
+    )
+    if not is_full_allowed:
+        st.markdown(
+            formats.muted(
+                _(
+                    "A full package holds personal data: without a login it is made on the command"
+                    " line, by `prazo export`."
+                )
+            )
+        )
+    with st.form("package", border=False):
+        reason = st.text_area(_("Why is it needed?"), key="reason", height=80)
+        actor = acting.name_of_reader("actor")
+        is_asked = st.form_submit_button(_("Make the package"), icon=":material/inventory_2:")
+    return _Asked(reason, actor, profile == "full" and is_full_allowed) if is_asked else None
+
+
+def _may_take_everything() -> bool:
+    """Whether this reader may take personal data out: a role says so, or nobody needs a token."""
+    whoever = access.person()
+    is_known = whoever is not None and whoever.name is not None
+    return access.may(Permission.UNMASK) and (is_known or not service.current().tokens.are_required)
+
+
+# --- what goes in --------------------------------------------------------------------------------
+
+
+def _preview(subject: _Subject) -> None:
+    """What the package would hold, or what is still to be said first."""
+    if subject.is_too_long:
+        st.markdown(_("Choose a period of a year at most."))
+    elif subject.is_complete:
+        _contents_table(_contents(subject))
+        if subject.is_period:
+            st.markdown(
+                formats.muted(
+                    _(
+                        "And whatever else the log holds of the processes of that time. Days are"
+                        " UTC days."
+                    )
+                )
+            )
+    else:
+        st.markdown(_("Enter a process or a seller to see what goes in."))
+
+
+def _contents(subject: _Subject) -> Sequence[views.Row]:
+    """What a package of this subject would hold, kind by kind."""
+    if subject.kind == "process":
+        return views.read("process_contents", where={"process_id": subject.id})
+    if subject.kind == "seller":
+        return views.read("seller_contents", where={"seller_id": subject.id})
+    first, last = subject.days
+    every = [first + timedelta(n) for n in range((last - first).days + 1)]
+    return views.read("day_contents", where={"day": every})
+
+
+def _contents_table(rows: Sequence[views.Row]) -> None:
+    """The contents as a table, or that there is nothing."""
+    if not rows:
+        st.markdown(_("No entry of the log is in this scope."))
+        return
+    st.table(
+        {
+            _("Kind"): [formats.plain(words.word(occurrences.KINDS, row["kind"])) for row in rows],
+            _("Entries"): [formats.number(row["entries"]) for row in rows],
+            _("When"): [
+                formats.day(row["day"]) if "day" in row else _span(row["first_at"], row["last_at"])
+                for row in rows
+            ],
+        },
+        hide_index=True,
+        border="horizontal",
+        height=min(46 * (len(rows) + 1), 320),
+        alt=_("What goes into the package"),
+    )
+
+
+def _span(first: datetime, last: datetime) -> str:
+    """From when to when; once where that is one and the same minute."""
+    ends = dict.fromkeys((formats.minute(first), formats.minute(last)))
+    return " – ".join(ends)
+
+
+def _start_of(day: date) -> int:
+    """The first microsecond of a day: a UTC day, like those of every view and of the preview."""
+    return instants.from_datetime(datetime.combine(day, time(), UTC))
+
+
+# --- making it and handing it out ----------------------------------------------------------------
+
+
+def _make(request: Request) -> None:
+    """Makes the package, in a folder that goes with the session."""
+    folder = Path(tempfile.mkdtemp(prefix="prazo-export-"))
+    bar = st.progress(0.0, _("Making the package …"))
+
+    def show(what: str, done: int, total: int) -> None:
+        bar.progress(min(done / max(total, 1), 1.0), formats.plain(words.word(_STAGES, what)))
+
+    try:
+        try:
+            exported = export(service.current(), request, folder / "audit-package.zip", show)
+        finally:
+            views.forget_answers()  # an export is an entry, even one that came to nothing
+    except BaseException as error:  # a click elsewhere ends the run, too: nothing stays behind
+        shutil.rmtree(folder, ignore_errors=True)
+        if not isinstance(error, PrazoError):
+            raise
+        bar.empty()
+        elements.say(error)
+        return
+    bar.empty()
+    made = _Package(exported, request)
+    weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
+    st.session_state[_MADE] = made
+
+
+def _offer(made: _Package) -> None:
+    """The package that was made: its digest, its entry, the key, and the file itself, which is
+    handed out only while the session lasts and the permissions hold."""
+    exported, session = made.exported, access.session()
+
+    def content() -> bytes:
+        whoever = session()
+        if whoever is None or not all(map(whoever.may, made.permissions)):
+            raise CallerError("The package is not handed out", "the session or the role is over")
+        return exported.path.read_bytes()
+
+    with st.container(border=True):
+        st.header(_("The package is ready"), anchor=False)
+        st.table(
+            {
+                _("Scope"): _scope_line(made.request.scope),
+                _("Profile"): formats.plain(_(_PROFILES[made.request.profile])),
+                "SHA-256": formats.code(exported.sha256),
+                _("Entries"): formats.number(exported.entries),
+                _("Bodies left out"): formats.number(exported.withheld),
+                _("Artifacts left out"): formats.number(exported.artifacts_left_out),
+                _("Recorded as entry"): formats.number(exported.seq),
+                _("Key to verify it with"): formats.code(exported.key),
+            },
+            border="horizontal",
+            alt=_("The package that was made"),
+        )
+        st.markdown(
+            _("Hand over the key separately from the package. Anyone who has both can check it:")
+        )
+        command = f"prazo verify prazo-audit-{exported.seq}.zip --key {exported.key}"
+        st.code(command, language=None, wrap_lines=True)
+        st.download_button(
+            _("Download the package"),
+            content,
+            file_name=f"prazo-audit-{exported.seq}.zip",
+            mime="application/zip",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def _scope_line(scope: Scope) -> str:
+    """What a package is about, in Markdown."""
+    if scope.process_id is not None:
+        return formats.code(scope.process_id)
+    if scope.seller_id is not None:
+        return formats.code(scope.seller_id)
+    return " – ".join(
+        formats.day(instants.of(end).date()) for end in (scope.since, (scope.until or 0) - 1) if end
+    )

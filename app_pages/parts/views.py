@@ -1,0 +1,101 @@
+"""Reads views at the instant that the page looks at, for whoever may read them."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import streamlit as st
+
+from app_pages.door import access
+from app_pages.parts.answers import Answers
+from pipeline import instants
+from pipeline.errors import CallerError
+from pipeline.ledger import service
+
+TICK_SECONDS: Final = 5
+"""How often an answer about now is worked out again although no entry came in."""
+
+Row = dict[str, Any]
+
+_ROWS: Final[Answers[tuple[Row, ...]]] = Answers()
+_COUNTS: Final[Answers[int]] = Answers()
+
+
+def read(view: str, **asked: Any) -> Sequence[Row]:
+    """Rows of a view at the page's instant; `asked` as for `pipeline.views.Reader.read`.
+
+    Readers who look at one page at once share the rows, so no page may change one. Raises
+    `CallerError` where the view is not open to whoever looks: no page has to think of it.
+    """
+    _check_open(view)
+    held, at = service.current(), as_of()
+
+    def rows() -> tuple[Row, ...]:
+        return tuple(held.reader.read(view, as_of=at, **asked).to_pylist())
+
+    return _ROWS.answer((held.inbox.log, at, view, _frozen(asked)), _basis(held, at), rows)
+
+
+def _check_open(view: str) -> None:
+    if not access.may_read(view):
+        raise CallerError(f"The rows of {view} are not open to your role")
+
+
+def read_one(view: str, **asked: Any) -> Row | None:
+    """The first row of a view, if there is any."""
+    rows = read(view, limit=1, **asked)
+    return rows[0] if rows else None
+
+
+def count(
+    view: str,
+    *,
+    where: Mapping[str, object] | None = None,
+    contains: Mapping[str, str] | None = None,
+) -> int:
+    """How many rows `read` would give without a limit. Raises as it does."""
+    _check_open(view)
+    held, at = service.current(), as_of()
+    asked = {"where": where, "contains": contains}
+
+    def rows() -> int:
+        return held.reader.count(view, as_of=at, where=where, contains=contains)
+
+    return _COUNTS.answer((held.inbox.log, at, view, _frozen(asked)), _basis(held, at), rows)
+
+
+def forget_answers() -> None:
+    """What is read from here on shows everything that the ledger holds now."""
+    _ROWS.forget()
+    _COUNTS.forget()
+
+
+def _basis(held: service.LedgerService, at: int | None) -> Hashable:
+    """What an answer rests on beside the question: the newest entry and, of an instant that does
+    not stand still, a clock that ticks every few seconds."""
+    tick = 0 if at is not None else instants.now() // (TICK_SECONDS * instants.SECOND)
+    return held.ledger.size, tick
+
+
+def _frozen(asked: Mapping[str, Any]) -> Hashable:
+    """A question as something that can be looked up again."""
+
+    def still(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return tuple((name, still(it)) for name, it in value.items())
+        return tuple(value) if isinstance(value, list) else value
+
+    return tuple((name, still(value)) for name, value in asked.items())
+
+
+def as_of() -> int | None:
+    """The instant that the page looks at, in microseconds; None for now."""
+    at = instants.parse(st.session_state.get("as_of", st.query_params.get("as_of")))
+    # Days before and after it are drawn, and it is written in the reader's zone.
+    return at if at is not None and 1900 < instants.of(at).year < 9000 else None
+
+
+def moment() -> datetime:
+    """The page's instant as the views write instants: naive UTC."""
+    at = as_of()
+    return instants.of(instants.now() if at is None else at).replace(tzinfo=None)

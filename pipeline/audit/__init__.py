@@ -1,0 +1,1 @@
+"""Proof for others: packages and their verifier, backups, and audits of the stores."""

@@ -1,0 +1,65 @@
+"""Asks a service outside, such as a timestamp authority or a witness, and waits only so long."""
+
+import asyncio
+import threading
+from typing import Final, NamedTuple
+
+import httpx
+
+from pipeline.http import addresses
+
+ANSWER_SECONDS: Final = 20.0
+"""From the call to the last byte of the answer, however the other side spreads them."""
+ASIDE_SECONDS: Final = 1.0
+"""Beyond that, for what no time limit interrupts: the look-up of a name."""
+MAX_ANSWER_BYTES: Final = 65_536
+
+
+class Answer(NamedTuple):
+    """What came back."""
+
+    status: int
+    body: bytes
+
+
+def post(url: str, content: bytes, media_type: str) -> Answer:
+    """The answer to a POST; ValueError, with the reason, where none came whole and in time.
+
+    On a thread of its own: whoever calls may have an event loop, and waits no longer than it may.
+    """
+    outcome: list[Answer | Exception] = []
+
+    def ask() -> None:
+        try:
+            outcome.append(asyncio.run(_exchange(url, content, media_type)))
+        except (OSError, ValueError, httpx.HTTPError) as error:
+            outcome.append(error)
+
+    asking = threading.Thread(target=ask, name="asking", daemon=True)
+    asking.start()
+    asking.join(ANSWER_SECONDS + ASIDE_SECONDS)
+    found = outcome[0] if outcome else TimeoutError()
+    if isinstance(found, Answer):
+        return found
+    is_late = isinstance(found, TimeoutError)
+    raise ValueError(f"it had not answered after {ANSWER_SECONDS:g} s" if is_late else str(found))
+
+
+async def _exchange(url: str, content: bytes, media_type: str) -> Answer:
+    address = addresses.parted(url)
+    login = None if address.user is None else (address.user, address.password or "")
+    headers = {
+        "Content-Type": media_type,
+        "Accept-Encoding": "identity",  # what is packed small may be large
+    }
+    async with (
+        asyncio.timeout(ANSWER_SECONDS),
+        httpx.AsyncClient(timeout=ANSWER_SECONDS, follow_redirects=False) as client,
+        client.stream("POST", address.url, content=content, headers=headers, auth=login) as answer,
+    ):
+        body = bytearray()
+        async for chunk in answer.aiter_raw():
+            body += chunk
+            if len(body) > MAX_ANSWER_BYTES:
+                raise ValueError(f"its answer is over {MAX_ANSWER_BYTES} bytes")
+        return Answer(answer.status_code, bytes(body))

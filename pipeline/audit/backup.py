@@ -1,0 +1,284 @@
+"""Copies the inbox, artifacts and, by choice, keys to a folder while everything runs.
+
+The log only grows, so a copy of its first n entries is consistent at any moment, and a backup into
+the same folder adds what is new. Artifacts go into a folder, wherever they are kept; those that
+entries name and the store lacks are named. The ledger is not copied: it follows from the inbox.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Self
+
+from pipeline import files
+from pipeline.errors import InboxForked, OperatorError
+from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox, schema
+from pipeline.inbox.artifacts import Lacking, artifact_store, named
+from pipeline.inbox.heartbeats import Part, beat
+from pipeline.inbox.kept_heads import Gate
+from pipeline.inbox.signing_keys import Registered, SigningKeys, register, registered
+from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts, Keeper
+from pipeline.log.checkpoints import Signer
+from pipeline.log.entries import Entry, Identity
+from pipeline.settings import Settings
+
+ENTRIES_PER_BATCH: Final = 4096
+INBOX, ARTIFACTS, KEYS = "inbox.db", "artifacts", "keys"
+SIGNING_KEY: Final = "signing.key"
+
+OnProgress = Callable[[str, int, int], None]
+"""(what is copied, how many of them are done, how many there are)"""
+
+
+@dataclass(frozen=True, slots=True)
+class BackedUp:
+    """What a backup holds now, what this run added to it, and what it should hold and does not:
+    with anything `lacking` it is not whole. `unsigned`: how many of its entries, the newest, no
+    signature covers."""
+
+    log: str
+    entries: int
+    new_entries: int
+    new_artifacts: int
+    keys: tuple[Path, ...]
+    lacking: tuple[Lacking, ...]
+    unsigned: int
+
+
+def backup(
+    settings: Settings,
+    folder: Path,
+    *,
+    with_keys: bool = False,
+    sign: Callable[[], object] = lambda: None,
+    on_progress: OnProgress = lambda *_: None,
+) -> BackedUp:
+    """Copies to `folder`, or brings an earlier copy there up to date.
+
+    It holds each entry that was there when it began. `sign` lets the keeper sign them; where that
+    came about the copy ends with what was signed, so that a restore can prove all of it. Raises
+    `OperatorError` if the folder holds another log's backup, or cannot be written, and
+    `InboxForked` if the inbox lacks what was signed: a copy of it would be taken for whole.
+    """
+    with opened_inbox(settings.inbox) as source:
+        try:
+            Gate(settings)(source)
+        except InboxForked as fork:
+            raise InboxForked("Nothing was copied", fork.why, fork.remedy) from None
+        present = source.last()[0]
+        sign()
+        # Read before the entries, so that the copy holds every entry that they cover.
+        vouchers = Vouchers.of(source)
+        signed = max((it.size for it in vouchers.checkpoints), default=0)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if (folder / INBOX).exists():  # of an earlier release, maybe
+            migrations.migrate(folder / INBOX)
+        with opened_inbox(str(folder / INBOX), source.identity) as copy:
+            last = max(signed, copy.last()[0]) if signed >= present else None
+            added = copy_entries(source, copy, on_progress, last=last)
+            vouchers.up_to(copy.last()[0]).put(copy)
+            entries = copy.last()[0]
+            artifacts, lacking = copy_artifacts(
+                copy,
+                artifact_store(settings, source),
+                FolderArtifacts(folder / ARTIFACTS),
+                on_progress,
+            )
+        keys: tuple[Path, ...] = ()
+        if with_keys:
+            _make_way(SigningKeys(source, settings.signing_key_file), folder)
+            keys = copy_keys(key_files(settings, folder))
+        if not lacking:
+            beat(source, Part.BACKUP)
+        unsigned = max(0, entries - signed)
+        return BackedUp(source.log, entries, added, artifacts, keys, lacking, unsigned)
+
+
+def backup_before_migration(
+    settings: Settings, folder: Path, *, on_progress: OnProgress = lambda *_: None
+) -> BackedUp:
+    """Copies the inbox to `folder` in the version that it has, so that the release that wrote it
+    can restore it, too; or brings an earlier copy there up to date.
+
+    Raises `OperatorError`, and copies nothing, where there is no room for it.
+    """
+    needed, place = migrations.size_of(settings.inbox), _existing(folder)
+    free = shutil.disk_usage(place).free
+    if free < needed and not (folder / INBOX).exists():
+        raise OperatorError(
+            "The inbox was not migrated",
+            f"its backup needs {needed / 2**20:,.0f} MiB and {place} has {free / 2**20:,.0f} free",
+            "make room, or name a folder on another disk with --backup",
+        )
+    version = migrations.version_of(settings.inbox)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with opened_inbox(settings.inbox, version=version) as source:
+        vouchers = Vouchers.of(source)
+        with opened_inbox(str(folder / INBOX), source.identity, version=version) as copy:
+            added = copy_entries(source, copy, on_progress)
+            vouchers.put(copy)
+            return BackedUp(source.log, copy.last()[0], added, 0, (), (), 0)
+
+
+def _existing(folder: Path) -> Path:
+    while not folder.exists():
+        folder = folder.parent
+    return folder
+
+
+@contextmanager
+def opened_inbox(
+    location: str, identity: Identity | None = None, *, version: int = schema.VERSION
+) -> Iterator[Inbox]:
+    """An existing inbox; with an identity, a missing one is made as a copy of that log."""
+    inbox = open_inbox(location, create=identity is not None, identity=identity, version=version)
+    try:
+        yield inbox
+    finally:
+        inbox.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Vouchers:
+    """What an inbox holds beside its entries to prove them by."""
+
+    head: Head | None
+    checkpoints: Sequence[SignedHead]
+    keys: Sequence[Registered]
+
+    @classmethod
+    def of(cls, inbox: Inbox) -> Self:
+        """Those of an inbox, as they are now."""
+        return cls(inbox.head(), inbox.checkpoints(), registered(inbox))
+
+    def up_to(self, size: int) -> Self:
+        """Those that so many entries can be proved by: the head may be of newer ones."""
+        head = self.head if self.head is not None and self.head.size <= size else None
+        return replace(self, head=head)
+
+    def put(self, copy: Inbox) -> None:
+        """Adds them to a copy of the inbox."""
+        for number, key in self.keys:
+            register(copy, number, key)
+        if self.head is not None:
+            copy.put_head(self.head)
+        for checkpoint in self.checkpoints:
+            copy.put_checkpoint(checkpoint)
+
+
+def copy_entries(
+    source: Inbox, copy: Inbox, on_progress: OnProgress, *, last: int | None = None
+) -> int:
+    """Adds to the copy the entries that it lacks, up to `last` or all of them; returns how many.
+
+    Raises `OperatorError` if the copy is not the beginning of the source.
+    """
+    before = copy.last()[0]
+    last = source.last()[0] if last is None else last
+    if copy.identity != source.identity or before > last or not _agree(source, copy, before):
+        raise OperatorError(
+            "Nothing was copied",
+            f"the copy holds {before} entries of {copy.log}, and they are not the first of the"
+            f" {last} of {source.log}",
+            "choose an empty folder or database for the copy, and find out what is in this one",
+        )
+    for entries in batches(source, before, last):
+        copy.copy(entries)
+        on_progress("entries", entries[-1].seq, last)
+    return last - before
+
+
+def _agree(source: Inbox, copy: Inbox, size: int) -> bool:
+    return size == 0 or source.read(size - 1, 1) == copy.read(size - 1, 1)
+
+
+def batches(inbox: Inbox, after: int, last: int) -> Iterator[Sequence[Entry]]:
+    """The entries from `after` + 1 to `last`, some thousands at a time."""
+    while after < last and (entries := inbox.read(after, min(ENTRIES_PER_BATCH, last - after))):
+        yield entries
+        after = entries[-1].seq
+
+
+def copy_artifacts(
+    inbox: Inbox, source: ArtifactStore, target: ArtifactStore, on_progress: OnProgress
+) -> tuple[int, tuple[Lacking, ...]]:
+    """Copies the artifacts that entries of the inbox name and the target lacks.
+
+    Returns how many were copied; and those that neither store has, though an entry says that its
+    bytes were stored.
+    """
+    added, last = 0, inbox.last()[0]
+    lacking: dict[str, Lacking] = {}
+    for artifacts in named(inbox, last):
+        there = target.stored([it.sha256 for it in artifacts])
+        for artifact in artifacts:
+            size = there.get(artifact.sha256)
+            if size is not None and artifact.size_bytes in (None, size):
+                continue
+            content, why = _readable(source, artifact.sha256)
+            if content is not None:
+                target.keep(content)
+                there[artifact.sha256] = len(content)
+                added += 1
+            elif artifact.keeper is Keeper.HERE and target.fault(artifact.sha256):
+                lacking.setdefault(artifact.sha256, Lacking(artifact.seq, artifact.sha256, why))
+        if artifacts:
+            on_progress("artifacts", artifacts[-1].seq, last)
+    return added, tuple(lacking.values())
+
+
+def _readable(store: ArtifactStore, sha256: str) -> tuple[bytes | None, str]:
+    """The bytes of an artifact, or why there are none."""
+    try:
+        content = store.read(sha256)
+    except ArtifactDamaged as error:
+        return None, f"{error.what}: {error.why}"
+    return content, f"The artifact {sha256} is missing from {store.place}"
+
+
+def key_files(settings: Settings, folder: Path) -> list[tuple[Path, Path]]:
+    """(path where it is used, path in the backup) of each key file."""
+    return [
+        (settings.signing_key_file, folder / KEYS / SIGNING_KEY),
+        (settings.taxpayer_key_file, folder / KEYS / "taxpayer.key"),
+    ]
+
+
+def _make_way(signing: SigningKeys, folder: Path) -> None:
+    """Keeps an earlier signing key of the log in the backup under its number, so that the present
+    one can take its place."""
+    keys, kept = signing.known(), folder / KEYS / SIGNING_KEY
+    if keys is None:
+        return
+    signing.take_up()  # ends a rotation that was cut off: only the key in force is worth a copy
+    if kept.exists():
+        key = Signer(keys.current.name, kept).key
+        if key in keys and key != keys.current:
+            kept.rename(kept.with_name(f"{kept.name}.{keys.number(key)}"))
+
+
+def copy_keys(pairs: Sequence[tuple[Path, Path]]) -> tuple[Path, ...]:
+    """Copies the key files that exist, so that only their owner can read them.
+
+    `pairs`: (source, target). Returns the files that were written. Raises `OperatorError` if there
+    is another key already: a key is never replaced.
+    """
+    copied = []
+    for source, target in pairs:
+        if not source.exists():
+            continue
+        content = source.read_bytes()
+        if target.exists():
+            if target.read_bytes() != content:
+                raise OperatorError(
+                    f"The key {target} was not replaced",
+                    f"it differs from {source}",
+                    "move it away if the other one is right",
+                )
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        files.write_whole(target, content, may_replace=False)
+        copied.append(target)
+    return tuple(copied)

@@ -1,0 +1,55 @@
+"""Compares the log with an earlier checkpoint that somebody kept elsewhere.
+
+A person who has the signing key and both stores can rewrite all three. Only a checkpoint that is
+out of their reach reveals it.
+"""
+
+from pipeline.errors import CallerError, OperatorError
+from pipeline.inbox import Head
+from pipeline.ledger.recovery import abandoned_by
+from pipeline.ledger.service import LedgerService
+from pipeline.log.checkpoints import Checkpoint
+from pipeline.log.signing import open_checkpoint
+
+
+class LogRewritten(OperatorError):
+    """The log had another root when the checkpoint was signed."""
+
+
+class PastAbandoned(CallerError):
+    """The checkpoint was signed over entries that the inbox lost, and that were recorded again."""
+
+
+def continued(service: LedgerService, note: str, size: int) -> Checkpoint:
+    """Checks that the log's first `size` entries continue an earlier checkpoint, and returns it.
+
+    `note`: the signed checkpoint. Raises `CallerError` if it is not one of this log's past, and
+    `LogRewritten` if the log had another root, or `PastAbandoned` where the log itself says why.
+    """
+    try:
+        held = open_checkpoint(note, service.signing.known())
+    except ValueError as error:
+        raise CallerError("The earlier checkpoint cannot be used", str(error)) from None
+    if held.log != service.inbox.log or held.size > size:
+        raise CallerError(
+            "The earlier checkpoint is not one of this log's past",
+            f"it has {held.size} entries of {held.log}; this is {size} of {service.inbox.log}:"
+            " an older copy was put back, or another log",
+        )
+    if service.ledger.root_at(held.size) != held.root:
+        ended = abandoned_by(service.ledger, Head(held.size, held.root))
+        if ended is not None:
+            raise PastAbandoned(
+                "The earlier checkpoint is of a past that was given up",
+                f"the inbox lost what followed entry {ended.fork}; entry {ended.seq} says why, and"
+                f" the {held.size - ended.fork} entries that this checkpoint covers beyond it"
+                " follow there again, each with the digest that leads to its root",
+                "read that entry; ask for a checkpoint of the log as it is now",
+            )
+        raise LogRewritten(
+            "The earlier checkpoint contradicts this log",
+            f"the log had another root when it had {held.size} entries",
+            "the log was rewritten since, or put back from another copy: do not use it;"
+            " find the copy that the checkpoint belongs to",
+        )
+    return held

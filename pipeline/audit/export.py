@@ -1,0 +1,370 @@
+"""Makes audit packages: what the log holds about a process, a seller or a period, with proofs.
+
+    scope -> entries -> what is disclosed, what is withheld -> tables and reports
+          -> the export's own entry, which fixes all of that -> checkpoint and proofs -> bag
+
+The export is recorded before the package is made, so the log names every package that exists. The
+entry fixes the digest of every table, report and artifact. For a process or a seller it is also the
+last entry of the stream, so that a missing tail is noticed; for a period, all leaves of its range
+are in the package. Entries are read and written batch by batch, so their number costs no memory.
+"""
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from pipeline import instants
+from pipeline.audit import earlier, timestamps
+from pipeline.audit.package import entry_files, report, tables
+from pipeline.audit.package.bags import BagWriter
+from pipeline.audit.package.disclosure import LOST, Artifacts, Disclosure
+from pipeline.audit.package.drafts import Reading, TableFiles
+from pipeline.audit.package.entry_files import Chosen
+from pipeline.audit.package.tables import Selection
+from pipeline.audit.request import Request, Scope
+from pipeline.audit.witness.cosigned import cosigned, read_policy
+from pipeline.contract.body import canonical_json
+from pipeline.errors import CallerError, OperatorError
+from pipeline.files import written_whole
+from pipeline.http import addresses
+from pipeline.inbox import Outcome
+from pipeline.inbox.artifacts import artifact_store
+from pipeline.ledger.service import LedgerService
+from pipeline.ledger.store import Ledger
+from pipeline.log import tree
+from pipeline.log.actions import exporting
+from pipeline.log.artifacts import ArtifactStore
+from pipeline.log.checkpoints import Checkpoint
+from pipeline.log.entries import Entry
+
+VERIFIER: Final = Path(__file__).with_name("verify.py")
+NEWEST_EARLIER: Final = 256
+"""A package proves that the log continues this many of the newest checkpoints, and as many of the
+older ones, evenly spread. `against` asks for any other."""
+MAX_TRIES: Final = 5
+MOST_BETWEEN: Final = 100_000
+"""Leaves after the end of a period up to the export: with them the package proves that nothing that
+was recorded later belongs to it. Where there are more, the range ends with the period."""
+
+OnProgress = Callable[[str, int, int], None]
+"""(what is being done, how many are done, how many there are)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A package that was made."""
+
+    path: Path
+    seq: int  # of the export's own entry
+    entries: int
+    withheld: int
+    sha256: str  # of the zip file
+    key: str
+    artifacts_left_out: int
+    artifacts_lost: int  # among those: ours, and missing or damaged
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """Everything that the export's entry fixes: the files by path, and what is disclosed."""
+
+    files: Mapping[str, bytes | Path]
+    artifacts: Artifacts
+    seqs: Sequence[int]
+    disclosure: Disclosure
+    parameters: Mapping[str, Any]
+    process_n: int | None  # of the newest entry in the process that it is about
+    seller_n: int | None
+
+    @property
+    def digest(self) -> str:
+        digests = {name: _sha256(content) for name, content in self.files.items()}
+        digests |= {name: digest for digest, name in self.artifacts.names.items()}
+        lines = (f"{digests[it]}  {it}\n" for it in sorted(digests))
+        return _sha256("".join(lines).encode())
+
+
+def export(
+    service: LedgerService, request: Request, out: Path, on_progress: OnProgress = lambda *_: None
+) -> Exported:
+    """Records the export and writes its package to `out`, whole or not at all.
+
+    Raises `CallerError` for an empty scope, or an `against` that is not of this log's past, and
+    `OperatorError` if the log cannot be signed or a file is missing.
+    """
+    if service.signer is None:
+        missing = service.signing.missing()
+        raise OperatorError("No package can be made here", missing.why, missing.remedy)
+    if service.ledger.is_without_bodies:
+        raise OperatorError(
+            "No package can be made here",
+            "this ledger holds commitments and masked facts, but no bodies",
+            "export where the ledger has them",
+        )
+    with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
+        for _ in range(MAX_TRIES):
+            prepared = _prepare(service, request, Path(folder), on_progress)
+            export_entry = _record(service, request, prepared)
+            if export_entry is not None and _is_signed_by(service, prepared.parameters["key"]):
+                return _write(service, prepared, export_entry, out, Path(folder), on_progress)
+    raise OperatorError(
+        "The package was not made",
+        "entries of its scope kept arriving while it was prepared",
+        "try again at a quieter moment",
+    )
+
+
+# --- preparing -------------------------------------------------------------------------------
+
+
+def _prepare(
+    service: LedgerService, request: Request, folder: Path, on_progress: OnProgress
+) -> _Prepared:
+    on_progress("reading the log", 0, 1)
+    service.reach(service.inbox.last()[0])
+    ledger, scope = service.ledger, request.scope
+    size, as_of = ledger.size, instants.now()
+    condition, values = scope.condition
+    asked = f"seq <= ? and {condition}", [size, *values]
+    seqs = ledger.seqs(*asked)
+    if not seqs:
+        raise CallerError("There is nothing to export", "no entry of the log is in this scope")
+    disclosure = Disclosure(
+        request,
+        service.inbox.log_key,
+        ledger.identifiers(*asked),
+        ledger.journeys(*asked) if request.profile == "masked" else (),
+    )
+    artifacts = Artifacts(artifact_store(service.settings, service.inbox))
+    with ExitStack() as opened:
+        files = TableFiles(folder)
+        facts = opened.enter_context(closing(tables.Facts(unmask=request.profile == "full")))
+        read = Reading(service, disclosure, artifacts, facts, files, scope.seller_id)
+        opened.enter_context(closing(read))
+        for batch in entry_files.batches_of(ledger, seqs):
+            read.take(batch)
+            on_progress("reading the log", read.taken, len(seqs))
+        on_progress("working out the tables", 0, 1)
+        processes = _distinct(disclosure.new_name(it) for it in read.processes)
+        selection = Selection(
+            as_of=as_of,
+            entries=seqs,
+            processes=processes,
+            sellers=_distinct([disclosure.new_name(scope.seller_id)]),
+            unmask=request.profile == "full",
+        )
+        derived = facts.tables(selection)
+    counts = files.write(service, disclosure, derived, selection)
+    keys = service.signing.known()
+    parameters: dict[str, Any] = {
+        "actor": request.actor,
+        "as_of": instants.readable(as_of),
+        "earlier": _earlier(service, size, request.against),
+        "format": tables.FORMAT,
+        "key": str(keys.current) if keys else "",
+        "log": service.inbox.log,
+        "log_size": size,
+        "not_of_log": counts,
+        "profile": request.profile,
+        "range": _range(ledger, scope, size, len(seqs)),
+        "reason": request.reason,
+        "rows": files.rows,
+        "scope": scope.named(disclosure.replaced),
+        "software": tables.software(),
+        "timestamp_authority": addresses.shown(service.settings.timestamp_url),
+        "totals": files.totals,
+    }
+    contents = {"withheld": read.withheld_by_kind(), "withheld_artifacts": artifacts.missing}
+    data = files.paths | {
+        "data/contents.json": canonical_json(contents),
+        "data/names.ndjson": b"".join(
+            canonical_json(list(pair)) + b"\n" for pair in sorted(disclosure.restored.items())
+        ),
+        "data/parameters.json": canonical_json(parameters),
+        "data/query.sql": tables.query_file().encode(),
+        "verify.py": VERIFIER.read_bytes(),
+    }
+    with ExitStack() as opened:
+        rows = {it: tables.read_csv(opened.enter_context(files.open(it))) for it in files.rows}
+        content = report.content(rows, parameters, contents)
+    for language, name in report.FILES.items():
+        data[f"data/{name}"] = report.render(content, language).encode()
+    return _Prepared(
+        data, artifacts, seqs, disclosure, parameters, read.last_process_n, read.last_seller_n
+    )
+
+
+def _range(ledger: Ledger, scope: Scope, size: int, entries: int) -> list[int] | None:
+    """The first and the last seq of a range whose leaves are all in the package, so that nothing of
+    a period can be left out: from the last entry that was recorded before it to the end of the log,
+    or, where that is far, to the first that was recorded behind it. None for another scope."""
+    if scope.since is None or scope.until is None:
+        return None
+    recorded = "epoch_us(recorded_at)"
+    before = ledger.newest(f"{recorded} < ? and seq <= ?", [scope.since, size]) or 1
+    if size - before <= MOST_BETWEEN + entries:
+        return [before, size]
+    within = ledger.newest(f"{recorded} < ? and seq <= ?", [scope.until, size]) or before
+    return [before, min(within + 1, size)]
+
+
+def _earlier(service: LedgerService, size: int, against: str | None) -> list[list[Any]]:
+    """(size, root in hex) of each earlier checkpoint that the package proves to continue."""
+    kept = [it for it in service.inbox.checkpoints() if it.size <= size]
+    older, newest = kept[:-NEWEST_EARLIER], kept[-NEWEST_EARLIER:]
+    chosen = [*older[:: max(1, -(-len(older) // NEWEST_EARLIER))], *newest]
+    roots = {it.size: Checkpoint.read(it.note).root for it in chosen}
+    if against is not None:
+        held = earlier.continued(service, against, size)
+        roots[held.size] = held.root
+    return [[at, root.hex()] for at, root in sorted(roots.items())]
+
+
+# --- recording and writing -------------------------------------------------------------------
+
+
+def _record(service: LedgerService, request: Request, prepared: _Prepared) -> Entry | None:
+    """The export's entry, or None if its scope has grown since the package was prepared."""
+    scope = request.scope
+    draft = exporting(
+        reason=request.reason,
+        actor=request.actor,
+        recorded_by=request.recorded_by,
+        process_id=scope.process_id,
+        seller_id=scope.seller_id,
+        as_of=prepared.parameters["as_of"],
+        contents=prepared.digest,
+        profile=request.profile,
+        scope=prepared.parameters["scope"],
+    )
+    if scope.process_id is not None:
+        draft = draft._replace(expected_process_n=prepared.process_n)
+    [receipt] = service.inbox.append([draft])
+    if receipt.outcome is not Outcome.RECORDED or receipt.entry is None:
+        return None
+    entry = receipt.entry
+    if scope.seller_id is not None and entry.seller_n != (prepared.seller_n or 0) + 1:
+        return None  # this export stays in the log, but has no package
+    return entry
+
+
+def _is_signed_by(service: LedgerService, key: str) -> bool:
+    """Whether the key that the package names is still in force."""
+    keys = service.signing.known()
+    return keys is not None and str(keys.current) == key
+
+
+def _write(
+    service: LedgerService,
+    prepared: _Prepared,
+    export_entry: Entry,
+    out: Path,
+    folder: Path,
+    on_progress: OnProgress,
+) -> Exported:
+    service.reach(export_entry.seq)
+    file_of_policy = service.settings.witnesses_file
+    policy = None if file_of_policy is None else read_policy(file_of_policy)
+    signed, keys = service.checkpoint(), service.signing.known()
+    if signed is None or service.signer is None or keys is None:
+        raise OperatorError("The log's checkpoint could not be signed")
+    checkpoint, note = Checkpoint.read(signed.note), signed.note
+    if policy is not None:
+        on_progress("asking witnesses", 0, 1)
+        note = cosigned(service, note, policy)
+    token = (
+        timestamps.stamp(service.settings.timestamp_url, note.encode())
+        if service.settings.timestamp_url
+        else None
+    )
+    file_of_chain = service.settings.timestamp_chain_file
+    chain = None if file_of_chain is None else timestamps.read_chain(file_of_chain)
+    first, last = prepared.parameters["range"] or (1, 0)
+    rotations = [it.since for it in keys if it.since and it.since <= checkpoint.size]
+    chosen = Chosen(prepared.seqs, range(first, last + 1), rotations, export_entry.seq)
+    entries = len(prepared.seqs) + 1
+    with written_whole(out) as file:
+        bag = BagWriter(file)
+        for name in sorted(prepared.files):
+            bag.add(name, prepared.files[name])
+        _add_artifacts(bag, prepared.artifacts, artifact_store(service.settings, service.inbox))
+        bag.add("data/checkpoint.note", note.encode())
+        if token is not None:
+            bag.add("data/checkpoint.tsr", token)
+            if chain is not None:
+                bag.add("data/timestamp.pem", chain)
+        bag.add("data/consistency.json", _consistency(service, prepared.parameters, checkpoint))
+        withheld = entry_files.write(
+            bag,
+            service.ledger,
+            chosen,
+            prepared.disclosure,
+            checkpoint,
+            folder,
+            lambda done: on_progress("proving entries", min(done, entries), entries),
+        )
+        log, signer = service.inbox.log, service.signer
+        bag.seal(
+            [
+                ("Bag-Software-Agent", prepared.parameters["software"]),
+                ("Bagging-Date", prepared.parameters["as_of"][:10]),
+                ("External-Identifier", log),
+            ],
+            lambda manifest: signer.sign(f"{tables.FORMAT}\n{log}\n{manifest}"),
+        )
+    on_progress("proving entries", entries, entries)
+    with out.open("rb") as package:
+        digest = hashlib.file_digest(package, "sha256").hexdigest()
+    missing = prepared.artifacts.missing
+    return Exported(
+        out,
+        export_entry.seq,
+        entries,
+        withheld,
+        digest,
+        str(service.signer.key),
+        len(missing),
+        sum(why in LOST for why in missing.values()),
+    )
+
+
+def _add_artifacts(bag: BagWriter, artifacts: Artifacts, store: ArtifactStore) -> None:
+    for digest, name in sorted(artifacts.names.items()):
+        content = store.read(digest)
+        if content is None:
+            raise OperatorError(
+                "The package was not made",
+                f"the artifact {digest} was removed meanwhile",
+                "put it back, or export again: the package then says that it is lost",
+            )
+        bag.add(name, content)
+
+
+def _consistency(
+    service: LedgerService, parameters: Mapping[str, Any], checkpoint: Checkpoint
+) -> bytes:
+    subtree = service.ledger.subtrees()
+    proofs = {
+        str(size): [
+            base64.b64encode(digest).decode()
+            for digest in tree.consistency_proof(size, checkpoint.size, subtree)
+        ]
+        for size, _ in parameters["earlier"]
+    }
+    return canonical_json(proofs)
+
+
+def _distinct(values: Any) -> list[str]:
+    return sorted({it for it in values if it is not None})
+
+
+def _sha256(content: bytes | Path) -> str:
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).hexdigest()
+    with content.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

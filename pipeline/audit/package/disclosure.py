@@ -1,0 +1,148 @@
+"""Decides what a package shows of each entry: its body or its commitment, its names or hashes.
+
+A full package shows everything except what the exporter withholds. A masked one shows a body only
+if nothing in it can be personal.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from pipeline.audit.request import Request
+from pipeline.contract.body import parse_json
+from pipeline.contract.events import REVIEW_REQUIRED
+from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, Keeper, keeper
+from pipeline.log.entries import COLLECTION, WEBHOOK, Entry, public_name
+from pipeline.log.signing import KEY_ROTATION
+
+_EXTENSIONS: Final = {
+    "application/json": "json",
+    "application/pdf": "pdf",
+    "image/jpeg": "jpg",
+    "image/png": "png",
+    "image/webp": "webp",
+    "text/html": "html",
+    "text/plain": "txt",
+}
+LOST: Final = frozenset({"damaged in the artifact store", "not in the artifact store"})
+"""Why an artifact is left out that we should have."""
+
+
+class Disclosure:
+    """What one request shows."""
+
+    def __init__(
+        self, request: Request, log_key: bytes, identifiers: Iterable[str], journeys: Iterable[str]
+    ) -> None:
+        """`log_key`: the key with which the log's leaves hash identifiers that could be personal.
+        `identifiers`, `journeys`: all that entries of the package name."""
+        self._request, self._log_key = request, log_key
+        self.replaced: dict[str, str] = {}
+        """Identifier -> what stands for it in this package."""
+        self.restored: dict[str, str] = {}
+        """Hash in a leaf -> the identifier, if the package shows it."""
+        is_masked = request.profile == "masked"
+        for identifier in identifiers:
+            name = public_name(identifier, log_key)
+            if name == identifier:
+                continue
+            # An event without an id is named by its body's digest, from which one could guess it.
+            if is_masked or identifier.startswith("sha256:"):
+                self.replaced[identifier] = name
+            else:
+                self.restored[name] = identifier
+        if is_masked:
+            self.replaced |= {it: public_name(it, log_key) for it in journeys}
+
+    def new_name(self, identifier: str | None) -> str | None:
+        """The name by which the package knows an identifier."""
+        return None if identifier is None else self.replaced.get(identifier, identifier)
+
+    def why_withheld(self, entry: Entry) -> str | None:
+        """Why the body of an entry is left out; None where it is shown, or there is none.
+
+        The rotations of the log's keys are always shown, since a verifier needs them.
+        """
+        if entry.body is None or entry.kind == KEY_ROTATION:
+            return None
+        if entry.seq in self._request.withhold:
+            return "by the exporter"
+        if self._request.profile == "masked" and not _is_impersonal(entry, self._log_key):
+            return "the masked profile"
+        return None
+
+    def shown(self, entry: Entry) -> Entry:
+        """The entry as the package shows it."""
+        is_withheld = self.why_withheld(entry) is not None
+        return entry._replace(
+            event_id=self.new_name(entry.event_id),
+            attempt_id=self.new_name(entry.attempt_id),
+            process_id=self.new_name(entry.process_id),
+            seller_id=self.new_name(entry.seller_id),
+            body=None if is_withheld else entry.body,
+            salt=None if is_withheld else entry.salt,
+        )
+
+
+_REVIEW_SHAPE: Final[Mapping[str, frozenset[str]]] = {
+    "": frozenset({"id", "type", "created_at", "payload"}),
+    "payload": frozenset({"object"}),
+    "object": frozenset(
+        {"type", "process_id", "customer_id", "status", "deadline_at", "requested_fields"}
+    ),
+}
+
+
+def _is_impersonal(entry: Entry, log_key: bytes) -> bool:
+    """Whether a body is a review event with only the contract's keys and no text that could be
+    personal. Anything else may hold a person's name."""
+    if entry.kind != WEBHOOK:
+        return False
+    event = parse_json(entry.body or b"")
+    return event.get("type") == REVIEW_REQUIRED and _is_plain(event, "", log_key)
+
+
+def _is_plain(value: Any, key: str, log_key: bytes) -> bool:
+    match value:
+        case dict():
+            shown = _REVIEW_SHAPE.get(key, frozenset())
+            return value.keys() <= shown and all(
+                _is_plain(inner, name, log_key) for name, inner in value.items()
+            )
+        case list():
+            return all(_is_plain(it, "[]", log_key) for it in value)
+        case str():
+            return public_name(value, log_key) == value
+        case _:
+            return value is None
+
+
+class Artifacts:
+    """The artifacts that disclosed collections name, and those among them that are left out."""
+
+    def __init__(self, store: ArtifactStore) -> None:
+        self._store = store
+        self.names: dict[str, str] = {}
+        """Digest -> path in the package, once for each."""
+        self.missing: dict[str, str] = {}
+        """Digest -> why it is left out."""
+
+    def add(self, entry: Entry) -> None:
+        """Takes up what an entry names, as the package shows it."""
+        if entry.kind != COLLECTION or entry.body is None:
+            return
+        for artifact in parse_json(entry.body).get("artifacts") or ():
+            digest = artifact.get("sha256")
+            if digest is None:
+                continue
+            try:
+                is_there = self._store.read(digest) is not None
+            except ArtifactDamaged:
+                self.missing[digest] = "damaged in the artifact store"
+                continue
+            if is_there:
+                extension = _EXTENSIONS.get(artifact.get("media_type"), "bin")
+                self.names.setdefault(digest, f"data/artifacts/{digest}.{extension}")
+            elif keeper(artifact, entry.origin) is Keeper.ELSEWHERE:
+                self.missing.setdefault(digest, "kept by another system")
+            else:
+                self.missing[digest] = "not in the artifact store"

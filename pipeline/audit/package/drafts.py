@@ -1,0 +1,144 @@
+"""Makes drafts of a package's tables in a folder, from entries as they are read batch by batch."""
+
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pipeline.audit.package import tables
+from pipeline.audit.package.disclosure import Artifacts, Disclosure
+from pipeline.audit.package.tables import Selection
+from pipeline.contract.body import canonical_json
+from pipeline.ledger.service import LedgerService
+from pipeline.log.entries import Entry
+
+
+class Reading:
+    """Takes the entries of a package, batch by batch, and remembers what the rest needs of them."""
+
+    def __init__(
+        self,
+        service: LedgerService,
+        disclosure: Disclosure,
+        artifacts: Artifacts,
+        facts: tables.Facts,
+        files: "TableFiles",
+        seller_id: str | None,
+    ) -> None:
+        self._seller_id = seller_id
+        self._disclosure, self._artifacts = disclosure, artifacts
+        self._facts, self._files = facts, files
+        name = disclosure.replaced
+        self._stating = tables.Stating(service.keys, lambda value: name.get(value, value))
+        self._again = tables.Again()
+        self.taken = 0
+        self.processes: set[str | None] = set()
+        self.last_process_n: int | None = None
+        self.last_seller_n: int | None = None
+        self._withheld: Counter[tuple[str, str]] = Counter()
+
+    def take(self, batch: Sequence[Entry]) -> None:
+        """The next entries of the package, in order."""
+        marked = [self._again.marked(it) for it in batch]
+        withheld: list[Entry] = []
+        for entry in marked:
+            if why := self._disclosure.why_withheld(entry):
+                withheld.append(entry)
+                self._withheld[entry.kind, why] += 1
+            self.processes.add(entry.process_id)
+            self.last_process_n = entry.process_n
+            if entry.seller_id == self._seller_id:
+                self.last_seller_n = entry.seller_n
+        shown = [self._disclosure.shown(it) for it in marked]
+        for entry in shown:
+            self._artifacts.add(entry)
+        self._facts.add(shown, {it.seq for it in withheld})
+        for table, rows in self._stating.of(withheld):
+            self._facts.state(table, rows)
+            self._files.state(table, rows)
+        self.taken += len(batch)
+
+    def withheld_by_kind(self) -> dict[str, dict[str, int]]:
+        """How many bodies of each kind are withheld, by reason."""
+        counted: dict[str, dict[str, int]] = {}
+        for (kind, why), count in self._withheld.items():
+            counted.setdefault(kind, {})[why] = count
+        return counted
+
+    def close(self) -> None:
+        """Closes what it works in."""
+        self._stating.close()
+
+
+class TableFiles:
+    """The tables of a package and what is stated of withheld bodies, as files in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.paths: dict[str, bytes | Path] = {}
+        """Path in the package -> where it is."""
+        self.rows: dict[str, int] = {}
+        self.totals: dict[str, dict[str, int]] = {}
+        for name in folder.glob("*.ndjson"):
+            name.unlink()  # of an earlier try
+
+    def state(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Adds facts that are stated of withheld bodies."""
+        path = self._folder / f"{table}.ndjson"
+        self.paths[f"data/stated/{path.name}"] = path
+        with path.open("ab") as file:
+            file.writelines(canonical_json(list(it)) + b"\n" for it in rows)
+
+    def write(
+        self,
+        service: LedgerService,
+        disclosure: Disclosure,
+        of_package: Mapping[str, Any],
+        selection: Selection,
+    ) -> dict[str, int]:
+        """Writes the tables; for each that is derived, how many rows follow from the package's
+        entries but not from the whole log."""
+        originals = {name: it for it, name in disclosure.replaced.items()}
+        of_log = tables.of_log(
+            service.ledger,
+            replace(
+                selection,
+                processes=[originals.get(it, it) for it in selection.processes],
+                sellers=[originals.get(it, it) for it in selection.sellers],
+            ),
+        )
+        counts: dict[str, int] = {}
+        for name, table in of_package.items():
+            columns, batches = table.column_names, tables.rows_of(table)
+            if name != tables.QUOTES:
+                log_rows = [
+                    tuple(disclosure.replaced.get(it, it) for it in row)
+                    for rows in tables.rows_of(of_log[name])
+                    for row in rows
+                ]
+                derived = [row for rows in batches for row in rows]
+                compared, counts[name] = tables.compare(log_rows, derived)
+                columns, batches = [*columns, tables.BASIS], iter([compared])
+            self.paths[f"data/{name}"] = self._folder / name
+            with self.open(name, "w") as file:
+                tables.write_csv(file, columns, batches)
+            self._count(name)
+        return counts
+
+    def _count(self, name: str) -> None:
+        total, column = tables.TOTALS.get(name, ("", ""))
+        counted: Counter[str] = Counter()
+        with self.open(name) as file:
+            self.rows[name] = 0
+            for row in tables.read_csv(file):
+                self.rows[name] += 1
+                if total:
+                    counted[row[column]] += 1
+        if total:
+            self.totals[total] = dict(counted)
+
+    def open(self, name: str, mode: str = "r") -> io.TextIOWrapper:
+        """A table's file."""
+        return (self._folder / name).open(mode, encoding="utf-8", newline="")  # type: ignore[return-value]

@@ -1,0 +1,231 @@
+"""Renders a package's tables for people, as one self-contained HTML file for each language.
+
+It uses only the CSV files, parameters.json and contents.json, so that a verifier can render it
+again and compare byte by byte. Instants are UTC. The layout is in `templates/` and the words are in
+`words.py`; this module works out what to show.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import jinja2
+
+from pipeline import instants
+from pipeline.audit.package.words import WORDS
+from pipeline.contract.events import REVIEW_REQUIRED
+
+Language = Literal["en", "pt"]
+FILES: Final[Mapping[Language, str]] = {"en": "report.html", "pt": "report.pt.html"}
+MAX_STORIES: Final = 300
+MAX_FINDINGS: Final = 1000
+"""The most that a report shows; the tables hold all of them, and the report says so."""
+
+Row = Mapping[str, str]
+"""One row of a table's CSV file: column -> cell."""
+
+_TONES: Final = {
+    **{"EXPIRED": "bad", "OVERDUE": "warn", "PENDING": "plain", "FINISHED": "good"},
+    **{"breach": "bad", "risk": "warn", "notice": "plain"},
+}
+_STATES: Final = ("EXPIRED", "OVERDUE", "PENDING", "FINISHED")
+_SEVERITIES: Final = ("breach", "risk", "notice")
+
+
+class Step(NamedTuple):
+    """One of the four main steps of a process's story."""
+
+    name: str
+    entry: Row | None  # None: not in the log
+    after: int | None  # microseconds since the last step that is in the log
+    fields: str = ""  # the column with the fields that the entry asks for or sends
+
+    @property
+    def at(self) -> str:
+        """The step's instant as the tables show it; empty if it is not in the log."""
+        return "" if self.entry is None else self.entry["occurred_at"]
+
+
+class Line(NamedTuple):
+    """An entry in a process's timeline."""
+
+    entry: Row
+    after: int | None  # microseconds since the line before
+
+
+class Story(NamedTuple):
+    """What the report shows about one process."""
+
+    process: Row
+    steps: Sequence[Step]
+    timeline: Sequence[Line]
+    coverage: Sequence[Row]
+
+
+def content(
+    tables: Mapping[str, Iterable[Row]], parameters: Mapping[str, Any], contents: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the report says, in no language yet.
+
+    `tables`: the rows of each table by its file's name, each read once and, but for those that are
+    shown, let go; `parameters`, `contents`: parameters.json and contents.json.
+    """
+    processes: dict[str, Row] = {}
+    all_processes = 0
+    for row in tables["processes.csv"]:
+        all_processes += 1
+        if len(processes) < MAX_STORIES:
+            processes[row["process_id"]] = row
+    coverage: dict[str, list[Row]] = {}
+    for row in tables["coverage.csv"]:
+        if row["process_id"] in processes:
+            coverage.setdefault(row["process_id"], []).append(row)
+    entries: dict[str, list[Row]] = {}
+    others: Counter[str] = Counter()
+    all_entries = 0
+    for row in tables["entries.csv"]:
+        all_entries += 1
+        if row["process_id"] in processes:
+            entries.setdefault(row["process_id"], []).append(row)
+        elif not row["process_id"]:
+            is_event = row["kind"] == "webhook" and row["event_type"]
+            others[row["event_type"] if is_event else row["kind"]] += 1
+    ranked: dict[str, list[Row]] = {it: [] for it in _SEVERITIES}
+    all_findings = 0
+    for row in tables["findings.csv"]:
+        all_findings += 1
+        if len(ranked[row["severity"]]) < MAX_FINDINGS:
+            ranked[row["severity"]].append(row)
+    return {
+        "tones": _TONES,
+        "parameters": parameters,
+        "entries": all_entries,
+        "figures": _figures(parameters["totals"]),
+        **_left_out(parameters, contents),
+        "findings": [row for rows in ranked.values() for row in rows][:MAX_FINDINGS],
+        "all_findings": all_findings,
+        "stories": [
+            _story(row, entries.get(name, []), coverage.get(name, []))
+            for name, row in processes.items()
+        ],
+        "all_processes": all_processes,
+        "others": sorted(others.items()),
+    }
+
+
+def render(content: Mapping[str, Any], language: Language) -> str:
+    """The whole report as HTML. The same content gives the same text, on any machine and any
+    day."""
+    other: Language = "pt" if language == "en" else "en"
+    return _TEMPLATES.get_template("report.html").render(
+        words=WORDS[language], other_words=WORDS[other], other_file=FILES[other], **content
+    )
+
+
+def _figures(totals: Mapping[str, Mapping[str, int]]) -> list[tuple[str, int]]:
+    """How many processes there are in each state, and findings of each severity."""
+    return [
+        *((it, totals["processes"].get(it, 0)) for it in _STATES),
+        *((it, totals["findings"].get(it, 0)) for it in _SEVERITIES),
+    ]
+
+
+def _left_out(parameters: Mapping[str, Any], contents: Mapping[str, Any]) -> dict[str, Any]:
+    """What was masked or left out, counted by reason, for the template."""
+    bodies = [
+        ((why, kind), count)
+        for kind, reasons in contents["withheld"].items()
+        for why, count in reasons.items()
+    ]
+    artifacts = Counter(contents["withheld_artifacts"].values())
+    outside = sum(parameters["not_of_log"].values())
+    return {
+        "withheld_bodies": sorted(bodies),
+        "withheld_artifacts": sorted(artifacts.items()),
+        "rows_not_of_log": outside,
+        "is_anything_left_out": bool(
+            bodies or artifacts or outside or parameters["profile"] == "masked"
+        ),
+    }
+
+
+def _story(process: Row, entries: Sequence[Row], coverage: Sequence[Row]) -> Story:
+    ordered = sorted(entries, key=lambda entry: (_at(entry), int(entry["seq"])))
+    return Story(process, _steps(ordered), _timeline(ordered), coverage)
+
+
+def _steps(ordered: Sequence[Row]) -> list[Step]:
+    """Requested, collected, submitted, answered: the entries that finished the process or, if it is
+    not finished, the newest ones."""
+    request = next((it for it in ordered if it["event_type"] == REVIEW_REQUIRED), None)
+    starts = {it["attempt_id"]: it for it in ordered if it["kind"] == "submission_started"}
+    ends = [it for it in ordered if it["kind"] == "submission_finished"]
+    end = next((it for it in ends if it["status"] == "200"), ends[-1] if ends else None)
+    start = starts.get(end["attempt_id"]) if end else next(reversed(starts.values()), None)
+    answers = [
+        entry
+        for entry in ordered
+        if entry["kind"] == "collection"
+        and entry["step"] == "answered"
+        and (start is None or _at(entry) <= _at(start))
+    ]
+    steps: list[Step] = []
+    before: Row | None = None
+    for name, entry, fields in (
+        ("requested", request, "requested_fields"),
+        ("collected", answers[-1] if answers else None, ""),
+        ("submitted", start, "fields"),
+        ("answered", end, ""),
+    ):
+        is_timed = entry is not None and before is not None
+        steps.append(Step(name, entry, _between(before, entry) if is_timed else None, fields))
+        before = entry or before
+    return steps
+
+
+def _timeline(ordered: Sequence[Row]) -> list[Line]:
+    return [
+        *(Line(it, None) for it in ordered[:1]),
+        *(Line(entry, _between(before, entry)) for before, entry in pairwise(ordered)),
+    ]
+
+
+def _at(entry: Row) -> int:
+    return instants.parse(entry["occurred_at"]) or 0
+
+
+def _between(before: Row | None, entry: Row | None) -> int | None:
+    return None if before is None or entry is None else _at(entry) - _at(before)
+
+
+# --- what templates call ---------------------------------------------------------------------
+
+
+def _readable(instant: str) -> str:
+    """An instant as `2026-03-01 09:00:00`."""
+    return instant.replace("T", " ").removesuffix("Z").partition(".")[0]
+
+
+def _plain(cell: str) -> str:
+    """A cell without the apostrophe that keeps spreadsheets from running it."""
+    return cell[1:] if cell[:1] == "'" and cell[1:2] in ("=", "+", "-", "@", "\t") else cell
+
+
+def _paths(cell: str) -> list[str]:
+    """The fields that a cell lists as JSON."""
+    paths: list[str] = json.loads(cell) if cell else []
+    return paths
+
+
+_TEMPLATES: Final = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
+_TEMPLATES.filters |= {"readable": _readable, "plain": _plain, "paths": _paths}

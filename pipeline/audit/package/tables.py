@@ -1,0 +1,305 @@
+"""Makes a package's facts, query and tables.
+
+The exporter makes them from the log; a verifier makes them again from the package, and compares.
+Both take the entries batch by batch, so that their number costs no memory here.
+"""
+
+import csv
+import hashlib
+import hmac
+import io
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import pyarrow as pa
+
+from pipeline import instants
+from pipeline.inbox.store import COUNTED_ONCE
+from pipeline.ledger import facts, formats
+from pipeline.ledger.catalogue import catalogue, script, whole_sql
+from pipeline.ledger.scratch import Copy
+from pipeline.ledger.store import Ledger
+from pipeline.log.entries import Entry
+
+FORMAT: Final = "prazo package v3"
+LARGEST_CELL: Final = 1 << 27
+"""Characters; Python's own limit is 131,072, and a recorded body may name more fields than that."""
+ROWS_PER_BATCH: Final = 4096
+
+QUOTES: Final = "entries.csv"
+"""The table that quotes the package's own entries; the others say what follows from the log."""
+TABLES: Final = {
+    QUOTES: """
+        select * from log_entries
+        where seq in (select unnest(getvariable('entries')))
+        order by seq""",
+    "processes.csv": """
+        select * from process_state
+        where process_id in (select unnest(getvariable('processes')))
+        order by process_id""",
+    "findings.csv": """
+        select * from findings
+        where process_id in (select unnest(getvariable('processes')))
+            or seller_id in (select unnest(getvariable('sellers')))
+            or seq in (select unnest(getvariable('entries')))
+        order by all""",
+    "coverage.csv": """
+        select * from evidence_coverage
+        where process_id in (select unnest(getvariable('processes')))
+        order by process_id, path""",
+}
+TOTALS: Final = {
+    QUOTES: ("entries", "kind"),
+    "processes.csv": ("processes", "state"),
+    "findings.csv": ("findings", "severity"),
+}
+"""Control totals, by table: their name, and the column whose values are counted. They change when a
+row is added or removed."""
+BASIS: Final = "basis"
+"""The last column of every table but `QUOTES`: `package` if the row follows from the package's
+entries alone, `log` if it also rests on other entries or on a withheld body."""
+
+_VIEW_OF: Final = {
+    QUOTES: "log_entries",
+    "processes.csv": "process_state",
+    "findings.csv": "findings",
+    "coverage.csv": "evidence_coverage",
+}
+_IDENTIFIERS: Final = frozenset(
+    {
+        *("event_id", "attempt_id", "process_id", "seller_id", "journey_id"),
+        *("bank_account_id", "idempotency_key"),
+    }
+)
+_DIGESTS: Final = frozenset({"body_sha256", "content_sha256", "sha256"})
+_PUBLIC_KEYS: Final = facts.Keys(values=b"package", taxpayer=b"package")
+"""Everybody may know this key, since it only compares values that a package discloses."""
+
+Rows = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the query's variables select."""
+
+    as_of: int
+    entries: Sequence[int]
+    processes: Sequence[str]
+    sellers: Sequence[str]
+    unmask: bool
+
+    @property
+    def variables(self) -> dict[str, object]:
+        """The variables of the query in DuckDB: name -> value."""
+        return {
+            "as_of": instants.of(self.as_of).replace(tzinfo=None),
+            "entries": list(self.entries),
+            "processes": list(self.processes),
+            "sellers": list(self.sellers),
+            "unmask": self.unmask,
+        }
+
+
+@lru_cache(maxsize=1)
+def software() -> str:
+    """This release and what in it makes tables and reports: another one may make others."""
+    digest = hashlib.sha256(query_file().encode())
+    here = Path(__file__).parent
+    for file in sorted([*here.glob("templates/*"), *here.glob("*.py")]):
+        digest.update(file.read_bytes())
+    return f"prazo {metadata.version('prazo')} ({digest.hexdigest()[:12]})"
+
+
+# --- the query and its tables ----------------------------------------------------------------
+
+
+def query_file() -> str:
+    """The exact SQL of a package's tables, over the tables of schema.sql, with its macros."""
+    macros = script("macros").strip()
+    return (
+        "-- The tables of this package, each by one query over the facts of its entries.\n"
+        "-- The variables as_of, entries, processes, sellers and unmask are in parameters.json.\n\n"
+        f"{macros}\n\n{queries()}"
+    )
+
+
+def queries(names: Collection[str] = tuple(TABLES)) -> str:
+    """One query for each of these tables."""
+    parts = []
+    views = catalogue()
+    for table in names:
+        select = TABLES[table]
+        name = _VIEW_OF[table]
+        below = whole_sql(views[name])
+        lines = textwrap.dedent(select).strip("\n")
+        parts.append(f"-- {table}\nwith {name} as (\n{below}\n)\n{lines};")
+    return "\n\n".join(parts) + "\n"
+
+
+def of_log(ledger: Ledger, selection: Selection) -> dict[str, pa.Table]:
+    """The tables that say what follows from the whole log, by name."""
+    names = [it for it in TABLES if it != QUOTES]
+    return dict(zip(names, ledger.run(queries(names), selection.variables), strict=True))
+
+
+def rows_of(table: pa.Table) -> Iterator[Rows]:
+    """The rows of a table batch by batch, each value as it stands in a CSV file."""
+    for batch in table.to_batches(max_chunksize=ROWS_PER_BATCH):
+        yield list(zip(*map(_texts, batch.columns), strict=True))
+
+
+_HARMLESS = re.compile(r"[A-Za-z0-9_.:-]*", re.ASCII)
+_instant: Final = lru_cache(maxsize=65_536)(instants.readable)
+
+
+def _texts(column: pa.Array) -> list[str]:
+    """What `formats.csv_cell` makes of each value, in a fifth of its time for the usual types."""
+    if pa.types.is_integer(column.type):
+        return ["" if it is None else str(it) for it in column.to_pylist()]
+    if pa.types.is_timestamp(column.type) and column.type.unit == "us":
+        return ["" if it is None else _instant(it) for it in column.cast(pa.int64()).to_pylist()]
+    return [
+        ""
+        if value is None
+        else value
+        if isinstance(value, str) and value[:1].isalnum() and _HARMLESS.fullmatch(value)
+        else _text(value)
+        for value in column.to_pylist()
+    ]
+
+
+def _text(value: Any) -> str:
+    return str(formats.csv_cell(value))
+
+
+def compare(of_log: Rows, of_package: Rows) -> tuple[Rows, int]:
+    """The log's rows with their basis; and how many rows follow from the package but not from the
+    whole log."""
+    unmatched = Counter(of_package)
+    rows: Rows = []
+    for row in of_log:
+        is_derived = unmatched[row] > 0
+        unmatched[row] -= is_derived
+        rows.append((*row, "package" if is_derived else "log"))
+    return rows, sum(unmatched.values())
+
+
+def write_csv(file: TextIO, columns: Sequence[str], batches: Iterable[Rows]) -> None:
+    """A table as CSV (RFC 4180) with a header line."""
+    writer = csv.writer(file)
+    writer.writerow(columns)
+    for rows in batches:
+        writer.writerows(rows)
+
+
+def read_csv(file: Iterable[str]) -> Iterator[dict[str, str]]:
+    """The rows of a table's CSV file: column -> cell, as text."""
+    csv.field_size_limit(LARGEST_CELL)
+    rows = csv.reader(file)
+    columns = next(rows, [])
+    return (dict(zip(columns, row, strict=True)) for row in rows)
+
+
+def parse_csv(content: bytes) -> list[dict[str, str]]:
+    """The same for the bytes of a file."""
+    return list(read_csv(io.StringIO(content.decode("utf-8"), newline="")))
+
+
+# --- facts -----------------------------------------------------------------------------------
+
+
+class Facts:
+    """A database in memory that holds what a package says, and nothing else."""
+
+    def __init__(self, *, unmask: bool) -> None:
+        self._copy, self._unmask = Copy(), unmask
+
+    def add(self, entries: Sequence[Entry], withheld: Collection[int] = frozenset()) -> None:
+        """Adds entries as the package shows them, and the facts in their bodies. Of those that are
+        `withheld` there is no body; what is stated of them comes by `state`."""
+        self._copy.add(entries)
+        legible = [it for it in entries if it.seq not in withheld]
+        for kind, rows in facts.extract(legible, _PUBLIC_KEYS).items():
+            self._copy.add_facts(facts.TABLES[kind], rows, masked=not self._unmask)
+
+    def state(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Adds facts of entries whose bodies are withheld: JSON values, with instants in
+        microseconds and bytes in hex."""
+        binary = [pa.types.is_binary(it.type) for it in self._copy.columns(table)]
+        values = [
+            [
+                bytes.fromhex(value) if is_binary and value is not None else value
+                for value, is_binary in zip(row, binary, strict=True)
+            ]
+            for row in rows
+        ]
+        self._copy.add_facts(table, values, masked=True)
+
+    def tables(self, selection: Selection) -> dict[str, pa.Table]:
+        """The package's tables by name, as they follow from these facts alone."""
+        return dict(zip(TABLES, self._copy.run(query_file(), selection.variables), strict=True))
+
+    def close(self) -> None:
+        """Closes the database, which is gone with it."""
+        self._copy.close()
+
+
+class Again:
+    """Marks entries that repeat an earlier entry of the package. The package cannot show whether
+    an entry outside it has the same id."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, str]] = set()
+
+    def marked(self, entry: Entry) -> Entry:
+        """The same entry, with `is_again` set if one before it has its id."""
+        if entry.kind not in COUNTED_ONCE:
+            return entry._replace(is_again=False)
+        name = (entry.kind, entry.event_id or entry.attempt_id or "")
+        is_again = name in self._seen
+        self._seen.add(name)
+        return entry._replace(is_again=is_again)
+
+
+class Stating:
+    """The masked facts of entries whose bodies are withheld, as `Facts.state` takes them."""
+
+    def __init__(self, keys: facts.Keys, name: Callable[[str], str]) -> None:
+        """`name`: gives what stands in the place of an identifier."""
+        self._copy, self._keys, self._name = Copy(), keys, name
+
+    def of(self, withheld: Sequence[Entry]) -> Iterator[tuple[str, list[list[Any]]]]:
+        """(table, rows). Digests of bodies and artifacts become keyed ones, so that nobody can
+        confirm a guessed payload by its plain digest."""
+        self._copy.clear_facts()
+        for kind, rows in facts.extract(withheld, self._keys).items():
+            if rows:
+                table = facts.TABLES[kind]
+                self._copy.add_facts(table, rows, masked=True)
+                columns = self._copy.columns(table).names
+                yield (
+                    table,
+                    [
+                        [self._stated(it, value) for it, value in zip(columns, row, strict=True)]
+                        for row in self._copy.facts(table)
+                    ],
+                )
+
+    def _stated(self, column: str, value: Any) -> Any:
+        if column in _DIGESTS and value is not None:
+            digest = bytes.fromhex(value) if isinstance(value, str) else value
+            return hmac.digest(self._keys.values, digest, "sha256").hex()
+        if column in _IDENTIFIERS and value is not None:
+            return self._name(value)
+        return value.hex() if isinstance(value, bytes) else value
+
+    def close(self) -> None:
+        """Closes what it works in."""
+        self._copy.close()

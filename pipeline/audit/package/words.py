@@ -1,0 +1,294 @@
+"""Holds the report's words in English and Brazilian Portuguese."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pipeline import instants
+
+_UNITS: Final = (
+    ("d", instants.DAY),
+    ("h", instants.HOUR),
+    ("min", instants.MINUTE),
+    ("s", instants.SECOND),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of one language, by name."""
+
+    tag: str
+    language: str
+    thousands: str
+    words: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> str:
+        """The words under a name of this file."""
+        return self.words[name]
+
+    def get(self, code: str) -> str:
+        """The word for a code of the log, or the code itself if there is none."""
+        return self.words.get(code, code)
+
+    def number(self, count: int) -> str:
+        """A whole number with this language's separator of thousands."""
+        return f"{count:,}".replace(",", self.thousands)
+
+    def span(self, microseconds: int) -> str:
+        """A time between two instants in its two largest units, such as `+4 d 1 h`."""
+        return f"{'-' if microseconds < 0 else '+'}{self._duration(abs(microseconds))}"
+
+    def time_left(self, seconds: int) -> str:
+        """Whole seconds to a deadline, such as `2 h 7 min left` or `4 min late`; late from the
+        deadline itself on."""
+        name = "time_left" if seconds > 0 else "time_late"
+        return self[name].format(time=self._duration(abs(seconds) * instants.SECOND))
+
+    def _duration(self, microseconds: int) -> str:
+        parts = []
+        rest = microseconds
+        for unit, size in _UNITS:
+            count, rest = divmod(rest, size)
+            if count:
+                parts.append(f"{count} {unit}")
+        return " ".join(parts[:2]) or self["under_a_second"]
+
+
+_PAIRS: Final[Mapping[str, tuple[str, str]]] = {
+    # the frame
+    "title": ("Evidence of registration reviews", "Evidências das revisões cadastrais"),
+    "package": ("audit package", "pacote de auditoria"),
+    "process": ("Process", "Processo"),
+    "seller": ("Seller", "Vendedor"),
+    "as_of": ("As of", "Posição em"),
+    "actor": ("Requested by", "Solicitado por"),
+    "reason": ("Reason", "Motivo"),
+    "profile": ("Profile", "Perfil"),
+    "profile_full": ("Full, for the platform", "Completo, para a plataforma"),
+    "profile_masked": ("Masked", "Mascarado"),
+    "log": ("Log", "Log"),
+    "entries": ("Entries", "Registros"),
+    "utc": (
+        "All times are in UTC. Each line names its entry in the log (#) and the first digits of"
+        " that entry's hash in the Merkle tree.",
+        "Todos os horários estão em UTC. Cada linha indica o seu registro no log (#) e os primeiros"
+        " dígitos do hash desse registro na árvore de Merkle.",
+    ),
+    "left_out": ("What was masked or left out", "O que foi mascarado ou omitido"),
+    "nothing_left_out": (
+        "Nothing: every body and every artifact of these entries is in the package.",
+        "Nada: todos os conteúdos e artefatos destes registros estão no pacote.",
+    ),
+    "nothing_else": (
+        "Nothing else was left out. Whatever is withheld remains bound by its commitment in the"
+        " log.",
+        "Nada mais foi omitido. O que foi retido continua vinculado ao log pelo seu compromisso"
+        " criptográfico.",
+    ),
+    "body_withheld": ("body withheld", "conteúdo retido"),
+    "the masked profile": ("masked profile", "perfil mascarado"),
+    "by the exporter": ("by the exporter", "por decisão de quem exportou"),
+    "not in the artifact store": (
+        "not in the artifact store",
+        "ausente do repositório de artefatos",
+    ),
+    "damaged in the artifact store": (
+        "damaged in the artifact store",
+        "corrompido no repositório de artefatos",
+    ),
+    "kept by another system": ("kept by another system", "mantido por outro sistema"),
+    "masked_columns": (
+        "Only the first letter of personal names is shown. Tax ids, and identifiers that could be"
+        " personal, are replaced by a keyed hash.",
+        "Dos nomes de pessoas aparece apenas a primeira letra. CPF, CNPJ e identificadores que"
+        " possam ser pessoais são substituídos por um hash com chave.",
+    ),
+    "outside": (
+        "{rows} rows that these entries alone would suggest are not shown: other entries of the log"
+        " contradict them.",
+        "{rows} linhas que estes registros sozinhos sugeririam não são exibidas: outros registros"
+        " do log as contradizem.",
+    ),
+    "rest_in_tables": (
+        "{shown} of {all} are shown here; the tables hold all of them.",
+        "Aqui são exibidos {shown} de {all}; as tabelas contêm a lista completa.",
+    ),
+    "basis_log": (
+        "Based on entries of the log outside this package, or on withheld bodies.",
+        "Baseia-se em registros do log fora deste pacote ou em conteúdos retidos.",
+    ),
+    # tables
+    "findings": ("Findings", "Constatações"),
+    "no_findings": ("No rule was broken.", "Nenhuma regra foi violada."),
+    "severity": ("Severity", "Gravidade"),
+    "rule": ("Rule", "Regra"),
+    "subject": ("Process or seller", "Processo ou vendedor"),
+    "found_at": ("Since", "Desde"),
+    "entry": ("Entry", "Registro"),
+    "processes": ("The story of each process", "A história de cada processo"),
+    "opened_at": ("Opened", "Aberto em"),
+    "deadline_at": ("Deadline", "Prazo"),
+    "finished_at": ("Finished", "Concluído em"),
+    "attempts": ("Attempts", "Tentativas"),
+    "late": ("Late", "Com atraso"),
+    "time_left": ("{time} left", "vence em {time}"),
+    "time_late": ("{time} late", "{time} de atraso"),
+    "seller_deleted_at": ("Seller deleted", "Vendedor excluído"),
+    "when": ("When", "Quando"),
+    "after": ("After", "Após"),
+    "what": ("What happened", "O que aconteceu"),
+    "coverage": ("Evidence, field by field", "Evidência, campo a campo"),
+    "path": ("Field", "Campo"),
+    "was_requested": ("Requested", "Solicitado"),
+    "answered_at": ("Answered by the seller", "Respondido pelo vendedor"),
+    "source": ("Source", "Fonte"),
+    "sent_at": ("Sent", "Enviado"),
+    "covered": ("Covered", "Coberto"),
+    "yes": ("yes", "sim"),
+    "no": ("no", "não"),
+    "others": ("Entries that belong to no process", "Registros sem processo"),
+    "missing": ("not in the log", "não consta no log"),
+    "withheld": ("withheld", "retido"),
+    "under_a_second": ("less than 1 s", "menos de 1 s"),
+    # the four steps
+    "requested": ("Requested", "Solicitado"),
+    "collected": ("Collected", "Coletado"),
+    "submitted": ("Submitted", "Enviado"),
+    "answered": ("Answered", "Respondido"),
+    # codes
+    "EXPIRED": ("Expired", "Vencido"),
+    "OVERDUE": ("Overdue", "Em atraso"),
+    "PENDING": ("Pending", "Pendente"),
+    "FINISHED": ("Finished", "Concluído"),
+    "UNKNOWN": ("Unknown", "Desconhecido"),
+    "ACP": ("Periodic update (ACP)", "Atualização periódica (ACP)"),
+    "ACI": ("Inconsistency (ACI)", "Inconsistência (ACI)"),
+    "breach": ("Breach", "Violação"),
+    "risk": ("Risk", "Risco"),
+    "notice": ("Notice", "Aviso"),
+    "regulatory.registration.review.required": ("Review requested", "Revisão solicitada"),
+    "seller.created": ("Seller created", "Vendedor criado"),
+    "seller.enabled": ("Seller enabled", "Vendedor habilitado"),
+    "seller.denied": ("Seller denied", "Vendedor recusado"),
+    "seller.disabled": ("Seller disabled", "Vendedor desabilitado"),
+    "seller.updated": ("Seller updated", "Vendedor atualizado"),
+    "seller.deleted": ("Seller deleted", "Vendedor excluído"),
+    "bank_account.associated": ("Bank account associated", "Conta bancária associada"),
+    "bank_account.deleted": ("Bank account deleted", "Conta bancária excluída"),
+    "webhook": ("Webhook", "Webhook"),
+    "collection": ("Collection", "Coleta"),
+    "invited": ("Seller invited", "Vendedor convidado"),
+    "opened": ("Journey opened", "Jornada aberta"),
+    "confirmed": ("Answers confirmed", "Respostas confirmadas"),
+    "in_app": ("in the app", "no aplicativo"),
+    "web_form": ("web form", "formulário web"),
+    "email": ("e-mail", "e-mail"),
+    "push": ("push notification", "notificação push"),
+    "sms": ("SMS", "SMS"),
+    "chat": ("chat", "chat"),
+    "phone": ("telephone", "telefone"),
+    "submission_started": ("Submission started", "Envio iniciado"),
+    "submission_finished": ("The platform's answer", "Resposta da plataforma"),
+    "timeout": ("no answer in time", "sem resposta a tempo"),
+    "network_error": ("connection failed", "falha de conexão"),
+    "tls_refused": ("certificate refused", "certificado recusado"),
+    "refused": ("refused by our own rules", "recusado pelas nossas regras"),
+    "export": ("Exported", "Exportado"),
+    "override": ("Evidence check overridden", "Exigência de evidência dispensada"),
+    "replacement": ("Payload replaced", "Conteúdo substituído"),
+    "unmask": ("Personal data shown", "Dados pessoais exibidos"),
+    "quarantine": ("Delivery quarantined", "Entrega em quarentena"),
+    "rejection": ("Deliveries rejected", "Entregas rejeitadas"),
+    "clock": ("Clock jumped or believed again", "Relógio saltou ou voltou a ser confiável"),
+    "note": ("Note", "Nota"),
+    "key_rotation": ("Signing key rotated", "Chave de assinatura trocada"),
+    "supply": ("Delivery completed by hand", "Entrega completada manualmente"),
+    "restoration": ("Unsigned entries put back", "Registros sem assinatura restaurados"),
+    "reconciliation": ("Lost entries recorded again", "Registros perdidos, registrados de novo"),
+    "ticket": ("Support ticket", "Chamado"),
+    "reminded": ("Seller reminded", "Vendedor lembrado"),
+    "artifact": ("artifact", "artefato"),
+    # rules
+    "expired_unfinished": ("Expired, unfinished", "Vencido sem conclusão"),
+    "finished_late": ("Finished late", "Concluído com atraso"),
+    "finished_elsewhere": (
+        "Finished without an accepted submission from us",
+        "Concluído sem envio nosso aceito",
+    ),
+    "answer_lost": ("Finished, but the answer was lost", "Concluído, mas a resposta se perdeu"),
+    "attempt_without_start": (
+        "Attempt answered, but its start is missing",
+        "Tentativa respondida, mas sem o início",
+    ),
+    "field_without_evidence": ("Field sent without evidence", "Campo enviado sem evidência"),
+    "source_not_seller": ("Not collected from the seller", "Não coletado do vendedor"),
+    "evidence_before_request": (
+        "Collected before the request",
+        "Coletado antes da solicitação",
+    ),
+    "evidence_recorded_late": ("Evidence recorded late", "Evidência registrada com atraso"),
+    "evidence_reused": ("Evidence reused", "Evidência reutilizada"),
+    "values_reused": (
+        "Same values as an earlier submission",
+        "Mesmos valores de um envio anterior",
+    ),
+    "acp_incomplete": ("ACP incomplete", "ACP incompleta"),
+    "aci_extra_field": ("Field that the ACI did not request", "Campo não solicitado na ACI"),
+    "payload_changed_on_retry": (
+        "Payload changed on retry",
+        "Conteúdo alterado em nova tentativa",
+    ),
+    "retries_exhausted": ("Retries given up", "Tentativas esgotadas"),
+    "open_after_finish": (
+        "Reported open after it finished",
+        "Informado como aberto após a conclusão",
+    ),
+    "status_disagrees": (
+        "Reported status disagrees with the deadline",
+        "Situação informada diverge do prazo",
+    ),
+    "deadline_mismatch": ("Deadline differs from the contract", "Prazo diferente do contratual"),
+    "deadline_changed": ("Deadline changed", "Prazo alterado"),
+    "identity_changed": ("Review type or seller changed", "Tipo de revisão ou vendedor alterado"),
+    "event_altered": (
+        "Event redelivered with different content",
+        "Evento reentregue com outro conteúdo",
+    ),
+    "outcome_unknown": ("Outcome unknown", "Resultado desconhecido"),
+    "unauthorized": ("Credentials refused", "Credenciais recusadas"),
+    "unreadable_part": ("Part of an event could not be read", "Parte de um evento não lida"),
+    "status_after_deletion": (
+        "Status reported after the deletion",
+        "Situação informada após a exclusão",
+    ),
+    "deleted_with_open": (
+        "Deleted seller with an open review",
+        "Vendedor excluído com revisão em aberto",
+    ),
+    "overdue_unstarted": ("Overdue, journey not started", "Em atraso, jornada não iniciada"),
+    "quarantined": ("Delivery quarantined", "Entrega em quarentena"),
+    "slow_record": ("Slow to be recorded", "Registro demorado"),
+    "new_code": ("Code not listed in the contract", "Código não previsto no contrato"),
+    # verifying
+    "verify": ("How to verify this package", "Como verificar este pacote"),
+    "verify_text": (
+        "Every entry comes with a proof that it is in the signed log, and verify.py checks all of"
+        " it offline, with nothing but Python and OpenSSL:",
+        "Cada registro traz a prova de que consta no log assinado, e o verify.py confere tudo sem"
+        " acesso à rede, apenas com Python e OpenSSL:",
+    ),
+    "key_text": (
+        "Compare the key with one that reached you by another route. If you kept an earlier"
+        " checkpoint of the log, pass it with --against: nothing else shows that the log was never"
+        " rewritten.",
+        "Compare a chave com uma recebida por outro meio. Se você guardou um ponto de controle"
+        " anterior do log, informe-o em --against: só isso demonstra que o log nunca foi"
+        " reescrito.",
+    ),
+}
+
+WORDS: Final = {
+    "en": Words("en", "English", ",", {name: it[0] for name, it in _PAIRS.items()}),
+    "pt": Words("pt-BR", "Português", ".", {name: it[1] for name, it in _PAIRS.items()}),
+}

@@ -1,0 +1,310 @@
+"""Rebuilds a package's tables and reports from its entries, and compares each row.
+
+This is what `prazo verify FILE` does in addition to `verify.py`, once that has found no fault. That
+file proves that the entries are the log's and that nothing was changed since the export; this one
+proves that the tables say what the entries say. It runs this release's own SQL, and nothing that
+came with the package: where the package is another release's, its tables are named as not checked.
+"""
+
+import io
+import json
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, Final
+
+import duckdb
+
+from pipeline import instants
+from pipeline.audit import verify as verifier
+from pipeline.audit.package import report, tables
+from pipeline.audit.package.tables import Selection
+from pipeline.audit.verify import Fault, Package, Verdict, verify
+from pipeline.contract.events import read_event
+from pipeline.errors import PrazoError
+from pipeline.ledger import facts
+from pipeline.log.entries import WEBHOOK, Entry
+
+ENTRIES_PER_BATCH: Final = 2048
+_KNOWN: Final = (
+    *("seq", "kind", "event_id", "attempt_id", "process_id", "seller_id", "origin", "is_again"),
+    *("occurred_at", "recorded_at", "status"),
+)
+"""Columns of facts that quote an entry. The status of an event is not the entry's."""
+_QUOTED_OF: Final = {
+    "facts.attempt_starts": (*_KNOWN, "body_size"),
+    "facts.quarantined": (*_KNOWN, "size_bytes"),
+    **{f"facts.{it}": _KNOWN[:-1] for it in ("reviews", "seller_events")},
+}
+_COLUMNS: Final = {table: kind._fields for kind, table in facts.TABLES.items()}
+
+
+def verify_package(
+    path: Path,
+    *,
+    key: str | None = None,
+    against: bytes | None = None,
+    authority: str | None = None,
+    policy: bytes | None = None,
+    archives: Sequence[bytes] = (),
+) -> Verdict:
+    """Runs every check of `verify.py`; where none fails, rebuilds and compares the tables and
+    reports.
+
+    Raises `verify.Unusable` if `key` is not a key, or if the openssl command is missing.
+    """
+    verdict = verify(path, key, against, authority, policy=policy, archives=archives)
+    if verdict.faults:
+        return verdict
+    try:
+        with Package(path) as package:
+            reproduce(package, verdict)
+    except (Fault, PrazoError) as error:
+        verdict.fault(f"the tables cannot be made again: {error}")
+    except duckdb.Error as error:
+        verdict.fault(f"the tables cannot be made again: {str(error).splitlines()[0]}")
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        verdict.fault(f"the tables cannot be made again: {type(error).__name__}: {error}")
+    return verdict
+
+
+def reproduce(package: Package, verdict: Verdict) -> None:
+    """Adds to the verdict whether the package's tables and reports follow from its entries. The
+    package must have passed `verify`.
+
+    A malformed package raises `Fault`, `PrazoError`, `duckdb.Error`, ValueError, KeyError,
+    TypeError, AttributeError or IndexError; `verify_package` reports each as a fault.
+    """
+    parameters = package.json("data/parameters.json")
+    if parameters["software"] != tables.software():
+        verdict.unchecked[:] = [it for it in verdict.unchecked if it != verifier.DERIVED]
+        verdict.unchecked.append(
+            f"{verifier.DERIVED}, and only that of the release which made the package, which calls"
+            f" itself {parameters['software']}, makes the same; this is {tables.software()}"
+        )
+        return
+    if package.read("data/query.sql").decode("utf-8") != tables.query_file():
+        raise Fault("query.sql is not that of the software which the package names")
+    contents = package.json("data/contents.json")
+    compared = _compare_tables(package, parameters, verdict)
+    count = len(tables.TABLES)
+    verdict.passed(f"{compared} rows of {count} tables follow from the entries by query.sql")
+    with ExitStack() as opened:
+        rows = {it: opened.enter_context(closing(_rows(package, it))) for it in tables.TABLES}
+        content = report.content(rows, parameters, contents)
+    for language, name in report.FILES.items():
+        if (
+            package.read(f"data/{name}", verifier.MAX_CELL)
+            != report.render(content, language).encode()
+        ):
+            verdict.fault(f"{name} does not say what the tables say")
+    verdict.passed("the reports say what the tables say, in each language")
+    if not verdict.faults:
+        verdict.unchecked.remove(verifier.DERIVED)
+
+
+def _rows(package: Package, name: str) -> Generator[dict[str, str]]:
+    with (
+        package.open(f"data/{name}") as file,
+        io.TextIOWrapper(file, encoding="utf-8", newline="") as text,
+    ):
+        yield from tables.read_csv(text)
+
+
+# --- entries ---------------------------------------------------------------------------------
+
+
+def _compare_tables(package: Package, parameters: Mapping[str, Any], verdict: Verdict) -> int:
+    """Makes the tables again from the entries and compares them; how many rows match."""
+    is_full = parameters["profile"] == "full"
+    seqs: list[int] = []
+    processes: set[str] = set()
+    data = {it for it in package.names if it.startswith("data/")}
+    stated = verifier.Stated(package, data)
+    with closing(tables.Facts(unmask=is_full)) as made:
+        again = tables.Again()
+        for batch in _batches(_entries(package)):
+            marked = [again.marked(it) for it in batch]
+            withheld = [it for it in marked if _is_withheld(it)]
+            made.add(marked, {it.seq for it in withheld})
+            for table, rows in _stated_of(withheld, stated).items():
+                made.state(table, rows)
+            seqs += [it.seq for it in marked]
+            processes |= {it.process_id for it in marked if it.process_id is not None}
+        seller = parameters["scope"].get("seller")
+        derived = made.tables(
+            Selection(
+                as_of=instants.parse(parameters["as_of"]) or 0,
+                entries=seqs,
+                processes=sorted(processes),
+                sellers=[] if seller is None else [seller],
+                unmask=is_full,
+            )
+        )
+    not_of_log = parameters["not_of_log"]
+    return sum(
+        _compare(name, table, package, not_of_log.get(name, 0), verdict)
+        for name, table in derived.items()
+    )
+
+
+def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, ENTRIES_PER_BATCH)):
+        yield batch
+
+
+def _stated_of(
+    withheld: Iterable[Entry], stated: verifier.Stated
+) -> dict[str, list[Sequence[Any]]]:
+    """What is stated of withheld bodies, by table; Fault where the log says something else."""
+    found: dict[str, list[Sequence[Any]]] = {}
+    for entry in withheld:
+        size = json.loads(entry.leaf)["body_size"]
+        known = {it: getattr(entry, it) for it in _KNOWN} | {"size_bytes": size, "body_size": size}
+        for name, line in stated.of(entry.seq, entry.kind):
+            table, row = f"facts.{name}", json.loads(line)
+            quoted = _QUOTED_OF.get(table, _KNOWN)
+            for column, value in zip(_COLUMNS[table], row, strict=True):
+                if column in quoted and (value or None) != (known[column] or None):
+                    raise Fault(
+                        f"data/stated/{table}.ndjson gives entry {entry.seq} another {column} than"
+                        " the log"
+                    )
+            found.setdefault(table, []).append(row)
+    return found
+
+
+def _is_withheld(entry: Entry) -> bool:
+    return entry.body is None and b'"body_commitment":' in entry.leaf
+
+
+def _entries(package: Package) -> Iterator[Entry]:
+    """The entries that entries.csv lists, with everything that the package shows of them."""
+    pairs = package.lines("data/names.ndjson", verifier.MAX_LEAF_BYTES)
+    names = dict(map(json.loads, pairs))
+    leaves = package.lines("data/leaves.ndjson", verifier.MAX_LEAF_BYTES)
+    records = package.lines("data/records.ndjson", verifier.MAX_PARSED_BODY_BYTES)
+    rotations = {it["seq"] for it in package.json("data/rotations.json")}
+    size = package.json("data/parameters.json")["log_size"]
+    with closing(_Bodies(package)) as bodies, closing(_rows(package, tables.QUOTES)) as listed:
+        wanted = next(listed, None)
+        for data in leaves:
+            leaf = json.loads(data)
+            is_listed = wanted is not None and wanted["seq"] == str(leaf["seq"])
+            is_export = leaf["seq"] > size and leaf["kind"] == "export"
+            if not (is_listed or is_export or leaf["seq"] in rotations):
+                continue
+            record = next(records) if "record_digest" in leaf else None
+            body = bodies.of(leaf["seq"]) if "body_commitment" in leaf else None
+            if is_listed:
+                wanted = next(listed, None)
+                yield _entry(leaf, data, record, body, names)
+
+
+class _Bodies:
+    """The bodies of a package, in order."""
+
+    def __init__(self, package: Package) -> None:
+        self._package = package
+        self._rows = package.lines("data/bodies.csv", verifier.PIECE)
+        next(self._rows)  # the columns
+        self._name = ""
+        self._file: IO[bytes] = io.BytesIO()
+
+    def of(self, seq: int) -> bytes | None:
+        """The body of the next entry that has one; None if it is withheld."""
+        stated, _, file, _, size, withheld = next(self._rows).decode("utf-8").split(",")
+        if stated != str(seq):
+            raise Fault(f"bodies.csv has no row for entry {seq} in its place")
+        if withheld:
+            return None
+        if file != self._name:
+            self.close()
+            self._name, self._file = file, self._package.open(file)
+        body = self._file.read(int(size))
+        self._file.read(1)
+        return body
+
+    def close(self) -> None:
+        """Closes the file that is open."""
+        self._file.close()
+
+
+def _entry(
+    leaf: Mapping[str, Any],
+    data: bytes,
+    record: bytes | None,
+    body: bytes | None,
+    names: Mapping[str, str],
+) -> Entry:
+    def named(key: str) -> str | None:
+        name = leaf.get(key)
+        return None if name is None else names.get(name, name)
+
+    entry = Entry(
+        seq=leaf["seq"],
+        kind=leaf["kind"],
+        occurred_at=instants.parse(leaf["occurred_at"]) or 0,
+        recorded_at=instants.parse(leaf["recorded_at"]) or 0,
+        origin=leaf["origin"],
+        recorded_by=leaf["recorded_by"],
+        event_id=named("event_id"),
+        attempt_id=named("attempt_id"),
+        process_id=named("process_stream"),
+        seller_id=named("seller_stream"),
+        status=leaf.get("status"),
+        process_n=leaf.get("process_n"),
+        process_prev=leaf.get("process_prev"),
+        seller_n=leaf.get("seller_n"),
+        seller_prev=leaf.get("seller_prev"),
+        is_again=False,
+        record=record,
+        body=body,
+        salt=None,
+        leaf=data,
+        ingest_key=None,
+    )
+    if entry.kind == WEBHOOK and body is not None:
+        event = read_event(body)
+        if (event.process_id, event.seller_id) != (entry.process_id, entry.seller_id):
+            raise Fault(
+                f"entry {entry.seq} is filed under another process or seller than its body names"
+            )
+    return entry
+
+
+# --- tables ----------------------------------------------------------------------------------
+
+
+def _compare(name: str, table: Any, package: Package, not_of_log: int, verdict: Verdict) -> int:
+    """Compares one table with the rows that follow from the entries; returns how many match."""
+    is_quote = name == tables.QUOTES
+    columns = table.column_names
+    expected = columns if is_quote else [*columns, tables.BASIS]
+    unmatched = Counter(row for rows in tables.rows_of(table) for row in rows)
+    matched = of_log = 0
+    for number, row in enumerate(_rows(package, name), start=1):
+        if list(row) != expected:
+            verdict.fault(f"{name} has other columns than its query")
+            return matched
+        if not is_quote and row[tables.BASIS] == "log":
+            of_log += 1
+            continue
+        values = tuple(row[column] for column in columns)
+        if unmatched[values] > 0:
+            unmatched[values] -= 1
+            matched += 1
+        else:
+            verdict.fault(f"{name}: row {number} does not follow from the entries")
+    left = sum(unmatched.values())
+    if left != (0 if is_quote else not_of_log):
+        verdict.fault(f"{name} lacks rows that follow from the entries: {left}")
+    if of_log or left:
+        verdict.unchecked.append(
+            f"{name}: {of_log} rows that rest on what is not in the package, and the absence of"
+            f" {left} to which its entries alone would lead: the exporter's word"
+        )
+    return matched

@@ -1,0 +1,153 @@
+"""Describes what somebody asks to export, and why; converts it to and from JSON for the API."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pipeline import instants
+from pipeline.errors import CallerError
+
+Profile = Literal["full", "masked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One process, one seller with its processes, or a period.
+
+    A period covers every entry that occurred at or after `since` and before `until` (microseconds),
+    and all entries of the processes among them.
+    """
+
+    process_id: str | None = None
+    seller_id: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+    def __post_init__(self) -> None:
+        is_period = self.since is not None and self.until is not None
+        if [self.process_id is not None, self.seller_id is not None, is_period].count(True) != 1:
+            raise CallerError(
+                "The scope of the export is not clear",
+                "one of a process, a seller or a period is needed",
+                "give --process ID, --seller ID, or --from T and --to T",
+            )
+        if (self.since is None) != (self.until is None):
+            raise CallerError("A period needs both its ends", remedy="give --from T and --to T")
+
+    @property
+    def condition(self) -> tuple[str, list[object]]:
+        """A condition in SQL on the table `log`, and its parameters."""
+        values: tuple[object, ...]
+        if self.process_id is not None:
+            return "process_id = ?", [self.process_id]
+        if self.seller_id is not None:
+            named, values = "seller_id = ?", (self.seller_id,)
+        else:
+            named = "epoch_us(occurred_at) >= ? and epoch_us(occurred_at) < ?"
+            values = (self.since, self.until)
+        whole = f"select process_id from log where {named} and process_id is not null"
+        return f"(({named}) or process_id in ({whole}))", [*values, *values]
+
+    def named(self, names: Mapping[str, str]) -> dict[str, str]:
+        """The scope as parameters.json states it. `names`: identifier -> what stands for it."""
+        if self.process_id is not None:
+            return {"process": names.get(self.process_id, self.process_id)}
+        if self.seller_id is not None:
+            return {"seller": names.get(self.seller_id, self.seller_id)}
+        return {
+            "from": instants.readable(self.since or 0),
+            "to": instants.readable(self.until or 0),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Who wants which package, and why."""
+
+    scope: Scope
+    reason: str
+    actor: str
+    recorded_by: str
+    profile: Profile = "full"
+    withhold: frozenset[int] = frozenset()
+    """Entries whose bodies and artifacts are left out of a full package."""
+    against: str | None = None
+    """An earlier signed checkpoint; the package proves that the log continues it."""
+
+
+_NAMES: Final = frozenset(
+    {"process_id", "seller_id", "from", "to", "reason", "actor", "profile", "withhold", "against"}
+)
+
+
+def to_json(request: Request) -> dict[str, Any]:
+    """A request as the JSON object that `POST /api/exports` takes."""
+    scope = request.scope
+    period = {"from": scope.since, "to": scope.until}
+    content = {
+        "process_id": scope.process_id,
+        "seller_id": scope.seller_id,
+        **{name: it and instants.canonical(it) for name, it in period.items()},
+        "reason": request.reason,
+        "actor": request.actor,
+        "profile": request.profile,
+        "withhold": sorted(request.withhold),
+        "against": request.against,
+    }
+    return {name: it for name, it in content.items() if it is not None}
+
+
+def from_json(content: Any, *, actor: str | None, recorded_by: str) -> Request:
+    """The request in a parsed JSON body. `actor`, if not None, replaces the one in the body.
+
+    Raises `CallerError` if the body is not such a request.
+    """
+    if not isinstance(content, dict):
+        raise CallerError("The export is not described", "a JSON object is expected")
+    if unknown := content.keys() - _NAMES:
+        raise CallerError(
+            f"There is no {', '.join(sorted(map(repr, unknown)))} in an export",
+            remedy=f"use only {', '.join(sorted(_NAMES))}",
+        )
+    texts = {
+        name: _text(content, name)
+        for name in ("process_id", "seller_id", "from", "to", "reason", "actor", "against")
+    }
+    profile = content.get("profile", "full")
+    if profile not in ("full", "masked"):
+        raise CallerError(f"There is no profile {profile!r}", remedy="full or masked")
+    withhold = content.get("withhold", [])
+    if not isinstance(withhold, list) or not all(type(it) is int for it in withhold):
+        raise CallerError("withhold is not a list of seqs")
+    return Request(
+        scope=Scope(
+            process_id=texts["process_id"],
+            seller_id=texts["seller_id"],
+            since=_instant(texts["from"]),
+            until=_instant(texts["to"]),
+        ),
+        reason=texts["reason"] or "",
+        actor=actor or texts["actor"] or "",
+        recorded_by=recorded_by,
+        profile="full" if profile == "full" else "masked",
+        withhold=frozenset(withhold),
+        against=texts["against"],
+    )
+
+
+def _text(content: dict[str, Any], name: str) -> str | None:
+    value = content.get(name)
+    if value is not None and not isinstance(value, str):
+        raise CallerError(f"{name} is not a text")
+    return value
+
+
+def _instant(text: str | None) -> int | None:
+    if text is None:
+        return None
+    instant = instants.parse(text)
+    if instant is None:
+        raise CallerError(
+            f"{text!r} is not an instant", remedy="write it like 2026-03-01T09:00:00Z"
+        )
+    return instant

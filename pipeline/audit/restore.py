@@ -1,0 +1,399 @@
+"""Restores the inbox from a backup, or from the ledger, and rebuilds the ledger.
+
+It first proves the entries against what was signed over them. Only then does it write anything, and
+it sets the present files aside.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline import files
+from pipeline.audit.backup import (
+    ARTIFACTS,
+    ENTRIES_PER_BATCH,
+    INBOX,
+    KEYS,
+    SIGNING_KEY,
+    OnProgress,
+    Vouchers,
+    batches,
+    copy_artifacts,
+    copy_entries,
+    copy_keys,
+    key_files,
+    opened_inbox,
+)
+from pipeline.audit.stores import Roots, audit
+from pipeline.audit.verify import Verdict
+from pipeline.errors import InboxForked, LedgerInUse, OperatorError, PrazoError
+from pipeline.inbox import Inbox, kept_heads, migrations, schema
+from pipeline.inbox.artifacts import artifact_store
+from pipeline.inbox.kept_heads import KeptHead
+from pipeline.inbox.signing_keys import log_keys
+from pipeline.keys import secret_key
+from pipeline.ledger.facts import Keys
+from pipeline.ledger.service import LedgerService
+from pipeline.ledger.store import Ledger
+from pipeline.log.actions import action
+from pipeline.log.artifacts import FolderArtifacts
+from pipeline.log.checkpoints import Signer, VerificationKey
+from pipeline.log.commitments import uncommitted
+from pipeline.log.entries import RESTORATION, Entry, Identity
+from pipeline.log.signing import LogKeys, open_checkpoint
+from pipeline.settings import Settings
+
+
+class Insisted(NamedTuple):
+    """Who puts back what no signature covers, and why; the arguments of `log.actions.action`."""
+
+    reason: str
+    actor: str
+    recorded_by: str
+
+
+class Proof(NamedTuple):
+    """What was proved of an inbox: the root of all its entries, and how many a signature covers."""
+
+    root: bytes
+    signed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was restored, what was set aside (in `notes`), and whether everything is right."""
+
+    log: str
+    entries: int
+    artifacts: int
+    keys: tuple[Path, ...]
+    notes: tuple[str, ...]
+    verdict: Verdict
+
+
+def restore(
+    settings: Settings,
+    folder: Path,
+    *,
+    against: str | None = None,
+    insisted: Insisted | None = None,
+    on_progress: OnProgress = lambda *_: None,
+) -> Restored:
+    """Restores a backup to where the settings say, builds the ledger, and verifies both.
+
+    A present inbox file is set aside. If a ledger of the same log is newer than the backup, its
+    newer entries are restored too. `against`: a signed checkpoint that was kept elsewhere, which
+    the entries must continue. Raises `OperatorError` if the backup contradicts what was signed
+    over it, if no signature covers one of the entries and nobody `insisted`, while a process holds
+    the ledger, or if a PostgreSQL inbox holds other entries.
+    """
+    notes: list[str] = []
+    saved = str(folder / INBOX)
+    with opened_inbox(saved, version=_readable(saved)) as source:
+        on_progress("proving the backup", 0, 1)
+        known = _keys(source, settings, folder)
+        kept = _kept_head(settings, source, known)
+        proof = _proved(source, known, against=against, kept=kept)
+        has_key = settings.signing_key_file.exists()  # it was compared with the backup's
+        newer, signed = _newer_entries(settings, source, proof, kept, notes)
+        _require_signatures(signed, source.last()[0] + len(newer), insisted)
+        keys = copy_keys(
+            [
+                (kept, used)
+                for used, kept in key_files(settings, folder)
+                if not (has_key and used == settings.signing_key_file)
+            ]
+        )
+        with _replaced_inbox(settings, source.identity, notes) as inbox:
+            copy_entries(source, inbox, on_progress)
+            if newer:
+                inbox.copy(newer)
+            Vouchers.of(source).put(inbox)
+            _record(inbox, signed, insisted, notes)
+            # A new inbox file takes its place after this: its entries name what is there.
+            artifacts, lacking = copy_artifacts(
+                source,
+                FolderArtifacts(folder / ARTIFACTS),
+                artifact_store(settings, inbox),
+                on_progress,
+            )
+    if lacking:
+        notes.append(f"the backup was not whole: it lacks {len(lacking)} artifacts")
+    return _verified(settings, artifacts, keys, notes, on_progress)
+
+
+def restore_from_ledger(
+    settings: Settings,
+    *,
+    against: str | None = None,
+    insisted: Insisted | None = None,
+    on_progress: OnProgress = lambda *_: None,
+) -> Restored:
+    """Rebuilds the inbox from the ledger's entries, when its own were changed or are missing.
+
+    The present inbox is set aside. It still supplies the log's identity, what was signed over it,
+    the keys of lines of files, and the entries that the ledger has not followed yet. Raises
+    `OperatorError`, and changes nothing, unless every entry is as it was recorded, all of them
+    lead to the signed roots, and a signature covers each or a person `insisted`.
+    """
+    if "://" in settings.inbox:
+        raise OperatorError(
+            "The inbox was not rebuilt",
+            "its database cannot be replaced from here",
+            "restore a backup of it; or `prazo backup`, and restore into an empty database",
+        )
+    notes: list[str] = []
+    with (
+        opened_inbox(settings.inbox) as damaged,
+        closing(_ledger(settings, damaged)) as ledger,
+        _replaced_inbox(settings, damaged.identity, notes) as inbox,
+    ):
+        for first in range(1, ledger.size + 1, ENTRIES_PER_BATCH):
+            on_progress("entries", first - 1, ledger.size)
+            last = first + ENTRIES_PER_BATCH - 1
+            keys = {
+                entry.seq: entry.ingest_key
+                for them in batches(damaged, first - 1, last)
+                for entry in them
+            }
+            inbox.copy(
+                [
+                    entry._replace(ingest_key=keys.get(entry.seq))
+                    for entry in ledger.select("seq between ? and ?", [first, last])
+                ]
+            )
+        for entries in batches(damaged, ledger.size, damaged.last()[0]):
+            inbox.copy(entries)
+        Vouchers.of(damaged).put(inbox)
+        known = _keys(inbox, settings, None)
+        kept = _kept_head(settings, inbox, known)
+        proof = _proved(inbox, known, against=against, kept=kept)
+        _require_signatures(proof.signed, inbox.last()[0], insisted)
+        _record(inbox, proof.signed, insisted, notes)
+        notes.append(f"{ledger.size} entries of the ledger went into the new inbox")
+    return _verified(settings, 0, (), notes, on_progress)
+
+
+def _verified(
+    settings: Settings,
+    artifacts: int,
+    keys: tuple[Path, ...],
+    notes: Sequence[str],
+    on_progress: OnProgress,
+) -> Restored:
+    service = LedgerService(settings, serves_a_fork=True)
+    try:
+        verdict = audit(
+            service, on_progress=lambda done, all_: on_progress("verifying", done, all_)
+        )
+        log, entries = service.inbox.log, service.inbox.last()[0]
+    finally:
+        service.close()
+    return Restored(log, entries, artifacts, keys, tuple(notes), verdict)
+
+
+@contextmanager
+def _replaced_inbox(settings: Settings, identity: Identity, notes: list[str]) -> Iterator[Inbox]:
+    """An inbox to fill. It replaces the present one when the block ends without an error."""
+    if "://" in settings.inbox:
+        with opened_inbox(settings.inbox, identity) as inbox:
+            yield inbox
+        return
+    draft = Path(f"{settings.inbox}.restoring")
+    files.remove_database(draft)
+    try:
+        with opened_inbox(str(draft), identity) as inbox:
+            yield inbox
+    except BaseException:
+        files.remove_database(draft)
+        raise
+    _set_aside(Path(settings.inbox), notes)
+    draft.rename(settings.inbox)
+
+
+def _readable(location: str) -> int:
+    """The version of a backup's inbox, if this release can read it: its own, or an older one."""
+    return min(migrations.version_of(location), schema.VERSION)
+
+
+def _keys(source: Inbox, settings: Settings, folder: Path | None) -> LogKeys | None:
+    """The log's keys, as the inbox to be put back names them; where it names none, the one that
+    lies in the backup or on this machine.
+
+    Raises `OperatorError` where this machine signs with another key than these.
+    """
+    keys, path = log_keys(source), settings.signing_key_file
+    for place in (folder and folder / KEYS / SIGNING_KEY, path):
+        if keys is None and place is not None and place.exists():
+            keys = LogKeys(Signer(source.log, place).key)
+    if keys is not None and path.exists():
+        here = _keys_here(settings, source.log)
+        if not any(it in keys for it in here):
+            raise OperatorError(
+                "Nothing was restored",
+                f"{path} holds {here[0]}, and the log to be put back was signed by {keys.current}",
+                "find out which of the two is right; move the key away if it is the wrong one",
+            )
+    return keys
+
+
+def _kept_head(settings: Settings, source: Inbox, keys: LogKeys | None) -> KeptHead | None:
+    """The newest signed head that this machine keeps outside of the inbox; None if there is none of
+    this log, or none that is signed with its keys or with a key of this machine, which may have
+    taken over since."""
+    try:
+        head = kept_heads.kept(kept_heads.place(settings))
+    except InboxForked:
+        return None
+    if head is None or head.log != source.log:
+        return None
+    here = [LogKeys(it) for it in _keys_here(settings, source.log)]
+    for known in (*here, *([keys] if keys is not None else [])):
+        with suppress(ValueError):
+            open_checkpoint(head.note, known)
+            return head
+    return None
+
+
+def _keys_here(settings: Settings, log: str) -> list[VerificationKey]:
+    """The keys whose private halves are on this machine, the one in force first."""
+    path = settings.signing_key_file
+    files_here = (path, *path.parent.glob(f"{path.name}.[0-9]*")) if path.exists() else ()
+    return [Signer(log, it).key for it in files_here]
+
+
+def _checkpoint_of(against: str, source: Inbox, keys: LogKeys | None) -> tuple[int, bytes]:
+    """The size and the root that a checkpoint kept elsewhere states; ValueError where it is not
+    signed with the log's keys, or is newer than what is to be put back."""
+    if keys is None:
+        raise ValueError("no key of the log is known here, so the checkpoint given proves nothing")
+    try:
+        checkpoint = open_checkpoint(against, keys, log=source.log)
+    except ValueError as error:
+        raise ValueError(f"the checkpoint given is not this log's: {error}") from None
+    if checkpoint.size > source.last()[0]:
+        raise ValueError(
+            f"the checkpoint given is of {checkpoint.size} entries, and here are"
+            f" {source.last()[0]}: others are missing"
+        )
+    return checkpoint.size, checkpoint.root
+
+
+def _require_signatures(signed: int, size: int, insisted: Insisted | None) -> None:
+    """Raises `OperatorError` where entries that nobody signed are to be put back and nobody
+    insists: whoever had the backup may have changed them, and deleted what would tell."""
+    if signed >= size or insisted is not None:
+        return
+    which = "its entries" if signed == 0 else f"entries {signed + 1} to {size}"
+    raise OperatorError(
+        "Nothing was restored",
+        f"no signature covers {which}: whoever could write to them could change them",
+        "take a backup whose end is signed, or give a checkpoint that was kept elsewhere"
+        " (--against); if you know that nobody changed them, insist: --accept-unsigned REASON"
+        " --actor NAME, which becomes an entry",
+    )
+
+
+def _record(inbox: Inbox, signed: int, insisted: Insisted | None, notes: list[str]) -> None:
+    """Appends who insisted, where somebody had to."""
+    size = inbox.last()[0]
+    if insisted is None or signed >= size:
+        return
+    inbox.append([action(RESTORATION, **insisted._asdict(), signed=signed, put_back=size)])
+    notes.append(
+        f"no signature covers entries {signed + 1} to {size}: {insisted.actor} insisted, and"
+        f" entry {size + 1} says so"
+    )
+
+
+def _proved(
+    source: Inbox,
+    keys: LogKeys | None,
+    *,
+    against: str | None = None,
+    kept: KeptHead | None = None,
+) -> Proof:
+    """Proves the entries of an inbox.
+
+    Every entry must be what its leaf commits to, and the leaves must lead to the head and to the
+    root of every signed checkpoint: those in the inbox, the one that this machine keeps, the one
+    that was kept elsewhere (`against`). Otherwise raises `OperatorError`.
+    """
+    size = source.last()[0]
+    head, signed = source.head(), source.checkpoints()
+    try:
+        vouched = [] if against is None else [_checkpoint_of(against, source, keys)]
+        if kept is not None and kept.size <= size:
+            vouched.append((kept.size, kept.root))
+        for stored in signed:
+            checkpoint = open_checkpoint(stored.note, keys, log=source.log, size=stored.size)
+            vouched.append((checkpoint.size, checkpoint.root))
+        expected = vouched if head is None else [*vouched, (head.size, head.root)]
+        roots = Roots({size, *(at for at, _ in expected)})
+        changed: list[str] = []
+        for entries in batches(source, 0, size):
+            roots.extend([it.leaf for it in entries])
+            changed += [str(it.seq) for it in entries if uncommitted(it, source.identity)]
+        if changed:
+            raise ValueError(f"its entries {', '.join(changed[:20])} are not as they were recorded")
+        for at, root in expected:
+            if roots.frontier.size != size or roots.at.get(at, (b"",))[0] != root:
+                raise ValueError(f"its first {at} entries lead to another root than was signed")
+    except ValueError as error:
+        raise OperatorError(
+            "Nothing was restored",
+            f"what was to be put back has been changed: {error}",
+            "try another backup",
+        ) from None
+    # A checkpoint whose signature no key here can check covers nothing.
+    covered = 0 if keys is None else max((at for at, _ in vouched), default=0)
+    return Proof(roots.at[size][0] if size else b"", covered)
+
+
+def _newer_entries(
+    settings: Settings, source: Inbox, proof: Proof, kept: KeptHead | None, notes: list[str]
+) -> tuple[Sequence[Entry], int]:
+    """The entries that this machine's ledger has after the backup's last one, if it continues the
+    backup; and how many entries a signature covers then. A ledger that does not is set aside."""
+    size = source.last()[0]
+    if not settings.ledger.exists():
+        return (), proof.signed
+    try:
+        ledger = _ledger(settings, source)
+    except LedgerInUse:
+        raise
+    except PrazoError as error:
+        notes.append(f"the ledger could not be used: {error.what}")
+        _set_aside(settings.ledger, notes)
+        return (), proof.signed
+    try:
+        if ledger.size <= size:
+            return (), proof.signed
+        if ledger.root_at(size) == proof.root:
+            newer = ledger.select("seq > ?", [size])
+            notes.append(
+                f"{len(newer)} entries that are newer than the backup came back from the ledger;"
+                " lines of files among them would be recorded again if they were ingested again"
+            )
+            continues = kept is not None and size < kept.size <= ledger.size
+            if kept is not None and continues and ledger.root_at(kept.size) == kept.root:
+                return newer, kept.size
+            return newer, proof.signed
+        notes.append(f"the ledger is of another history: its root at {size} entries differs")
+    finally:
+        ledger.close()
+    _set_aside(settings.ledger, notes)
+    return (), proof.signed
+
+
+def _ledger(settings: Settings, inbox: Inbox) -> Ledger:
+    keys = Keys(values=inbox.log_key, taxpayer=secret_key(settings.taxpayer_key_file))
+    return Ledger(settings.ledger, log=inbox.log, keys=keys)
+
+
+def _set_aside(path: Path, notes: list[str]) -> None:
+    aside = files.set_aside(path)
+    if aside is not None:
+        notes.append(f"the former {path.name} was kept as {aside.name}")

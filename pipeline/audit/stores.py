@@ -1,0 +1,401 @@
+"""Verifies the ledger and the inbox themselves: every entry, fact, node and signature in both.
+
+Both hold the whole log, on two engines. So each is checked against the other, against what its own
+bytes commit to, and against what was signed. Each fault names the entry and the store that is
+wrong.
+"""
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import duckdb
+
+from pipeline.audit import earlier
+from pipeline.audit.backup import batches
+from pipeline.audit.verify import Verdict
+from pipeline.errors import CallerError, InboxForked, InboxUnavailable
+from pipeline.inbox import Head, Inbox, SignedHead
+from pipeline.inbox.artifacts import artifact_store, named
+from pipeline.inbox.heartbeats import Part, beat
+from pipeline.inbox.signing_keys import registered
+from pipeline.inbox.store import COUNTED_ONCE
+from pipeline.ledger import checks, facts
+from pipeline.ledger.catalogue import catalogue
+from pipeline.ledger.recovery import abandoned_by
+from pipeline.ledger.scratch import Copy
+from pipeline.ledger.service import LedgerService
+from pipeline.ledger.store import Ledger
+from pipeline.log import tree
+from pipeline.log.artifacts import Keeper
+from pipeline.log.commitments import uncommitted
+from pipeline.log.entries import Entry
+from pipeline.log.signing import LogKeys, open_checkpoint
+
+ENTRIES_PER_BATCH: Final = 4096
+ENTRIES_PER_MINUTE: Final = 100_000
+"""About how many entries an audit reads in a minute."""
+MAX_FAULTS: Final = 100
+
+OnProgress = Callable[[int, int], None]
+"""(how many entries or checks are done, how many there are)"""
+
+_ORDER: Final = """
+    with placed as (
+        select
+            seq,
+            coalesce(recorded_at < lag(recorded_at) over (order by seq), false) as is_backdated,
+            is_again is distinct from (
+                kind in ?
+                and row_number() over (
+                    partition by kind, coalesce(event_id, attempt_id, '') order by seq
+                ) > 1
+            ) as is_mismarked
+        from log
+    )
+    select seq, is_backdated, is_mismarked
+    from placed
+    where is_backdated or is_mismarked
+    order by seq
+    limit 100"""
+
+
+def audit(
+    service: LedgerService, *, against: str | None = None, on_progress: OnProgress = lambda *_: None
+) -> Verdict:
+    """Runs every check on both stores, up to the entry that is the last one now; more may arrive
+    in the meantime.
+
+    `against`: an earlier signed checkpoint that was kept elsewhere. Without one, a person who has
+    the key and both stores could have rewritten all three.
+    """
+    verdict = Verdict()
+    if service.fork is not None:
+        verdict.fault(str(service.fork))
+        return verdict
+    # Read before the last entry is looked up, so that they cover only entries up to that one.
+    head, signed = service.inbox.head(), service.inbox.checkpoints()
+    size = service.inbox.last()[0]
+    service.reach(size)
+    try:
+        service.check_continuity()  # what a shorter inbox still has is the same in both
+    except InboxForked as fork:
+        verdict.fault(str(fork))
+        return verdict
+    if recovered := service.status().recovered:
+        verdict.notes.append(recovered)
+    faults = Faults(verdict)
+    vouched = {it.size for it in (head, *signed) if it is not None}
+    roots = _entries(service, size, vouched, faults, on_progress)
+    _streams(service.ledger, faults)
+    verdict.passed(f"{size} entries stand in inbox and ledger, the same, as their leaves commit to")
+    _tree(service.ledger, size, roots, faults)
+    _signed(service, head, signed, roots, faults)
+    _invariants(service.ledger, faults)
+    if against is not None:
+        _against(service, against, faults)
+    else:
+        verdict.notes.append(
+            "no earlier checkpoint was given (--against): whoever holds the signing key could have"
+            " rewritten both stores"
+        )
+    _artifacts(service, size, faults)
+    if not verdict.faults:
+        with contextlib.suppress(InboxUnavailable):  # the verdict holds all the same
+            beat(service.inbox, Part.VERIFICATION)
+    return verdict
+
+
+def invariants(service: LedgerService, *, on_progress: OnProgress = lambda *_: None) -> Verdict:
+    """Runs the checks on the ledger alone; `on_progress` counts them."""
+    verdict = Verdict()
+    _invariants(service.ledger, Faults(verdict), on_progress)
+    return verdict
+
+
+class Faults:
+    """Adds faults to a verdict, `MAX_FAULTS` at most."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+
+    def __call__(self, text: str) -> None:
+        if len(self.verdict.faults) < MAX_FAULTS:
+            self.verdict.fault(text)
+        elif len(self.verdict.faults) == MAX_FAULTS:
+            self.verdict.fault(f"and more: only the first {MAX_FAULTS} are named")
+
+
+class Roots:
+    """Rebuilds the tree from the leaves, and keeps its root at each of the given sizes."""
+
+    def __init__(self, sizes: set[int]) -> None:
+        self._sizes = sorted(sizes, reverse=True)
+        self.at: dict[int, tuple[bytes, list[bytes]]] = {}
+        self.nodes: list[tree.Node] = []
+        self.frontier = tree.Frontier()
+
+    def extend(self, leaves: Sequence[bytes]) -> None:
+        """Appends leaves, in the order of the log."""
+        hashes = [tree.leaf_hash(it) for it in leaves]
+        done, before = 0, self.frontier.size
+        while self._sizes and self._sizes[-1] <= before + len(hashes):
+            size = self._sizes.pop()
+            self.nodes += self.frontier.extend(hashes[done : size - before])
+            done = size - before
+            self.at[size] = (self.frontier.root(), list(self.frontier.peaks))
+        self.nodes += self.frontier.extend(hashes[done:])
+
+
+def _entries(
+    service: LedgerService, size: int, vouched: set[int], faults: Faults, on_progress: OnProgress
+) -> Roots:
+    """Compares the stores entry by entry, and rebuilds the tree from the inbox's leaves, with its
+    roots at the sizes in `vouched`."""
+    inbox, ledger = service.inbox, service.ledger
+    sizes = {*vouched, *(it[0] for it in ledger.tree_table(_HEADS)), size}
+    roots = Roots({it for it in sizes if 0 < it <= size})
+    copy = Copy()
+    try:
+        for first in range(1, size + 1, ENTRIES_PER_BATCH):
+            last = min(size, first + ENTRIES_PER_BATCH - 1)
+            on_progress(first - 1, size)
+            found = batches(inbox, first - 1, last)
+            kept = {it.seq: it for it in itertools.chain.from_iterable(found)}
+            held = {it.seq: it for it in ledger.select("seq between ? and ?", [first, last])}
+            for seq in range(first, last + 1):
+                for fault in _entry_faults(kept.get(seq), held.get(seq), ledger, inbox):
+                    faults(f"entry {seq}: {fault}")
+            if len(kept) == last - first + 1:
+                roots.extend([kept[seq].leaf for seq in range(first, last + 1)])
+            _compare_facts(copy, service, [kept[it] for it in sorted(kept)], first, last, faults)
+        on_progress(size, size)
+    finally:
+        copy.close()
+    return roots
+
+
+def _entry_faults(
+    kept: Entry | None, held: Entry | None, ledger: Ledger, inbox: Inbox
+) -> Iterator[str]:
+    """The faults of one entry. `kept`, `held`: as the inbox and as the ledger have it."""
+    if kept is None or held is None:
+        store = "inbox" if kept is None else "ledger"
+        yield f"it is missing from the {store}; {_REMEDY[store]}"
+        return
+    unseen = {"ingest_key"} | ({"body", "salt"} if ledger.is_without_bodies else set())
+    differing = [
+        name
+        for name, ours, theirs in zip(Entry._fields, held, kept, strict=True)
+        if ours != theirs and name not in unseen
+    ]
+    if not differing:
+        if wrong := uncommitted(kept, inbox.identity):
+            yield f"its leaf commits to another {', '.join(wrong)}, in both stores"
+        return
+    # Both can't be right; the leaf's commitments and the signed root say which one is.
+    faulty = [
+        store
+        for store, entry in (("inbox", kept), ("ledger", held))
+        if not (store == "ledger" and ledger.is_without_bodies)
+        and uncommitted(entry, inbox.identity)
+    ]
+    named = faulty or ["ledger", "inbox"]
+    where = " or the ".join(named)
+    yield (
+        f"its {', '.join(differing)} differs between inbox and ledger, and the {where} is wrong;"
+        f" {_REMEDY[named[0]]}"
+    )
+
+
+_REMEDY: Final = {
+    "inbox": "`prazo restore` restores the inbox from a backup, or from the ledger",
+    "ledger": "`prazo rebuild` rebuilds the ledger",
+    "artifact": "`prazo artifacts FOLDER` takes its bytes from wherever they still are",
+}
+_HEADS: Final = "tree_heads"
+
+
+def _compare_facts(
+    copy: Copy,
+    service: LedgerService,
+    entries: Sequence[Entry],
+    first: int,
+    last: int,
+    faults: Faults,
+) -> None:
+    """Extracts the facts from the entries again, and compares them with the ledger's."""
+    ledger = service.ledger
+    try:
+        extracted: Mapping[type[facts.Fact], Sequence[facts.Fact]] = facts.extract(
+            entries, service.keys
+        )
+    except (CallerError, KeyError, TypeError, ValueError) as error:
+        faults(f"entries {first} to {last}: their bodies cannot be read any more: {error}")
+        return
+    copy.clear_facts()
+    for kind, rows in extracted.items():
+        table = facts.TABLES[kind]
+        copy.add_facts(table, rows, masked=ledger.is_without_bodies)
+        expected, stored = copy.facts(table), ledger.facts_between(table, first, last)
+        if expected != stored:
+            seqs = sorted({it[0] for it in _difference(expected, stored)})
+            faults(
+                f"{table} does not say what the entries say: {', '.join(map(str, seqs[:20]))};"
+                f" {_REMEDY['ledger']}"
+            )
+
+
+def _difference(
+    some: Sequence[tuple[Any, ...]], others: Sequence[tuple[Any, ...]]
+) -> list[tuple[Any, ...]]:
+    return [it for it in some if it not in others] + [it for it in others if it not in some]
+
+
+def _streams(ledger: Ledger, faults: Faults) -> None:
+    """Checks each entry's place in its streams, its time, and whether it is marked as repeated."""
+    view = catalogue()["stream_gaps"]
+    gaps = f"select seq, stream from ({view.sql}) order by all limit {2 * MAX_FAULTS}"
+    misplaced = [
+        (seq, f"it is not at its place in its {stream}'s stream")
+        for seq, stream in ledger.cursor().execute(gaps).fetchall()
+    ]
+    placed = ledger.cursor().execute(_ORDER, [sorted(COUNTED_ONCE)])
+    for seq, is_backdated, is_mismarked in placed.fetchall():
+        if is_backdated:
+            misplaced.append((seq, "it was recorded before the entry before it"))
+        if is_mismarked:
+            misplaced.append((seq, "it is wrongly marked as a repetition, or as new"))
+    for seq, fault in sorted(misplaced, key=lambda found: found[0]):
+        faults(f"entry {seq}: {fault}")
+    [(rows, last)] = ledger.cursor().execute("select count(*), max(seq) from log").fetchall()
+    if rows != (last or 0):
+        faults(f"the ledger's log has {rows} rows up to entry {last}; {_REMEDY['ledger']}")
+
+
+def _tree(ledger: Ledger, size: int, roots: Roots, faults: Faults) -> None:
+    """Checks the stored nodes and heads against the leaves. The tree may have grown since."""
+    nodes = [it for it in ledger.tree_table("tree_nodes") if it[1] + 1 << it[0] <= size]
+    if sorted(roots.nodes) != nodes:
+        faults(f"the ledger's tree has other nodes than its leaves; {_REMEDY['ledger']}")
+    heads = [it for it in ledger.tree_table(_HEADS) if it[0] <= size]
+    for at, root, peaks in heads:
+        if roots.at.get(at) != (root, list(peaks)):
+            faults(f"the ledger's tree has another root at {at} entries; {_REMEDY['ledger']}")
+    faults.verdict.passed(
+        f"the tree over them, {len(roots.nodes)} stored nodes and {len(heads)} roots, is theirs"
+    )
+
+
+def _signed(
+    service: LedgerService,
+    head: Head | None,
+    signed: Sequence[SignedHead],
+    roots: Roots,
+    faults: Faults,
+) -> None:
+    """Checks that the inbox's head and checkpoints are of this tree, and signed by the log's keys,
+    each of which the one before it brought into force."""
+    if head and (head.size not in roots.at or roots.at[head.size][0] != head.root):
+        faults(f"the head in the inbox, of {head.size} entries, is not of this log")
+    keys = service.signing.known()
+    for size, note in signed:
+        try:
+            checkpoint = open_checkpoint(note, keys, log=service.inbox.log, size=size)
+        except ValueError as error:
+            faults(f"the checkpoint of {size} entries is not one of ours: {error}")
+            continue
+        if size not in roots.at or checkpoint.root != roots.at[size][0]:
+            ended = abandoned_by(service.ledger, Head(size, checkpoint.root))
+            if ended is None:
+                faults(f"the checkpoint of {size} entries was signed over another log than this")
+            else:
+                faults.verdict.notes.append(
+                    f"the checkpoint of {size} entries is of a past that was given up after entry"
+                    f" {ended.fork}; entry {ended.seq} says why"
+                )
+    if keys is None:
+        faults.verdict.notes.append("the signing key is not here: signatures were not checked")
+    else:
+        _keys(service, keys, faults)
+    faults.verdict.passed(f"{len(signed)} signed checkpoints are of this log")
+
+
+def _keys(service: LedgerService, keys: LogKeys, faults: Faults) -> None:
+    """Checks that the inbox names the keys that its rotations brought into force, and no other."""
+    for seq, why in keys.refused:
+        faults(f"entry {seq}: it rotates no key of this log: {why}")
+    in_force = [str(it.key) for it in keys]
+    for number, key in registered(service.inbox):
+        if key not in in_force[number - 1 : number]:
+            faults(f"the inbox names {key} as key {number} of the log, and no entry does")
+    if service.signer is None:
+        faults.verdict.notes.append(
+            f"the signing key is not here: that the log's first key is {in_force[0]} is the inbox's"
+            " own word; compare it with the one that was published"
+        )
+
+
+def _invariants(ledger: Ledger, faults: Faults, on_progress: OnProgress = lambda *_: None) -> None:
+    """Runs `queries/checks/`: what must be true of every ledger."""
+    names = checks.names()
+    for number, name in enumerate(names):
+        on_progress(number, len(names))
+        try:
+            broken = checks.run(name, ledger)
+        except duckdb.Error as error:
+            faults(f"the check {name} cannot be run: {str(error).splitlines()[0]}")
+        else:
+            if broken is not None:
+                faults(f"the check {broken}; {_REMEDY['ledger']}")
+    faults.verdict.passed(f"{len(names)} checks of queries/checks find nothing")
+
+
+def _artifacts(service: LedgerService, size: int, faults: Faults) -> None:
+    """Reads every artifact that entries up to `size` name. One whose bytes our store should have
+    and has not, or has others for, is a fault."""
+    store = artifact_store(service.settings, service.inbox)
+    judged: set[bytes] = set()  # of a million artifacts: some 100 MB
+    away: dict[Keeper, set[bytes]] = {Keeper.ELSEWHERE: set(), Keeper.UNKNOWN: set()}
+    broken = 0
+    for artifacts in named(service.inbox, size):
+        for artifact in artifacts:
+            key = bytes.fromhex(artifact.sha256)
+            if key in judged:
+                continue
+            if artifact.keeper is not Keeper.HERE and not store.sizes([artifact.sha256]):
+                away[artifact.keeper].add(key)
+                continue
+            judged.add(key)
+            if fault := store.fault(artifact.sha256):
+                broken += 1
+                faults(f"entry {artifact.seq}: {fault}; {_REMEDY['artifact']}")
+    notes = faults.verdict.notes
+    if broken:
+        notes.append(f"{broken} of {len(judged)} artifacts are missing or damaged")
+    for keeper, keys in away.items():
+        if not_checked := len(keys - judged):
+            notes.append(f"{not_checked} artifacts were not checked: {_NOT_CHECKED[keeper]}")
+    if unnamed := sum(bytes.fromhex(it) not in judged for it in store.names()):
+        notes.append(f"{unnamed} artifacts in the store are named by no entry: they do no harm")
+    faults.verdict.passed(f"{len(judged) - broken} artifacts are as they were collected")
+
+
+_NOT_CHECKED: Final = {
+    Keeper.ELSEWHERE: "their entries say that another system keeps them",
+    Keeper.UNKNOWN: "their entries are of an older version and do not say who keeps them",
+}
+
+
+def _against(service: LedgerService, against: str, faults: Faults) -> None:
+    try:
+        held = earlier.continued(service, against, service.ledger.size)
+    except earlier.LogRewritten as error:
+        faults(f"THE LOG WAS REWRITTEN: {error.why}")
+    except earlier.PastAbandoned as error:
+        faults.verdict.notes.append(f"{error.what}: {error.why}")
+    except CallerError as error:
+        faults(f"{error.what}: {error.why}")
+    else:
+        faults.verdict.passed(f"the log continues the earlier checkpoint at {held.size}")

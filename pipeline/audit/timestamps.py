@@ -1,0 +1,95 @@
+"""Asks an RFC 3161 authority to certify when a checkpoint existed. It sends only the digest."""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pipeline.audit import asking
+from pipeline.errors import OperatorError
+from pipeline.http import addresses
+
+_SHA256_ALGORITHM: Final = bytes.fromhex("300d06096086480165030402010500")
+_GRANTED: Final = (0, 1)  # PKIStatus: granted, granted with modifications
+
+
+def stamp(url: str, data: bytes) -> bytes:
+    """The authority's answer over the SHA-256 of `data`, as `stamp_digest`."""
+    return stamp_digest(url, hashlib.sha256(data).digest())
+
+
+def archive(url: str, package: Path, earlier: Sequence[bytes] = ()) -> bytes:
+    """The authority's answer over a package and the archive timestamps that it has, oldest first.
+
+    It shows that these were there while the certificates in them still held; so a package is
+    verified after they have ended, for as long as somebody stamps it again in time.
+    """
+    with package.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    for answer in earlier:
+        digest.update(answer)
+    return stamp_digest(url, digest.digest())
+
+
+def stamp_digest(url: str, digest: bytes) -> bytes:
+    """The authority's answer (a TimeStampResp, DER) over a SHA-256.
+
+    This does not check the signature: the verifier does, who knows which authority to trust.
+    Raises `OperatorError` if there is no answer, or no timestamp in it.
+    """
+    try:
+        asked = query(digest, secrets.randbits(63))
+        status, token = asking.post(url, asked, "application/timestamp-query")
+    except ValueError as error:
+        raise _unusable(url, str(error)) from None
+    if status != 200:
+        raise _unusable(url, f"it answered {status}")
+    if _status(token) not in _GRANTED or digest not in token:
+        raise _unusable(url, "it granted no timestamp of what was asked")
+    return token
+
+
+def read_chain(path: Path) -> bytes:
+    """The certificates and revocation lists in a PEM file; raises `OperatorError` for another."""
+    try:
+        content = path.read_bytes()
+        if b"-----BEGIN " not in content:
+            raise ValueError("it holds nothing in PEM")
+    except (OSError, ValueError) as error:
+        raise OperatorError(
+            f"The file {path} cannot be used",
+            str(error),
+            "correct PRAZO_TIMESTAMP_CHAIN_FILE, or unset it",
+        ) from None
+    return content
+
+
+def query(digest: bytes, nonce: int) -> bytes:
+    """A TimeStampReq (RFC 3161, section 2.4.1) that asks for the certificate as well."""
+    imprint = _tagged(0x30, _SHA256_ALGORITHM + _tagged(0x04, digest))
+    number = nonce.to_bytes(nonce.bit_length() // 8 + 1, "big")
+    return _tagged(0x30, b"\x02\x01\x01" + imprint + _tagged(0x02, number) + b"\x01\x01\xff")
+
+
+def _tagged(tag: int, content: bytes) -> bytes:
+    """The DER of a value under 128 bytes; every part of a query is that short."""
+    return bytes((tag, len(content))) + content
+
+
+def _status(answer: bytes) -> int | None:
+    """The PKIStatus of a TimeStampResp: SEQUENCE { SEQUENCE { INTEGER ... } ... }."""
+    rest = answer
+    for _ in range(2):
+        if len(rest) < 2 or rest[0] != 0x30:
+            return None
+        rest = rest[2 + (rest[1] & 0x7F if rest[1] & 0x80 else 0) :]
+    return rest[2] if rest[:2] == b"\x02\x01" and len(rest) > 2 else None
+
+
+def _unusable(url: str, why: str) -> OperatorError:
+    return OperatorError(
+        f"The timestamp authority {addresses.shown(url)} gave no timestamp",
+        why,
+        "try again, or unset PRAZO_TIMESTAMP_URL to export without one",
+    )

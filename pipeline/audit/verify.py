@@ -1,0 +1,1985 @@
+#!/usr/bin/env python3
+"""Verifies an audit package: offline, on Python 3.9 or newer with the openssl command, and no more.
+
+    python3 verify.py PACKAGE.zip --key VKEY [--against CHECKPOINT] [--policy POLICY]
+                                  [--authority CA.pem [--archive STAMP.tsr ...]]
+
+A copy of this file is in every package. If you distrust the package, get this file from elsewhere,
+together with the log's verification key, an earlier checkpoint of the log or a policy of witnesses,
+and the certificate of the timestamp authority: what the package says about them proves nothing.
+
+The seals come first: while the manifests are not signed by the log, nothing else is looked at. What
+a verdict quotes from a package stands in it without control characters. Packages of all formats
+are read as the same stream of entries; only `Stream` and `Folders` know how a format keeps them.
+
+Exit codes: 0 verified, but for what the verdict lists as not checked; 1 at least one fault (each is
+named); 2 wrong usage; 3 no fault, but undecided, because the given checkpoint is newer than the
+package.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections import Counter
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from operator import itemgetter
+from pathlib import Path
+from typing import IO, Any, Callable, Iterator, NamedTuple, Sequence
+
+MIB = 1 << 20
+# Limits, so that no package can fill memory or keep a verifier busy beyond its own size.
+MAX_DIRECTORY_BYTES = 16 * MIB  # of the zip's directory: some 170,000 files
+MAX_RATIO, MAX_SMALL_BYTES = 100, 64 * MIB  # all files together, beside the zip's own size
+MAX_JSON_BYTES = 16 * MIB
+MAX_UNSEALED_BYTES = MIB // 4  # of a JSON file that is read before the seals hold
+MAX_LEAF_BYTES = MIB
+MAX_CELL = 128 * MIB
+MAX_PARSED_BODY_BYTES = 128 * MIB
+MAX_ROTATIONS = 100
+MAX_FAULTS = 100
+MAX_NAMED = 20  # of artifacts, processes or sellers that one line is about
+MAX_SHOWN = 600  # characters of a line of the verdict
+PIECE = MIB
+CLOCK_TOLERANCE = timedelta(minutes=5)
+MAKING_TOLERANCE = timedelta(hours=1)  # from the instant of the tables to the export's entry
+
+BAG = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
+TAG_FILES = {"bagit.txt", "bag-info.txt", "manifest-sha256.txt", "manifest.note", "verify.py"}
+FORMATS = ("prazo package v1", "prazo package v2", "prazo package v3")
+TABLES = ("data/processes.csv", "data/entries.csv", "data/findings.csv", "data/coverage.csv")
+COMMON_FILES = {
+    *("data/report.html", "data/report.pt.html", "data/contents.json", "data/parameters.json"),
+    *("data/query.sql", "data/checkpoint.note", "data/consistency.json", *TABLES),
+}
+STREAM_FILES = {
+    *("data/leaves.ndjson", "data/proof.txt", "data/records.ndjson", "data/bodies.csv"),
+    *("data/rotations.json", "data/names.ndjson"),
+}
+OPTIONAL_FILES = {"data/checkpoint.tsr", "data/timestamp.pem"}
+# What is made after the export's own entry, which names the digests of all other files.
+AFTER_THE_EXPORT = {
+    *("data/checkpoint.note", "data/checkpoint.tsr", "data/consistency.json"),
+    *("data/leaves.ndjson", "data/proof.txt", "data/records.ndjson", "data/bodies.csv"),
+    *("data/rotations.json", "data/timestamp.pem"),
+}
+PARAMETERS = {  # of the third format
+    *("actor", "as_of", "earlier", "format", "key", "log", "log_size", "not_of_log"),
+    *("profile", "range", "reason", "rows", "scope", "software", "timestamp_authority", "totals"),
+}
+STATED = {  # what may be stated of a withheld body, by the kind of its entry: the first once
+    "webhook": ("webhooks", "unreadable_parts", "reviews", "seller_events", "bank_account_events"),
+    "quarantine": ("quarantined",),
+    "rejection": ("rejections",),
+    "submission_started": ("attempt_starts", "sent_fields"),
+    "submission_finished": ("attempt_finishes",),
+    "collection": ("collections", "answered_fields", "artifacts"),
+    "": ("actions",),  # any other
+}
+MANY_STATED = {"unreadable_parts", "sent_fields", "answered_fields", "artifacts"}
+OF_ENTRIES = ("data/entries/", "data/rotations/", "data/bodies/")
+ENTRY_FILES = {"entry.json", "entry.tlog-proof", "record.json", "body.bin", "body.salt"}
+BODY_COLUMNS = b"seq,salt,file,offset,size,withheld"
+ROTATION = "prazo key rotation v1"
+HASHED = re.compile("hmac:[0-9a-f]{64}")
+IDENTIFIERS = {
+    **{"event_id": "event_id", "attempt_id": "attempt_id"},
+    **{"process_id": "process_stream", "seller_id": "seller_stream"},
+}
+INSTANTS = ("occurred_at", "recorded_at")
+QUOTED = (  # other columns of entries.csv that quote a key of the leaf
+    *("seq", "kind", "origin", "recorded_by", "status", "body_size"),
+    *("process_n", "process_prev", "seller_n", "seller_prev"),
+)
+# An identifier that stands in a leaf as it is; any other could be personal, and stands as an HMAC.
+OPAQUE = re.compile(r"(?!sha256:|hmac:)(?![0-9.+()-]+$)(?![A-Z0-9]{12}[0-9]{2}$)[!-.0-?A-~]{1,128}")
+DERIVED = (
+    "what follows from the entries: processes.csv, findings.csv, coverage.csv, the columns of"
+    " entries.csv that are read out of bodies, and the reports. `prazo verify` makes them again"
+)
+
+
+class LeafRules(NamedTuple):
+    """What the leaves of one version hold, and the hash by which they commit to a body."""
+
+    texts: set[str]
+    numbers: set[str]
+    hash: Callable[[bytes], Any]  # over salt || body
+
+
+LEAF_RULES = {  # version (`v` in a leaf) -> its rules; an entry keeps those it was recorded under
+    1: LeafRules(
+        texts={
+            *("attempt_id", "body_commitment", "event_id", "kind", "log", "occurred_at", "origin"),
+            *("process_stream", "record_digest", "recorded_at", "recorded_by", "seller_stream"),
+        },
+        numbers={
+            *("body_size", "process_n", "process_prev", "seller_n", "seller_prev", "seq", "status"),
+            "v",
+        },
+        hash=hashlib.sha256,
+    ),
+}
+
+
+class Fault(Exception):
+    """Something in the package is wrong."""
+
+
+class Unusable(Exception):
+    """The verifier was called wrongly, or something that it needs is missing."""
+
+
+def plain(text: str) -> str:
+    """A text as one line that no terminal takes for anything else: no control, direction or line
+    break in it, and not endless."""
+    shown = text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
+    return "".join(it if it.isprintable() else f"\\u{ord(it):04x}" for it in shown)
+
+
+class Verdict:
+    """What was checked, what was not, what is wrong, and what this package cannot decide."""
+
+    def __init__(self) -> None:
+        self.about: list[str] = []
+        self.checked: list[str] = []
+        self.unchecked: list[str] = []
+        self.faults: list[str] = []
+        self.undecided: list[str] = []
+        self.notes: list[str] = []
+        self._known_faults = 0
+
+    def fault(self, text: str) -> None:
+        """Adds a fault: the package is not verified. There is a most that are named."""
+        if len(self.faults) < MAX_FAULTS:
+            self.faults.append(text)
+        elif len(self.faults) == MAX_FAULTS:
+            self.faults.append(f"and more: only the first {MAX_FAULTS} are named")
+
+    def passed(self, text: str) -> None:
+        """Adds a check that passed, unless a fault was added since the last call."""
+        if len(self.faults) == self._known_faults:
+            self.checked.append(text)
+        self._known_faults = len(self.faults)
+
+    @property
+    def exit_code(self) -> int:
+        """0: verified; 1: not; 3: it cannot be decided."""
+        return 1 if self.faults else 3 if self.undecided else 0
+
+    def lines(self) -> Iterator[str]:
+        """The verdict for people, one finding per line, the result last."""
+        for name, texts in (
+            ("scope   ", self.about),
+            ("checked ", self.checked),
+            ("note    ", self.notes),
+            ("NOT CHECKED", self.unchecked),
+            ("OPEN    ", self.undecided),
+            ("FAULT   ", self.faults),
+        ):
+            yield from (f"  {name} {plain(it)}" for it in texts)
+        if self.faults:
+            yield f"NOT VERIFIED: {len(self.faults)} faults"
+        elif self.undecided:
+            yield "UNDECIDED: no fault was found, and not everything could be compared"
+        elif self.unchecked:
+            yield f"VERIFIED, but for what is not checked: {len(self.unchecked)} lines above"
+        else:
+            yield "VERIFIED"
+
+
+# --- the tree (RFC 9162) ---------------------------------------------------------------------
+
+
+def leaf_hash(leaf: bytes) -> bytes:
+    """The hash of a leaf (RFC 9162, section 2.1.1)."""
+    return hashlib.sha256(b"\x00" + leaf).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """The hash of two subtrees (RFC 9162, section 2.1.1)."""
+    return hashlib.sha256(b"\x01" + left + right).digest()
+
+
+def root_over(size: int, leaves: Iterator[tuple[int, bytes]], nodes: Iterator[bytes]) -> bytes:
+    """The root of a tree of which some leaves are there, as (index, hash) in order, and the roots
+    `nodes`, from left to right, of the largest subtrees in which none is. Fault if they don't fit.
+    """
+    end = (size, b"")
+    following = next(leaves, end)
+
+    def root(first: int, behind: int) -> bytes:
+        nonlocal following
+        if following[0] >= behind:
+            node = next(nodes, None)
+            if node is None:
+                raise Fault("the proof is too short")
+            return node
+        if behind - first == 1:
+            if following[0] != first:
+                raise Fault("the leaves are not in order")
+            found, following = following[1], next(leaves, end)
+            return found
+        middle = first + (1 << (behind - first - 1).bit_length() - 1)
+        return node_hash(root(first, middle), root(middle, behind))
+
+    whole = root(0, size)
+    if following != end or next(nodes, None) is not None:
+        raise Fault("the proof is too long")
+    return whole
+
+
+def root_by_inclusion(index: int, size: int, leaf: bytes, proof: list[bytes]) -> bytes:
+    """The root that a proof leads to from a leaf's hash; ValueError if it cannot fit the tree."""
+    at, last, root = index, size - 1, leaf
+    for sibling in proof:
+        if last == 0:
+            raise ValueError("the proof is too long")
+        if at & 1 or at == last:
+            root = node_hash(sibling, root)
+            while at and not at & 1:
+                at, last = at >> 1, last >> 1
+        else:
+            root = node_hash(root, sibling)
+        at, last = at >> 1, last >> 1
+    if last or index >= size:
+        raise ValueError("the proof is too short")
+    return root
+
+
+def roots_by_consistency(
+    old: int, new: int, old_root: bytes, proof: list[bytes]
+) -> tuple[bytes, bytes]:
+    """The roots of both trees that a proof leads to; ValueError if it cannot fit the trees."""
+    if not 0 < old <= new or (old == new) != (not proof):
+        raise ValueError("the proof does not fit the sizes")
+    if old == new:
+        return old_root, old_root
+    path = [old_root, *proof] if old & (old - 1) == 0 else proof
+    at, last = old - 1, new - 1
+    while at & 1:
+        at, last = at >> 1, last >> 1
+    before = after = path[0]
+    for node in path[1:]:
+        if last == 0:
+            raise ValueError("the proof is too long")
+        if at & 1 or at == last:
+            before, after = node_hash(node, before), node_hash(node, after)
+            while at and not at & 1:
+                at, last = at >> 1, last >> 1
+        else:
+            after = node_hash(after, node)
+        at, last = at >> 1, last >> 1
+    if last:
+        raise ValueError("the proof is too short")
+    return before, after
+
+
+# --- signed notes and checkpoints (C2SP) -----------------------------------------------------
+
+LOG_KEY, WITNESS_KEY = 1, 4  # the kinds of Ed25519 keys: they sign a note, or cosign a checkpoint
+SIGNATURE = "— ([^ \n]+) ([A-Za-z0-9+/=]+)\n"
+
+
+class Key(NamedTuple):
+    """A verification key, as `--key` gives it."""
+
+    name: str
+    id: bytes
+    public: bytes
+
+    def __str__(self) -> str:
+        return f"{self.name}+{self.id.hex()}"
+
+
+class Checkpoint(NamedTuple):
+    """What a signed checkpoint says: the log's name, its size and its root."""
+
+    log: str
+    size: int
+    root: bytes
+
+
+def read_key(vkey: str, kind: int = LOG_KEY) -> Key:
+    """A verification key `name+hash+key`; ValueError for any other text."""
+    name, digest, encoded = vkey.strip().split("+", 2)
+    key = base64.b64decode(encoded, validate=True)
+    known = hashlib.sha256(name.encode() + b"\n" + key).digest()[:4]
+    if len(key) != 33 or key[0] != kind or known.hex() != digest:
+        raise ValueError("not an Ed25519 verification key whose hash fits")
+    return Key(name, known, key[1:])
+
+
+def openssl(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs the openssl command; raises `Unusable` where it is not installed."""
+    try:
+        return subprocess.run(["openssl", *arguments], capture_output=True, timeout=60, check=False)
+    except FileNotFoundError:
+        raise Unusable("the openssl command (3.0 or newer) is not installed") from None
+    except subprocess.TimeoutExpired:
+        raise Fault("openssl did not finish within a minute") from None
+
+
+def signed_text(note: bytes, *keys: Key, is_cosigned: bool = False) -> str:
+    """The text of a note; Fault unless these keys, in this order and no other, signed it.
+    `is_cosigned`: signatures of others may follow."""
+    text, blank, lines = note.rpartition(b"\n\n")
+    signatures = re.findall(SIGNATURE, lines.decode("utf-8"))
+    whole = "".join(f"— {name} {encoded}\n" for name, encoded in signatures)
+    signers = {(name, encoded[:5]) for name, encoded in signatures}  # 5 digits hold most of an id
+    too_many = (len(signatures) > len(keys) and not is_cosigned) or len(signers) < len(signatures)
+    if not blank or whole.encode() != lines or len(signatures) < len(keys) or too_many:
+        raise Fault(f"is not a note with {len(keys)} signature" + "s" * (len(keys) > 1))
+    for key, (name, encoded) in zip(keys, signatures):  # noqa: B905
+        signature = base64.b64decode(encoded, validate=True)
+        if name != key.name or signature[:4] != key.id or encoded != _base64(signature):
+            raise Fault(f"is not signed by the key {key}")
+        if not is_signed(text + b"\n", signature[4:], key):
+            raise Fault("has a signature that does not fit")
+    return (text + b"\n").decode("utf-8")
+
+
+def is_signed(text: bytes, signature: bytes, key: Key) -> bool:
+    """Whether a key signed a text, by Ed25519."""
+    der = bytes.fromhex("302a300506032b6570032100") + key.public
+    pem = b"-----BEGIN PUBLIC KEY-----\n" + base64.b64encode(der) + b"\n-----END PUBLIC KEY-----\n"
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [str(Path(folder) / it) for it in ("key", "text", "signature")]
+        for path, content in zip(paths, (pem, text, signature)):  # noqa: B905
+            Path(path).write_bytes(content)
+        verified = openssl(
+            *("pkeyutl", "-verify", "-rawin", "-pubin", "-inkey", paths[0]),
+            *("-in", paths[1], "-sigfile", paths[2]),
+        )
+    return verified.returncode == 0
+
+
+def read_checkpoint(text: str) -> Checkpoint:
+    """Reads the text of a checkpoint, without signature; raises `ValueError` for any other."""
+    log, size, root, end = text.split("\n")
+    if end or not re.fullmatch("[1-9][0-9]{0,15}", size):
+        raise ValueError("not a checkpoint")
+    return Checkpoint(log, int(size), _hash(root))
+
+
+def _hash(text: str) -> bytes:
+    value = base64.b64decode(text, validate=True)
+    if len(value) != 32 or _base64(value) != text:
+        raise ValueError("not a hash")
+    return value
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+# --- witnesses (C2SP tlog-cosignature, tlog-policy) ------------------------------------------
+
+
+class Policy:
+    """Which witnesses must have cosigned a checkpoint: a text in the form of C2SP's tlog-policy."""
+
+    def __init__(self, text: str) -> None:
+        """Raises ValueError, with the line, for a text of another form."""
+        self.logs: list[Key] = []
+        self.witnesses: dict[str, Key] = {}
+        self.urls: dict[str, str] = {}  # for those who ask them
+        self._groups: dict[str, tuple[int, list[str]]] = {}
+        self._quorum = ""
+        for number, line in enumerate(text.splitlines(), start=1):
+            words = line.split()
+            if not words or words[0].startswith("#"):
+                continue
+            try:
+                self._read(words[0], words[1:])
+            except (ValueError, KeyError, IndexError) as error:
+                raise ValueError(f"line {number} cannot be read: {error}") from None
+        if not self._quorum:
+            raise ValueError("it has no quorum line")
+
+    def _read(self, what: str, words: list[str]) -> None:
+        if what == "log" and len(words) in (1, 2):
+            self.logs.append(read_key(words[0]))
+        elif what == "witness" and len(words) in (2, 3):
+            key = read_key(words[1], WITNESS_KEY)
+            if any(key.public == it.public for it in self.witnesses.values()):
+                raise ValueError("this witness stands there already")
+            self.witnesses[self._new(words[0])] = key
+            if len(words) > 2:
+                self.urls[words[0]] = words[2]
+        elif what == "group" and len(words) > 2:
+            name, least, *members = words
+            needed = {"any": 1, "all": len(members)}.get(least) or int(least)
+            taken = {it for _, others in self._groups.values() for it in others}
+            if not 1 <= needed <= len(members) or len({*members}) < len(members):
+                raise ValueError("it cannot be fulfilled")
+            if taken & {*members} or not {*members} <= self.witnesses.keys() | self._groups.keys():
+                raise ValueError("a member is not known, or is in a group already")
+            self._groups[self._new(name)] = (needed, members)
+        elif what == "quorum" and len(words) == 1 and not self._quorum:
+            known = self.witnesses.keys() | self._groups.keys() | {"none"}
+            if words[0] not in known:
+                raise ValueError(f"{words[0]} is not known")
+            self._quorum = words[0]
+        else:
+            raise ValueError("it is not a line of a policy")
+
+    def _new(self, name: str) -> str:
+        if name in self.witnesses or name in self._groups or name == "none":
+            raise ValueError(f"{name} stands there already")
+        return name
+
+    def holds(self, cosigned: set[str]) -> bool:
+        """Whether these witnesses are enough."""
+
+        def is_there(name: str) -> bool:
+            if name in self._groups:
+                needed, members = self._groups[name]
+                return sum(map(is_there, members)) >= needed
+            return name in cosigned
+
+        return self._quorum == "none" or is_there(self._quorum)
+
+
+def cosigned_at(note: bytes, witness: Key) -> datetime | None:
+    """When a witness cosigned a checkpoint; None where it did not."""
+    text, _, lines = note.rpartition(b"\n\n")
+    for name, encoded in re.findall(SIGNATURE, lines.decode("utf-8")):
+        signature = base64.b64decode(encoded, validate=True)
+        if name == witness.name and signature[:4] == witness.id and len(signature) == 76:
+            at = int.from_bytes(signature[4:12], "big")
+            stated = b"cosignature/v1\ntime %d\n%s\n" % (at, text)
+            if at < 1 << 37 and is_signed(stated, signature[12:], witness):
+                return datetime.fromtimestamp(at, timezone.utc)
+    return None
+
+
+# --- the log's keys --------------------------------------------------------------------------
+
+
+class Rotation(NamedTuple):
+    """An entry in which one key hands over to another, and the statement that both signed."""
+
+    seq: int
+    retired: Key
+    taken: Key
+    statement: str
+
+
+def read_rotation(seq: int, note: str, log: str) -> Rotation:
+    """Fault unless this is a statement of this log that both of its keys signed."""
+    title, of, retired, taken = note.partition("\n\n")[0].split("\n")
+    rotation = Rotation(seq, read_key(retired), read_key(taken), note)
+    if title != ROTATION or {of, rotation.retired.name, rotation.taken.name} != {log}:
+        raise Fault(f"rotation {seq} is not of this log, or of a version that is not known here")
+    try:
+        signed_text(note.encode("utf-8"), rotation.retired, rotation.taken)
+    except Fault as fault:
+        raise Fault(f"the statement of rotation {seq} {fault}") from None
+    return rotation
+
+
+class LogKeys:
+    """The keys that signed for the log, with the number of entries from which on each did. Each
+    is there because it and the key next to it signed for each other."""
+
+    def __init__(self, given: Key, rotations: list[Rotation]) -> None:
+        self.tenures = [(0, rotations[0].retired if rotations else given)]
+        for rotation in rotations:
+            if rotation.retired != self.current or rotation.seq <= self.tenures[-1][0]:
+                raise Fault(f"rotation {rotation.seq} does not follow the one before it")
+            self.tenures.append((rotation.seq, rotation.taken))
+
+    def __contains__(self, key: Key) -> bool:
+        return any(key == it for _, it in self.tenures)
+
+    @property
+    def current(self) -> Key:
+        """The key that signs now."""
+        return self.tenures[-1][1]
+
+    def at(self, size: int) -> Key:
+        """The key that signs when the log has `size` entries."""
+        return [key for since, key in self.tenures if since <= size][-1]
+
+
+# --- the zip and the bag ---------------------------------------------------------------------
+
+
+class Package:
+    """The files of a package. Raises Fault if the zip could show different things to different
+    readers (a repeated path, a path outside it, links, bytes between its files), or would unfold
+    to far more than its own size."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+        try:
+            self._read_directory()
+        except BaseException:
+            self._file.close()
+            raise
+        self._digests: dict[str, str] = {}
+
+    def __enter__(self) -> Package:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _read_directory(self) -> None:
+        try:
+            _check_directory(self._file)
+            self._zip = zipfile.ZipFile(self._file)
+            infos = self._zip.infolist()
+            self._check_layout(self._file, infos)
+        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            raise Fault(f"this is not a zip file: {error}") from None
+        self.names = [it.filename for it in infos]
+        self.sizes = {it.filename: it.file_size for it in infos}  # of all that `read` gives
+        if len({*self.names}) < len(infos):
+            raise Fault("a path stands twice in the package")
+        if sum(self.sizes.values()) > MAX_SMALL_BYTES + MAX_RATIO * self._file.seek(0, 2):
+            raise Fault("its files are far too large for a zip of this size")
+
+    def _check_layout(self, file: IO[bytes], infos: list[zipfile.ZipInfo]) -> None:
+        """Checks that the zip holds files one after another, each described once, and no more."""
+        offset = 0
+        for info in infos:
+            name, kind = info.filename, info.external_attr >> 16
+            is_plain = re.fullmatch(r"[A-Za-z0-9._/-]{1,200}", name)
+            if not is_plain or {"", ".", ".."} & {*name.split("/")}:
+                raise Fault(f"the path {name!r} leaves the package or is not plain")
+            if not stat.S_ISREG(kind) or info.flag_bits or info.compress_type not in (0, 8):
+                raise Fault(f"{name} is a link, encrypted or packed in another way")
+            if info.header_offset != offset or info.comment or (info.extra and offset < 2**32 - 1):
+                raise Fault(f"bytes that belong to no file lie before {name}")
+            if info.date_time != (1980, 1, 1, 0, 0, 0) or stat.S_IMODE(kind) != 0o644:
+                raise Fault(f"{name} has a date or a mode that no package has")
+            header = _local_header(info)
+            if _bytes_at(file, offset, len(header)) != header:
+                raise Fault(f"{name} is described in two ways")
+            offset += len(header) + info.compress_size
+        if offset != self._zip.start_dir or self._zip.comment:
+            raise Fault("bytes that belong to no file lie behind the last one")
+
+    def open(self, name: str) -> IO[bytes]:
+        """A file to read from its start; raises `Fault` if it is missing or damaged."""
+        try:
+            return io.BufferedReader(_Member(self._zip.open(name), name), PIECE)
+        except KeyError:
+            raise Fault(f"{name} is missing") from None
+        except Exception as error:  # zipfile and zlib raise many kinds of errors for damaged bytes
+            raise Fault(f"{name} cannot be read: {error}") from None
+
+    def read(self, name: str, limit: int = MAX_JSON_BYTES) -> bytes:
+        """The bytes of a file; raises `Fault` if it is missing, damaged or over the limit."""
+        if self.sizes.get(name, 0) > limit:
+            raise Fault(f"{name} is over {limit} bytes, more than this verifier reads at once")
+        with self.open(name) as file:
+            return file.read()
+
+    def digest(self, name: str) -> str:
+        """The SHA-256 of a file, in hex; it is read once."""
+        if name not in self._digests:
+            digest = hashlib.sha256()
+            with self.open(name) as file:
+                for piece in iter(lambda: file.read(PIECE), b""):
+                    digest.update(piece)
+            self._digests[name] = digest.hexdigest()
+        return self._digests[name]
+
+    def json(self, name: str, limit: int = MAX_JSON_BYTES) -> Any:
+        """The value in a JSON file; Fault unless the file is canonical JSON."""
+        return canonical(self.read(name, limit), name)
+
+    def lines(self, name: str, limit: int) -> Iterator[bytes]:
+        """The lines of a file, without their ends; Fault for one that is too long or has no end."""
+        with self.open(name) as file:
+            for line in iter(lambda: file.readline(limit), b""):
+                if line[-1:] != b"\n":
+                    raise Fault(f"{name} has a line that is over {limit} bytes, or has no end")
+                yield line[:-1]
+
+    def rows(self, name: str) -> Iterator[list[str]]:
+        """The rows of a CSV file, its columns first; raises `Fault` if it is not a table."""
+        with self.open(name) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            # A line over the limit is cut, so its cells are wrong instead of filling memory.
+            rows = csv.reader(iter(partial(text.readline, MAX_CELL), ""))
+            columns = next(rows, [])
+            if not columns or len({*columns}) < len(columns):
+                raise Fault(f"{name} is not a table")
+            yield columns
+            for row in rows:
+                if len(row) != len(columns):
+                    raise Fault(f"{name} is not a table")
+                yield row
+
+    def table(self, name: str) -> Iterator[dict[str, str]]:
+        """The rows of a CSV file, each by its columns."""
+        rows = self.rows(name)
+        columns = next(rows)
+        return (dict(zip(columns, it)) for it in rows)  # noqa: B905
+
+
+class _Member(io.RawIOBase):
+    """A file of the zip; what zipfile and zlib raise for damaged bytes becomes a `Fault`."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self._file, self._name = file, name
+
+    def readable(self) -> bool:
+        """It is only read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """As `io.RawIOBase` describes it."""
+        try:
+            data = self._file.read(len(buffer))
+        except Exception as error:  # zipfile and zlib raise many kinds of errors for damaged bytes
+            raise Fault(f"{self._name} cannot be read: {error}") from None
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        """Closes the file of the zip."""
+        self._file.close()
+        super().close()
+
+
+def _check_directory(file: IO[bytes]) -> None:
+    """Checks, before anything is opened, that the zip ends with its directory, and how large that
+    is."""
+    end = file.seek(0, 2)
+    last = _bytes_at(file, max(0, end - 22), 22)
+    if len(last) < 22 or last[:4] != b"PK\x05\x06" or last[20:] != b"\0\0":
+        raise Fault("this is not a zip file, or bytes follow its own end")
+    size, offset = struct.unpack("<2L", last[12:20])
+    if end >= 98 and _bytes_at(file, end - 42, 4) == b"PK\x06\x07":  # of a large zip
+        size, offset = struct.unpack("<2Q", _bytes_at(file, end - 98 + 40, 16))
+        end -= 76
+    if size > MAX_DIRECTORY_BYTES:
+        raise Fault("the zip has more files than any package")
+    if offset + size + 22 != end:
+        raise Fault("bytes that belong to no file lie before the zip, or behind its files")
+
+
+def _local_header(info: zipfile.ZipInfo) -> bytes:
+    """The header that must stand before a file's bytes, according to the zip's directory."""
+    sizes = (info.CRC, info.compress_size, info.file_size, len(info.filename), 0)
+    first_day = (0, 33)
+    parts = (b"PK\x03\x04", 20, 0, info.compress_type, *first_day, *sizes)
+    return struct.pack("<4s5H3L2H", *parts) + info.filename.encode()
+
+
+def _bytes_at(file: IO[bytes], offset: int, length: int) -> bytes:
+    file.seek(offset)
+    return file.read(length)
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > 20:
+        raise ValueError("a number of more than 20 digits")
+    return int(digits)
+
+
+def _leaf_number(digits: str) -> int:
+    if len(digits) > 15 or digits[0] == "-":
+        raise ValueError(f"{digits[:20]} is not a number of a leaf")
+    return int(digits)
+
+
+_canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+_parsed = json.JSONDecoder(parse_int=_whole_number).decode
+_parsed_leaf = json.JSONDecoder(parse_int=_leaf_number).decode
+
+
+def canonical(data: bytes, name: str, parsed: Callable[[str], Any] = _parsed) -> Any:
+    """The value of canonical JSON; raises `Fault` if the bytes spell it in another way."""
+    try:
+        value = parsed(data.decode("utf-8"))
+        if _canonical(value).encode("utf-8") == data:
+            return value
+    except (ValueError, RecursionError) as error:
+        raise Fault(f"{name} is not JSON: {error}") from None
+    raise Fault(f"{name} is not canonical JSON: a key twice, or another spelling")
+
+
+def _check_manifest(package: Package, manifest: str, listed: set[str], verdict: Verdict) -> None:
+    """Checks both ways: every file is listed with its digest, and every listed file exists. Reads
+    no further than to the first line that is not about the file that follows."""
+    expected = iter(sorted(listed))
+    for line in package.lines(manifest, 1000):
+        digest, _, name = line.decode("utf-8").partition("  ")
+        following = next(expected, None)
+        if name != following:
+            if name not in listed:
+                verdict.fault(f"{manifest} lists {name!r}, which is not there")
+            elif following is None or name < following:
+                verdict.fault(f"{manifest} is not the sorted list of its files")
+            else:
+                verdict.fault(f"{following} is not listed in {manifest}")
+            return
+        if package.digest(name) != digest:
+            verdict.fault(f"{name} has another digest than {manifest} says")
+    for name in expected:
+        verdict.fault(f"{name} is not listed in {manifest}")
+
+
+# --- seals -----------------------------------------------------------------------------------
+
+
+class Sealed(NamedTuple):
+    """A package whose manifests its log signed: from here on, what it says is the exporter's."""
+
+    package: Package
+    data: set[str]  # all files below data/
+    form: str
+    parameters: dict[str, Any]
+    keys: LogKeys
+    rotations: list[Rotation]
+    note: bytes  # the checkpoint
+    checkpoint: Checkpoint
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether entries stand in files of many, as from the third format on."""
+        return self.form == FORMATS[2]
+
+
+def _seals(
+    package: Package, given: Key | None, policy: Policy | None, verdict: Verdict
+) -> Sealed | None:
+    """The package, once its seals hold. Where they do not, None, and the verdict says why."""
+    parameters = package.json("data/parameters.json", MAX_UNSEALED_BYTES)
+    signer = read_key(parameters["key"])
+    if given is None and policy is not None:
+        given = next((it for it in policy.logs if it.name == signer.name), None)
+    if given is None:
+        given = signer
+        verdict.unchecked.append(
+            f"that {given} is the log's key: this is the package's own word. Compare it with one"
+            " that came another way, and give it as --key"
+        )
+    data = {it for it in package.names if it.startswith("data/")}
+    rotations = _read_rotations(package, data, given.name)
+    keys = LogKeys(given, rotations)
+    if given not in keys or keys.current != signer:
+        raise Fault(
+            f"the package is signed by the key {signer}, and no rotation in it leads there from the"
+            f" key given, {given}: a key is needed from which one does"
+        )
+    note = _open(package, "manifest.note", signer)
+    form = note.partition("\n")[0]
+    if form not in FORMATS:
+        raise Fault(f"the package is a {form!r}, and this verifier knows {', '.join(FORMATS)}")
+    tags = TAG_FILES - {"manifest.note"}
+    lines = [f"{package.digest(it)}  {it}" for it in sorted(tags)]
+    if note != "\n".join([form, given.name, *lines, ""]):
+        verdict.fault("manifest.note is not signed over these manifests")
+    for name in sorted({*package.names} - data - TAG_FILES - {"tagmanifest-sha256.txt"}):
+        verdict.fault(f"{name} does not belong into a package")
+    _check_manifest(package, "tagmanifest-sha256.txt", TAG_FILES, verdict)
+    _check_manifest(package, "manifest-sha256.txt", data, verdict)
+    if verdict.faults:
+        verdict.notes.append("nothing else was looked at: the seals come first")
+        return None
+    verdict.passed(f"manifests list all {len(package.names)} files, with their digests")
+    checkpoint_note = package.read("data/checkpoint.note")
+    text = _open(package, "data/checkpoint.note", signer, is_cosigned=form == FORMATS[2])
+    checkpoint = read_checkpoint(text)
+    if checkpoint.log != given.name:
+        raise Fault("data/checkpoint.note is of another log than the key")
+    verdict.passed(f"manifests and checkpoint are signed by {signer}")
+    if signer != given:
+        verdict.passed(
+            f"the key given, {given}, leads to that one by {len(rotations)} rotations of the log's"
+            " key, each signed by the key before it"
+        )
+    return Sealed(package, data, form, parameters, keys, rotations, checkpoint_note, checkpoint)
+
+
+def _open(package: Package, name: str, key: Key, *, is_cosigned: bool = False) -> str:
+    try:
+        return signed_text(package.read(name, PIECE), key, is_cosigned=is_cosigned)
+    except Fault as fault:
+        raise Fault(f"{name} {fault}") from None
+
+
+def _read_rotations(package: Package, data: set[str], log: str) -> list[Rotation]:
+    """The rotations that the package names, in order, with both signatures checked."""
+    if "data/rotations.json" in data:
+        stated = package.json("data/rotations.json", MAX_UNSEALED_BYTES)
+        found = [(int(it["seq"]), it["statement"]) for it in stated]
+    else:
+        seqs = sorted({int(it.split("/")[2]) for it in data if it.startswith("data/rotations/")})
+        paths = ((it, f"data/rotations/{it}/body.bin") for it in seqs[: MAX_ROTATIONS + 1])
+        bodies = ((seq, package.read(it, MAX_UNSEALED_BYTES)) for seq, it in paths)
+        found = [(seq, _parsed(body.decode("utf-8"))["statement"]) for seq, body in bodies]
+    if len(found) > MAX_ROTATIONS:
+        raise Fault(f"it names more than {MAX_ROTATIONS} rotations")
+    return [read_rotation(seq, statement, log) for seq, statement in found]
+
+
+def _check_form(sealed: Sealed, verdict: Verdict) -> None:
+    """Checks that the package has the files of its format, and says of itself what it is."""
+    package, parameters, data = sealed.package, sealed.parameters, sealed.data
+    if package.read("bagit.txt", 1000) != BAG:
+        verdict.fault("bagit.txt is not that of a BagIt 1.0 bag")
+    folders = ["artifacts", *(["bodies", "stated"] if sealed.is_stream else ["entries"])]
+    if sealed.form == FORMATS[1]:
+        folders.append("rotations")
+    needed = COMMON_FILES | (STREAM_FILES if sealed.is_stream else set())
+    for name in sorted(data - needed - OPTIONAL_FILES):
+        if name.split("/")[1] not in folders or name.count("/") < 2:
+            verdict.fault(f"{name} does not belong into a package")
+    for name in sorted(needed - data):
+        verdict.fault(f"{name} is missing")
+    if sealed.is_stream and parameters.keys() != PARAMETERS:
+        verdict.fault("parameters.json has other keys than it should")
+    if sealed.is_stream and parameters["log"] != sealed.checkpoint.log:
+        verdict.fault("parameters.json names another log than the checkpoint")
+    has_rotations = bool(sealed.rotations)
+    if parameters["format"] != sealed.form or (
+        not sealed.is_stream and has_rotations != (sealed.form == FORMATS[1])
+    ):
+        verdict.fault(f"the package is not as {sealed.form!r} says")
+    sizes = [package.sizes[it] for it in data]
+    info = (
+        f"Bag-Software-Agent: {parameters['software']}\nBagging-Date: {parameters['as_of'][:10]}\n"
+        f"External-Identifier: {sealed.checkpoint.log}\nPayload-Oxum: {sum(sizes)}.{len(sizes)}\n"
+    )
+    if package.read("bag-info.txt", PIECE).decode("utf-8") != info:
+        verdict.fault("bag-info.txt does not describe this package")
+    if package.digest("verify.py") != hashlib.sha256(Path(__file__).read_bytes()).hexdigest():
+        verdict.unchecked.append(
+            "verify.py in the package: it is another one than this, so do not run it before you"
+            " have compared it with that of its release"
+        )
+
+
+# --- how formats keep their entries ----------------------------------------------------------
+
+
+class Body(NamedTuple):
+    """What a package has of an entry's body: its commitment's hash over salt and bytes, or the
+    reason why it is withheld."""
+
+    digest: str
+    size: int
+    bytes: bytes | None  # only of the kinds that are read here
+    withheld: str | None = None
+
+
+class Stream:
+    """Entries of the third format: leaves, records and bodies in files of many, in one order."""
+
+    def __init__(self, sealed: Sealed) -> None:
+        self._package = package = sealed.package
+        self._bodies = package.lines("data/bodies.csv", PIECE)
+        if next(self._bodies, b"") != BODY_COLUMNS:
+            raise Fault("bodies.csv has other columns")
+        self._records = package.lines("data/records.ndjson", MAX_PARSED_BODY_BYTES)
+        self._checkpoint = sealed.checkpoint
+        self._chunk: IO[bytes] | None = None
+        self._name, self._at = "", 0
+        self.chunks = {it for it in sealed.data if it.startswith("data/bodies/")}
+
+    def leaves(self) -> Iterator[bytes]:
+        """The bytes of each leaf, in order."""
+        return self._package.lines("data/leaves.ndjson", MAX_LEAF_BYTES)
+
+    def prove(self, leaves: Iterator[tuple[int, bytes]]) -> None:
+        """Fault unless these leaves (index, hash) stand in the log of the checkpoint."""
+        nodes = (_hash(it.decode("ascii")) for it in self._package.lines("data/proof.txt", 50))
+        if root_over(self._checkpoint.size, leaves, nodes) != self._checkpoint.root:
+            raise Fault("leaves.ndjson and proof.txt do not lead to the checkpoint: not in the log")
+
+    def record(self, seq: int) -> bytes:
+        """The record of the next entry that has one."""
+        record = next(self._records, None)
+        if record is None:
+            raise Fault(f"records.ndjson ends before entry {seq}")
+        return record
+
+    def body(self, seq: int, rules: LeafRules, keep: bool) -> Body:
+        """The body of the next entry that has one."""
+        row = next(self._bodies, b"").decode("utf-8").split(",")
+        if len(row) != 6 or row[0] != str(seq):
+            raise Fault(f"bodies.csv has no row for entry {seq} in its place")
+        _, salted, file, offset, sized, withheld = row
+        if withheld:
+            if salted or file or offset or sized:
+                raise Fault(f"the body of entry {seq} is withheld, and there")
+            return Body("", 0, None, withheld)
+        salt, size = bytes.fromhex(salted), int(sized)
+        if (salted, sized) != (salt.hex(), str(size)) or len(salt) != 32:
+            raise Fault(f"bodies.csv does not describe the body of entry {seq}")
+        if file != self._name:
+            self._next_chunk(file)
+        if offset != str(self._at) or self._chunk is None:
+            raise Fault(f"the body of entry {seq} does not stand where bodies.csv says")
+        self._at += size + 1
+        return self._read(self._chunk, rules.hash(salt), size, keep)
+
+    @staticmethod
+    def _read(chunk: IO[bytes], digest: Any, size: int, keep: bool) -> Body:
+        pieces = []
+        for length in (*[PIECE] * (size // PIECE), size % PIECE):
+            piece = chunk.read(length)
+            if len(piece) < length:
+                raise Fault("a file of bodies ends too early")
+            digest.update(piece)
+            if keep and size <= MAX_PARSED_BODY_BYTES:
+                pieces.append(piece)
+        if chunk.read(1) != b"\n":
+            raise Fault("a body does not end where bodies.csv says")
+        return Body(digest.hexdigest(), size, b"".join(pieces) if keep else None)
+
+    def _next_chunk(self, name: str) -> None:
+        if name not in self.chunks:
+            raise Fault(f"bodies.csv names {name!r}, which is not there, or not in one piece")
+        self._end_of_chunk()
+        self.chunks.remove(name)
+        self._name, self._at, self._chunk = name, 0, self._package.open(name)
+
+    def _end_of_chunk(self) -> None:
+        if self._chunk is not None and self._chunk.read(1):
+            raise Fault(f"{self._name} goes on behind the last body that bodies.csv names")
+
+    def end(self) -> None:
+        """Fault unless everything was read."""
+        self._end_of_chunk()
+        if (
+            self.chunks
+            or next(self._bodies, None) is not None
+            or next(self._records, None) is not None
+        ):
+            raise Fault("records.ndjson, bodies.csv or a file of bodies holds what no entry has")
+
+
+class Stated:
+    """What the exporter states of withheld bodies: rows of facts, by table, in order of entries."""
+
+    def __init__(self, package: Package, data: set[str]) -> None:
+        tables = [it for of in STATED.values() for it in of]
+        known = {f"data/stated/facts.{it}.ndjson": it for it in tables}
+        self._rows: dict[str, Iterator[bytes]] = {}
+        for name in sorted(it for it in data if it.startswith("data/stated/")):
+            if name not in known:
+                raise Fault(f"{name} does not belong into a package")
+            self._rows[known[name]] = package.lines(name, MAX_CELL)
+        self._next = {table: next(rows, b"") for table, rows in self._rows.items()}
+
+    def of(self, seq: int, kind: str) -> list[tuple[str, bytes]]:
+        """(table, row) of all that is stated of the next withheld entry; Fault unless it is what
+        an entry of its kind can hold."""
+        found = []
+        tables = STATED.get(kind, STATED[""])
+        for table in tables:
+            rows = []
+            while self._next.get(table, b"").startswith(b"[%d," % seq):
+                rows.append((table, self._next[table]))
+                self._next[table] = next(self._rows[table], b"")
+            if (len(rows) > 1 and table not in MANY_STATED) or (not rows and table == tables[0]):
+                raise Fault(f"data/stated has {len(rows)} rows of {table} about it, instead of one")
+            found += rows
+        return found
+
+    def end(self) -> None:
+        """Fault unless everything was read."""
+        for table, row in self._next.items():
+            if row:
+                raise Fault(
+                    f"data/stated/facts.{table}.ndjson states what no withheld body can hold"
+                )
+
+
+class Folders:
+    """Entries of the first two formats: a folder for each, with its own proof."""
+
+    def __init__(self, sealed: Sealed, withheld: dict[str, Any], kind: str = "entries") -> None:
+        self._package, self._kind, self._withheld = sealed.package, kind, withheld
+        self._note, self._checkpoint = sealed.note.decode("utf-8"), sealed.checkpoint
+        self._files: dict[int, set[str]] = {}
+        for name in sealed.data:
+            if name.startswith(f"data/{kind}/"):
+                seq, _, file = name[len(f"data/{kind}/") :].partition("/")
+                if file not in ENTRY_FILES or not re.fullmatch("[1-9][0-9]{0,15}", seq):
+                    raise Fault(f"{name} does not belong into a package")
+                self._files.setdefault(int(seq), set()).add(file)
+
+    def leaves(self) -> Iterator[bytes]:
+        """The bytes of each leaf, in order."""
+        for seq in sorted(self._files):
+            leaf = self._package.read(self._path(seq, "entry.json"), MAX_LEAF_BYTES)
+            if not leaf.startswith(b"{") or f'"seq":{seq},'.encode() not in leaf:
+                raise Fault(f"entry {seq}: entry.json belongs to another place")
+            yield leaf
+
+    def prove(self, leaves: Iterator[tuple[int, bytes]]) -> None:
+        """Fault unless each of these leaves (index, hash) stands in the log of the checkpoint."""
+        for index, hashed in leaves:
+            proof = self._package.read(self._path(index + 1, "entry.tlog-proof"), PIECE)
+            head, _, signed = proof.decode("utf-8").partition("\n\n")
+            magic, place, *hashes = head.split("\n")
+            given = ("c2sp.org/tlog-proof@v1", f"index {index}", self._note)
+            path = [_hash(it) for it in hashes]
+            checkpoint = self._checkpoint
+            if (magic, place, signed) != given or checkpoint.root != root_by_inclusion(
+                index, checkpoint.size, hashed, path
+            ):
+                raise Fault(f"entry {index + 1}: its proof does not lead to the checkpoint")
+
+    def record(self, seq: int) -> bytes:
+        """The record of an entry that has one."""
+        self._files[seq].discard("record.json")
+        return self._package.read(self._path(seq, "record.json"), MAX_PARSED_BODY_BYTES)
+
+    def body(self, seq: int, rules: LeafRules, keep: bool) -> Body:
+        """The body of an entry that has one."""
+        self._files[seq] -= {"body.bin", "body.salt"}
+        salt_path = self._path(seq, "body.salt")
+        if str(seq) in self._withheld:
+            if salt_path in self._package.sizes:
+                raise Fault(f"the body of entry {seq} is withheld, and there")
+            return Body("", 0, None, self._withheld.pop(str(seq))["why"])
+        text = self._package.read(salt_path, 1000).decode("ascii")
+        salt = bytes.fromhex(text)
+        if len(salt) != 32 or text != salt.hex():
+            raise Fault("body.salt is not in its one spelling")
+        body = self._package.read(self._path(seq, "body.bin"), MAX_PARSED_BODY_BYTES)
+        digest = rules.hash(salt)
+        digest.update(body)
+        return Body(digest.hexdigest(), len(body), body)
+
+    def end(self) -> None:
+        """Fault unless everything was read."""
+        for seq, files in self._files.items():
+            if files - {"entry.json", "entry.tlog-proof"}:
+                raise Fault(f"entry {seq}: it has a body or a record that its leaf does not name")
+        if self._withheld:
+            raise Fault(f"bodies are listed as withheld without their entries: {self._withheld}")
+
+    def _path(self, seq: int, name: str) -> str:
+        return f"data/{self._kind}/{seq}/{name}"
+
+
+# --- entries and what they show of the scope -------------------------------------------------
+
+
+class Tail(NamedTuple):
+    """How far a stream was followed: the number and the seq of its newest entry."""
+
+    n: int
+    seq: int | None
+
+
+class Scope:
+    """What the package says to be about, and which entries belong to it."""
+
+    def __init__(self, sealed: Sealed, names: dict[str, str]) -> None:
+        stated = sealed.parameters["scope"]
+        hashes = {name: it for it, name in names.items()}
+        self.stated = ", ".join(f"{key} {value}" for key, value in sorted(stated.items()))
+        self.stream, self.name = "", ""
+        if stated.keys() == {"process"} or stated.keys() == {"seller"}:
+            [(self.stream, name)] = stated.items()
+            self.name = hashes.get(name, name)
+        elif stated.keys() == {"from", "to"}:
+            self.since, self.until = (_full_instant(stated[it]) for it in ("from", "to"))
+        else:
+            raise Fault("parameters.json names no scope that is known here")
+
+    def names(self, leaf: dict[str, Any]) -> bool:
+        """Whether an entry belongs to it by itself, not only by its process."""
+        if self.stream:
+            return bool(leaf.get(f"{self.stream}_stream") == self.name)
+        return bool(self.since <= leaf["occurred_at"] < self.until)
+
+
+def _full_instant(text: str) -> str:
+    """An instant as leaves have it, with microseconds; Fault for any other text."""
+    match = re.fullmatch(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8})(?:\.([0-9]{1,6}))?Z", text)
+    if match is None:
+        raise Fault(f"{text!r} is not an instant")
+    return f"{match[1]}.{(match[2] or ''):0<6}Z"
+
+
+class Entries:
+    """Goes once through all leaves of a package, and checks each: its spelling, its record and
+    body, its place in its streams, and the row that quotes it."""
+
+    def __init__(self, sealed: Sealed, source: Stream | Folders, names: dict[str, str]) -> None:
+        self._sealed, self._source, self.names = sealed, source, names
+        self.scope = Scope(sealed, names)
+        self._rows = sealed.package.rows("data/entries.csv")
+        self._quotes = Quotes(next(self._rows), names)
+        self._row = next(self._rows, None)
+        self._shapes: set[tuple[Any, ...]] = set()  # of leaves whose keys and types are right
+        self.rotations = {it.seq: it for it in sealed.rotations}
+        self._named = {*self.rotations}
+        self.handovers: list[int] = []  # leaves of rotations that are not named, without a body
+        self._stated = Stated(sealed.package, sealed.data) if sealed.is_stream else None
+        self.stated_rows = 0
+        self.listed_at = ""  # when the newest listed entry was recorded
+        self.size = sealed.parameters["log_size"]
+        self.export: dict[str, Any] = {}
+        self.export_body: dict[str, Any] = {}
+        self.recorded_at = ""  # of the newest leaf
+        self.listed = 0
+        self.kinds: Counter[str] = Counter()
+        self.withheld: Counter[tuple[str, str]] = Counter()
+        self.artifacts: dict[str, tuple[int, str]] = {}  # digest -> entry, who keeps it
+        self.tails: dict[str, dict[str, Tail]] = {"process": {}, "seller": {}}
+        self.in_scope: set[str] = set()  # processes of entries that belong to it by themselves
+        self.beyond: set[str] = set()  # processes of leaves that are not listed
+        self.others: set[str] = set()  # sellers that entries name
+        self.before: list[tuple[int, str]] = []  # (seq, recorded_at) around the range of a period
+        first, last = sealed.parameters.get("range") or (0, 0)
+        self._ends = {first, last}
+        self._range = range(first, last + 1)
+        self.in_range = 0
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        """(index, hash) of each leaf, after it was checked. Raises `Fault` for the first that is
+        wrong."""
+        previous = 0
+        for data in self._source.leaves():
+            if self.export:
+                raise Fault(f"an entry follows the export's own, {self.export['seq']}")
+            leaf = canonical(data, f"the leaf behind entry {previous}", _parsed_leaf)
+            try:
+                rules = self._check_leaf(leaf, previous)
+                previous = leaf["seq"]
+                hashed = leaf_hash(data)
+                self._take(leaf, hashed, rules)
+            except Fault as fault:
+                raise Fault(f"entry {leaf['seq']}: {fault}") from None
+            yield previous - 1, hashed
+        if self._row is not None:
+            raise Fault("entries.csv does not list the entries of the package, each once, in order")
+        self._source.end()
+        if self._stated is not None:
+            self._stated.end()
+
+    def _check_leaf(self, leaf: dict[str, Any], previous: int) -> LeafRules:
+        version = leaf.get("v")
+        if type(version) is not int or version not in LEAF_RULES:
+            known = ", ".join(map(str, LEAF_RULES))
+            raise Fault(
+                f"it is of version {version}, and this verifier knows {known}: take a newer"
+                " verify.py"
+            )
+        rules = LEAF_RULES[version]
+        shape = (version, *leaf, *map(type, leaf.values()))
+        if shape not in self._shapes:
+            for key, value in leaf.items():
+                if key not in {int: rules.numbers, str: rules.texts}.get(type(value), ()):
+                    raise Fault(f"its leaf has no right {key}")
+            self._shapes.add(shape)
+        if leaf["log"] != self._sealed.checkpoint.log or leaf["seq"] <= previous:
+            raise Fault("its leaf is of another log, or not in order")
+        if leaf["recorded_at"] < self.recorded_at:
+            raise Fault(f"it was recorded at {leaf['recorded_at']}, before the entry before it")
+        self.recorded_at = leaf["recorded_at"]
+        return rules
+
+    def _take(self, leaf: dict[str, Any], hashed: bytes, rules: LeafRules) -> None:
+        seq: int = leaf["seq"]
+        if seq in self._range:
+            self.in_range += 1
+        if seq in self._ends:
+            self.before.append((seq, leaf["recorded_at"]))
+        is_listed = self._row is not None and self._quotes.seq(self._row) == str(seq)
+        is_export = not is_listed and seq > self.size and leaf["kind"] == "export"
+        rotation = self.rotations.pop(seq, None)
+        if rotation is not None and leaf["kind"] != "key_rotation":
+            raise Fault("rotations.json names it, and it is no rotation")
+        is_unnamed = leaf["kind"] == "key_rotation" and seq not in self._named
+        if is_unnamed and not is_listed:
+            self.handovers.append(seq)
+        if is_listed:
+            self._list(leaf)
+        elif not is_export:
+            self._pass_by(leaf, rotation)
+        if not (is_listed or is_export or rotation):
+            return
+        self._check_record(leaf)
+        body = self._body(leaf, rules)
+        if rotation is not None and _value(body, "statement") != rotation.statement:
+            raise Fault("it is not the rotation that rotations.json names")
+        if is_unnamed and self._is_handover(seq, body):
+            raise Fault("it replaces the log's key, and rotations.json does not name it")
+        if is_listed and self._row is not None:
+            self._quotes.check(self._row, leaf, hashed, body)
+            self._row = next(self._rows, None)
+        if is_export:
+            self.export = leaf
+            self.export_body = _parsed(((body and body.bytes) or b"{}").decode("utf-8"))
+        if is_export and self.scope.stream:
+            self._follow(self.scope.stream, leaf)
+
+    def _is_handover(self, seq: int, body: Body | None) -> bool:
+        """Whether a rotation changes the key: what the key in force did not sign is no rotation."""
+        if body is None or body.bytes is None:
+            return True
+        try:
+            statement = _value(body, "statement")
+            found = read_rotation(seq, statement, self._sealed.checkpoint.log)
+        except (Fault, ValueError, KeyError, TypeError, AttributeError):
+            return False
+        keys = self._sealed.keys
+        return found.retired == keys.at(seq) and found.taken not in keys
+
+    def _list(self, leaf: dict[str, Any]) -> None:
+        """An entry that the package is about."""
+        if leaf["seq"] > self.size:
+            raise Fault(f"the package is made of the first {self.size} entries, and lists it")
+        self.listed += 1
+        self.listed_at = leaf["recorded_at"]
+        self.kinds[leaf["kind"]] += 1
+        process, seller = leaf.get("process_stream"), leaf.get("seller_stream")
+        if process is not None:
+            self._follow("process", leaf)
+            if self.scope.names(leaf):
+                self.in_scope.add(process)
+        elif not self.scope.names(leaf):
+            raise Fault(f"it does not belong to {self.scope.stated}")
+        if seller is not None and self.scope.stream == "seller" and seller == self.scope.name:
+            self._follow("seller", leaf)
+        elif seller is not None:
+            self.others.add(self.names.get(seller, seller))
+
+    def _pass_by(self, leaf: dict[str, Any], rotation: Rotation | None) -> None:
+        """An entry that the package is not about: it stands between others, or is a rotation."""
+        if rotation is None and not (self._sealed.is_stream and leaf["seq"] in self._range):
+            raise Fault("it is neither listed in entries.csv nor in the range of the package")
+        if leaf["seq"] <= self.size:
+            if self.scope.names(leaf):
+                raise Fault(f"it belongs to {self.scope.stated}, and entries.csv does not list it")
+            if "process_stream" in leaf:
+                self.beyond.add(leaf["process_stream"])
+
+    def _follow(self, stream: str, leaf: dict[str, Any]) -> None:
+        """Checks that an entry of a stream is the one after the last that was followed there."""
+        name = leaf[f"{stream}_stream"]
+        tail = self.tails[stream].get(name, Tail(0, None))
+        if leaf[f"{stream}_n"] != tail.n + 1 or leaf.get(f"{stream}_prev") != tail.seq:
+            raise Fault(f"entries of the {stream} {name} are missing before it")
+        self.tails[stream][name] = Tail(tail.n + 1, leaf["seq"])
+
+    def _check_record(self, leaf: dict[str, Any]) -> None:
+        if "record_digest" in leaf:
+            record = self._source.record(leaf["seq"])
+            if hashlib.sha256(record).hexdigest() != leaf["record_digest"]:
+                raise Fault("its record is not what was recorded")
+
+    def _body(self, leaf: dict[str, Any], rules: LeafRules) -> Body | None:
+        if "body_commitment" not in leaf:
+            return None
+        keep = leaf["kind"] in ("collection", "key_rotation", "export")
+        body = self._source.body(leaf["seq"], rules, keep)
+        if body.withheld is not None:
+            self.withheld[leaf["kind"], body.withheld] += 1
+            if self._stated is not None:
+                self.stated_rows += len(self._stated.of(leaf["seq"], leaf["kind"]))
+        elif (body.digest, body.size) != (leaf["body_commitment"], leaf["body_size"]):
+            raise Fault("its body is not what was recorded")
+        if leaf["kind"] == "collection" and body.bytes is not None:
+            for artifact in _parsed(body.bytes.decode("utf-8")).get("artifacts") or []:
+                if artifact.get("sha256"):
+                    self._name(artifact, leaf)
+        return body
+
+    def _name(self, artifact: dict[str, Any], leaf: dict[str, Any]) -> None:
+        """Remembers who keeps an artifact, as its entry says: our store before any other."""
+        kept = artifact.get("kept")
+        if kept not in ("here", "elsewhere"):
+            is_ours = leaf["origin"] == "live" or artifact.get("size_bytes") is not None
+            kept = "here" if is_ours else "unknown"
+        if self.artifacts.get(artifact["sha256"], (0, ""))[1] != "here":
+            self.artifacts[artifact["sha256"]] = (leaf["seq"], kept)
+
+
+def _value(body: Body | None, key: str) -> Any:
+    return _parsed(body.bytes.decode("utf-8")).get(key) if body is not None and body.bytes else None
+
+
+class Quotes:
+    """Compares the rows of entries.csv with their entries."""
+
+    def __init__(self, columns: list[str], names: dict[str, str]) -> None:
+        quoting = [*QUOTED, *INSTANTS, *IDENTIFIERS, "leaf_hash", "body"]
+        if missing := {*quoting} - {*columns}:
+            raise Fault(f"entries.csv has no {', '.join(sorted(missing))}")
+        self._columns, self._names = quoting, names
+        self._cells = itemgetter(*map(columns.index, quoting))
+        self.seq = itemgetter(columns.index("seq"))
+
+    def check(self, row: list[str], leaf: dict[str, Any], hashed: bytes, body: Body | None) -> None:
+        """Fault unless a row says what its entry says."""
+        get = leaf.get
+        values = [
+            *[str(get(it, "")) for it in QUOTED],
+            *[leaf[it][:-1].rstrip("0").rstrip(".") + "Z" for it in INSTANTS],
+            *[self._names.get(it, it) for it in [get(key, "") for key in IDENTIFIERS.values()]],
+            hashed.hex(),
+            "" if body is None else "withheld" if body.withheld else "disclosed",
+        ]
+        cells = self._cells(row)
+        if cells != tuple(values):
+            for column, cell, value in zip(self._columns, cells, values):  # noqa: B905
+                if cell != value and not _is_guarded(cell, value):
+                    raise Fault(f"entries.csv does not quote {column} as it is")
+
+
+GUARD = re.compile("(^|[;\t\r\n])'(?=\\s*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])")
+
+
+def _unguarded(cell: str) -> str:
+    """A cell without the apostrophes that keep spreadsheets from running it."""
+    return GUARD.sub(r"\1", cell)
+
+
+def _is_guarded(cell: str, value: str) -> bool:
+    return _unguarded(cell) in (value, _unguarded(value))
+
+
+def _read_names(sealed: Sealed, contents: dict[str, Any]) -> dict[str, str]:
+    """What stands for hashed identifiers: each a name that a leaf could not hold, and its own."""
+    names: dict[str, str] = contents.get("names", {})
+    if sealed.is_stream:
+        lines = sealed.package.lines("data/names.ndjson", MAX_LEAF_BYTES)
+        pairs = [canonical(it, "a line of data/names.ndjson") for it in lines]
+        names = dict(pairs)
+        if len(names) < len(pairs):
+            raise Fault("data/names.ndjson names a hash twice")
+    for hashed, name in names.items():
+        if not HASHED.fullmatch(hashed) or OPAQUE.fullmatch(name) or HASHED.fullmatch(name):
+            raise Fault(f"{hashed} is given the name {name!r}, and is not a hash of such a name")
+    if len({*names.values()}) < len(names):
+        raise Fault("two hashed identifiers are given one name")
+    return names
+
+
+# --- the whole -------------------------------------------------------------------------------
+
+
+def verify(
+    path: Path,
+    key: str | None = None,
+    against: bytes | None = None,
+    authority: str | None = None,
+    *,
+    policy: bytes | None = None,
+    archives: Sequence[bytes] = (),
+) -> Verdict:
+    """Runs every check that the package allows; whatever its bytes are, the answer is a verdict.
+
+    `authority`: path of a file. `archives`: timestamps over the package, oldest first. Raises
+    Unusable only for a wrong argument. An empty one is wrong too, since it would silently skip a
+    check.
+    """
+    verdict = Verdict()
+    given_texts = {"--key": key, "--against": against, "--authority": authority, "--policy": policy}
+    for name, value in given_texts.items():
+        if value is not None and not value.strip():
+            raise Unusable(f"{name} is empty")
+    try:
+        given = read_key(key) if key is not None else None
+    except ValueError as error:
+        raise Unusable(f"--key is not a verification key: {error}") from None
+    try:
+        trusted = Policy(policy.decode("utf-8")) if policy is not None else None
+    except ValueError as error:
+        raise Unusable(f"--policy is not a policy of witnesses: {error}") from None
+    if archives and authority is None:
+        raise Unusable("--archive needs --authority, whose certificates it is checked with")
+    if authority is not None and not Path(authority).is_file():
+        raise Unusable(f"--authority: there is no file {authority}")
+    csv.field_size_limit(MAX_CELL)
+    try:
+        with Package(path) as package:
+            sealed = _seals(package, given, trusted, verdict)
+            if sealed is not None:
+                newest = _check(sealed, against, trusted, verdict)
+                _check_timestamp(sealed, path, newest, authority, archives, verdict)
+    except Fault as fault:
+        verdict.fault(str(fault))
+    except Unusable:
+        raise
+    except Exception as error:  # any bytes at all end in a verdict, never in a traceback
+        verdict.fault(f"the package cannot be read: {type(error).__name__}: {error}")
+    return verdict
+
+
+def _check(sealed: Sealed, against: bytes | None, policy: Policy | None, verdict: Verdict) -> str:
+    """Everything behind the seals but the timestamp; when the newest entry was recorded."""
+    parameters = sealed.parameters
+    contents = sealed.package.json("data/contents.json")
+    _check_form(sealed, verdict)
+    if sealed.is_stream and contents.keys() != {"withheld", "withheld_artifacts"}:
+        verdict.fault("contents.json has other keys than it should")
+    if verdict.faults:
+        return ""
+    source: Stream | Folders = (
+        Stream(sealed) if sealed.is_stream else Folders(sealed, dict(contents["withheld"]))
+    )
+    entries = Entries(sealed, source, _read_names(sealed, contents))
+    if sealed.form == FORMATS[1]:
+        _check_old_rotations(sealed, entries)
+    source.prove(iter(entries))
+    if not entries.export:
+        raise Fault("the export's own entry is missing")
+    verdict.about.append(
+        f"{entries.scope.stated}; as of {parameters['as_of']}; {parameters['profile']} profile;"
+        f" {entries.listed} entries of the first {entries.size} of {sealed.checkpoint.log};"
+        f" exported by {parameters['actor']}, entry {entries.export['seq']} of"
+        f" {entries.export['recorded_at']}, with {parameters['software']}"
+    )
+    verdict.passed(
+        f"{entries.listed + 1} entries stand in the log of {sealed.checkpoint.size}, canonical,"
+        " their records and bodies as committed, and entries.csv quotes them"
+    )
+    for seq in sorted(entries.rotations):
+        verdict.fault(f"the entry of rotation {seq} is missing")
+    _check_instant(sealed, entries, verdict)
+    _check_last_key(sealed, entries, verdict)
+    _check_completeness(sealed, entries, verdict)
+    _check_export(sealed, entries, contents, verdict)
+    _check_artifacts(sealed, entries, contents, verdict)
+    _check_tables(sealed, entries, contents, verdict)
+    is_witnessed = _check_witnesses(sealed, policy, entries.recorded_at, verdict)
+    _check_consistency(sealed, against, is_witnessed, verdict)
+    return entries.recorded_at
+
+
+def _check_old_rotations(sealed: Sealed, entries: Entries) -> None:
+    """The rotations of the second format stand in folders of their own."""
+    source = Folders(sealed, {}, "rotations")
+    for data in source.leaves():
+        leaf = canonical(data, "a rotation's entry.json")
+        seq, rules = leaf["seq"], LEAF_RULES[leaf["v"]]
+        source.prove(iter([(seq - 1, leaf_hash(data))]))
+        body = source.body(seq, rules, True)
+        if "record_digest" in leaf:
+            source.record(seq)
+        rotation = entries.rotations.pop(seq)
+        if body.digest != leaf["body_commitment"] or leaf["kind"] != "key_rotation":
+            raise Fault(f"rotation {seq} is not what was recorded")
+        if _value(body, "statement") != rotation.statement:
+            raise Fault(f"rotation {seq} is another")
+    source.end()
+
+
+def _check_instant(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
+    """States and days left are those of `as_of`: no earlier than the entries, no later than the
+    export."""
+    as_of = sealed.parameters["as_of"]
+    at, newest, exported = (
+        datetime.strptime(_full_instant(it), "%Y-%m-%dT%H:%M:%S.%f%z")
+        for it in (as_of, entries.listed_at, entries.export["recorded_at"])
+    )
+    if not newest - CLOCK_TOLERANCE <= at <= exported + CLOCK_TOLERANCE:
+        verdict.fault(f"as_of, {as_of}, is before its newest entry, or after the export")
+    elif at < exported - MAKING_TOLERANCE:
+        verdict.unchecked.append(
+            f"why tables and reports say what was true at {as_of}, long before the export at"
+            f" {entries.export['recorded_at']}: what was late or expired by then they do not say"
+        )
+
+
+def _check_last_key(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
+    """Whether the key that signed was still in force: a rotation is an entry like any other."""
+    first, last = sealed.parameters.get("range") or (0, 0)
+    is_whole = first <= (sealed.keys.tenures[-1][0] or 1) and last + 1 == entries.export["seq"]
+    if not (first and is_whole):
+        verdict.unchecked.append(
+            f"whether the key {sealed.keys.current} was replaced later, before the export: not all"
+            " entries since it signs are here. Compare it with the newest that the log published"
+        )
+    if entries.handovers:
+        verdict.unchecked.append(
+            f"whether {len(entries.handovers)} entries replaced the key: they are of that kind, and"
+            f" only their leaves are here; {_some({str(it) for it in entries.handovers})}"
+        )
+
+
+def _check_completeness(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
+    """Whether all of the scope is there: its streams, or the range of its period. Streams were
+    followed entry by entry before; here is what is missing altogether, and what nobody can tell."""
+    scope, tails = entries.scope, entries.tails
+    for name in sorted(tails["process"].keys() - entries.in_scope):
+        if scope.stream != "process" or name != scope.name:
+            verdict.fault(f"the process {name} does not belong to {scope.stated}")
+    for name in sorted(tails["process"].keys() & entries.beyond):
+        verdict.fault(f"entries.csv does not list every entry of the process {name}")
+    processes = len(tails["process"])
+    if scope.stream:
+        if scope.name not in tails[scope.stream]:
+            verdict.fault(f"{scope.stated} has no entry")
+        elif entries.export.get(f"{scope.stream}_stream") != scope.name:
+            verdict.fault(f"the export is not of {scope.stated}, so nothing says where that ends")
+        verdict.passed(f"{scope.stated} is complete, from its first entry to the export")
+    else:
+        _check_range(sealed, entries, verdict)
+    if scope.stream != "process" and processes:
+        verdict.passed(f"{processes} processes are there from their first entry on, without gap")
+    _, after = sealed.parameters.get("range") or (0, 0)
+    if scope.stream == "seller" or (not scope.stream and after + 1 < entries.export["seq"]):
+        verdict.unchecked.append(
+            f"whether {processes} processes go on in entries"
+            + (" that do not name the seller" if scope.stream else f" after {after}")
+            + ": where a process ends is the exporter's word. A package of one process shows it"
+        )
+    if entries.others:
+        verdict.unchecked.append(
+            f"what else the log holds of {len(entries.others)} sellers that entries name, and that"
+            f" are not complete here: {_some(entries.others)}"
+        )
+
+
+def _check_range(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
+    """A period: every leaf of its range is there, so that a left-out entry would be missed."""
+    scope, range_ = entries.scope, sealed.parameters.get("range")
+    if not range_:
+        verdict.unchecked.append(
+            "whether the period is complete: packages of this format hold no proof of it"
+        )
+        return
+    first, last = range_
+    recorded = dict(entries.before)
+    if entries.in_range != last - first + 1 or not 1 <= first <= last <= entries.size:
+        verdict.fault(f"leaves of the range {first} to {last} are missing")
+        return
+    if first > 1 and recorded[first] >= scope.since:
+        verdict.fault(f"the range starts with entry {first}, recorded within the period")
+    verdict.passed(
+        f"all entries of the log from {first} to {last} are there, and those of the period are"
+        " listed"
+    )
+    if first > 1:
+        verdict.unchecked.append(
+            f"whether an entry before {first} belongs to the period: all were recorded before it"
+        )
+    if last + 1 < entries.export["seq"]:
+        when = "after the period" if recorded[last] >= scope.until else "at any time"
+        verdict.unchecked.append(
+            f"whether an entry from {last + 1} to {entries.export['seq'] - 1} belongs to the"
+            f" period: they were recorded {when}, and are not here"
+        )
+
+
+def _some(names: set[str]) -> str:
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(sorted(names)[:MAX_NAMED]) + more
+
+
+def _check_export(
+    sealed: Sealed, entries: Entries, contents: dict[str, Any], verdict: Verdict
+) -> None:
+    """Checks that the export's own entry fixes all files that were made before it."""
+    package, parameters, recorded = sealed.package, sealed.parameters, entries.export_body
+    if entries.export["seq"] > sealed.checkpoint.size:
+        verdict.fault("the export is not in the log")
+    bound = [
+        *(it for it in sealed.data if not it.startswith(OF_ENTRIES) and it not in AFTER_THE_EXPORT),
+        "verify.py",
+    ]
+    lines = [f"{package.digest(it)}  {it}\n" for it in sorted(bound)]
+    if recorded.get("contents") != hashlib.sha256("".join(lines).encode()).hexdigest():
+        verdict.fault("a file is not the one that the export's entry in the log was made for")
+    for key in ("actor", "reason", "as_of", "profile", "scope"):
+        if recorded.get(key) != parameters[key]:
+            verdict.fault(f"{key} is not what the export's entry in the log says")
+    verdict.passed(
+        f"the export is entry {entries.export['seq']} of the log, which fixes tables, reports,"
+        " query, parameters, artifacts and what is left out"
+    )
+
+
+def _check_artifacts(
+    sealed: Sealed, entries: Entries, contents: dict[str, Any], verdict: Verdict
+) -> None:
+    """Each artifact that a collection names is there, or its entry says that another keeps it."""
+    named, there = entries.artifacts, set()
+    for name in sealed.data:
+        if name.startswith("data/artifacts/"):
+            digest = name[len("data/artifacts/") :].partition(".")[0]
+            there.add(digest)
+            if sealed.package.digest(name) != digest:
+                verdict.fault(f"{name} is not what was collected")
+            if digest not in named:
+                verdict.fault(f"{name} is named by no collection of these")
+    reasons = contents["withheld_artifacts"]
+    for digest in sorted(reasons.keys() - (named.keys() - there)):
+        verdict.fault(f"the artifact {digest} is listed as left out, and is not")
+    elsewhere: dict[str, set[str]] = {"elsewhere": set(), "unknown": set()}
+    for digest in sorted(named.keys() - there):
+        seq, kept = named[digest]
+        if kept == "here":
+            why = reasons.get(digest, "missing from the package")
+            verdict.fault(f"the artifact {digest} of entry {seq} is lost: {why}")
+        else:
+            elsewhere[kept].add(digest)
+    for kept, said in (
+        ("elsewhere", "another system keeps them, as their entries say"),
+        ("unknown", "their entries are of an older version and do not say who keeps them"),
+    ):
+        if elsewhere[kept]:
+            verdict.unchecked.append(
+                f"{len(elsewhere[kept])} artifacts, which are not here: {said};"
+                f" {_some(elsewhere[kept])}"
+            )
+    verdict.passed(f"{len(there)} artifacts are those that their collections name")
+
+
+def _check_tables(
+    sealed: Sealed, entries: Entries, contents: dict[str, Any], verdict: Verdict
+) -> None:
+    """Counts rows and totals, and says what of the tables is the exporter's word."""
+    package, parameters = sealed.package, sealed.parameters
+    tails = entries.tails["process"]
+    processes = {_unguarded(entries.names.get(it, it)) for it in tails}
+    counted = {"entries": dict(entries.kinds), "processes": Counter(), "findings": Counter()}
+    rows = Counter({"entries.csv": entries.listed})
+    for name, key, column in (
+        ("processes.csv", "processes", "state"),
+        ("findings.csv", "findings", "severity"),
+        ("coverage.csv", "", ""),
+    ):
+        for row in package.table(f"data/{name}"):
+            rows[name] += 1
+            if key:
+                counted[key][row[column]] += 1
+            if name != "findings.csv" and _unguarded(row["process_id"]) not in processes:
+                verdict.fault(f"{name} names the process {row['process_id']!r}, which is not here")
+    if {it: rows[it] for it in parameters["rows"]} != parameters["rows"]:
+        verdict.fault("the tables have other numbers of rows than parameters.json says")
+    if parameters["totals"] != {it: dict(count) for it, count in counted.items()}:
+        verdict.fault("the control totals in parameters.json are not those of the tables")
+    stated = {
+        (kind, why): bodies
+        for kind, reasons in (contents["withheld"] if sealed.is_stream else {}).items()
+        for why, bodies in reasons.items()
+    }
+    if sealed.is_stream and stated != dict(entries.withheld):
+        verdict.fault("contents.json counts other withheld bodies than there are")
+    verdict.passed(f"rows and totals of {len(rows)} tables agree")
+    reasons: Counter[str] = Counter()
+    for (_, why), bodies in entries.withheld.items():
+        reasons[why] += bodies
+    for why, bodies in sorted(reasons.items()):
+        verdict.unchecked.append(
+            f"the content of {bodies} bodies that are withheld ({why}): they are bound by their"
+            " commitments, and what is said of them is the exporter's word"
+        )
+    if entries.stated_rows:
+        verdict.unchecked.append(
+            f"{entries.stated_rows} rows in data/stated, which say what withheld bodies hold and"
+            " which tables rest on: the exporter's word"
+        )
+    if entries.names:
+        verdict.unchecked.append(
+            f"whether {len(entries.names)} names in the tables are those whose keyed hashes stand"
+            " in the leaves: only the log's key and the bodies can tell"
+        )
+    verdict.unchecked.append(DERIVED)
+
+
+def _check_consistency(
+    sealed: Sealed, against: bytes | None, is_witnessed: bool, verdict: Verdict
+) -> None:
+    checkpoint = sealed.checkpoint
+    proofs = sealed.package.json("data/consistency.json")
+    earlier = {str(size): bytes.fromhex(root) for size, root in sealed.parameters["earlier"]}
+    if proofs.keys() != earlier.keys():
+        verdict.fault(
+            "data/consistency.json is not about the earlier checkpoints of parameters.json"
+        )
+    for size, root in earlier.items():
+        path = [_hash(it) for it in proofs.get(size, [])]
+        roots = roots_by_consistency(int(size), checkpoint.size, root, path)
+        if roots != (root, checkpoint.root):
+            verdict.fault(f"the log does not continue its own earlier checkpoint of {size} entries")
+    if against is None:
+        if not is_witnessed:
+            verdict.unchecked.append(
+                "that the log was not rewritten before the export: give an earlier checkpoint"
+                " (--against) or a policy of witnesses (--policy)"
+            )
+        return
+    try:
+        stated = read_checkpoint(against.decode("utf-8").partition("\n\n")[0] + "\n")
+        text = signed_text(against, sealed.keys.at(stated.size), is_cosigned=True)
+        held = read_checkpoint(text)
+    except (Fault, ValueError) as error:
+        raise Fault(f"the earlier checkpoint cannot be used: {error}") from None
+    if held.log != checkpoint.log:
+        verdict.fault("the earlier checkpoint is of another log")
+    elif held.size == checkpoint.size and held.root == checkpoint.root:
+        verdict.passed("the earlier checkpoint is the package's own")
+    elif str(held.size) in earlier:
+        if earlier[str(held.size)] != held.root:
+            verdict.fault(
+                f"THE LOG WAS REWRITTEN: the earlier checkpoint has another root at {held.size}"
+                " entries"
+            )
+        else:
+            verdict.passed(f"the log continues the earlier checkpoint at {held.size}")
+    elif held.size > checkpoint.size:
+        verdict.undecided.append(
+            f"newer: cannot compare. The checkpoint given has {held.size} entries, the package's"
+            f" own has {checkpoint.size}: compare with an older one, or ask for a new package"
+        )
+    elif held.size == checkpoint.size:
+        verdict.fault(
+            f"THE LOG WAS REWRITTEN: the checkpoint given has the package's own {held.size}"
+            " entries, and another root"
+        )
+    else:
+        verdict.fault(
+            f"the package proves nothing about a checkpoint of {held.size} entries: ask for a new"
+            " package, exported --against that checkpoint"
+        )
+
+
+def _check_witnesses(sealed: Sealed, policy: Policy | None, newest: str, verdict: Verdict) -> bool:
+    """Whether witnesses cosigned the checkpoint, after its newest entry, and enough of them: each
+    had followed the log, and signs nothing that does not continue what it saw."""
+    if policy is None:
+        return False
+    since = datetime.strptime(newest, "%Y-%m-%dT%H:%M:%S.%f%z") - CLOCK_TOLERANCE
+    times = {name: cosigned_at(sealed.note, key) for name, key in policy.witnesses.items()}
+    cosigned = {name: at for name, at in times.items() if at is not None and at >= since}
+    said = ", ".join(f"{name} at {at:%Y-%m-%d %H:%M:%S} UTC" for name, at in cosigned.items())
+    is_held = policy.holds({*cosigned})
+    if not is_held:
+        verdict.fault(
+            f"the policy of witnesses is not fulfilled: of {len(times)} witnesses,"
+            f" {said or 'none'} cosigned the checkpoint"
+        )
+    elif cosigned:
+        verdict.passed(
+            f"the log continues what its witnesses saw: the checkpoint was cosigned by {said}"
+        )
+    return is_held and bool(cosigned)
+
+
+# --- timestamps (RFC 3161) -------------------------------------------------------------------
+
+
+class Stamp(NamedTuple):
+    """An authority's answer about the SHA-256 of something: a TimeStampResp, DER."""
+
+    answer: bytes
+    digest: str
+
+
+def _check_timestamp(
+    sealed: Sealed,
+    path: Path,
+    newest: str,
+    authority: str | None,
+    archives: Sequence[bytes],
+    verdict: Verdict,
+) -> None:
+    """Checks what an authority says about when the checkpoint existed. `archives` are newer stamps
+    over the whole package, which show that an older one was there while its certificate held."""
+    package = sealed.package
+    is_there = "data/checkpoint.tsr" in package.sizes
+    if is_there != (sealed.parameters["timestamp_authority"] is not None):
+        verdict.fault("data/checkpoint.tsr is missing, or there unannounced")
+    if not is_there:
+        if authority is not None:
+            verdict.fault("the package has no timestamp of an authority")
+        return
+    stamp = Stamp(
+        package.read("data/checkpoint.tsr", PIECE), hashlib.sha256(sealed.note).hexdigest()
+    )
+    kept = b""
+    if "data/timestamp.pem" in package.sizes:
+        kept = package.read("data/timestamp.pem", MAX_JSON_BYTES)
+    try:
+        if authority is None:
+            _stamped(stamp, None, None, kept)
+            verdict.unchecked.append(
+                "the timestamp: give the certificate of its authority as --authority"
+            )
+            return
+        at = _stamped_long_ago(stamp, authority, _over(path, archives), kept, verdict)
+    except Fault as fault:
+        verdict.fault(f"data/checkpoint.tsr {fault}")
+        return
+    if newest and datetime.strptime(newest, "%Y-%m-%dT%H:%M:%S.%f%z") > at + CLOCK_TOLERANCE:
+        verdict.fault(f"an entry was recorded at {newest}, after the checkpoint's timestamp {at}")
+    verdict.passed(f"all of it existed by {at:%Y-%m-%d %H:%M:%S} UTC, says the authority")
+
+
+def _over(path: Path, archives: Sequence[bytes]) -> list[Stamp]:
+    """Each archive timestamp is over the package and the ones before it."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for piece in iter(lambda: file.read(PIECE), b""):
+            digest.update(piece)
+    stamps = []
+    for answer in archives:
+        stamps.append(Stamp(answer, digest.hexdigest()))
+        digest.update(answer)
+    return stamps
+
+
+def _stamped_long_ago(
+    stamp: Stamp, authority: str, archives: list[Stamp], kept: bytes, verdict: Verdict
+) -> datetime:
+    """When a stamp was given. Each was valid when the next one was given, and the last is now."""
+    seen: datetime | None = None
+    for newer in reversed(archives):
+        try:
+            seen = _stamped(newer, authority, seen, kept)
+        except Fault as fault:
+            raise Fault(f"is not held by the archive timestamp: that {fault}") from None
+    try:
+        return _stamped(stamp, authority, seen, kept)
+    except Fault:
+        if seen is not None:
+            raise
+    # Its certificate may have ended since. What it was worth at its own time is still to be said.
+    at = _stamped(stamp, None, None, kept)
+    at = _stamped(stamp, authority, at, kept)
+    verdict.unchecked.append(
+        "whether the authority's key was misused later: its certificate does not hold today, though"
+        " it did at the time that the timestamp names. An archive timestamp (--archive) shows it"
+    )
+    return at
+
+
+def _stamped(
+    stamp: Stamp, authority: str | None, valid_at: datetime | None, kept: bytes
+) -> datetime:
+    """The time in the part of a stamp that its authority signed; Fault unless it is over the
+    digest. Without `authority`, only that the stamp is whole. `kept`: certificates and revocation
+    lists of the time, PEM, which are believed only as far as the authority's lead to them."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = ("answer", "token", "trusted", "others", "signed")
+        answer, token, trusted, others, signed = (str(Path(folder) / it) for it in names)
+        Path(answer).write_bytes(stamp.answer)
+        if openssl("ts", "-reply", "-in", answer, "-token_out", "-out", token).returncode:
+            raise Fault("is not a timestamp")
+        extracting = ["cms", "-verify", "-inform", "DER", "-in", token, "-out", signed, "-binary"]
+        chain: list[str] = []
+        lists, more = (_pem(kept, it) for it in (b"X509 CRL", b"CERTIFICATE"))
+        if authority is not None:
+            Path(trusted).write_bytes(Path(authority).read_bytes() + b"\n" + lists)
+            Path(others).write_bytes(more)
+            chain = ["-CAfile", trusted]
+            then = ["-attime", str(int(valid_at.timestamp()))] if valid_at else []
+            extracting += [*chain, *then, "-purpose", "timestampsign"]
+            extracting += ["-certfile", others] if more else []
+        else:
+            extracting.append("-noverify")
+        if openssl(*extracting).returncode:
+            raise Fault("is not signed by the timestamp authority given" if chain else "is damaged")
+        digest, at = _read_signed(Path(signed).read_bytes())
+        if digest != stamp.digest:
+            raise Fault("is not a timestamp of this")
+        if chain:
+            chain += ["-untrusted", others] if more else []
+            chain += ["-crl_check"] if lists else []  # the lists are of that time
+            chain += ["-attime", str(int(at.timestamp()))]
+            verified = openssl(
+                "ts", "-verify", "-digest", digest, "-token_in", "-in", token, *chain
+            )
+            if verified.returncode:
+                raise Fault(
+                    "is not what RFC 3161 asks of a timestamp, or its certificate was revoked"
+                )
+    return at
+
+
+def _pem(text: bytes, kind: bytes) -> bytes:
+    """The blocks of one kind in a PEM file."""
+    form = b"-----BEGIN %s-----\n[A-Za-z0-9+/=\n]+-----END %s-----\n" % (kind, kind)
+    return b"".join(re.findall(form, text))
+
+
+def _read_signed(data: bytes) -> tuple[str, datetime]:
+    """The digest (hex) and the time of a TSTInfo (RFC 3161, section 2.4.2), in DER."""
+    [(_, content)] = _der(data)
+    fields = _der(content)
+    (_, algorithm), (_, digest) = _der(fields[2][1])
+    if _der(algorithm)[0] != (6, bytes.fromhex("608648016503040201")):
+        raise Fault("is over another hash than SHA-256")
+    tag, text = fields[4]
+    match = re.fullmatch(rb"([0-9]{14})(?:\.[0-9]+)?Z", text)
+    if tag != 0x18 or match is None:
+        raise Fault("names no time")
+    at = datetime.strptime(match[1].decode("ascii") + "+0000", "%Y%m%d%H%M%S%z")
+    return digest.hex(), at
+
+
+def _der(data: bytes) -> list[tuple[int, bytes]]:
+    """The values that stand one after another in DER: (tag, content)."""
+    values, at = [], 0
+    while at < len(data):
+        tag, length, at = data[at], data[at + 1], at + 2
+        if length & 0x80:
+            octets = length & 0x7F
+            length, at = int.from_bytes(data[at : at + octets], "big"), at + octets
+        if at + length > len(data):
+            raise Fault("is cut off")
+        values.append((tag, data[at : at + length]))
+        at += length
+    return values
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command: prints the verdict and returns the exit code; 2 for wrong usage."""
+    parser = argparse.ArgumentParser(description="Verifies an audit package of Prazo, offline.")
+    parser.add_argument("package", type=Path, help="the zip file")
+    parser.add_argument("--key", help="the log's verification key, name+hash+key")
+    parser.add_argument("--against", type=Path, help="an earlier signed checkpoint of the log")
+    parser.add_argument("--policy", type=Path, help="the witnesses to ask for (C2SP tlog-policy)")
+    parser.add_argument("--authority", help="certificates of the timestamp authority")
+    later = "a later timestamp over the package; of several, the oldest first"
+    parser.add_argument("--archive", type=Path, action="append", default=[], help=later)
+    given = parser.parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        against, policy = (
+            None if file is None else file.read_bytes() for file in (given.against, given.policy)
+        )
+        if not given.package.is_file():
+            raise Unusable(f"there is no file {given.package}")
+        verdict = verify(
+            given.package,
+            given.key,
+            against,
+            given.authority,
+            policy=policy,
+            archives=[it.read_bytes() for it in given.archive],
+        )
+    except (Unusable, OSError) as error:
+        print(f"Error: {plain(str(error))}", file=sys.stderr)
+        return 2
+    print("\n".join(verdict.lines()))
+    return verdict.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Witnesses: who follows a log from outside and cosigns its checkpoints, and how they are asked."""

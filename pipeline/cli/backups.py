@@ -1,0 +1,299 @@
+"""What must not be lost: backup, restore, reconcile, artifacts, migrate, rebuild."""
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from pipeline.cli.group import main, say, user
+from pipeline.errors import CallerError, WrongUsage
+from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pipeline.inbox.artifacts import Lacking
+    from pipeline.ledger.reconcile import Missed
+
+MAX_NAMED: Final = 100
+"""Of artifacts that are lacking."""
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--with-keys", is_flag=True, help="Copy the signing key and the tax id key as well.")
+def backup(folder: Path, with_keys: bool) -> None:
+    """Copy inbox and artifacts to FOLDER while everything runs; run it again to add what is new.
+
+    Exit 1 where the backup is not whole: each artifact that it lacks is named.
+    Example: prazo backup /mnt/backup/prazo --with-keys
+    """
+    from pipeline.audit import backup as backups
+    from pipeline.cli import terminal
+
+    with terminal.progress() as on_progress:
+        settings = Settings.load()
+        done = backups.backup(
+            settings,
+            folder,
+            with_keys=with_keys,
+            sign=lambda: _sign(settings),
+            on_progress=on_progress,
+        )
+    say(
+        f"{folder}: {done.entries} entries of {done.log}, {done.new_entries} of them new;"
+        f" {done.new_artifacts} new artifacts; keys: {len(done.keys)}"
+    )
+    if not with_keys:
+        say("The keys were not copied: keep them apart, or use --with-keys.", err=True)
+    if done.unsigned:
+        say(
+            f"No signature covers the newest {done.unsigned} entries yet: a restore will ask you to"
+            " insist. Run `prazo backup` where the ledger is that signs, or once it has signed.",
+            err=True,
+        )
+    if done.lacking:
+        _name(done.lacking)
+        say(f"NOT WHOLE: {len(done.lacking)} artifacts could not be copied", err=True)
+        sys.exit(1)
+
+
+def _sign(settings: Settings) -> None:
+    """Lets whoever holds the ledger sign what the inbox holds now; a backup does without, too."""
+    from pipeline.errors import PrazoError
+    from pipeline.serve.commands import CATCH_UP_SECONDS, open_ledger
+
+    try:
+        with open_ledger(settings) as ledger:
+            ledger.catch_up(CATCH_UP_SECONDS)
+            ledger.checkpoint()
+    except PrazoError as error:
+        say(f"nothing could be signed now: {error.what}", err=True)
+
+
+@main.command()
+@click.argument(
+    "folder", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False)
+)
+@click.option("--from-ledger", is_flag=True, help="Build the inbox from the ledger instead.")
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A signed checkpoint that was kept elsewhere, which the entries must continue.",
+)
+@click.option(
+    "--accept-unsigned", metavar="REASON", help="Put back what no signature covers; an entry."
+)
+@click.option("--actor", metavar="NAME", help="Who insists.")
+def restore(
+    folder: Path | None,
+    from_ledger: bool,
+    against: Path | None,
+    accept_unsigned: str | None,
+    actor: str | None,
+) -> None:
+    """Put the backup in FOLDER back where the settings say, build the ledger, and verify both.
+
+    Stop `prazo serve` first. What is there now is set aside, never deleted. Entries that no
+    signature covers are refused. Exit 1 with each fault named.
+    Example: prazo restore /mnt/backup/prazo --against 2026-03-01.note
+    """
+    from pipeline.audit import restore as restores
+    from pipeline.cli import terminal
+
+    if (folder is not None) == from_ledger:
+        raise click.UsageError("give a backup's FOLDER, or --from-ledger")
+    if (accept_unsigned is None) != (actor is None):
+        raise click.UsageError("--accept-unsigned REASON and --actor NAME go together")
+    insisted = None
+    if accept_unsigned is not None and actor is not None:
+        insisted = restores.Insisted(accept_unsigned, actor, user())
+    note = None if against is None else against.read_text("utf-8", "replace")
+    with terminal.progress() as on_progress:
+        settings = Settings.load()
+        if folder is None:
+            done = restores.restore_from_ledger(
+                settings, against=note, insisted=insisted, on_progress=on_progress
+            )
+        else:
+            done = restores.restore(
+                settings, folder, against=note, insisted=insisted, on_progress=on_progress
+            )
+    say(f"{done.entries} entries of {done.log}, {done.artifacts} artifacts put back")
+    for note in done.notes:
+        say(f"  note     {note}")
+    for line in done.verdict.lines():
+        say(line)
+    sys.exit(1 if done.verdict.faults else 0)
+
+
+@main.command()
+@click.argument(
+    "folder", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False)
+)
+def artifacts(folder: Path | None) -> None:
+    """Look for the bytes of every artifact that entries name; take those that lack from FOLDER.
+
+    FOLDER may be a backup's, another machine's, or any other: files are known by their digest.
+    Where artifacts are in the database, it is PRAZO_ARTIFACTS unless given: what was collected
+    before is put into the database. Exit 1 with each that is still lacking.
+    Example: prazo artifacts /mnt/backup/prazo/artifacts
+    """
+    from pipeline.inbox import open_inbox
+    from pipeline.inbox.artifacts import artifact_store, look, take_in
+    from pipeline.log.artifacts import FolderArtifacts
+
+    settings = Settings.load()
+    inbox = open_inbox(settings.inbox, create=False)
+    try:
+        store = artifact_store(settings, inbox)
+        if folder is None and not isinstance(store, FolderArtifacts):
+            folder = settings.artifacts
+        if folder is not None:
+            say(f"{take_in(inbox, store, folder)} artifacts taken in from {folder}")
+        held = look(inbox, store)
+    finally:
+        inbox.close()
+    _name(held.lacking)
+    say(f"{held.named} artifacts should be in {store.place}: {len(held.lacking)} are lacking")
+    sys.exit(1 if held.lacking else 0)
+
+
+def _name(lacking: Sequence["Lacking"]) -> None:
+    for artifact in lacking[:MAX_NAMED]:
+        say(f"  {artifact}", err=True)
+    if len(lacking) > MAX_NAMED:
+        say(f"  and {len(lacking) - MAX_NAMED} more", err=True)
+
+
+@main.command()
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option(
+    "--backup",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the inbox is copied to first; default: beside the ledger.",
+)
+def migrate(dry_run: bool, folder: Path | None) -> None:
+    """Bring the inbox of an earlier release to this one's version, after a backup of it.
+
+    Stop everything that uses it first. Run it again if it was cut off. Example: prazo migrate
+    """
+    from pipeline.audit import backup as backups
+    from pipeline.cli import terminal
+    from pipeline.inbox import migrations, schema
+
+    settings = Settings.load()
+    version = migrations.version_of(settings.inbox)
+    if version == schema.VERSION:
+        say(f"The inbox has version {version} already: nothing to do.")
+        return
+    if version > schema.VERSION:
+        schema.check(migrations.place_of(settings.inbox), version)
+    folder = folder or settings.ledger.parent / f"inbox-of-version-{version}"
+    size = migrations.size_of(settings.inbox)
+    if dry_run:
+        say(
+            f"The inbox has version {version}, this release has {schema.VERSION}: it would be"
+            f" copied to {folder} ({size / 2**20:,.1f} MiB), then steps {version + 1} to"
+            f" {schema.VERSION} would be taken. Nothing was done."
+        )
+        return
+    with terminal.progress() as on_progress:
+        copied = backups.backup_before_migration(settings, folder, on_progress=on_progress)
+    say(f"{folder}: a copy of version {version}, {copied.entries} entries of {copied.log}")
+    taken = migrations.migrate(settings.inbox)
+    say(
+        f"The inbox has version {schema.VERSION} now; steps taken: "
+        f"{', '.join(map(str, taken)) or 'none, another process took them'}"
+    )
+
+
+@main.command()
+def rebuild() -> None:
+    """Build the ledger again from the inbox, and prove that it has the same root.
+
+    Example: prazo rebuild
+    """
+    from pipeline.ledger import reader
+    from pipeline.ledger.service import LedgerService
+
+    service = LedgerService(Settings.load())
+    try:
+        service.catch_up()
+        before = service.ledger.frontier.root()
+        service.rebuild()
+        reader.install(service.ledger)
+        after = service.ledger.frontier.root()
+        say(f"{service.ledger.size} entries, root {after.hex()}")
+        if after != before:
+            raise CallerError(
+                "The rebuilt ledger has another root",
+                f"it was {before.hex()}",
+                "the inbox or the former ledger was changed: compare both with a backup",
+            )
+    finally:
+        service.close()
+
+
+def _missed(span: str) -> "Missed":
+    """Reads FIRST-LAST; `WrongUsage` for anything else."""
+    from pipeline.ledger.reconcile import Missed
+
+    named = re.fullmatch("([0-9]{1,15})-([0-9]{1,15})", span)
+    missed = None if named is None else Missed(int(named[1]), int(named[2]))
+    if missed is None or not 1 <= missed.first <= missed.last:
+        raise WrongUsage(
+            f"--lost {span} names no entries",
+            "two numbers are expected, the first and the last",
+            "take what the receiver's /readyz says, such as 14-17",
+        )
+    return missed
+
+
+@main.command()
+@click.option("--reason", required=True, help="How the inbox came to lose entries.")
+@click.option("--actor", required=True, help="Who answers for it.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--accept-loss", is_flag=True, help="Go on though some entries are nowhere.")
+@click.option("--lost", metavar="FIRST-LAST", help="What a receiver's /readyz says that it misses.")
+def reconcile(reason: str, actor: str, dry_run: bool, accept_loss: bool, lost: str | None) -> None:
+    """Record again what an inbox lost that was put back from an older copy, from the ledger.
+
+    Stop the ledger's holder first; receivers may run. Killed and started again, it adds nothing
+    twice. Example: prazo reconcile --reason "the standby that took over lagged" --actor ana
+    """
+    from pipeline.cli import terminal
+    from pipeline.ledger import reconcile as reconciling
+
+    with terminal.progress() as on_progress:
+        done = reconciling.reconcile(
+            Settings.load(),
+            reason=reason,
+            actor=actor,
+            recorded_by=user(),
+            accepts_loss=accept_loss,
+            missed=None if lost is None else _missed(lost),
+            is_dry_run=dry_run,
+            on_progress=on_progress,
+        )
+    if done.fork is None:
+        say(done.note or "There is nothing to reconcile: the inbox has what the ledger has.")
+        say("If a receiver goes on answering 503, give what its /readyz misses with --lost.")
+        return
+    fork = done.fork
+    again = fork.lost - fork.beyond_help
+    say(
+        f"Ledger and inbox share {fork.at} entries. The inbox lost {fork.lost}"
+        f" and holds {fork.others} others."
+    )
+    if fork.beyond_help:
+        say(f"{fork.beyond_help} of those that it lost are in the ledger neither.")
+    if done.seq is None:
+        say(f"{again} would be recorded again; nothing was changed.")
+        return
+    say(
+        f"{again} were recorded again after entry {done.seq}, which says why. The ledger was built"
+        " again; `prazo verify` checks both."
+    )

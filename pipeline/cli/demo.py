@@ -1,0 +1,198 @@
+"""`prazo demo`: the whole product against the simulated platform, in a folder of its own."""
+
+import hashlib
+import json
+import os
+import secrets
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pipeline.cli import ports
+from pipeline.cli.supervisor import Supervisor, parts
+from pipeline.errors import OperatorError
+from pipeline.inbox import Inbox, Receipt, open_inbox
+from pipeline.inbox.artifacts import artifact_store
+from pipeline.log.entries import Draft
+from pipeline.receive import ingest
+from pipeline.settings import Settings
+
+Say = Callable[[str], None]
+
+
+def run(
+    folder: Path,
+    *,
+    receiver_port: int | None,
+    dashboard_port: int | None,
+    events_per_minute: float,
+    say: Say,
+) -> int:
+    """Runs until SIGTERM or Ctrl-C; its exit code. The folder is emptied first.
+
+    Ports that are not given are those of the settings. Raises `OperatorError` where one of them is
+    taken, before anything is emptied: that may be another demo in the same folder.
+    """
+    given = Settings.load(receiver_port=receiver_port, dashboard_port=dashboard_port)
+    ports.check(
+        ports.Wanted("receiver", given.receiver_host, given.receiver_port, "--port"),
+        ports.Wanted("dashboard", given.dashboard_host, given.dashboard_port, "--dashboard-port"),
+    )
+    _empty(folder)
+    secret = _secret_file(folder / "webhook.secret", f"whsec_{_random_base64()}")
+    marketplace, analyst = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+    tokens = _secret_file(
+        folder / "api.tokens",
+        f"marketplace:collect,submit:{_digest(marketplace)}\nanalyst:read:{_digest(analyst)}",
+    )
+    _secret_file(folder / "marketplace.token", marketplace)
+    reading = _secret_file(folder / "analyst.token", analyst)
+    environment = {
+        "PRAZO_INBOX": str(folder / "inbox.db"),
+        "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
+        "PRAZO_ARTIFACTS": str(folder / "artifacts"),
+        "PRAZO_SIGNING_KEY_FILE": str(folder / "keys" / "signing.key"),
+        "PRAZO_TAXPAYER_KEY_FILE": str(folder / "keys" / "taxpayer.key"),
+        "PRAZO_WEBHOOK_AUTH": "hmac",
+        "PRAZO_WEBHOOK_SECRET_FILE": str(secret),
+        "PRAZO_API_TOKENS_FILE": str(tokens),
+        "PRAZO_RECEIVER_PORT": str(given.receiver_port),
+        "PRAZO_DASHBOARD_PORT": str(given.dashboard_port),
+    }
+    os.environ.update(environment)
+    settings = Settings.load()
+
+    say("Starting the simulated platform and living through its last four months ...")
+    platform, known = _start_sandbox(folder, settings, events_per_minute)
+    try:
+        say(f"The platform answers at {known['url']} (mutual TLS).")
+        os.environ.update(_platform_environment(known))
+        settings = Settings.load()
+        inbox = open_inbox(settings.inbox)
+        artifacts = artifact_store(settings, inbox)
+        outcomes = ingest.ingest(
+            folder / "history.ndjson", _LivedThrough(inbox), lambda _: None, artifacts
+        )
+        inbox.close()
+        say(f"{outcomes.recorded} occurrences of its past are in the inbox.")
+        supervisor = Supervisor()
+        for part in parts(settings):
+            supervisor.add(part[0], [sys.executable, "-m", "pipeline.cli", *part])
+        say(f"\n  Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}")
+        say(f"  Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks")
+        environment |= _platform_environment(known)
+        lines = "".join(f"{name}={value}\n" for name, value in environment.items())
+        file = _secret_file(folder / "demo.env", lines.rstrip())
+        say(f"  Commands   set -a; . {shlex.quote(str(file))}; set +a; {_prazo()} show")
+        say(
+            f'  API        curl -H "Authorization: Bearer $(cat {reading})"'
+            f" http://{settings.dashboard_host}:{settings.dashboard_port}/api/views"
+        )
+        say(
+            "\nFrom now on webhooks arrive, sellers answer, and their reviews are submitted through"
+            "\nthe gateway, some into the platform's faults. Ctrl-C stops everything."
+        )
+        return supervisor.run()
+    finally:
+        platform.terminate()
+        platform.wait()
+
+
+def _prazo() -> str:
+    """What to type for `prazo`: its name where the shell finds it, else where it lies."""
+    script = Path(sys.executable).with_name("prazo")
+    found = shutil.which("prazo")
+    if found and Path(found).resolve() == script.resolve():
+        return "prazo"
+    if script.exists():
+        return shlex.quote(str(script))
+    return f"{shlex.quote(sys.executable)} -m pipeline.cli"
+
+
+class _LivedThrough:
+    """Records each occurrence as if at its own time: entered today, all evidence would be late."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+
+    def append(self, drafts: Sequence[Draft]) -> list[Receipt]:
+        receipts = []
+        for draft in drafts:
+            self._inbox.clock = partial(int, draft.occurred_at)
+            receipts += self._inbox.append([draft])
+        return receipts
+
+
+def _empty(folder: Path) -> None:
+    """Only a folder that a demo made is ever emptied."""
+    mark = folder / ".prazo-demo"
+    if folder.exists() and any(folder.iterdir()) and not mark.exists():
+        raise OperatorError(
+            f"{folder} was not made by a demo", "it is not empty", "name another with --folder"
+        )
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    mark.touch()
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _secret_file(path: Path, content: str) -> Path:
+    path.touch(mode=0o600)
+    path.write_text(content + "\n", encoding="ascii")
+    return path
+
+
+def _random_base64() -> str:
+    return secrets.token_bytes(32).hex()  # hex digits are base64 as well
+
+
+def _start_sandbox(
+    folder: Path, settings: Settings, events_per_minute: float
+) -> tuple[subprocess.Popen[str], dict[str, Any]]:
+    """The simulated platform as a process of its own, and what it says a client needs."""
+    receiver = f"http://{settings.receiver_host}:{settings.receiver_port}"
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "sandbox"),
+            *("--folder", str(folder / "platform")),
+            *("--history", str(folder / "history.ndjson")),
+            *("--artifacts", str(folder / "platform" / "artifacts")),
+            *("--webhooks-to", f"{receiver}/webhooks"),
+            *("--webhook-auth", "hmac"),
+            *("--webhook-secret-file", str(settings.webhook_secret_file)),
+            *("--live", str(events_per_minute)),
+            *("--receiver", receiver),
+            *("--token-file", str(folder / "marketplace.token")),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        raise OperatorError(
+            "The simulated platform did not start", "it ended without a word", "see above"
+        )
+    known: dict[str, Any] = json.loads(line)
+    return process, known
+
+
+def _platform_environment(known: dict[str, Any]) -> dict[str, str]:
+    """Settings by which the product reaches the simulated platform, as it would the real one."""
+    return {
+        "PRAZO_PLATFORM_URL": known["url"],
+        "PRAZO_PLATFORM_CA_FILE": known["authority"],
+        "PRAZO_CLIENT_CERT_FILE": known["client_certificate"],
+        "PRAZO_CLIENT_KEY_FILE": known["client_key"],
+        "PRAZO_PLATFORM_AUTH": "basic",
+        "PRAZO_PLATFORM_CREDENTIALS_FILE": known["basic_file"],
+        "PRAZO_MARKETPLACE_ID": known["marketplace_id"],
+    }

@@ -1,0 +1,121 @@
+"""Examines who may come in: deliveries, API, login, and what is open without any proof."""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from pipeline.cli.doctor.diagnosis import Diagnosis
+from pipeline.http.tokens import Tokens
+from pipeline.serve.roles import RoleMap
+from pipeline.settings import Settings
+
+_OIDC_NEEDS: Final = (
+    "redirect_uri",
+    "cookie_secret",
+    "client_id",
+    "client_secret",
+    "server_metadata_url",
+)
+
+
+READY_SECONDS: Final = 10.0
+"""The receiver says after five that a trial write takes too long."""
+
+
+def receiver(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether the receiver that these settings describe runs, and can record."""
+    anywhere = settings.receiver_host in ("0.0.0.0", "::")
+    url = httpx.URL(
+        scheme="http",
+        host="127.0.0.1" if anywhere else settings.receiver_host,
+        port=settings.receiver_port,
+    )
+    try:
+        answer = httpx.get(url.join("/readyz"), timeout=READY_SECONDS, trust_env=False)
+        said = answer.json()
+    except (httpx.HTTPError, ValueError) as error:
+        why = str(error) or type(error).__name__
+        found = f"none answers at {url}: nothing that the platform sends is taken ({why})"
+        yield Diagnosis("receiver", "warning", found, "run `prazo serve`, or `prazo receive`")
+        return
+    if answer.status_code == httpx.codes.OK:
+        yield Diagnosis("receiver", "ok", f"it records what comes to {url}")
+    else:
+        found = f"it answers 503 to the platform: {said.get('error')}"
+        yield Diagnosis("receiver", "fault", found, "its log says since when")
+
+
+def authenticity(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether deliveries prove that the platform sent them."""
+    if settings.webhook_auth == "none":
+        yield Diagnosis(
+            "deliveries",
+            "warning",
+            "deliveries are not authenticated; only this machine can post them",
+            "set PRAZO_WEBHOOK_AUTH and PRAZO_WEBHOOK_SECRET_FILE before real use",
+        )
+    else:
+        yield Diagnosis("deliveries", "ok", f"authenticated by {settings.webhook_auth}")
+
+
+def tokens(settings: Settings) -> Iterator[Diagnosis]:
+    """Who may call collections, the gateway and the API."""
+    Tokens.of(settings)
+    if settings.api_tokens_file is not None:
+        yield Diagnosis("API", "ok", f"tokens of {settings.api_tokens_file}")
+    elif settings.expects_strangers:
+        yield Diagnosis(
+            "API",
+            "warning",
+            "tokens are required and there are none: collections and the gateway answer 401,"
+            " and of the API only this machine's commands get more",
+            "set PRAZO_API_TOKENS_FILE where anybody is to collect, submit or read",
+        )
+    else:
+        yield Diagnosis(
+            "API",
+            "warning",
+            "no tokens: collections, the gateway and the API are open to every program on this"
+            " machine, and through a proxy that leaves no trace to whoever reaches it",
+            "set PRAZO_API_TOKENS_FILE before anything on this machine passes requests on",
+        )
+
+
+def open_paths(settings: Settings) -> Iterator[Diagnosis]:
+    """What whoever reaches the ports gets without a token, a secret or a login."""
+    paths = ["receiver: /healthz, /readyz, /metrics, /checkpoint"]
+    if settings.webhook_auth == "none":
+        paths.append("receiver: /webhooks")
+    paths.append("dashboard: /_stcore/health, /api/head")
+    if settings.login == "none":
+        paths.append("dashboard: every page")
+    whom = "whoever reaches the ports" if settings.expects_strangers else "this machine alone"
+    yield Diagnosis("open", "ok", f"without proof, to {whom}: {'; '.join(paths)}")
+
+
+def login(settings: Settings) -> Iterator[Diagnosis]:
+    """Who may look at the pages, and whether the files say so that are needed for that."""
+    if settings.login == "none":
+        yield Diagnosis("login", "ok", "nobody logs in: the dashboard serves this machine alone")
+        return
+    if settings.roles_file is not None:
+        RoleMap(settings.roles_file)
+        yield Diagnosis("login", "ok", f"by {settings.login}; roles of {settings.roles_file}")
+    if settings.login == "oidc" and settings.oidc_file is not None:
+        yield from _oidc(settings.oidc_file)
+
+
+def _oidc(path: Path) -> Iterator[Diagnosis]:
+    """Whether the file has what Streamlit needs to send people to their provider."""
+    try:
+        section = tomllib.loads(path.read_text(encoding="utf-8")).get("auth", {})
+    except (OSError, ValueError) as error:
+        yield Diagnosis("login", "fault", f"{path}: {error}", "write it as TOML")
+        return
+    missing = [name for name in _OIDC_NEEDS if not section.get(name)]
+    if missing:
+        remedy = "add it to the [auth] section, as docs/operations.md shows"
+        yield Diagnosis("login", "fault", f"{path} lacks {', '.join(missing)}", remedy)

@@ -1,0 +1,56 @@
+"""Runs the checks of an installation in turn."""
+
+import difflib
+import os
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from pipeline.cli.doctor import doors, platform, stores
+from pipeline.cli.doctor.diagnosis import Diagnosis
+from pipeline.errors import PrazoError
+from pipeline.settings import Settings
+
+
+def examine(settings: Settings, *, asks_platform: bool = False) -> Iterator[Diagnosis]:
+    """Every check in turn; one that cannot be made is a fault of its own, never an exception.
+
+    Nothing is sent to the platform unless `asks_platform` says so.
+    """
+    for name, check in (*_CHECKS, *(_WITH_THE_PLATFORM if asks_platform else ())):
+        try:
+            yield from check(settings)
+        except PrazoError as error:
+            found = f"{error.what}: {error.why}" if error.why else error.what
+            yield Diagnosis(name, "fault", found, error.remedy)
+
+
+def _names(settings: Settings) -> Iterator[Diagnosis]:
+    """Finds misspelt names of settings, which would silently leave the default in force."""
+    known = [f"PRAZO_{name.upper()}" for name in type(settings).model_fields]
+    for name in sorted(os.environ):
+        if name.startswith("PRAZO_") and name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            remedy = f"is it {near[0]}?" if near else "docs/operations.md lists every setting"
+            yield Diagnosis("settings", "warning", f"there is no setting {name}", remedy)
+
+
+_CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]] = (
+    ("settings", _names),
+    ("receiver", doors.receiver),
+    ("deliveries", doors.authenticity),
+    ("API", doors.tokens),
+    ("login", doors.login),
+    ("open", doors.open_paths),
+    ("secrets", stores.secrets),
+    ("platform", platform.platform),
+    ("disk", stores.disk),
+    ("inbox", stores.inbox),
+    ("signing key", stores.signing_key),
+    ("artifacts", stores.artifacts),
+    ("heartbeats", stores.routines),
+    ("kept head", stores.kept_head),
+    ("ledger", stores.ledger),
+)
+_WITH_THE_PLATFORM: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]] = (
+    ("handshake", platform.asked_platform),
+)

@@ -1,0 +1,111 @@
+"""Examines the way to the platform: certificates, credentials and, if asked to, the platform."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+
+from pipeline import instants
+from pipeline.cli.doctor.diagnosis import Diagnosis
+from pipeline.http import addresses
+from pipeline.settings import Settings
+from pipeline.submit.decision import Terms
+from pipeline.submit.platform import Answer, Platform
+from pipeline.submit.platform import faults as platform_faults
+
+UNAUTHORIZED: Final = 401
+SERVER_ERRORS: Final = 500
+FORBIDDEN: Final = 403
+_NO_ANSWER_HELP: Final = (
+    "compare PRAZO_PLATFORM_URL, PRAZO_PLATFORM_CA_FILE, PRAZO_CLIENT_CERT_FILE and"
+    " PRAZO_CLIENT_KEY_FILE with what the platform gave you"
+)
+NO_SPACE: Final = "No space left"
+EXPIRY_DAYS: Final = 30
+"""A certificate that ends sooner is worth a warning: issuing one takes weeks in some places."""
+
+
+def platform(settings: Settings) -> Iterator[Diagnosis]:
+    """The way to the platform, as far as files tell; nothing is sent."""
+    if settings.platform_url is None:
+        yield Diagnosis("platform", "ok", "not set up: reviews can be watched but not submitted")
+        return
+    for fault in platform_faults(settings):
+        yield Diagnosis(
+            "platform", "fault", fault.what + (f": {fault.why}" if fault.why else ""), fault.remedy
+        )
+    Terms.of(settings)
+    named = [("client certificate", settings.client_cert_file)]
+    if settings.platform_ca_file is not None:
+        named.append(("platform's CA", settings.platform_ca_file))
+    for name, path in named:
+        if path is not None and path.exists():
+            yield _expiry(name, path)
+    if settings.platform_ca_file is None:
+        yield Diagnosis("platform", "ok", "the system's authorities vouch for the platform")
+
+
+def asked_platform(settings: Settings) -> Iterator[Diagnosis]:
+    """What the platform itself says of our certificate and our credentials."""
+    if settings.platform_url is None:
+        yield Diagnosis("handshake", "fault", "no platform is set up", "set PRAZO_PLATFORM_URL")
+        return
+    answer = asyncio.run(_safe_answer(settings))
+    if answer.status is None:
+        yield Diagnosis("handshake", "fault", answer.detail or str(answer.error), _NO_ANSWER_HELP)
+        return
+    yield Diagnosis(
+        "handshake", "ok", f"{addresses.shown(settings.platform_url)} answers over mutual TLS"
+    )
+    found = f"a GET of the review endpoint is answered {answer.status}"
+    if answer.status == UNAUTHORIZED:
+        yield Diagnosis(
+            "credentials",
+            "fault",
+            found,
+            "compare the credentials and PRAZO_PLATFORM_AUTH with what the platform gave you, and"
+            " ask it whether it knows this client certificate",
+        )
+    elif answer.status == FORBIDDEN:
+        yield Diagnosis(
+            "credentials",
+            "warning",
+            f"{found}: they may be known, and not allowed to ask this",
+            "ask the platform whether they may submit reviews",
+        )
+    elif answer.status >= SERVER_ERRORS:
+        yield Diagnosis(
+            "credentials", "warning", f"{found}: nobody can tell", "ask again when it is well"
+        )
+    else:
+        yield Diagnosis("credentials", "ok", f"{found}, not 401")
+
+
+async def _safe_answer(settings: Settings) -> Answer:
+    platform = Platform(settings)
+    try:
+        return await platform.get_nothing(seconds=settings.request_timeout_seconds)
+    finally:
+        await platform.close()
+
+
+def _expiry(name: str, path: Path) -> Diagnosis:
+    """Of the certificate in a chain that ends first."""
+    try:
+        chain = x509.load_pem_x509_certificates(path.read_bytes())
+        ends_at = min(instants.from_datetime(it.not_valid_after_utc) for it in chain)
+    except (OSError, ValueError) as error:
+        return Diagnosis("certificates", "fault", f"{path}: {error}", "write it as PEM")
+    days = (ends_at - instants.now()) // instants.DAY
+    found = f"the {name} {path} ends {instants.readable(ends_at)}"
+    if days < 0:
+        return Diagnosis(
+            "certificates", "fault", found, "the handshake fails: put a new one in its place now"
+        )
+    if days < EXPIRY_DAYS:
+        return Diagnosis(
+            "certificates", "warning", f"{found}, in {days} days", "order its successor"
+        )
+    return Diagnosis("certificates", "ok", f"{found}, in {days} days")

@@ -1,0 +1,316 @@
+"""Examines where things are kept: secrets, disk, inbox, clock, artifacts, kept head, ledger."""
+
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from pipeline import instants
+from pipeline.cli.doctor.diagnosis import Diagnosis, Verdict
+from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError
+from pipeline.inbox import kept_heads, open_inbox
+from pipeline.inbox.artifacts import artifact_store, look
+from pipeline.inbox.clock import Clock
+from pipeline.inbox.heartbeats import Part, heartbeats
+from pipeline.inbox.signing_keys import SigningKeys
+from pipeline.ledger.store import SCHEMA_VERSION
+from pipeline.serve import remote
+from pipeline.serve.metrics import MAX_LAG_SECONDS
+from pipeline.settings import Settings
+
+FREE_BYTES: Final = 2**30
+CLOCK_TOLERANCE_SECONDS: Final = 5
+NO_SPACE: Final = "No space left"
+
+
+def secrets(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether only their owner can read the files that hold secrets."""
+    for path in (
+        settings.webhook_secret_file,
+        settings.taxpayer_key_file,
+        settings.signing_key_file,
+        settings.platform_credentials_file,
+        settings.client_key_file,
+        settings.oidc_file,
+        settings.proxy_secret_file,
+        settings.ledger,
+        None if "://" in settings.inbox else Path(settings.inbox),
+    ):
+        if path is None or not path.exists():
+            continue
+        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            yield Diagnosis(
+                "secrets", "fault", f"{path} can be read by others", f"chmod 600 {path}"
+            )
+        else:
+            yield Diagnosis("secrets", "ok", f"{path} is its owner's alone")
+
+
+def disk(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether there is room for what comes in."""
+    places = [settings.ledger.parent, settings.artifacts]
+    if "://" not in settings.inbox:
+        places.append(Path(settings.inbox).parent)
+    for place in dict.fromkeys(_existing(it) for it in places):
+        free = shutil.disk_usage(place).free
+        if free < FREE_BYTES:
+            yield Diagnosis(
+                "disk",
+                "fault",
+                f"{free / 2**20:,.0f} MiB free at {place}",
+                "make room: when the inbox cannot be written, deliveries are answered 503",
+            )
+        else:
+            yield Diagnosis("disk", "ok", f"{free / 2**30:,.1f} GiB free at {place}")
+
+
+def _existing(path: Path) -> Path:
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path.resolve()
+
+
+def inbox(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether the inbox can be read, and how its clock stands."""
+    try:
+        inbox = open_inbox(settings.inbox, create=False)
+    except InboxMissing as missing:
+        yield Diagnosis("inbox", "warning", missing.what, "`prazo serve` makes it when it starts")
+        return
+    try:
+        last_seq, recorded_at = inbox.last()
+        yield Diagnosis("inbox", "ok", f"can be read; its last entry is {last_seq}")
+        inbox.compare_clocks()
+        yield clock(inbox.machine, recorded_at)
+    finally:
+        inbox.close()
+
+
+def clock(machine: Clock, recorded_at: int) -> Diagnosis:
+    """What the clocks say of each other. `recorded_at`: of the newest entry."""
+    now, database = instants.now(), machine.database_offset
+    behind = (recorded_at - now) / instants.SECOND
+    if machine.doubted is not None and database is not None:
+        return Diagnosis(
+            "clock",
+            "fault",
+            f"the clock is {machine.offset / instants.SECOND:+,.0f} s off the database's",
+            "set both clocks (NTP); until then entries are stamped with the database's, and marked",
+        )
+    if behind > CLOCK_TOLERANCE_SECONDS:
+        return Diagnosis(
+            "clock",
+            "fault",
+            f"the clock is {behind:,.0f} s behind the newest entry",
+            "set the clock (NTP); entries keep the later time until it has caught up. If the clock"
+            " is right, start the receiver once with PRAZO_BELIEVE_CLOCK=true",
+        )
+    if machine.doubted is not None:
+        return Diagnosis(
+            "clock",
+            "fault",
+            f"the clock is {machine.offset / instants.SECOND:+,.0f} s off: it jumped since this"
+            " machine started",
+            "set the clock (NTP); until then entries are stamped with the time before the jump, and"
+            " marked. If the clock is right, start the receiver once with PRAZO_BELIEVE_CLOCK=true",
+        )
+    beside = "" if database is None else f", the database's {database / instants.SECOND:+.3f} s"
+    return Diagnosis("clock", "ok", f"{instants.readable(now)}{beside}")
+
+
+def signing_key(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether the log's signing key is on this machine; nothing is made or registered."""
+    try:
+        opened = open_inbox(settings.inbox, create=False)
+    except InboxMissing:
+        return
+    try:
+        signing = SigningKeys(opened, settings.signing_key_file)
+        if signing.known() is None:
+            yield Diagnosis(
+                "signing key",
+                "warning",
+                "the log has none yet: nothing is signed",
+                "`prazo serve` registers one when it starts",
+            )
+            return
+        try:
+            key = signing.present()
+        except InboxUnavailable:
+            raise
+        except OperatorError as missing:
+            # Where a head was kept, this machine has signed; any other may do without the key.
+            has_signed = kept_heads.place(settings).exists()
+            verdict: Verdict = "fault" if has_signed else "warning"
+            yield Diagnosis("signing key", verdict, missing.why, missing.remedy)
+        else:
+            yield Diagnosis("signing key", "ok", f"{key} is here")
+    finally:
+        opened.close()
+
+
+def artifacts(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether the bytes of every artifact that entries name are there, as far as sizes tell."""
+    try:
+        inbox = open_inbox(settings.inbox, create=False)
+    except InboxMissing:
+        return
+    try:
+        store = artifact_store(settings, inbox)
+        held = look(inbox, store)
+    finally:
+        inbox.close()
+    if held.lacking:
+        yield Diagnosis(
+            "artifacts",
+            "fault",
+            f"{len(held.lacking)} of {held.named} are missing or damaged; {held.lacking[0]}",
+            "`prazo artifacts FOLDER` takes their bytes from wherever they still are",
+        )
+    elif held.not_stored:
+        yield Diagnosis(
+            "artifacts",
+            "warning",
+            f"{held.not_stored} of {held.named} are in this machine's folder alone",
+            "`prazo artifacts` puts them into the database, where every machine reaches them",
+        )
+    else:
+        yield Diagnosis("artifacts", "ok", f"{held.named}, all in {store.place}")
+
+
+def kept_head(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether the inbox has what was signed, by the newest head that can be reached."""
+    try:
+        inbox = open_inbox(settings.inbox, create=False)
+    except InboxMissing:
+        return  # the check of the inbox says so
+    try:
+        gate = kept_heads.Gate(settings)
+        gate(inbox)
+        if gate.unreached is not None:
+            yield Diagnosis(
+                "kept head",
+                "warning",
+                gate.unreached,
+                "without it, an inbox that was put back from an older copy may be written to; see"
+                " PRAZO_KEEPER_URL",
+            )
+        file = kept_heads.place(settings)
+        head = kept_heads.kept(file)
+        if head is not None:
+            found = f"the inbox has the {head.size} entries that {file} vouches for"
+            yield Diagnosis("kept head", "ok", found)
+        elif settings.keeper_url is None:
+            yield Diagnosis(
+                "kept head",
+                "warning",
+                f"none at {file}: nothing here tells an older copy of the inbox",
+                "the dashboard leaves one as it follows; where it runs elsewhere, set"
+                " PRAZO_KEEPER_URL",
+            )
+    finally:
+        inbox.close()
+
+
+def ledger(settings: Settings) -> Iterator[Diagnosis]:
+    """Looks at the ledger and changes nothing in it: opening it for use could rebuild it."""
+    with remote.holder(settings) as holder:
+        if holder is not None:
+            yield _held(holder)
+            yield from _submissions(holder)
+            return
+    if not settings.ledger.exists():
+        yield Diagnosis(
+            "ledger", "warning", f"there is none at {settings.ledger}", "`prazo serve` makes it"
+        )
+        return
+    try:
+        with duckdb.connect(settings.ledger, read_only=True) as connection:
+            known = dict(connection.execute("select name, value from meta").fetchall())
+            [(size,)] = connection.execute("select coalesce(max(seq), 0) from log").fetchall()
+    except duckdb.Error as error:
+        yield _unreadable_ledger(settings, str(error).splitlines()[0])
+        return
+    if known.get("schema_version") != SCHEMA_VERSION:
+        yield Diagnosis(
+            "ledger", "warning", "another release wrote it", "the next start makes it again"
+        )
+    else:
+        yield Diagnosis("ledger", "ok", f"{size} entries of {known.get('log')}; nobody holds it")
+
+
+def _unreadable_ledger(settings: Settings, why: str) -> Diagnosis:
+    if "lock" in why.lower():
+        return Diagnosis(
+            "ledger",
+            "fault",
+            "another process holds it and does not answer",
+            "look for a running `prazo dashboard` or `prazo follow`, and stop it if it hangs",
+        )
+    if NO_SPACE in why:
+        return Diagnosis("ledger", "fault", why, f"make room on the disk of {settings.ledger}")
+    return Diagnosis("ledger", "fault", why, "`prazo rebuild` makes it again from the inbox")
+
+
+def _held(holder: remote.Holder) -> Diagnosis:
+    status = holder.status()
+    behind = status["inbox_seq"] - status["last_seq"]
+    if status["problem"]:
+        return Diagnosis("ledger", "fault", status["problem"])
+    if status["lag_seconds"] > MAX_LAG_SECONDS:
+        lag = f"{behind} entries and {status['lag_seconds']:.0f} s behind"
+        return Diagnosis("ledger", "warning", f"held by {holder.url}, {lag}", "look at its load")
+    return Diagnosis("ledger", "ok", f"held by {holder.url}, {behind} entries behind")
+
+
+def _submissions(holder: remote.Holder) -> Iterator[Diagnosis]:
+    """Whether what waits to be sent again is sent, and how attempts ended."""
+    [queue] = holder.read("retry_queue").to_pylist()
+    if queue["overdue"]:
+        yield Diagnosis(
+            "retries",
+            "fault",
+            f"{queue['overdue']} were due five minutes ago or more, and nobody sent them",
+            "run `prazo serve`, or `prazo resume` once",
+        )
+    else:
+        yield Diagnosis("retries", "ok", f"{queue['waiting']} wait, {queue['due']} are due")
+    ended = holder.read("attempts_by_outcome").to_pylist()
+    counted = ", ".join(f"{row['attempts']} {row['outcome']}" for row in ended)
+    yield Diagnosis("attempts", "ok", counted or "there has been none yet")
+
+
+def routines(settings: Settings) -> Iterator[Diagnosis]:
+    """When somebody last looked after retries, made a backup, verified the stores."""
+    try:
+        inbox = open_inbox(settings.inbox, create=False)
+    except InboxMissing:
+        return
+    try:
+        beats, now = heartbeats(inbox), inbox.now()
+    finally:
+        inbox.close()
+    if settings.platform_url is not None:
+        yield _beaten("resumer", beats.get(Part.RESUMER), now, instants.MINUTE, "run `prazo serve`")
+    yield _beaten(
+        "backup", beats.get(Part.BACKUP), now, 2 * instants.DAY, "run `prazo backup DIR` every day"
+    )
+    yield _beaten(
+        "verification",
+        beats.get(Part.VERIFICATION),
+        now,
+        7 * instants.DAY,
+        "run `prazo verify` every week",
+    )
+
+
+def _beaten(check: str, at: int | None, now: int, patience: int, remedy: str) -> Diagnosis:
+    if at is None:
+        return Diagnosis(check, "warning", "there has been none yet", remedy)
+    found = f"last {instants.readable(at)}"
+    if now - at > patience:
+        return Diagnosis(check, "warning", found, remedy)
+    return Diagnosis(check, "ok", found)

@@ -1,0 +1,166 @@
+"""Commands that take in what happened: ingest, collect, quarantine."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from pipeline.cli.group import main, say, user
+from pipeline.cli.views import print_view
+from pipeline.contract.body import JsonValue, parse_json
+from pipeline.errors import CallerError, Unreadable, WrongUsage
+from pipeline.settings import Settings
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--events", is_flag=True, help="Each line is an event's body, received at its created_at."
+)
+def ingest(files: Sequence[Path], events: bool) -> None:
+    """Take NDJSON FILES of occurrences into the inbox (-: standard input).
+
+    Taking a file twice adds nothing. Bad lines are named and the others taken; exit 1 if any
+    was bad or went to quarantine. Example: prazo ingest history.ndjson
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from pipeline.inbox.artifacts import artifact_store
+    from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.receive import ingest as ingestion
+
+    settings = Settings.load()
+    inbox = open_guarded(settings)
+    artifacts = artifact_store(settings, inbox)
+    are_clean = True
+    try:
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            for path in files:
+                size = None if str(path) == "-" or not path.exists() else path.stat().st_size
+                task = bar.add_task(path.name, total=size)
+                outcomes = ingestion.ingest(
+                    path,
+                    inbox,
+                    lambda n, t=task: bar.advance(t, n),  # type: ignore[misc]
+                    artifacts,
+                    are_events=events,
+                )
+                for number, reason in outcomes.bad:
+                    say(f"{path}:{number}: not taken: {reason}", err=True)
+                for number, reason in outcomes.quarantined:
+                    say(f"{path}:{number}: in quarantine: {reason}", err=True)
+                say(
+                    f"{path}: {outcomes.recorded} recorded, {outcomes.already_there} already"
+                    f" there, {len(outcomes.quarantined)} of them in quarantine,"
+                    f" {len(outcomes.bad)} bad"
+                )
+                are_clean = are_clean and outcomes.are_clean
+    finally:
+        inbox.close()
+    sys.exit(0 if are_clean else 1)
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def collect(file: Path) -> None:
+    """Record one collection occurrence: FILE is JSON, its artifacts are named by path beside it.
+
+    Example: prazo collect answered.json
+    """
+    from pipeline.receive import collections
+
+    seq, recorded = collections.collect_file(file, Settings.load(), recorded_by=user())
+    say(f"{recorded}, entry {seq}")
+
+
+@main.command()
+@click.argument("supplied", nargs=-1, metavar="[PATH=VALUE]...")
+@click.option("--replay", is_flag=True, help="Read them again, after a fix.")
+@click.option("--supply", type=int, metavar="SEQ", help="Read this one with what you supply.")
+@click.option("--reason", default="", help="Why you know it; needed to supply.")
+@click.option("--actor", help="Who supplies it; needed to supply.")
+def quarantine(
+    supplied: Sequence[str], replay: bool, supply: int | None, reason: str, actor: str | None
+) -> None:
+    """Show deliveries that could not be read; --replay reads them again, --supply completes one.
+
+    A value is a text, or JSON where it is an array, an object, true or false.
+
+    Example: prazo quarantine --supply 17 payload.object.process_id=prc_9
+    --reason "the platform's support named it" --actor ana
+    """
+    if (supply is None) != (not supplied) or (replay and supply is not None):
+        raise WrongUsage(
+            "It is not clear what to do with the quarantine",
+            remedy="give --replay alone, or --supply SEQ with one PATH=VALUE or more",
+        )
+    if supply is not None:
+        _supply(supply, dict(map(_part, supplied)), reason, actor)
+    elif replay:
+        _replay()
+    else:
+        print_view("quarantine", None, (), None, "table", None, None)
+
+
+def _part(text: str) -> tuple[str, JsonValue]:
+    path, equals, value = text.partition("=")
+    if not path or not equals:
+        raise WrongUsage(f"{text!r} supplies nothing", remedy="write it as PATH=VALUE")
+    try:
+        parsed = parse_json(value.encode())
+    except Unreadable:
+        return path, value
+    return path, parsed if isinstance(parsed, list | dict | bool) else value
+
+
+def _supply(seq: int, supplied: Mapping[str, JsonValue], reason: str, actor: str | None) -> None:
+    from pipeline.inbox import Outcome
+    from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.log import deliveries
+    from pipeline.log.entries import QUARANTINE
+
+    inbox = open_guarded(Settings.load())
+    try:
+        held = next((it for it in inbox.find(kind=QUARANTINE) if it.seq == seq), None)
+        if held is None:
+            raise CallerError(
+                f"Entry {seq} is not a delivery in quarantine",
+                remedy="`prazo quarantine` lists those that are",
+            )
+        drafts = deliveries.supply(held, supplied, reason=reason, actor=actor, recorded_by=user())
+        _, receipt = inbox.append(drafts)
+    finally:
+        inbox.close()
+    if receipt.outcome is not Outcome.RECORDED or receipt.entry is None:
+        raise CallerError(
+            f"Delivery {seq} was read before",
+            "what was supplied or replayed then stands",
+            "`prazo quarantine` says as which entry",
+        )
+    say(f"delivery {seq} is entry {receipt.entry.seq} now")
+
+
+def _replay() -> None:
+    from pipeline.inbox import Outcome
+    from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.log import deliveries
+    from pipeline.log.entries import QUARANTINE, SUPPLY
+
+    inbox = open_guarded(Settings.load())
+    try:
+        held = inbox.find(kind=QUARANTINE)
+        replays = [deliveries.replay(it, recorded_by=user()) for it in held]
+        receipts = inbox.append([it for it in replays if it is not None])
+        # What a person has completed stays unreadable as it came, and is read all the same.
+        completed = {parse_json(it.body or b"{}")["of"] for it in inbox.find(kind=SUPPLY)}
+    finally:
+        inbox.close()
+    still = sum(
+        again is None and entry.seq not in completed
+        for entry, again in zip(held, replays, strict=True)
+    )
+    readable = sum(it.outcome is Outcome.RECORDED for it in receipts)
+    say(f"{readable} replayed, {still} still cannot be read")
+    sys.exit(1 if still else 0)

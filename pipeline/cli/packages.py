@@ -1,0 +1,301 @@
+"""Commands for auditors: export, verify, checkpoint."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from pipeline.cli.group import main, say, user
+from pipeline.settings import Settings
+from pipeline.texts import printable
+
+
+@main.command()
+@click.option("--process", metavar="ID", help="One review process.")
+@click.option("--seller", metavar="ID", help="One seller, with all its processes.")
+@click.option("--from", "since", metavar="T", help="A period's start, ISO 8601.")
+@click.option("--to", "until", metavar="T", help="Its end, not included.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True)
+@click.option("--reason", required=True, help="Why; an entry in the log.")
+@click.option("--actor", required=True, metavar="NAME", help="Who asks for it.")
+@click.option(
+    "--profile",
+    type=click.Choice(["full", "masked"]),
+    default="full",
+    show_default=True,
+    help="full: for the platform. masked: without bodies that may hold personal data.",
+)
+@click.option(
+    "--withhold", type=int, multiple=True, metavar="SEQ", help="Leave out this entry's body."
+)
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="An earlier checkpoint; the package will show that the log continues it.",
+)
+def export(
+    process: str | None,
+    seller: str | None,
+    since: str | None,
+    until: str | None,
+    out: Path,
+    reason: str,
+    actor: str,
+    profile: str,
+    withhold: tuple[int, ...],
+    against: Path | None,
+) -> None:
+    """Write an audit package: a process, a seller or a period, with the proof of each entry.
+
+    Example: prazo export --process prc_123 --out prc_123.zip --reason "yearly audit" --actor Ana
+    """
+    from pipeline.audit import request as export_request
+    from pipeline.cli import terminal
+    from pipeline.serve.commands import open_ledger
+
+    is_period = since is not None or until is not None
+    if [process is not None, seller is not None, is_period].count(True) != 1 or (
+        is_period and (since is None or until is None)
+    ):
+        raise click.UsageError("give one of --process ID, --seller ID, or --from T with --to T")
+    request = export_request.from_json(
+        {
+            "process_id": process,
+            "seller_id": seller,
+            "from": since,
+            "to": until,
+            "reason": reason,
+            "actor": actor,
+            "profile": profile,
+            "withhold": list(withhold),
+            "against": None if against is None else against.read_text(encoding="utf-8"),
+        },
+        actor=actor,
+        recorded_by=user(),
+    )
+    with open_ledger(Settings.load()) as ledger, terminal.progress() as on_progress:
+        exported = ledger.export(request, out, on_progress)
+    say(
+        f"{out}: {exported.entries} entries, {exported.withheld} bodies withheld; the export is"
+        f" entry {exported.seq}",
+        f"sha256  {exported.sha256}",
+        f"verify  prazo verify {out} --key '{exported.key}'",
+    )
+    if elsewhere := exported.artifacts_left_out - exported.artifacts_lost:
+        say(
+            f"{elsewhere} artifacts are not in it: their entries say that another system keeps"
+            " them.",
+            err=True,
+        )
+    if exported.artifacts_lost:
+        say(
+            f"NOT WHOLE: {exported.artifacts_lost} artifacts that should be in our store are"
+            " missing or damaged. The package says so and does not verify; `prazo verify` names"
+            " them.",
+            err=True,
+        )
+        sys.exit(1)
+
+
+@main.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--key", metavar="VKEY", help="The log's verification key.")
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="An earlier signed checkpoint, kept elsewhere.",
+)
+@click.option(
+    "--policy",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The witnesses that must have cosigned the package's checkpoint.",
+)
+@click.option(
+    "--archive",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    help="A later timestamp over the package; of several, the oldest first.",
+)
+@click.option(
+    "--authority",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Certificates of the timestamp authority, PEM.",
+)
+def verify(
+    file: Path | None,
+    key: str | None,
+    against: Path | None,
+    policy: Path | None,
+    archive: tuple[Path, ...],
+    authority: Path | None,
+) -> None:
+    """Verify an audit package FILE; without one, the ledger and the inbox themselves.
+
+    Says what was checked and what was not. Exit 1 with each fault named; exit 3 where the
+    checkpoint is newer than the package, which decides nothing.
+    Example: prazo verify prc_123.zip --against 2026-03-01.note
+    """
+    from pipeline.audit.reproduce import verify_package
+    from pipeline.audit.verify import Unusable
+    from pipeline.cli import terminal
+    from pipeline.serve import commands
+
+    earlier = None if against is None else against.read_bytes()
+    if earlier is not None and not earlier.strip():
+        raise click.UsageError(f"--against: {against} is empty")
+    if file is None:
+        if key is not None or authority is not None or policy is not None or archive:
+            raise click.UsageError(
+                "--key, --policy, --authority and --archive are for a package FILE"
+            )
+        with terminal.progress() as on_progress:
+            verdict = commands.audit(
+                Settings.load(),
+                None if earlier is None else earlier.decode("utf-8", "replace"),
+                lambda done, all_: on_progress("entries", done, all_),
+            )
+    else:
+        if not file.is_file():
+            raise click.UsageError(f"there is no file {file}")
+        try:
+            verdict = verify_package(
+                file,
+                key=key,
+                against=earlier,
+                authority=None if authority is None else str(authority),
+                policy=None if policy is None else policy.read_bytes(),
+                archives=[it.read_bytes() for it in archive],
+            )
+        except Unusable as error:
+            raise click.UsageError(printable(error)) from None
+    for line in verdict.lines():
+        say(line)
+    sys.exit(verdict.exit_code)
+
+
+@main.command()
+@click.option("--key", is_flag=True, help="Print the verification key instead.")
+def checkpoint(key: bool) -> None:
+    """Print the newest signed checkpoint. Kept elsewhere, it shows whether the log was rewritten.
+
+    Example: prazo checkpoint > 2026-03-01.note
+    """
+    from pipeline.serve.commands import open_ledger
+
+    with open_ledger(Settings.load()) as ledger:
+        signed = ledger.checkpoint()
+    say(*[signed.key] if key else signed.note.removesuffix("\n").split("\n"))
+    for number, earlier in enumerate(signed.earlier_keys if key else (), start=1):
+        say(f"key {number} of the log was {earlier}", err=True)
+
+
+@main.command()
+@click.argument("seq", type=click.IntRange(1))
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True)
+def receipt(seq: int, out: Path) -> None:
+    """Prove that entry SEQ stands in the log: its leaf, a tlog-proof and a COSE receipt.
+
+    Where the ledger is not held by another process: stop that first. Example:
+    prazo receipt 17 --out receipts
+    """
+    from pipeline.audit.receipts import prove
+    from pipeline.files import write_whole
+    from pipeline.ledger.service import unheld_ledger
+
+    with unheld_ledger(Settings.load()) as service:
+        proof = prove(service, seq)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, content in (
+        ("leaf.json", proof.leaf),
+        ("tlog-proof", proof.tlog_proof.encode()),
+        ("cose", proof.cose),
+    ):
+        write_whole(out / f"{seq}.{name}", content)
+    say(f"{out}: {seq}.leaf.json, {seq}.tlog-proof, {seq}.cose")
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option(
+    "--archive",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    help="A stamp that FILE has already; of several, the oldest first.",
+)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True)
+def stamp(file: Path, archive: tuple[Path, ...], out: Path) -> None:
+    """Have the timestamp authority stamp package FILE again, before its certificates end.
+
+    Give all stamps to `prazo verify --archive`. Example: prazo stamp q1.zip --out q1.2030.tsr
+    """
+    from pipeline.audit import timestamps
+    from pipeline.files import write_whole
+
+    url = Settings.load().timestamp_url
+    if url is None:
+        raise click.UsageError("PRAZO_TIMESTAMP_URL names no authority")
+    token = timestamps.archive(url, file, [it.read_bytes() for it in archive])
+    write_whole(out, token, may_replace=False)
+    say(f"{out}: stamped over {file} and {len(archive)} earlier stamps")
+
+
+@main.command()
+@click.option("--name", required=True, metavar="NAME", help="Yours: a URL without its scheme.")
+@click.option("--log", "logs", multiple=True, required=True, metavar="VKEY", help="To follow.")
+@click.option("--folder", type=click.Path(path_type=Path, file_okay=False), required=True)
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", default=8600, show_default=True, type=click.IntRange(1, 65535))
+def witness(name: str, logs: tuple[str, ...], folder: Path, host: str, port: int) -> None:
+    """Follow logs of others, and cosign each checkpoint that continues what was seen before.
+
+    For a partner or an auditor to run, not for whoever keeps the log. The key and what was seen
+    are in the folder: keep it. The first line printed is the witness's key, for policies.
+    Example: prazo witness --name audit.example/w1 --log "$VKEY" --folder witness
+    """
+    from contextlib import closing
+
+    from pipeline.audit.witness.app import app
+    from pipeline.audit.witness.service import Witness
+    from pipeline.http import server
+    from pipeline.log.checkpoints import Cosigner, VerificationKey
+
+    folder.mkdir(parents=True, exist_ok=True)
+    cosigner = Cosigner(name, folder / "witness.key")
+    keys = [VerificationKey.parse(it) for it in logs]
+    with closing(Witness(cosigner, keys, folder)) as following:
+        say(str(cosigner.key))
+        server.run(app(following), host, port)
+
+
+@main.command()
+@click.option("--actor", required=True, metavar="NAME", help="Who asks for it.")
+@click.option("--reason", required=True, help="Why; an entry in the log.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+def rotate_key(actor: str, reason: str, dry_run: bool) -> None:
+    """Let a new key sign the log; the present one hands over to it in an entry that both sign.
+
+    Whatever runs goes on. Whoever has the earlier key can still verify packages with it. Run it
+    again if it was cut off. Example: prazo rotate-key --actor Ana --reason "yearly"
+    """
+    from contextlib import closing
+
+    from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.inbox.signing_keys import SigningKeys
+
+    settings = Settings.load()
+    with closing(open_guarded(settings, create=False)) as inbox:
+        signing = SigningKeys(inbox, settings.signing_key_file)
+        if dry_run:
+            present = signing.present()
+            say(
+                f"would retire {present}",
+                f"A new key would take its place at {settings.signing_key_file}; nothing was done.",
+            )
+            return
+        keys = signing.rotate(actor=actor, reason=reason, recorded_by=user())
+    path = settings.signing_key_file
+    say(
+        f"{keys.current}",
+        f"is key {len(keys)} of the log: publish it. The former private key was kept as"
+        f" {path}.{len(keys) - 1}: back up {path}, then destroy the former one.",
+    )

@@ -1,0 +1,106 @@
+"""Finds out before a start whether its ports are free, and what takes those that are not."""
+
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pipeline.errors import OperatorError
+
+_LISTENING: Final = "0A"  # in the fourth column of /proc/net/tcp
+_SEARCHED: Final = 100
+
+
+class Wanted(NamedTuple):
+    """A port that is about to be listened on, and the option that names another."""
+
+    what: str
+    host: str
+    port: int
+    option: str
+
+
+def check(*wanted: Wanted) -> None:
+    """Raises `OperatorError` that names every port that cannot be had, and free ones instead."""
+    ports = [it.port for it in wanted]
+    refused = {
+        each: why
+        for each in wanted
+        if (why := _refusal(each) or _asked_twice(each, wanted)) is not None
+    }
+    if not refused:
+        return
+    options = []
+    for taken in refused:
+        port = _free_port(taken.host, taken.port, besides=ports)
+        ports.append(port)
+        options.append(f"{taken.option} {port}")
+    raise OperatorError(
+        "It cannot start here",
+        "; ".join(f"port {it.port}, for the {it.what}, {why}" for it, why in refused.items()),
+        f"choose another with {' '.join(options)}, or stop what is there",
+    )
+
+
+def _asked_twice(asked: Wanted, wanted: Iterable[Wanted]) -> str | None:
+    first = next(it for it in wanted if it.port == asked.port)
+    return None if first is asked else f"is already meant for the {first.what}"
+
+
+def _refusal(wanted: Wanted) -> str | None:
+    """Why a port cannot be listened on, or None where it can."""
+    try:
+        found = socket.getaddrinfo(wanted.host, wanted.port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, address = found[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do
+            probe.bind(address)
+            probe.listen()
+    except PermissionError:
+        return "may only be used by the system's administrator"
+    except OSError as error:
+        if not _is_answered(wanted):
+            return f"cannot be used on {wanted.host} ({error.strerror})"
+        holder = _holder(wanted.port)
+        return f"is taken by {holder}" if holder else "is taken by another program"
+    return None
+
+
+def _is_answered(wanted: Wanted) -> bool:
+    try:
+        socket.create_connection((wanted.host, wanted.port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _free_port(host: str, port: int, besides: Iterable[int]) -> int:
+    for candidate in range(port + 1, min(port + _SEARCHED, 65_536)):
+        if candidate not in besides and _refusal(Wanted("", host, candidate, "")) is None:
+            return candidate
+    with socket.create_server((host, 0)) as probe:
+        chosen: int = probe.getsockname()[1]
+        return chosen
+
+
+def _holder(port: int) -> str | None:
+    """`python (process 4711)` listens on a port; None where /proc does not say so to us."""
+    sockets = set()
+    for table in ("tcp", "tcp6"):
+        try:
+            lines = Path("/proc/net", table).read_text(encoding="ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for columns in map(str.split, lines):
+            listens_at = int(columns[1].rpartition(":")[2], 16)
+            if columns[3] == _LISTENING and listens_at == port:
+                sockets.add(f"socket:[{columns[9]}]")
+    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
+        process = descriptor.parent.parent
+        try:
+            if str(descriptor.readlink()) in sockets:
+                name = (process / "comm").read_text(encoding="utf-8").strip()
+                return f"{name} (process {process.name})"
+        except OSError:
+            continue  # another user's, or ended meanwhile
+    return None

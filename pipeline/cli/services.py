@@ -1,0 +1,150 @@
+"""The commands of the person who runs Prazo: serve, receive, dashboard, follow, demo, doctor."""
+
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from pipeline.cli.group import main, say
+from pipeline.settings import Settings
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+_host = click.option("--host", help="Address to listen on.")
+_port = click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on.")
+
+
+@main.command()
+@_host
+@_port
+def receive(host: str | None, port: int | None) -> None:
+    """Run the receiver alone: webhooks into the inbox, 200 once they are on disk.
+
+    Example: prazo receive --port 8400
+    """
+    from pipeline.receive import receiver
+
+    receiver.serve(Settings.load(receiver_host=host, receiver_port=port))
+
+
+@main.command()
+@_host
+@_port
+def dashboard(host: str | None, port: int | None) -> NoReturn:
+    """Run the dashboard, which holds the ledger and follows the inbox.
+
+    Example: prazo dashboard --port 8501
+    """
+    settings = Settings.load(dashboard_host=host, dashboard_port=port)
+    os.environ["PRAZO_DASHBOARD_HOST"] = settings.dashboard_host
+    os.environ["PRAZO_DASHBOARD_PORT"] = str(settings.dashboard_port)
+    os.environ["FORWARDED_ALLOW_IPS"] = ""  # a proxy is known by its own address, not by a header
+    command = [
+        *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")),
+        *("--server.address", settings.dashboard_host),
+        *("--server.port", str(settings.dashboard_port)),
+    ]
+    os.execv(sys.executable, command)
+
+
+@main.command()
+@_host
+@_port
+@click.option("--without-bodies", is_flag=True, help="Commitments and masked facts only.")
+def follow(host: str | None, port: int | None, without_bodies: bool) -> None:
+    """Keep a ledger alone, without pages, with its API: what an analyst gets.
+
+    Example: PRAZO_LEDGER=analyst.duckdb prazo follow --without-bodies --port 8502
+    """
+    from pipeline.serve import api
+
+    settings = Settings.load(dashboard_host=host, dashboard_port=port)
+    api.serve(settings, is_keeper=not without_bodies, without_bodies=without_bodies)
+
+
+@main.command()
+@_host
+@_port
+@click.option("--dashboard-host", help="Address of the dashboard.")
+@click.option("--dashboard-port", type=click.IntRange(1, 65535), help="Port of the dashboard.")
+def serve(
+    host: str | None, port: int | None, dashboard_host: str | None, dashboard_port: int | None
+) -> None:
+    """Run receiver and dashboard on one machine, for real use. SIGTERM stops both cleanly.
+
+    Where the platform is set up, submissions that wait for a retry are sent as well. --host and
+    --port are the receiver's. Example: prazo serve --port 8400 --dashboard-port 8501
+    """
+    from pipeline.cli.supervisor import Supervisor, parts
+
+    settings = Settings.load(
+        receiver_host=host,
+        receiver_port=port,
+        dashboard_host=dashboard_host,
+        dashboard_port=dashboard_port,
+    )
+    environment = {
+        **os.environ,
+        "PRAZO_RECEIVER_HOST": settings.receiver_host,
+        "PRAZO_RECEIVER_PORT": str(settings.receiver_port),
+        "PRAZO_DASHBOARD_HOST": settings.dashboard_host,
+        "PRAZO_DASHBOARD_PORT": str(settings.dashboard_port),
+    }
+    supervisor = Supervisor()
+    for part in parts(settings):
+        supervisor.add(part[0], [sys.executable, "-m", "pipeline.cli", *part], environment)
+    say(
+        f"Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks",
+        f"Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}",
+    )
+    sys.exit(supervisor.run())
+
+
+@main.command()
+@click.option("--folder", type=click.Path(path_type=Path), default=Path("data/demo"))
+@click.option("--port", type=click.IntRange(1, 65535), help="Port of the receiver.")
+@click.option("--dashboard-port", type=click.IntRange(1, 65535), help="Port of the dashboard.")
+@click.option("--events-per-minute", type=click.FloatRange(0.1, 6000), default=30.0)
+def demo(
+    folder: Path, port: int | None, dashboard_port: int | None, events_per_minute: float
+) -> None:
+    """Show the whole product against a simulated platform, with a history and live traffic.
+
+    Without --port and --dashboard-port it listens where the settings say.
+    Example: prazo demo --port 8410 --dashboard-port 8511
+    """
+    from pipeline.cli import demo as show
+
+    code = show.run(
+        folder.resolve(),
+        receiver_port=port,
+        dashboard_port=dashboard_port,
+        events_per_minute=events_per_minute,
+        say=lambda text: say(*text.split("\n")),
+    )
+    sys.exit(code)
+
+
+@main.command()
+@click.option(
+    "--platform",
+    is_flag=True,
+    help="Also try the TLS handshake and the credentials with the platform; changes nothing there.",
+)
+def doctor(platform: bool) -> None:
+    """Check settings, keys, authentication, tokens, login, the way to the platform, disk, clock,
+    inbox and ledger; each fault comes with a remedy.
+
+    Example: prazo doctor --platform
+    """
+    from pipeline.cli import doctor as doctors
+
+    is_well = True
+    for diagnosis in doctors.examine(Settings.load(), asks_platform=platform):
+        is_well = is_well and diagnosis.verdict != "fault"
+        say(f"{diagnosis.verdict:8} {diagnosis.check}: {diagnosis.found}")
+        if diagnosis.remedy:
+            say(f"{'':8} to do: {diagnosis.remedy}")
+    sys.exit(0 if is_well else 1)

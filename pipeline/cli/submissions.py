@@ -1,0 +1,368 @@
+"""Commands on the way to an answered review: submit, resume, ticket, remind."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from pipeline.cli.group import main, say, user
+from pipeline.errors import CallerError
+from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pipeline.log.entries import Draft
+    from pipeline.submit.attempt import Result
+    from pipeline.submit.decision import Approval, Objection
+    from pipeline.submit.resume import Ended
+
+DONE, ANSWERED_NO, NOT_REACHED = 0, 1, 3
+MAX_PAYLOAD_BYTES = 2**20
+PATIENCE_SECONDS = 30.0
+
+EXPECTED_ACTIONS = {
+    "invalid_payload": (
+        "the platform found the payload invalid: a field is missing, has a wrong format or a value"
+        " outside the rules",
+        "fix the payload and submit it again; the platform's answer stands on the process's page",
+    ),
+    "unauthorized": (
+        "the platform did not authenticate us: the credentials or the mTLS set-up are wrong",
+        "check both with `prazo doctor --platform`, then `prazo resume --process {process}`",
+    ),
+    "not_found": (
+        "the platform does not know this process, or not for this seller",
+        "compare the ids with the webhook: `prazo show process_state --where process_id={process}`",
+    ),
+    "conflict": (
+        "the process is concluded already, or its state allows no submission",
+        "check its status before sending again:"
+        " `prazo show process_state --where process_id={process}`",
+    ),
+    "unexpected_status": (
+        "the platform answered with a status that the contract does not show",
+        "read its answer on the process's page before sending again",
+    ),
+}
+"""After each final answer but 200: why, and what to do (docs/contract.md#errors)."""
+
+_wait = click.option(
+    "--wait",
+    type=click.FloatRange(0, 86_400),
+    default=PATIENCE_SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="Send retries that are due within this time; later ones are left to `prazo serve`.",
+)
+
+
+@main.command()
+@click.argument("process")
+@click.option(
+    "--payload",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    required=True,
+    help="File with the JSON body; its bytes are sent as they are.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be refused; send and record nothing.")
+@click.option("--seller", metavar="ID", help="The seller, where the log does not name one.")
+@click.option("--override", metavar="REASON", help="Send without evidence; an entry in the log.")
+@click.option("--replace", metavar="REASON", help="Send instead of a payload that waits; an entry.")
+@click.option("--actor", metavar="NAME", help="Who answers for --override or --replace.")
+@_wait
+def submit(
+    process: str,
+    payload: Path,
+    dry_run: bool,
+    seller: str | None,
+    override: str | None,
+    replace: str | None,
+    actor: str | None,
+    wait: float,
+) -> None:
+    """Submit the review of PROCESS: rules, then the PUT, with retries.
+
+    Exit 1: refused by our rules or by the platform. Exit 3: no answer yet; a retry waits.
+    Example: prazo submit prc_123 --payload answer.json
+    """
+    from pipeline.submit import resume as sending
+
+    settings = Settings.load()
+    content = _read(payload)
+    approvals = (_approval(override, actor, "override"), _approval(replace, actor, "replace"))
+    if dry_run:
+        _say_what_would_happen(settings, process, content, seller, approvals)
+    ended = sending.submit(
+        settings,
+        process,
+        content,
+        recorded_by=user(),
+        via="cli",
+        seller_id=seller,
+        override=approvals[0],
+        replacement=approvals[1],
+        patience_seconds=wait,
+        on_attempt=_print_result,
+    )
+    sys.exit(_conclude(process, ended))
+
+
+@main.command()
+@click.option("--process", metavar="ID", help="This one, also a gateway's or one after a 401.")
+@click.option(
+    "--follow", is_flag=True, hidden=True, help="Go on for ever: a part of `prazo serve`."
+)
+@_wait
+def resume(process: str | None, follow: bool, wait: float) -> None:
+    """Send what is waiting for a retry: the same bytes under the same idempotency key.
+
+    With --process at once, whoever sent it before; `prazo serve` does the rest by itself.
+    Example: prazo resume --process prc_123
+    """
+    from pipeline.submit import resume as sending
+
+    settings = Settings.load()
+    if process is not None:
+        ended = sending.resume(
+            settings, process, recorded_by=user(), patience_seconds=wait, on_attempt=_print_result
+        )
+        sys.exit(_conclude(process, ended))
+    if follow:
+        sending.resume_for_ever(settings, recorded_by="resume", on_attempt=_log_result)
+        sys.exit(DONE)
+    waiting = sending.resume_all(
+        settings, recorded_by=user(), patience_seconds=wait, on_attempt=_print_result
+    )
+    for process_id, until in waiting:
+        say(f"{process_id}: still waits, until {_readable(until)}", err=True)
+    sys.exit(NOT_REACHED if waiting else DONE)
+
+
+_who = click.option("--actor", metavar="NAME", required=True, help="Who did it.")
+
+
+@main.command()
+@click.argument("process")
+@click.option("--opened", metavar="NUMBER", help="A ticket was opened with the platform.")
+@click.option("--closed", is_flag=True, help="The open ticket was closed.")
+@_who
+def ticket(process: str, opened: str | None, closed: bool, actor: str) -> None:
+    """Record a support ticket about PROCESS, which the platform keeps failing.
+
+    Example: prazo ticket prc_123 --opened 4711 --actor maria
+    """
+    from pipeline.log import actions
+
+    if (opened is None) is not closed:
+        raise click.UsageError("give --opened NUMBER or --closed, one of them")
+    _record(
+        process,
+        lambda seller_id: actions.ticket(
+            "closed" if closed else "opened",
+            number=opened,
+            actor=actor,
+            recorded_by=user(),
+            process_id=process,
+            seller_id=seller_id,
+        ),
+    )
+
+
+@main.command()
+@click.argument("process")
+@click.option(
+    "--channel",
+    type=click.Choice(["in_app", "web_form", "email", "push", "sms", "chat", "phone"]),
+    required=True,
+    help="By which the seller was reminded.",
+)
+@_who
+def remind(process: str, channel: str, actor: str) -> None:
+    """Record that the seller of PROCESS was reminded of the collection; nothing is sent.
+
+    Example: prazo remind prc_123 --channel phone --actor maria
+    """
+    from pipeline.log import actions
+
+    _record(
+        process,
+        lambda seller_id: actions.reminder(
+            channel, actor=actor, recorded_by=user(), process_id=process, seller_id=seller_id
+        ),
+    )
+
+
+def _record(process: str, drafted: "Callable[[str | None], Draft]") -> None:
+    """Records what a person did about a process that the log knows, and says which entry it is."""
+    from pipeline.inbox.kept_heads import open_guarded
+
+    inbox = open_guarded(Settings.load())
+    try:
+        known = inbox.find(process_id=process)
+        if not known:
+            raise CallerError(
+                f"There is no review process {process}",
+                "no webhook, attempt or collection names it",
+                "check the id",
+            )
+        seller_id = next((it.seller_id for it in known if it.seller_id is not None), None)
+        [receipt] = inbox.append([drafted(seller_id)])
+    finally:
+        inbox.close()
+    assert receipt.entry is not None  # nothing keeps a draft of a person's from being recorded
+    say(f"recorded, entry {receipt.entry.seq}")
+
+
+# --- what the terminal shows -----------------------------------------------------------------
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(MAX_PAYLOAD_BYTES + 1)
+    if len(content) > MAX_PAYLOAD_BYTES:
+        raise CallerError(f"{path} is over {MAX_PAYLOAD_BYTES} bytes")
+    return content
+
+
+def _approval(reason: str | None, actor: str | None, option: str) -> "Approval | None":
+    from pipeline.submit.decision import Approval
+
+    if reason is None:
+        return None
+    if not reason.strip() or not (actor or "").strip():
+        raise click.UsageError(f"--{option} needs a reason, and --actor NAME: who answers for it")
+    return Approval(reason, actor or "")
+
+
+def _say_what_would_happen(
+    settings: Settings,
+    process: str,
+    content: bytes,
+    seller: str | None,
+    approvals: "tuple[Approval | None, Approval | None]",
+) -> NoReturn:
+    from pipeline.submit import resume as sending
+    from pipeline.submit.decision import Busy, Go, Refused
+
+    decision = sending.dry_run(
+        settings,
+        process,
+        content,
+        seller_id=seller,
+        override=approvals[0],
+        replacement=approvals[1],
+    )
+    match decision:
+        case Go(warnings=warnings):
+            _print_objections(warnings, "warning")
+            say(f"{process}: would be sent")
+            sys.exit(DONE)
+        case Refused(objections=objections):
+            _print_objections(objections, "refused")
+            say(f"{process}: would be refused", err=True)
+        case Busy(until=until):
+            say(f"{process}: {_busy(until)}", err=True)
+    sys.exit(ANSWERED_NO)
+
+
+def _print_result(process_id: str, result: "Result") -> None:
+    from pipeline.submit.attempt import Sent
+    from pipeline.submit.decision import Refused
+
+    match result:
+        case Sent(answer=answer):
+            _print_objections(result.warnings, "warning")
+            shown = result.outcome if answer.status is None else f"{answer.status} {result.outcome}"
+            say(f"{process_id}: {result.attempt_id}: {shown}")
+            if answer.is_truncated or (answer.status is None and answer.detail):
+                say(f"{process_id}: {answer.detail}", err=True)
+            if not result.is_recorded:
+                say(
+                    f"{process_id}: the answer is not in the log yet, which cannot be written;"
+                    " it is tried again until this command ends",
+                    err=True,
+                )
+        case Refused(objections=objections):
+            _print_objections(objections, "refused")
+
+
+def _log_result(process_id: str, result: "Result") -> None:
+    """Ids and outcomes alone: text logs hold nothing personal."""
+    import logging
+
+    from pipeline.submit.attempt import Sent
+
+    shown = result.outcome if isinstance(result, Sent) else "refused"
+    logging.getLogger(__name__).info("retry of %s: %s", process_id, shown)
+
+
+def _print_objections(objections: "tuple[Objection, ...]", kind: str) -> None:
+    for objection in objections:
+        say(f"{kind}: {objection}", err=True)
+
+
+def _conclude(process: str, ended: "Ended") -> int:
+    """Says what follows, and the exit code."""
+    from pipeline.submit.attempt import Sent
+    from pipeline.submit.decision import Busy, NotDue, Refused
+    from pipeline.submit.platform import TLS_REFUSED
+    from pipeline.submit.retries import GivenUp, Waiting
+
+    if isinstance(ended.result, Refused):
+        say(f"{process}: refused; nothing was sent", err=True)
+        return ANSWERED_NO
+    is_conflict = isinstance(ended.result, Sent) and ended.result.outcome == "conflict"
+    if ended.is_finished and not is_conflict:
+        say(f"{process}: FINISHED")
+        return DONE
+    match ended.standing:
+        case Waiting(tried=tried, due_at=int(due_at)):
+            if tried.last.outcome == TLS_REFUSED:
+                say(
+                    f"{process}: the TLS handshake failed, so the platform has received nothing",
+                    "  To fix it: check the certificates with `prazo doctor --platform`",
+                    err=True,
+                )
+            say(
+                f"{process}: not answered yet; the next retry is due {_readable(due_at)}."
+                " `prazo serve` or `prazo resume` sends it",
+                err=True,
+            )
+            return NOT_REACHED
+        case Waiting(due_at=None):
+            say(
+                f"{process}: our rules now refuse what waits to be sent again: correct what they"
+                " name and resume it, or submit another payload with --replace",
+                err=True,
+            )
+            return ANSWERED_NO
+        case GivenUp():
+            say(
+                f"{process}: given up after 24 hours or 30 attempts: open a support ticket",
+                err=True,
+            )
+            return NOT_REACHED
+    match ended.result:
+        case Busy(until=until):
+            say(f"{process}: {_busy(until)}", err=True)
+        case Sent(outcome=outcome) if outcome in EXPECTED_ACTIONS:
+            why, action = EXPECTED_ACTIONS[outcome]
+            say(
+                f"{process}: {why}",
+                f"  To fix it: {action.format(process=process)}",
+                err=True,
+            )
+        case NotDue():
+            say(f"{process}: nothing waits to be sent again", err=True)
+    return ANSWERED_NO
+
+
+def _busy(until: int) -> str:
+    return f"another attempt is under way, until {_readable(until)} at the latest"
+
+
+def _readable(instant: int) -> str:
+    from pipeline import instants
+
+    return instants.readable(instant)

@@ -1,0 +1,103 @@
+"""The command that shows rows of views: show."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipeline.cli.group import main, say, user
+from pipeline.settings import Settings
+
+TABLE_ROWS = 50
+
+
+@main.command()
+@click.argument("view", required=False)
+@click.option("--as-of", help="Instant to look at, ISO 8601; now if not given.")
+@click.option("--where", "filters", multiple=True, metavar="COL=VALUE", help="Only these rows.")
+@click.option("--limit", type=click.IntRange(0), help="At most so many rows.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "ndjson", "csv", "parquet", "xlsx"]),
+    default="table",
+    show_default=True,
+)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file.")
+@click.option("--unmask", metavar="REASON", help="Show personal columns; an entry in the log.")
+@click.option("--actor", metavar="NAME", help="Who asks for it.")
+def show(
+    view: str | None,
+    as_of: str | None,
+    filters: tuple[str, ...],
+    limit: int | None,
+    form: str,
+    out: Path | None,
+    unmask: str | None,
+    actor: str | None,
+) -> None:
+    """Show the rows of VIEW; without one, list the views with what each says.
+
+    Example: prazo show watchlist --where state=EXPIRED --format csv --out expired.csv
+    """
+    if view is None:
+        _list_views()
+        return
+    if unmask is not None and not actor:
+        raise click.UsageError("--unmask needs --actor NAME: who asks for it")
+    unmasking = None
+    if unmask is not None and actor:
+        from pipeline.serve.remote import Unmasking
+
+        unmasking = Unmasking(unmask, actor, user())
+    print_view(view, as_of, filters, limit, form, out, unmasking)
+
+
+def _list_views() -> None:
+    from pipeline.cli import terminal
+    from pipeline.ledger.catalogue import public
+
+    terminal.print_views(public())
+
+
+def print_view(
+    view: str,
+    as_of: str | None,
+    filters: tuple[str, ...],
+    limit: int | None,
+    form: str,
+    out: Path | None,
+    unmasking: Any,
+) -> None:
+    """Prints the rows of a view, or writes them to `out`; exit 1 where they lack newest entries."""
+    from pipeline import instants
+    from pipeline.cli import terminal
+    from pipeline.ledger import formats, reader
+    from pipeline.serve.commands import CATCH_UP_SECONDS, open_ledger
+
+    asked = None if as_of is None else instants.parse(as_of)
+    if as_of is not None and asked is None:
+        raise click.UsageError(f"--as-of: {as_of!r} is not an instant like 2026-03-01T09:00:00Z")
+    with open_ledger(Settings.load()) as ledger:
+        behind = ledger.catch_up(CATCH_UP_SECONDS)
+        instant = instants.now() if asked is None else asked
+        most = TABLE_ROWS if form == "table" and limit is None else limit
+        rows = ledger.read(view, as_of=instant, filters=filters, limit=most, unmask=unmasking)
+        if form == "table":
+            total = (
+                ledger.count(view, as_of=instant, filters=filters)
+                if rows.num_rows == most
+                else rows.num_rows
+            )
+            terminal.print_rows(rows, total, out)
+        else:
+            where = reader.parse_filters(filters)
+            notes = formats.notes(view, rows, as_of=instant, where=where)
+            if out is None:
+                sys.stdout.buffer.write(formats.encode(rows, form, notes))  # type: ignore[arg-type]
+            else:
+                formats.write(rows, form, out, notes)  # type: ignore[arg-type]
+        if behind:
+            say(f"The ledger is still {behind} entries behind the inbox.", err=True)
+            sys.exit(1)

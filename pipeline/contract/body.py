@@ -1,0 +1,134 @@
+"""Parses bodies as strict JSON, and writes JSON values in one canonical form. No I/O."""
+
+import json
+import math
+import re
+from typing import Any, Final
+
+from pipeline.errors import Unreadable
+
+JsonValue = Any  # JSON as Python reads it: None, bool, int, float, str, list or dict of such
+
+MAX_DEPTH: Final = 64
+
+MAX_ID_CHARACTERS: Final = 512
+
+_LEAST_INTEGER, _GREATEST_INTEGER = -(2**63), 2**64 - 1
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_]{1,40}")
+
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+# --- bytes -> JSON ---------------------------------------------------------------------------
+
+
+def parse_json(data: bytes) -> JsonValue:
+    """The JSON value in `data`, parsed strictly.
+
+    Parsers disagree on some inputs, and two readers of one body must never see two different
+    values. So these raise `Unreadable`: encodings other than UTF-8, a byte order mark, duplicate
+    keys, NaN and Infinity, whole numbers beyond 64 bits, numbers beyond a double, lone surrogates,
+    and nesting deeper than `MAX_DEPTH`.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"not UTF-8: {error.reason} at byte {error.start}") from None
+    if text.startswith("\ufeff"):
+        raise Unreadable("not JSON: it starts with a byte order mark")
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise Unreadable(
+            f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+        ) from None
+    except RecursionError:
+        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels") from None
+    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels")
+    if _SURROGATE_ESCAPE.search(data):
+        _refuse_lone_surrogates(value)
+    return value
+
+
+def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                # The reason is exported unmasked, and a key that is not a plain name may be a
+                # personal value.
+                name = f"the key {key!r}" if _PLAIN_NAME.fullmatch(key) else "a key"
+                raise Unreadable(f"{name} stands twice in one object")
+            seen.add(key)
+    return result
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > 20 or not _LEAST_INTEGER <= (value := int(digits)) <= _GREATEST_INTEGER:
+        raise Unreadable("a whole number beyond 64 bits")
+    return value
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise Unreadable("a number beyond the range of a double")
+    return value
+
+
+def _constant(name: str) -> None:
+    raise Unreadable(f"{name} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_int=_integer,
+    parse_float=_float,
+    parse_constant=_constant,
+)
+
+
+def _depth(value: JsonValue) -> int:
+    """Levels of objects and arrays. It walks level by level, so depth cannot exhaust the stack."""
+    depth, level = 0, [value]
+    while level := [item for item in level if isinstance(item, dict | list)]:
+        depth += 1
+        level = [
+            child for item in level for child in (item.values() if isinstance(item, dict) else item)
+        ]
+    return depth
+
+
+def _refuse_lone_surrogates(value: JsonValue) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise Unreadable("a lone surrogate (half a character) in a string") from None
+
+
+def canonical_json(value: JsonValue) -> bytes:
+    """The canonical form of a JSON value: sorted keys, no spaces, UTF-8."""
+    return _ENCODER.encode(value).encode("utf-8")
+
+
+# Made once: `json.dumps` makes an encoder for each value, which doubles the time.
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+)
+
+
+# --- JSON -> records -------------------------------------------------------------------------
+
+
+def identifier(value: JsonValue) -> str | None:
+    """The value if it is an identifier, or None.
+
+    An identifier is a string of 1 to `MAX_ID_CHARACTERS` characters without NUL, which databases
+    cannot index.
+    """
+    if isinstance(value, str) and 0 < len(value) <= MAX_ID_CHARACTERS and "\0" not in value:
+        return value
+    return None

@@ -1,0 +1,1 @@
+"""What all our HTTP listeners share: requests, servers, tokens, and the ledger holder's address."""

@@ -1,0 +1,183 @@
+"""Runs an app on uvicorn until a signal stops it, with limits that uvicorn does not set."""
+
+import errno
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import traceback
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+import httptools
+import uvicorn
+
+from pipeline.errors import OperatorError
+from pipeline.http.asgi import App
+from pipeline.http.limits import Limited
+
+LOG = logging.getLogger(__name__)
+
+KEEP_ALIVE_SECONDS: Final = 75
+"""Longer than the minute for which proxies keep a connection, so that the proxy closes it first:
+a request that is on its way while we close would be lost."""
+BACKLOG: Final = 2048
+GRACEFUL_SECONDS: Final = 17
+"""For requests that are under way when the server stops."""
+END_SECONDS: Final = 28.0
+"""From the signal to the end of the process, whatever hangs: who sent the signal usually kills
+after 30."""
+LAST_WORDS_SECONDS: Final = 1.0
+"""For saying what hangs: that could hang as well."""
+
+
+class Connection(Limited):
+    """A connection of a server without web sockets, with two more gaps closed. Without this class,
+    uvicorn would
+
+    - treat a trailer as a header, after the headers were checked;
+    - lose the body of a request that offers to upgrade to HTTP/2, as Java's client does by default
+      (uvicorn issue 2722). A server may ignore the offer (RFC 9110, section 7.8).
+    """
+
+    def feed(self, data: bytes) -> None:
+        """Feeds the parser; answers 400 and closes if that fails."""
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as offer:
+            self._ignore_offer(data[offer.args[0] :])
+        except httptools.HttpParserError:
+            self.cut_off(b"400 Bad Request")
+
+    def on_headers_complete(self) -> None:
+        """Hands the request on, unless its offer to upgrade has to be taken out first."""
+        if self.parser.should_upgrade():
+            return  # the head is parsed again, without the offer
+        super().on_headers_complete()
+        self.headers = []  # trailers are added to this list, which nobody reads
+        if self.expect_100_continue:
+            # If we answer before we read the body, the sender may still send it or leave it out.
+            # We could not tell whether the next bytes are a body or a new request.
+            self.cycle.keep_alive = False
+
+    def on_message_complete(self) -> None:
+        """Ends the request, unless its head is parsed again."""
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
+
+    def _ignore_offer(self, rest: bytes) -> None:
+        """The parser has stopped after the head: a new one parses the head without the offer."""
+        method = self.parser.get_method()
+        if method == b"CONNECT":
+            self.cut_off(b"400 Bad Request")
+            return
+        offer = (b"upgrade", b"connection", b"http2-settings")
+        fields = [b"%b: %b" % it for it in self.headers if it[0] not in offer]
+        line = b"%b %b HTTP/1.1" % (method, self.url)
+        self.parser = httptools.HttpRequestParser(self)
+        self._head_bytes = 0
+        self.data_received(b"\r\n".join((line, *fields, b"", rest)))
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which ends even if a thread is stuck where nobody can interrupt it."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if not self.should_exit:
+            watchdog = threading.Timer(END_SECONDS, _end_at_once)
+            watchdog.daemon = True
+            watchdog.start()
+        super().handle_exit(sig, frame)
+
+
+def _end_at_once() -> None:
+    words = threading.Thread(target=_say_what_hangs, daemon=True)
+    words.start()
+    words.join(LAST_WORDS_SECONDS)
+    os._exit(1)
+
+
+def _say_what_hangs() -> None:
+    """Whatever was answered 200 is on disk already; what still waited was answered 503."""
+    frames = sys._current_frames()
+    hanging = []
+    for thread in threading.enumerate():
+        stack = traceback.extract_stack(frames.get(thread.ident or 0))
+        ours = [it for it in stack if "pipeline" in Path(it.filename).parts]
+        if ours and ours[-1].name not in (_say_what_hangs.__name__, _end_at_once.__name__):
+            place = f"{Path(ours[-1].filename).name}, line {ours[-1].lineno}"
+            hanging.append(f"{thread.name} in {ours[-1].name} ({place})")
+    LOG.error(
+        "the server is ended %g s after the signal; these threads have not ended: %s",
+        END_SECONDS,
+        "; ".join(hanging),
+    )
+
+
+def run(app: App, host: str, port: int) -> None:
+    """Serves until SIGTERM or SIGINT, answers what is under way, and returns or exits with 0.
+
+    If something hangs, the process exits with 1, `END_SECONDS` after the signal. Raises
+    `OperatorError` if it cannot listen or the app does not start.
+    """
+    listeners = _listen(host, port)
+    config = uvicorn.Config(
+        app,
+        http=Connection,
+        ws="none",
+        lifespan="on",
+        proxy_headers=False,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=GRACEFUL_SECONDS,
+    )
+    # uvicorn stops cleanly and then sends itself the signal again, which would kill the process.
+    before = {it: signal.signal(it, _end) for it in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        _Server(config).run(listeners)
+    except SystemExit as ended:
+        if ended.code:
+            raise OperatorError(
+                "The server did not start",
+                "see the message above",
+                "correct that, then start again",
+            ) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for listener in listeners:
+            listener.close()
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
+def _listen(host: str, port: int) -> list[socket.socket]:
+    """A listening socket for each of the host's addresses that this machine has."""
+    listeners: list[socket.socket] = []
+    try:
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, *_, address in dict.fromkeys(addresses):
+            try:
+                listeners.append(socket.create_server(address[:2], family=family, backlog=BACKLOG))
+            except OSError as error:
+                if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                    raise  # localhost has an IPv6 address even where IPv6 is switched off
+        if not listeners:
+            raise OSError(errno.EADDRNOTAVAIL, "this machine has no such address")
+    except OSError as error:
+        for listener in listeners:
+            listener.close()
+        raise OperatorError(
+            f"Nothing can listen on {host}, port {port}",
+            error.strerror or str(error),
+            "stop what listens there already, or choose another address or port",
+        ) from None
+    return listeners

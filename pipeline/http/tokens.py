@@ -1,0 +1,99 @@
+"""Reads the file of API tokens, which has one `name:scopes:sha256 of the token` on each line.
+
+The file holds only digests, so nobody can call the API by reading it. Tokens are long and random,
+so nobody can guess one from its plain digest. The name is the actor in the log.
+"""
+
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pipeline.errors import SettingsError
+from pipeline.files import RereadFile
+from pipeline.settings import Settings
+
+SCOPES: Final = frozenset({"collect", "submit", "read", "read_personal", "export"})
+
+_LINE = re.compile(r"([!-9;-~]{1,64}):([a-z_, ]+):([0-9a-f]{64})")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The sender of a request, and what they may do."""
+
+    name: str
+    scopes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    caller: Caller
+    digest: bytes
+
+
+class Tokens:
+    """The tokens of a file, and one for commands on this machine. `callers.admit` applies them."""
+
+    def __init__(
+        self, path: Path | None, *, local: bytes | None = None, are_required: bool = False
+    ) -> None:
+        """`local`: a token for commands on this machine, good for every scope. `are_required`:
+        every call needs a token even where no file gives any, so that only commands can call.
+
+        Raises `SettingsError` if the file cannot be read or has a malformed line.
+        """
+        self._file = RereadFile(path, lambda text: _parse(text, path)) if path else None
+        self._local = _Token(Caller("local", SCOPES), _digest(local)) if local else None
+        self.are_required = are_required or path is not None
+
+    @classmethod
+    def of(cls, settings: Settings, *, local: bytes | None = None) -> "Tokens":
+        """The tokens of the settings; raises as the constructor does."""
+        return cls(settings.api_tokens_file, local=local, are_required=settings.expects_strangers)
+
+    @property
+    def has_file(self) -> bool:
+        """Whether a file gives tokens."""
+        return self._file is not None
+
+    @property
+    def has_local(self) -> bool:
+        """Whether commands on this machine have a token of their own."""
+        return self._local is not None
+
+    def by_token(self, token: bytes) -> Caller | None:
+        """The caller who has this token, or None.
+
+        It compares every token, so that the time does not reveal which one matched.
+        """
+        digest, caller = _digest(token), None
+        known = [*(self._file.get() if self._file else ()), *([self._local] if self._local else ())]
+        for candidate in known:
+            if hmac.compare_digest(candidate.digest, digest):
+                caller = candidate.caller
+        return caller
+
+
+def _digest(token: bytes) -> bytes:
+    return hashlib.sha256(token).digest()
+
+
+def _parse(text: str, path: Path | None) -> list[_Token]:
+    tokens = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        match = _LINE.fullmatch(stripped)
+        scopes = frozenset(re.split(r"[, ]+", match[2].strip())) if match else frozenset()
+        if match is None or not scopes <= SCOPES:
+            raise SettingsError(
+                f"Line {number} of {path} is not a token",
+                "it must be name:scopes:sha256 in hex",
+                f"scopes are {', '.join(sorted(SCOPES))}; the digest is of the token's bytes",
+            )
+        tokens.append(_Token(Caller(match[1], scopes), bytes.fromhex(match[3])))
+    return tokens

@@ -1,0 +1,199 @@
+"""Chooses where the bytes of artifacts are, says which of those that entries name are lacking, and
+takes in the bytes of these from files."""
+
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from pipeline import instants
+from pipeline.contract.body import parse_json
+from pipeline.errors import PrazoError, Unreadable
+from pipeline.inbox.store import Inbox
+from pipeline.log.artifacts import ArtifactStore, FolderArtifacts, Keeper, is_digest, keeper
+from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pipeline.inbox.postgres import PostgresInbox
+
+LOG = logging.getLogger(__name__)
+
+ENTRIES_PER_READ: Final = 64
+"""A collection's body may have megabytes."""
+
+SECONDS_BETWEEN_LOOKS: Final = 300.0
+"""A look reads every collection of the log, and whoever watches asks every few seconds."""
+FIRST_LOOK_SECONDS: Final = 5.0
+"""For the first look, before there is anything to say."""
+
+_COLLECTIONS: Final = """
+    select seq, origin, body from entries
+    where kind = 'collection' and seq > $1 and seq <= $2
+    order by seq
+    limit $3"""
+
+
+def artifact_store(settings: Settings, inbox: Inbox) -> ArtifactStore:
+    """Where the settings say that artifacts are: the folder, or the inbox's own database.
+
+    `inbox`: the one that the settings name, open.
+    """
+    folder = FolderArtifacts(settings.artifacts)
+    if settings.artifacts_in == "folder" or "://" not in settings.inbox:
+        return folder
+    from pipeline.inbox.database_artifacts import DatabaseArtifacts  # imports the driver
+
+    return DatabaseArtifacts(cast("PostgresInbox", inbox), folder)
+
+
+class Named(NamedTuple):
+    """An artifact as an entry names it."""
+
+    seq: int
+    sha256: str
+    size_bytes: int | None
+    keeper: Keeper
+
+
+def named(inbox: Inbox, last: int | None = None) -> Iterator[list[Named]]:
+    """The artifacts that entries up to `last` name (default: all), some entries at a time.
+
+    A body that can no longer be read names none; `prazo verify` says what is wrong
+    with it.
+    """
+    after, last = 0, inbox.last()[0] if last is None else last
+    while rows := inbox.query(_COLLECTIONS, after, last, ENTRIES_PER_READ):
+        yield [it for seq, origin, body in rows for it in _artifacts(seq, origin, body)]
+        after = rows[-1][0]
+
+
+def _artifacts(seq: int, origin: str, body: bytes) -> Iterator[Named]:
+    try:
+        content = parse_json(body)
+    except Unreadable:
+        return
+    artifacts = content.get("artifacts") if isinstance(content, dict) else None
+    for artifact in artifacts if isinstance(artifacts, list) else ():
+        if isinstance(artifact, Mapping) and is_digest(artifact.get("sha256")):
+            yield Named(seq, artifact["sha256"], _size(artifact), keeper(artifact, origin))
+
+
+def _size(artifact: Mapping[str, Any]) -> int | None:
+    size = artifact.get("size_bytes")
+    return size if isinstance(size, int) else None
+
+
+class Lacking(NamedTuple):
+    """An artifact that our store should have, and the first entry that names it."""
+
+    seq: int
+    sha256: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"entry {self.seq}: {self.why}"
+
+
+class Held(NamedTuple):
+    """How many artifacts our store should have, which of them it lacks, and how many it reads from
+    a folder that no other machine may reach."""
+
+    named: int
+    lacking: list[Lacking]
+    not_stored: int
+
+
+def look(inbox: Inbox, store: ArtifactStore) -> Held:
+    """Looks for every artifact that our store should have, by its size: cheap, and blind to bytes
+    that were changed; `prazo verify` reads them."""
+    seen: set[bytes] = set()
+    lacking = []
+    not_stored = 0
+    for artifacts in named(inbox):
+        ours = [it for it in artifacts if it.keeper is Keeper.HERE]
+        stored = store.stored([it.sha256 for it in ours])
+        sizes = stored | store.sizes([it.sha256 for it in ours if it.sha256 not in stored])
+        for artifact in ours:
+            digest = artifact.sha256
+            if bytes.fromhex(digest) in seen:
+                continue
+            seen.add(bytes.fromhex(digest))
+            if digest not in sizes or artifact.size_bytes not in (None, sizes[digest]):
+                why = store.fault(digest)
+                lacking += [Lacking(artifact.seq, digest, why)] if why else []
+            elif digest not in stored:
+                not_stored += 1
+    return Held(len(seen), lacking, not_stored)
+
+
+class Looked(NamedTuple):
+    """What a look found, and when it ended, in microseconds since 1970."""
+
+    held: Held
+    at: int
+
+
+class Looks:
+    """Says what the last look at the artifacts found, and looks again when that is old.
+
+    A look takes long where the log is, so it is made on a thread of its own, over a connection of
+    its own, one at a time.
+    """
+
+    def __init__(self, settings: Settings, open_inbox: Callable[[], Inbox]) -> None:
+        """`open_inbox`: opens the inbox of the settings once more."""
+        self._settings = settings
+        self._open_inbox = open_inbox
+        self._lock = threading.Lock()
+        self._looking: threading.Thread | None = None
+        self._looked_at = float("-inf")  # the beginning of the last look, on the monotonic clock
+        self._last: Looked | None = None
+
+    def last(self) -> Looked | None:
+        """What was found when somebody last looked; None while the first look goes on, or where
+        none has succeeded."""
+        with self._lock:
+            now = time.monotonic()
+            is_busy = self._looking is not None and self._looking.is_alive()
+            if not is_busy and now - self._looked_at >= SECONDS_BETWEEN_LOOKS:
+                self._looked_at = now
+                self._looking = threading.Thread(target=self._look, name="artifacts", daemon=True)
+                self._looking.start()
+            looking = self._looking
+        if self._last is None and looking is not None:
+            looking.join(FIRST_LOOK_SECONDS)
+        return self._last
+
+    def _look(self) -> None:
+        try:
+            inbox = self._open_inbox()
+            try:
+                held = look(inbox, artifact_store(self._settings, inbox))
+            finally:
+                inbox.close()
+        except PrazoError as error:
+            LOG.error("nobody knows whether artifacts are lacking: %s", error)
+        except Exception:
+            LOG.exception("nobody knows whether artifacts are lacking")
+        else:
+            self._last = Looked(held, instants.now())
+
+
+def take_in(inbox: Inbox, store: ArtifactStore, folder: Path) -> int:
+    """Stores every file in a folder, or below it, that is an artifact of an entry and is not in the
+    store, or damaged there; returns how many. A file's name does not matter, its digest does."""
+    wanted = {bytes.fromhex(it.sha256) for artifacts in named(inbox) for it in artifacts}
+    taken = 0
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file():
+            continue
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256")
+        name = digest.hexdigest()
+        if digest.digest() in wanted and not (store.stored([name]) and store.fault(name) is None):
+            store.keep(path.read_bytes())
+            taken += 1
+    return taken

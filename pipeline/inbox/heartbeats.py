@@ -1,0 +1,34 @@
+"""When parts of the product that nobody calls last said that they were well.
+
+They stand in the inbox, which every machine reaches, and not in the log: they prove nothing.
+"""
+
+from enum import StrEnum
+
+from pipeline.inbox.store import Inbox
+
+_BEAT = """
+    insert into heartbeats (name, at) values ($1, $2)
+    on conflict (name) do update set at = excluded.at where excluded.at > heartbeats.at"""
+
+
+class Part(StrEnum):
+    """Who has a heartbeat."""
+
+    RESUMER = "resumer"  # it looks after retries
+    BACKUP = "backup"  # one was made, and it was whole
+    VERIFICATION = "verification"  # ledger and inbox were verified, and no fault was found
+
+
+def beat(inbox: Inbox, part: Part) -> None:
+    """Says that a part is well now, by the clock that all share; never takes a beat back.
+
+    Raises `InboxUnavailable`.
+    """
+    inbox.execute(_BEAT, part.value, inbox.now())
+
+
+def heartbeats(inbox: Inbox) -> dict[Part, int]:
+    """The last beat of each part that has had one, in microseconds since 1970."""
+    known = dict(inbox.query("select name, at from heartbeats"))
+    return {part: known[part.value] for part in Part if part.value in known}

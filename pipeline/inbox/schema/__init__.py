@@ -1,0 +1,52 @@
+"""The tables of an inbox, as ordered steps: a new inbox takes them all, an older one the rest.
+
+A step is a file `ENGINE_N.sql` beside this one. A step that a release has shipped is never changed.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+from pipeline.errors import InboxUnavailable
+
+Engine = Literal["sqlite", "postgres"]
+
+VERSION: Final = 2
+"""Of the tables that this release reads and writes: the number of the last step."""
+
+
+def step(engine: Engine, number: int) -> str:
+    """The SQL of one step, from 1."""
+    return (Path(__file__).parent / f"{engine}_{number}.sql").read_text(encoding="utf-8")
+
+
+def steps(engine: Engine, *, until: int = VERSION) -> str:
+    """The SQL of the steps to a version, in order."""
+    return "\n".join(step(engine, number) for number in range(1, until + 1))
+
+
+def statements(sql: str) -> Iterator[str]:
+    """The statements of a script, one by one, so that they can share a transaction: Python's
+    `executescript` would commit it first."""
+    statement = ""
+    for line in sql.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def check(place: str, found: int, expected: int = VERSION) -> None:
+    """Raises `InboxUnavailable` unless an inbox has the version that is expected.
+
+    `place`: its name in the message.
+    """
+    if found != expected:
+        raise InboxUnavailable(
+            f"The inbox {place} is not used",
+            f"its tables have version {found}, and this release works with version {expected}",
+            "stop everything that writes to it, then run `prazo migrate`"
+            if found < expected
+            else "use the release of Prazo that wrote it, or a newer one",
+        )

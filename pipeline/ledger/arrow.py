@@ -1,0 +1,92 @@
+"""Moves rows between Python and DuckDB through Arrow, says which columns a masked ledger or package
+hides (`MASKED_COLUMNS`), and runs scripts of several queries.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from pipeline.log.entries import Entry
+
+LOG_COLUMNS: Final = tuple(name for name in Entry._fields if name != "ingest_key")
+
+MASKED_COLUMNS: Final = {
+    "log": {"body": "null", "salt": "null"},
+    "facts.seller_events": {
+        "first_name": "mask_text(first_name)",
+        "last_name": "mask_text(last_name)",
+        "email": "mask_text(email)",
+        "taxpayer_id": "mask_number(taxpayer_id)",
+        "phone_number": "mask_number(phone_number)",
+        "birthdate": "mask_all(birthdate)",
+        "address": "mask_all(address)",
+        "metadata": "mask_all(metadata)",
+        "document_number": "mask_number(document_number)",
+    },
+    "facts.collections": {"actor": "mask_text(actor)"},
+    "facts.actions": {"content": "null"},
+}
+"""What a ledger without bodies, and a masked package, keep in place of personal values. Views mask
+for themselves, by `personal()`, so a new personal column is named there as well."""
+
+
+def schemas(connection: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> dict[str, pa.Schema]:
+    """Types of each table's columns, read from the one place that says them: schema.sql."""
+    return {
+        table: connection.sql(f"from {table} limit 0").to_arrow_table().schema for table in tables
+    }
+
+
+def insert(
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    schema: pa.Schema,
+    rows: Sequence[Sequence[object]],
+    masks: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Adds rows to a table, through Arrow; `masks` are expressions that stand in for columns."""
+    if not rows:
+        return
+    batch = pa.Table.from_arrays(
+        [
+            pa.array(values, type=column.type)
+            for values, column in zip(zip(*rows, strict=True), schema, strict=True)
+        ],
+        schema=schema,
+    )
+    columns = ", ".join(f"{masks.get(name, name)} as {name}" for name in schema.names)
+    connection.register("batch", batch)
+    try:
+        connection.execute(f"insert into {table} select {columns} from batch")
+    finally:
+        connection.unregister("batch")
+
+
+def facts_of(
+    connection: duckdb.DuckDBPyConnection, table: str, schema: pa.Schema, condition: str = "true"
+) -> list[tuple[Any, ...]]:
+    """The rows of a table in a fixed order, instants in microseconds."""
+    columns = ", ".join(
+        f"epoch_us({field.name})" if pa.types.is_timestamp(field.type) else field.name
+        for field in schema
+    )
+    sql = f"select {columns} from {table} where {condition} order by all"
+    return connection.execute(sql).fetchall()
+
+
+def run_script(
+    connection: duckdb.DuckDBPyConnection, script: str, variables: Mapping[str, object]
+) -> list[pa.Table]:
+    """Runs a script of several statements; the results of its queries, in order."""
+    for name, value in variables.items():
+        connection.execute(f"set variable {name} = ?", (value,))
+    results = []
+    for statement in connection.extract_statements(script):
+        if statement.type == duckdb.StatementType.SELECT:
+            results.append(connection.sql(statement).to_arrow_table())
+        else:
+            connection.execute(statement)
+    return results

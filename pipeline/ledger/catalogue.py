@@ -1,0 +1,188 @@
+"""Loads `queries/`: what each view is, as its header says, and its SQL, with all that it reads. No
+I/O but reading those files.
+
+A view's file says in its header what one row is, what it reads, its key, its columns and by what it
+can be read in part; the loader orders files by what they read, and documentation is made from the
+headers alone. A view whose header says `materialized:` has its rows in a table as well
+(`materialized.py`).
+"""
+
+import graphlib
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+QUERIES: Final = Path(__file__).resolve().parents[2] / "queries"
+
+_NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh", "narrowed"})
+"""Files at the top, and folders, that hold other SQL."""
+_LABELS: Final = (
+    *("reads:", "key:", "order:", "by:", "leading:", "column:"),
+    *("materialized:", "among:", "written:", "stored:", "derived:", "rows:", "settled:"),
+)
+"""What lines of a header begin with that are not prose."""
+
+_INTERNAL: Final = frozenset({"staging", "model", "rules", "checks"})
+"""Folders of views for other views alone, and all below them: their personal columns are not
+masked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """How a view's rows are stored in a table of the schema `materialized`, as its header says."""
+
+    table: str
+    key: str  # its primary key; "" for a table without one
+    written: str  # the file in `queries/refresh/` that its rows are written by; "": the view itself
+    stored: Mapping[str, tuple[str, str]]  # column -> as it is written, as it is read
+    derived: Mapping[str, str]  # columns that are not stored -> how they follow from the others
+    rows: str  # which rows of the table are the view's; "" for all
+    settled: str
+    """Of which rows the table says what the view says, as rows of other instants differ. With such
+    a condition, rows may also wait for a later batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A file under `queries/`, as its header describes it."""
+
+    name: str
+    group: str  # its folder under `queries/`, such as `pages/denials`; "" at the top
+    summary: str  # what one row is
+    reads: tuple[str, ...]  # other views, and tables (`facts.…`, `log`, `tree_…`)
+    key: tuple[str, ...]
+    order: tuple[str, ...]  # the terms by which its rows are in order
+    by: tuple[str, ...]  # ids whose rows follow from their own entries alone
+    leading: tuple[str, ...]  # the first column of its order, and the value that comes first
+    columns: Mapping[str, str]  # name -> meaning
+    sql: str  # without the order: another view over it would sort its rows for nothing
+    storage: Storage | None = None  # where it is materialized
+    among: str = ""  # the materialized view that has its rows, with more columns
+
+    @property
+    def order_by(self) -> str:
+        """The clause that puts its rows in order: as its header says, else by its key."""
+        return f"\norder by {', '.join(self.order or self.key)}"
+
+    @property
+    def is_public(self) -> bool:
+        """Whether people and programs may ask for it."""
+        return _INTERNAL.isdisjoint(self.group.split("/"))
+
+
+@cache
+def catalogue() -> Mapping[str, View]:
+    """Every view by name, in an order in which each follows what it reads."""
+    views = {
+        path.stem: read(path)
+        for path in sorted(QUERIES.rglob("*.sql"))
+        if path.relative_to(QUERIES).parts[0].removesuffix(".sql") not in _NOT_VIEWS
+    }
+    graph = {name: [it for it in view.reads if it in views] for name, view in views.items()}
+    return {name: views[name] for name in graphlib.TopologicalSorter(graph).static_order()}
+
+
+@cache
+def public() -> Mapping[str, View]:
+    """The views that people and programs may ask for."""
+    return {name: view for name, view in sorted(catalogue().items()) if view.is_public}
+
+
+@cache
+def script(name: str) -> str:
+    """The text of a file under `queries/` that is not a view, such as `refresh/touched`."""
+    return (QUERIES / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def read(path: Path) -> View:
+    """A file of SQL with a header, which need not be a view's."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    header = list(_header(lines))
+    paragraph = itertools.takewhile(bool, header)
+    notes = [line for line in paragraph if not line.startswith(_LABELS)]
+    return View(
+        name=path.stem,
+        group="/".join(path.parent.relative_to(QUERIES).parts),
+        summary=" ".join(notes).strip(),
+        reads=_names(header, "reads:"),
+        key=_names(header, "key:"),
+        order=tuple(it.removeprefix("order:").strip() for it in header if it.startswith("order:")),
+        by=_names(header, "by:"),
+        leading=_names(header, "leading:"),
+        columns={name: meaning for name, (meaning,) in _described(header, "column:").items()},
+        storage=_storage(header),
+        among=_said(header, "among:"),
+        sql="\n".join(lines[len(header) :]).strip(),
+    )
+
+
+def _header(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        if not line.startswith("--"):
+            return
+        yield line.removeprefix("--").strip()
+
+
+def _storage(header: Sequence[str]) -> Storage | None:
+    table, _, key = _said(header, "materialized:").partition(" by ")
+    if not table:
+        return None
+    return Storage(
+        table=table,
+        key=key,
+        written=_said(header, "written:"),
+        stored={
+            name: (written, as_read)
+            for name, (written, as_read) in _described(header, "stored:").items()
+        },
+        derived={name: how for name, (how,) in _described(header, "derived:").items()},
+        rows=_said(header, "rows:"),
+        settled=_said(header, "settled:"),
+    )
+
+
+def _described(header: Sequence[str], label: str) -> dict[str, tuple[str, ...]]:
+    """What lines say of columns: `name | first | second ...`."""
+    lines = [it.removeprefix(label) for it in header if it.startswith(label)]
+    parts = [tuple(part.strip() for part in line.split(" | ")) for line in lines]
+    return {name: tuple(said) for name, *said in parts}
+
+
+def _names(header: Sequence[str], label: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in _said(header, label).split(",") if name.strip())
+
+
+def _said(header: Sequence[str], label: str) -> str:
+    return next((it.removeprefix(label).strip() for it in header if it.startswith(label)), "")
+
+
+def whole_sql(
+    view: View, stand_ins: Mapping[str, str] = MappingProxyType({}), *, order: str = ""
+) -> str:
+    """The view's SQL with every view below it as a CTE, so that DuckDB works out each only once.
+
+    As a view of views, `findings` read `process_state` a dozen times over: planning took seconds.
+    `stand_ins` give other SQL for the views that they name, without an order of their own.
+    """
+    below: dict[str, None] = {}
+
+    def collect(names: Sequence[str]) -> None:
+        for name in names:
+            if name in catalogue() and name not in below:
+                if name not in stand_ins:
+                    collect(catalogue()[name].reads)
+                below[name] = None
+
+    sql = stand_ins.get(view.name, view.sql) + order
+    if view.name not in stand_ins:
+        collect(view.reads)
+    if not below:
+        return sql
+    parts = ",\n".join(
+        f"{name} as (\n{stand_ins.get(name, catalogue()[name].sql)}\n)" for name in below
+    )
+    return f"with {parts}\nselect * from (\n{sql}\n)"

@@ -1,0 +1,333 @@
+"""Reads typed facts out of entries: what the views ask about, column by column. No I/O.
+
+Facts follow from the entries alone, so that a rebuilt ledger has the same ones.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pipeline import instants
+from pipeline.contract.body import JsonValue, canonical_json, parse_json
+from pipeline.contract.events import BANK_ACCOUNT_EVENTS, SELLER_EVENTS, DecisionReason, read_event
+from pipeline.contract.fields import flatten
+from pipeline.errors import Unreadable
+from pipeline.ledger.facts.rows import (
+    TABLES,
+    Action,
+    AnsweredField,
+    Artifact,
+    AttemptFinish,
+    AttemptStart,
+    BankAccountEvent,
+    Collection,
+    Fact,
+    Quarantined,
+    Rejection,
+    ReviewFact,
+    SellerEvent,
+    SentField,
+    UnreadablePart,
+    Webhook,
+)
+from pipeline.log import entries as kinds
+from pipeline.log.entries import Entry
+from pipeline.log.reconciling import WAS
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Secrets for digests that let values be compared but not guessed; kept outside the ledger."""
+
+    values: bytes
+    taxpayer: bytes
+
+    def of_value(self, value: JsonValue) -> bytes:
+        """Equal for the same JSON value: same type, same digits, same string."""
+        return hmac.digest(self.values, canonical_json(value), "sha256")
+
+    def of_taxpayer(self, taxpayer_id: str | None) -> bytes | None:
+        """Compares tax ids by their letters A to Z and digits, however they are punctuated or
+        cased (a CNPJ may carry letters since July 2026); None where nothing of these is left."""
+        known = "".join(it for it in taxpayer_id or "" if it.isascii() and it.isalnum()).upper()
+        return hmac.digest(self.taxpayer, known.encode(), "sha256") if known else None
+
+
+def extract(entries: Iterable[Entry], keys: Keys) -> dict[type[Fact], list[Fact]]:
+    """The facts of entries by table, in order of seq."""
+    facts: dict[type[Fact], list[Fact]] = {table: [] for table in TABLES}
+    for entry in entries:
+        for fact in _READERS.get(entry.kind, _action)(entry, keys):
+            facts[type(fact)].append(fact)
+    return facts
+
+
+def _sha256(data: bytes | None) -> bytes:
+    return hashlib.sha256(data or b"").digest()
+
+
+def _content_sha256(entry: Entry) -> bytes:
+    """Of a submission entry but for how it was recorded (docs/rules.md#counting-once)."""
+    timeout = entry.particulars.get("timeout_seconds")
+    content = {
+        **{name: it for name, it in entry.particulars.items() if name not in WAS},
+        "timeout_seconds": int(timeout) if timeout is not None and timeout % 1 == 0 else timeout,
+        "via": None,
+        "attempt_id": entry.attempt_id,
+        "process_id": entry.process_id,
+        "seller_id": entry.seller_id,
+        "status": entry.status,
+        "body": None if entry.body is None else entry.body.decode("utf-8", "backslashreplace"),
+    }
+    known = {name: it for name, it in content.items() if it is not None}
+    return hashlib.sha256(canonical_json(known)).digest()
+
+
+def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
+    event = read_event(entry.body or b"")
+    is_seller_event = event.type in SELLER_EVENTS
+    yield Webhook(
+        seq=entry.seq,
+        event_id=event.id,
+        event_type=event.type,
+        created_at=event.created_at,
+        occurred_at=entry.occurred_at,
+        recorded_at=entry.recorded_at,
+        origin=entry.origin,
+        is_again=entry.is_again,
+        has_id=event.has_id,
+        is_shape_known=event.seller is not None or not is_seller_event,
+        replay_of=entry.particulars.get("replay_of") if entry.record else None,
+        content_sha256=event.content_sha256,
+    )
+    for part, found in event.unreadable:
+        yield UnreadablePart(
+            seq=entry.seq,
+            event_id=event.id,
+            occurred_at=entry.occurred_at,
+            process_id=event.process_id,
+            seller_id=event.seller_id,
+            part=part,
+            found=found,
+        )
+    created_at = entry.occurred_at if event.created_at is None else event.created_at
+    if (review := event.review) is not None:
+        yield ReviewFact(
+            seq=entry.seq,
+            event_id=event.id,
+            occurred_at=entry.occurred_at,
+            created_at=created_at,
+            process_id=review.process_id,
+            seller_id=review.customer_id,
+            object_type=review.type,
+            status=review.status,
+            deadline_at=review.deadline_at,
+            requested_fields=review.requested_fields,
+            content_sha256=event.content_sha256,
+        )
+    elif (seller := event.seller) is not None:
+        yield SellerEvent(
+            seq=entry.seq,
+            event_id=event.id,
+            event_type=event.type,
+            occurred_at=entry.occurred_at,
+            created_at=created_at,
+            seller_id=seller.id or "",
+            status=seller.status,
+            resource=seller.resource,
+            account_balance=seller.account_balance,
+            current_balance=seller.current_balance,
+            first_name=seller.first_name,
+            last_name=seller.last_name,
+            email=seller.email,
+            taxpayer_id=seller.taxpayer_id,
+            taxpayer_key=keys.of_taxpayer(seller.taxpayer_id),
+            phone_number=seller.phone_number,
+            birthdate=seller.birthdate,
+            address=seller.address,
+            mcc=seller.mcc,
+            show_profile_online=seller.show_profile_online,
+            is_mobile=seller.is_mobile,
+            decline_on_fail_security_code=seller.decline_on_fail_security_code,
+            decline_on_fail_zipcode=seller.decline_on_fail_zipcode,
+            delinquent=seller.delinquent,
+            marketplace_id=seller.marketplace_id,
+            uri=seller.uri,
+            metadata=seller.metadata,
+            record_created_at=seller.created_at,
+            record_updated_at=seller.updated_at,
+            revenue=seller.revenue,
+            type=seller.type,
+            document_number=seller.document_number,
+            retry=seller.retry,
+            reasons=_reasons(seller.decision_reasons),
+        )
+    elif event.type in BANK_ACCOUNT_EVENTS:
+        yield BankAccountEvent(
+            seq=entry.seq,
+            event_id=event.id,
+            event_type=event.type,
+            occurred_at=entry.occurred_at,
+            created_at=created_at,
+            seller_id=event.seller_id,
+            bank_account_id=event.bank_account_id,
+        )
+
+
+def _reasons(given: Sequence[DecisionReason]) -> str:
+    """The sorted distinct pairs in one spelling, so that equal answers are equal texts; a reason
+    without a detail comes after those that have one."""
+    ordered = sorted(
+        set(given), key=lambda reason: (reason.reason, reason.detail is None, reason.detail or "")
+    )
+    return canonical_json([it._asdict() for it in ordered]).decode()
+
+
+def _submission_started(entry: Entry, keys: Keys) -> Iterable[Fact]:
+    payload = _json_object(entry.body)
+    known = entry.particulars
+    payload_type = None if payload is None else payload.get("type")
+    yield AttemptStart(
+        seq=entry.seq,
+        attempt_id=entry.attempt_id or "",
+        process_id=entry.process_id or "",
+        seller_id=entry.seller_id,
+        occurred_at=entry.occurred_at,
+        is_again=entry.is_again,
+        via=known.get("via"),
+        marketplace_id=known.get("marketplace_id"),
+        idempotency_key=known.get("idempotency_key"),
+        timeout_seconds=known.get("timeout_seconds"),
+        payload_type=payload_type if isinstance(payload_type, str) else None,
+        is_object=payload is not None,
+        body_size=None if entry.body is None else len(entry.body),
+        body_sha256=_sha256(entry.body),
+        content_sha256=_content_sha256(entry),
+    )
+    for path, value in dict(flatten(payload or {})).items():  # a path sent twice: the last counts
+        yield SentField(
+            seq=entry.seq,
+            attempt_id=entry.attempt_id or "",
+            process_id=entry.process_id or "",
+            path=path,
+            is_null=value is None,
+            value_key=keys.of_value(value),
+        )
+
+
+def _submission_finished(entry: Entry, _: Keys) -> Iterable[Fact]:
+    known = entry.particulars
+    yield AttemptFinish(
+        seq=entry.seq,
+        attempt_id=entry.attempt_id or "",
+        process_id=entry.process_id or "",
+        seller_id=entry.seller_id,
+        occurred_at=entry.occurred_at,
+        is_again=entry.is_again,
+        status=entry.status,
+        error=known.get("error"),
+        retry_after_at=instants.parse(known.get("retry_after_at")),
+        origin=entry.origin,
+        content_sha256=_content_sha256(entry),
+    )
+
+
+def _collection(entry: Entry, keys: Keys) -> Iterable[Fact]:
+    content = _json_object(entry.body) or {}
+    process_id, journey_id, step = entry.process_id or "", content["journey_id"], content["step"]
+    fields = content.get("fields") or {} if step == "answered" else {}
+    answered = dict(flatten(fields))  # a path named twice: the last counts
+    artifacts = content.get("artifacts") or ()
+    yield Collection(
+        seq=entry.seq,
+        process_id=process_id,
+        seller_id=entry.seller_id or "",
+        occurred_at=entry.occurred_at,
+        recorded_at=entry.recorded_at,
+        journey_id=journey_id,
+        step=step,
+        channel=content["channel"],
+        source=content["source"],
+        actor=content.get("actor"),
+        paths=tuple(sorted(answered)),
+        artifacts=len(artifacts),
+        body_sha256=_sha256(entry.body),
+    )
+    for path, value in answered.items():
+        yield AnsweredField(
+            seq=entry.seq, process_id=process_id, path=path, value_key=keys.of_value(value)
+        )
+    for artifact in artifacts:
+        yield Artifact(
+            seq=entry.seq,
+            process_id=process_id,
+            journey_id=journey_id,
+            step=step,
+            name=artifact["name"],
+            media_type=artifact.get("media_type") or "application/octet-stream",
+            sha256=artifact.get("sha256"),
+            size_bytes=artifact.get("size_bytes"),
+        )
+
+
+def _quarantine(entry: Entry, _: Keys) -> Iterable[Fact]:
+    yield Quarantined(
+        seq=entry.seq,
+        occurred_at=entry.occurred_at,
+        recorded_at=entry.recorded_at,
+        origin=entry.origin,
+        reason=entry.particulars["reason"],
+        size_bytes=len(entry.body or b""),
+    )
+
+
+def _rejection(entry: Entry, _: Keys) -> Iterable[Fact]:
+    known = entry.particulars
+    yield Rejection(
+        seq=entry.seq,
+        occurred_at=entry.occurred_at,
+        status=entry.status or 0,
+        reason=known["reason"],
+        deliveries=known["deliveries"],
+    )
+
+
+def _action(entry: Entry, _: Keys) -> Iterable[Fact]:
+    content = _json_object(entry.body) or {}
+    actor, reason = content.pop("actor", None), content.pop("reason", None)
+    step = content.get("step")
+    yield Action(
+        seq=entry.seq,
+        kind=entry.kind,
+        occurred_at=entry.occurred_at,
+        process_id=entry.process_id,
+        seller_id=entry.seller_id,
+        attempt_id=entry.attempt_id,
+        actor=actor if isinstance(actor, str) else None,
+        reason=reason if isinstance(reason, str) else None,
+        step=step if isinstance(step, str) else None,
+        content=json.dumps(content, ensure_ascii=False),
+        body_sha256=_sha256(entry.body),
+    )
+
+
+_READERS: Final[dict[str, Callable[[Entry, Keys], Iterable[Fact]]]] = {
+    kinds.WEBHOOK: _webhook,
+    kinds.QUARANTINE: _quarantine,
+    kinds.REJECTION: _rejection,
+    kinds.SUBMISSION_STARTED: _submission_started,
+    kinds.SUBMISSION_FINISHED: _submission_finished,
+    kinds.COLLECTION: _collection,
+}
+
+
+def _json_object(body: bytes | None) -> dict[str, JsonValue] | None:
+    """The object in a body, if there is one: an attempt may carry any bytes."""
+    try:
+        value = parse_json(body or b"")
+    except Unreadable:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,384 @@
+"""Follows the inbox into a ledger, on a thread or for one caller, and signs its checkpoints.
+
+After each commit the keeper leaves the ledger's size and root (its *head*) in the inbox, another
+file on another engine, and signed in a file beside the ledger; every few minutes it leaves a signed
+checkpoint in the inbox. `recovery.py` compares all of them before a ledger is served.
+
+With each batch the ledger's newest leaf is compared with the inbox's entry there. An inbox that was
+put back from an older copy is not followed: that would sign two pasts under one name.
+"""
+
+import contextlib
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pipeline.errors import InboxForked, LedgerRefused, OperatorError, PrazoError
+from pipeline.files import write_whole
+from pipeline.inbox import Head, Inbox, SignedHead
+from pipeline.inbox.kept_heads import REMEDY
+from pipeline.inbox.signing_keys import SigningKeys
+from pipeline.ledger.store import Ledger
+from pipeline.log import tree
+from pipeline.log.entries import LEAF_RULES, Entry, leaf_version
+
+LOG = logging.getLogger(__name__)
+
+MAX_ENTRIES_PER_BATCH: Final = 8192
+MAX_BYTES_PER_BATCH: Final = 64 * 2**20
+ENTRIES_PER_REFRESH: Final = 65_536
+"""While catching up, materialized rows of processes are refreshed once for so many entries, or for
+a quarter of the ledger where that is more: a refresh takes longer the longer the log is."""
+LINGER_SECONDS: Final = 0.2
+"""Between batches while the inbox is busy; longer where the last one took longer. Even one entry
+costs a seventh of a second of a core, and following must leave half a core to others."""
+RETRY_SECONDS: Final = 2.0
+"""After a failure; twice as long after each further one, up to `LONGEST_RETRY_SECONDS`."""
+LONGEST_RETRY_SECONDS: Final = 30.0
+BEHIND_SECONDS: Final = 5.0
+"""A ledger that is so far behind does not count as verified: nobody has looked at what it lacks."""
+REACH_SECONDS: Final = 60.0
+CHECKPOINT_SECONDS: Final = 300.0
+"""Between signed checkpoints while entries come in: each stays in the inbox, so that a package can
+later be shown to continue it. Whoever needs one of this moment calls `Follower.checkpoint`."""
+
+OnProgress = Callable[[int], None]
+"""Called with the ledger's size after each batch."""
+
+
+class _Behind(NamedTuple):
+    """An entry that the ledger was seen to lack, and when, on the monotonic clock."""
+
+    seq: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far the ledger is, for the freshness line and `/readyz`. Instants in microseconds."""
+
+    last_seq: int
+    inbox_seq: int
+    recorded_at: int  # of the newest entry that the inbox holds
+    lag_seconds: float  # how long the oldest entry that is missing has been waiting
+    is_verified: bool  # the root is the one kept elsewhere, nothing fails, and it is not behind
+    problem: str | None
+    recovered: str | None  # what had to be rebuilt or put back since the start, and why
+
+
+def append_batch(ledger: Ledger, inbox: Inbox, until: int | None = None) -> int:
+    """Appends the next batch of the inbox's entries; how many there were. `until`: the size that
+    the ledger must not pass.
+
+    Raises `LedgerRefused` at an entry of a later release: what this one would make of it, and sign,
+    could be wrong.
+    """
+    room = MAX_ENTRIES_PER_BATCH if until is None else until - ledger.size
+    entries = inbox.read(
+        ledger.size, min(room, MAX_ENTRIES_PER_BATCH), max_bytes=MAX_BYTES_PER_BATCH
+    )
+    _check_versions(entries)
+    size = ledger.size + len(entries)
+    mark = ledger.watermark  # none is known after a failed commit
+    waiting, uncovered = inbox.last()[0] - size, size - (mark.entries if mark else 0)
+    more_follow = waiting >= MAX_ENTRIES_PER_BATCH and uncovered < max(
+        ENTRIES_PER_REFRESH, size // 4
+    )
+    check_continuity(ledger, inbox)  # after the read: what came from another inbox shows
+    ledger.append(entries, more_follow=more_follow)
+    return len(entries)
+
+
+def _check_versions(entries: Sequence[Entry]) -> None:
+    known = tuple(b',"v":%d}' % version for version in LEAF_RULES)
+    for entry in entries:
+        version = None if entry.leaf.endswith(known) else leaf_version(entry.leaf)
+        if version is not None and version not in LEAF_RULES:
+            raise LedgerRefused(
+                "The ledger is not followed any further",
+                f"entry {entry.seq} has a leaf of version {version}, and this release knows"
+                f" {', '.join(map(str, LEAF_RULES))}",
+                "use the release of Prazo that recorded it, or a newer one",
+            )
+
+
+def check_continuity(ledger: Ledger, inbox: Inbox) -> None:
+    """Raises `InboxForked` unless the inbox still has the ledger's newest entry."""
+    newest = ledger.last_entry  # both at once: another thread may append while the inbox is asked
+    if newest.seq == 0 or inbox.leaf(newest.seq) == newest.leaf:
+        return
+    fork, last = fork_of(ledger, inbox), inbox.last()[0]
+    instead = f"{last - fork} others in their place" if last > fork else "nothing in their place"
+    raise InboxForked(
+        "The ledger does not follow the inbox any further",
+        f"they part after entry {fork}: the ledger holds {ledger.size - fork} acknowledged entries"
+        f" that the inbox lacks, and the inbox holds {instead}; an older copy of it was put back",
+        REMEDY,
+    )
+
+
+def fork_of(ledger: Ledger, inbox: Inbox) -> int:
+    """The last entry that ledger and inbox share."""
+    return parting(ledger.size, lambda seq: ledger.select("seq = ?", [seq])[0].leaf, inbox)
+
+
+def parting(size: int, leaf_of: Callable[[int], bytes], inbox: Inbox) -> int:
+    """The last entry that so many leaves and the inbox share. Salts make every later one differ."""
+    shared, differing = 0, min(size, inbox.last()[0]) + 1
+    while differing - shared > 1:
+        middle = (shared + differing) // 2
+        if leaf_of(middle) == inbox.leaf(middle):
+            shared = middle
+        else:
+            differing = middle
+    return shared
+
+
+class Follower:
+    """Keeps one ledger up to date. `start` follows on a thread; `catch_up` does it here."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        ledger: Ledger,
+        signing: SigningKeys | None,
+        *,
+        is_verified: bool,
+        recovered: str | None,
+        head_file: Path,
+        fork: InboxForked | None = None,
+    ) -> None:
+        """`signing`: given to the keeper, which leaves heads in the inbox and signs them; an inbox
+        has one. `is_verified`, `recovered`: of `Status`, from when the ledger was opened.
+        `head_file`: where the keeper leaves its newest head. `fork`: why the inbox is not to be
+        followed at all."""
+        self.ledger = ledger
+        self._inbox = inbox
+        self._signing = signing
+        self._sign_at = 0.0  # on the monotonic clock
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._problem: str | None = None
+        self._is_verified = is_verified
+        self._recovered = recovered
+        self._behind_since: _Behind | None = None
+        self._head_file = head_file
+        self._kept_size = 0  # of the head that was last left there
+        self.fork = fork
+        """Why the inbox is not followed: it lacks what was recorded in it."""
+
+    def catch_up(self, on_progress: OnProgress | None = None, *, seconds: float = math.inf) -> int:
+        """Appends what the inbox holds, in batches, until the time is over; how many entries."""
+        before, until = self.ledger.size, time.monotonic() + seconds
+        while time.monotonic() < until and self.follow_once():
+            if on_progress is not None:
+                on_progress(self.ledger.size)
+        return self.ledger.size - before
+
+    def follow_once(self) -> int:
+        """Appends one batch, and leaves or compares the head; 0 when there was nothing to do.
+
+        Raises `InboxForked`, now and ever after, where the inbox lacks what was recorded in it.
+        """
+        with self._watching():
+            self.ledger.open_again()
+            return self._follow()
+
+    @contextlib.contextmanager
+    def _watching(self) -> Iterator[None]:
+        """A fork that shows itself in the block ends all following and signing."""
+        if self.fork is not None:
+            raise InboxForked(*self.fork.args)
+        try:
+            yield
+        except InboxForked as fork:
+            self.fork, self._is_verified = fork, False
+            self._inbox.doubt()
+            raise
+
+    def _follow(self) -> int:
+        head = self._inbox.head()
+        is_ahead = head is not None and head.size > self.ledger.size
+        until = head.size if head and is_ahead and self._signing is None else None
+        appended = append_batch(self.ledger, self._inbox, until)
+        if self._signing is not None:
+            self._leave_heads(self._signing, is_new=appended > 0)
+        elif head and head.size == self.ledger.size and head.root != self.ledger.frontier.root():
+            raise LedgerRefused(
+                "The ledger is not followed any further",
+                f"at {head.size} entries its root is not the one that the inbox's keeper has",
+                "one of the two read an inbox that was changed: stop both and compare them",
+            )
+        return appended
+
+    def _leave_heads(self, signing: SigningKeys, *, is_new: bool) -> None:
+        """First outside of the inbox: by the one there everybody's next write is judged."""
+        try:
+            self._keep_head(signing)
+        finally:
+            if is_new:
+                self._inbox.put_head(Head(self.ledger.size, self.ledger.frontier.root()))
+                self._is_verified = True
+
+    def _keep_head(self, signing: SigningKeys) -> None:
+        """Leaves the newest head outside of the inbox, with the proof of the newest leaf: by these
+        a receiver tells an older copy of the inbox (`pipeline.inbox.kept_heads`)."""
+        size = self.ledger.size
+        if size == self._kept_size:
+            return
+        signer = signing.signer_at(size)
+        if signer is None:  # the key was rotated in an entry that this ledger does not have yet
+            return
+        note = signer.checkpoint(size, self.ledger.frontier.root())
+        text = tree.tlog_proof(size - 1, self.ledger.newest_proof(), note)
+        try:
+            self._head_file.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(self._head_file, text.encode(), mode=0o644)  # `/api/head` shows it, too
+        except OSError as error:
+            raise OperatorError(
+                f"The newest head could not be kept in {self._head_file}",
+                str(error),
+                "make room there, or set PRAZO_HEAD_FILE: until then nobody can tell whether the"
+                " inbox is put back from an older copy",
+            ) from None
+        self._kept_size = size
+
+    def check_continuity(self) -> None:
+        """Raises `InboxForked`, now and ever after, where the inbox lacks the newest entry."""
+        with self._watching():
+            check_continuity(self.ledger, self._inbox)
+
+    def sign(self) -> None:
+        """Leaves the ledger's head wherever heads are kept, and a checkpoint in the inbox."""
+        if self._signing is not None and self.ledger.size:
+            self._leave_heads(self._signing, is_new=True)
+            self.checkpoint()
+
+    def checkpoint(self) -> SignedHead | None:
+        """The newest checkpoint; a new one is signed where this follower has the key and the
+        ledger has grown since the last. None while nothing was signed."""
+        frontier = self.ledger.frontier
+        signed = self._inbox.checkpoint()
+        if (
+            self._signing is None
+            or self.fork is not None
+            or frontier.size <= (signed.size if signed else 0)
+        ):
+            return signed
+        self.check_continuity()
+        signer = self._signing.signer_at(frontier.size)
+        if signer is None:  # the key was rotated in an entry that this ledger does not have yet
+            return signed
+        note = signer.checkpoint(frontier.size, frontier.root())
+        signed = SignedHead(frontier.size, note)
+        self._inbox.put_checkpoint(signed)
+        return signed
+
+    def _checkpoint_in_time(self) -> None:
+        if self._signing is not None and time.monotonic() >= self._sign_at:
+            self.checkpoint()
+            self._sign_at = time.monotonic() + CHECKPOINT_SECONDS
+
+    def start(self) -> None:
+        """Follows on a thread of its own until `close`."""
+        self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        pause = RETRY_SECONDS
+        while not self._stop.is_set():
+            began = time.monotonic()
+            try:
+                appended = self.follow_once()
+                self._checkpoint_in_time()
+            except LedgerRefused as error:
+                self._problem, self._is_verified = str(error), False
+                LOG.critical("%s", error)
+                return  # a false past must not grow; a person has to look
+            except Exception as error:
+                # Whatever it is, this thread goes on: a dead one would show an ever older past.
+                self._problem = _said(error)
+                self._note_lag()
+                self._stop.wait(pause)
+                pause = min(2 * pause, LONGEST_RETRY_SECONDS)
+                continue
+            self._problem, pause = None, RETRY_SECONDS
+            self._note_lag()
+            if appended < MAX_ENTRIES_PER_BATCH:
+                self._stop.wait(max(LINGER_SECONDS, (time.monotonic() - began) / 2))
+
+    def reach(self, seq: int) -> None:
+        """Returns once the ledger holds that entry of the inbox: waits for the thread that
+        follows, or follows here where there is none. Raises `OperatorError` after a while."""
+        until = time.monotonic() + REACH_SECONDS
+        while self.ledger.size < seq:
+            if self._thread is None:
+                self.catch_up()
+            elif time.monotonic() < until and self._thread.is_alive():
+                time.sleep(LINGER_SECONDS / 4)
+            else:
+                raise OperatorError(
+                    f"The ledger has not reached entry {seq}",
+                    self._problem or f"after {REACH_SECONDS:.0f} s it is at {self.ledger.size}",
+                    "wait until it has caught up, then try again",
+                )
+
+    def status(self) -> Status:
+        """How far the ledger is now; never fails."""
+        problem = self._problem if self.fork is None else self.fork.in_one_line
+        size = self.ledger.size
+        try:
+            inbox_seq, recorded_at = self._inbox.last()
+        except PrazoError as error:
+            inbox_seq, recorded_at = size, 0
+            problem = problem or str(error)
+        lag = self._lag(size, inbox_seq)
+        return Status(
+            last_seq=size,
+            inbox_seq=inbox_seq,
+            recorded_at=recorded_at,
+            lag_seconds=lag,
+            is_verified=self._is_verified and problem is None and lag < BEHIND_SECONDS,
+            problem=problem,
+            recovered=self._recovered,
+        )
+
+    def _note_lag(self) -> None:
+        with contextlib.suppress(PrazoError):
+            self._lag(self.ledger.size, self._inbox.last()[0])
+
+    def _lag(self, size: int, inbox_seq: int) -> float:
+        """Seconds for which the first entry that is missing has been seen to be missing."""
+        since = self._behind_since
+        now = time.monotonic()
+        if inbox_seq <= size:
+            self._behind_since = None
+        elif since is None or since.seq <= size:
+            self._behind_since = since = _Behind(inbox_seq, now)
+        return 0.0 if inbox_seq <= size or since is None else now - since.at
+
+    def close(self) -> None:
+        """Ends the thread, then closes the ledger."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        with contextlib.suppress(PrazoError):
+            self.ledger.close()
+
+
+def _said(error: Exception) -> str:
+    """Logs a failure; a fault of ours with its traceback. Returns what the pages say of it."""
+    if isinstance(error, PrazoError):
+        LOG.error("%s", error)
+        return error.in_one_line
+    LOG.exception("the ledger could not be followed")
+    return OperatorError(
+        "The ledger could not be followed",
+        f"{type(error).__name__}: {error}",
+        "it is tried again and again; the log has the whole error, for whoever looks into it",
+    ).in_one_line

@@ -1,0 +1,194 @@
+"""Says in SQL how materialized rows are made, stored and read, all of it from the headers of the
+views. No I/O.
+
+A rule is written once, in `queries/`. A materialized row is what a view gives at the end of time,
+when nothing but the clock moves any more (`refresh.py` brings it up to date). On reading, a query
+over the table stands in for the view's own SQL: its *stand-in*.
+"""
+
+import itertools
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from pipeline.ledger.catalogue import QUERIES, Storage, View, catalogue, read, script, whole_sql
+from pipeline.ledger.narrowing import narrowed, rows_of
+
+StandIns = Mapping[str, str]
+"""SQL that stands in for the SQL of views, by their names."""
+
+_FINDINGS_OF_ATTEMPTS: Final = (
+    "lost_start_findings",
+    "changed_payload_findings",
+    "payload_findings",
+    "evidence_findings",
+    "late_evidence_findings",
+)
+"""Findings of which every row follows from an attempt."""
+
+
+@cache
+def views() -> tuple[View, ...]:
+    """The views with materialized rows, each after those whose rows it is made from."""
+    return tuple(view for view in catalogue().values() if view.storage is not None)
+
+
+def storage_of(view: View) -> Storage:
+    """How the rows of one of `views()` are stored; raises `KeyError` for another view."""
+    if view.storage is None:
+        raise KeyError(f"{view.name} has no materialized rows")
+    return view.storage
+
+
+def tables() -> tuple[str, ...]:
+    """The tables that hold the rows, and how far they are."""
+    return (*map(table_of, views()), "materialized.watermark")
+
+
+def table_of(view: View) -> str:
+    """The table of a materialized view, with its schema."""
+    return f"materialized.{storage_of(view).table}"
+
+
+@cache
+def definitions() -> str:
+    """The DDL of the tables, for a new ledger; what `schema.sql` has made stays as it is."""
+    statements = []
+    for view in views():
+        rows = stored(view, whole_sql(written_by(view), earlier(view.name)))
+        statements.append(f"create table if not exists {table_of(view)} as {rows} limit 0")
+        if key := storage_of(view).key:
+            statements.append(f"alter table {table_of(view)} add primary key ({key})")
+    return ";\n".join(statements)
+
+
+def written_by(view: View) -> View:
+    """What gives the rows of a view's table: the view itself, or a query that says more."""
+    storage = storage_of(view)
+    return read(QUERIES / "refresh" / storage.written) if storage.written else view
+
+
+def stored(view: View, rows: str) -> str:
+    """Rows as `written_by` has them, with their columns as they are stored."""
+    storage = storage_of(view)
+    derived = f" exclude ({', '.join(storage.derived)})" if storage.derived else ""
+    written = [f"{how} as {name}" for name, (how, _) in storage.stored.items() if how != name]
+    replaced = f" replace ({', '.join(written)})" if written else ""
+    return f"select *{derived}{replaced} from ({rows})"
+
+
+def stand_in(view: View, condition: str = "") -> str:
+    """The rows of a view, read from its table; `condition`: only some of them."""
+    storage = storage_of(view)
+    columns = [
+        f"{storage.stored[name][1]} as {name}" if name in storage.stored else name
+        for name in view.columns
+        if name not in storage.derived
+    ]
+    conditions = " and ".join(filter(None, (storage.rows, condition)))
+    sql = f"select {', '.join(columns)} from {table_of(view)}"
+    sql += f" where {conditions}" if conditions else ""
+    if not storage.derived:
+        return sql
+    names = [
+        f"{storage.derived[column]} as {column}" if column in storage.derived else column
+        for column in view.columns
+    ]
+    return f"select {', '.join(names)} from ({sql})"
+
+
+def _stand_ins(view: View) -> StandIns:
+    """The stand-ins of a materialized view and of the views whose rows are among its rows."""
+    own = stand_in(view)
+    return {
+        view.name: own,
+        **{
+            other.name: f"select {', '.join(other.columns)} from ({own})"
+            for other in catalogue().values()
+            if other.among == view.name
+        },
+    }
+
+
+@cache
+def earlier(name: str) -> StandIns:
+    """Stand-ins of the views whose tables are up to date when this one's turn comes: those that
+    never wait, and those of which its own rows are made."""
+    found = {other: sql for other, sql in while_behind().items() if other != name}
+    for view in itertools.takewhile(lambda view: view.name != name, views()):
+        if storage_of(view).settled:
+            found |= _stand_ins(view)
+    return found
+
+
+@cache
+def while_behind() -> StandIns:
+    """Stand-ins of views that read materialized rows whatever the instant, and however far those of
+    processes and sellers are: the clock changes nothing of them."""
+    return {view.name: stand_in(view) for view in views() if not storage_of(view).settled}
+
+
+@cache
+def without_attempts() -> StandIns:
+    """Further stand-ins, for processes without an attempt: what follows from
+    attempts alone has no rows then, and planning it takes the most time."""
+    attempts = catalogue()["attempt_facts"]
+    none = {
+        "attempts": _stand_ins(attempts)["attempts"],
+        "attempt_occurrences": f"""
+            select process_id, start_seq as seq, ordered_at as occurred_at
+            from {table_of(attempts)}""",
+        **{
+            name: f"select {', '.join(catalogue()[name].columns)} from materialized.findings"
+            for name in _FINDINGS_OF_ATTEMPTS
+        },
+    }
+    return {name: f"{sql} where false" for name, sql in none.items()}
+
+
+@cache
+def of_the_end() -> StandIns:
+    """Stand-ins of all views with materialized rows, where nothing occurs after the instant."""
+    return {name: sql for view in views() for name, sql in _stand_ins(view).items()}
+
+
+@cache
+def when_settled() -> StandIns:
+    """Stand-ins for an instant not before any occurrence, with materialized rows up to date."""
+    stays = whole_sql(catalogue()["unsteady_stays"], of_the_end())
+    sellers = stand_in(catalogue()["seller_records"])
+    return {
+        **of_the_end(),
+        "deleted_sellers": f"""
+            select seller_id, deleted_at, deletion_seq from ({sellers}) where deleted_at is not null
+        """,
+        "unsteady_stays": of_processes(stays, script("narrowed/unsteady_processes")),
+    }
+
+
+@cache
+def before_settled() -> StandIns:
+    """Stand-ins for an earlier instant: processes of which something occurred after it are worked
+    out from the log."""
+    view, later = catalogue()["process_facts"], script("narrowed/unsettled_processes")
+    from_log = of_processes(whole_sql(view, while_behind()), later)
+    return {
+        **while_behind(),
+        view.name: f"""
+            {stand_in(view, "settled_at <= as_of()")}
+            union all by name
+            from ({from_log}) where process_id in ({later})""",
+    }
+
+
+def of_processes(sql: str, asked: str) -> str:
+    """The SQL over what some processes can depend on: right for a view's rows of these, and for no
+    others. `asked` is a query that gives their ids, as `process_id`."""
+    return narrowed(sql, {"asked": asked, **rows_of("by_process")})
+
+
+def of_sellers(sql: str, asked: str) -> str:
+    """The SQL over what some sellers can depend on, whose ids `asked` gives, as `seller_id`."""
+    of_sellers, of_processes = rows_of("by_seller"), rows_of("by_process")
+    new = {name: query for name, query in of_sellers.items() if name not in of_processes}
+    return narrowed(sql, {"asked_seller_ids": asked, **new, **of_processes, **of_sellers})

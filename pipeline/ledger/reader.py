@@ -1,0 +1,331 @@
+"""Reads the views of `queries/`, each at its own instant: the only reader of the ledger."""
+
+import contextlib
+import hashlib
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeVar
+
+import duckdb
+import pyarrow as pa
+
+from pipeline import instants
+from pipeline.errors import UnknownView, WrongUsage
+from pipeline.ledger import materialized, narrowing
+from pipeline.ledger.catalogue import View, catalogue, public, whole_sql
+from pipeline.ledger.store import FOUND_BY_INDEX, Ledger, Watermark
+
+# A relation is planned twice. Of a few rows a copy costs less, which is what DuckDB warns of.
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
+
+
+_REMEMBERED_STATEMENTS: Final = 1000
+"""Whole SQL of views, by state, subject and order: some 15 kB each."""
+
+Answer = TypeVar("Answer")
+
+
+def install(ledger: Ledger) -> None:
+    """Makes every view in the file, for whoever opens it with DuckDB alone; nothing of ours reads
+    them. Binding them all takes a second, so an unchanged file is left as it is."""
+    statements = [
+        f"create or replace view {view.name} as {whole_sql(view, order=view.order_by)}"
+        for view in catalogue().values()
+    ]
+    digest = hashlib.sha256("\n".join(statements).encode()).hexdigest()
+    cursor = ledger.cursor()
+    if cursor.execute("select value from meta where name = 'views'").fetchall() == [(digest,)]:
+        return
+    cursor.execute("begin")
+    for statement in statements:
+        cursor.execute(statement)
+    cursor.execute("insert or replace into meta values ('views', ?)", [digest])
+    cursor.execute("commit")
+
+
+class _Snapshot(NamedTuple):
+    """One state of the ledger at one instant."""
+
+    cursor: duckdb.DuckDBPyConnection  # with the instant as its variable `as_of`
+    is_behind: bool  # materialized rows of processes wait for a later batch
+    is_settled: bool  # nothing that the ledger holds occurred after the instant
+
+
+class Reader:
+    """Reads views of one ledger, each call at its own instant, from any thread."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        await_seller_hours: int | None = None,
+        alert_rules: str | None = None,
+    ) -> None:
+        """`await_seller_hours`: how long a seller is given after an invitation or a reminder.
+        `alert_rules`: what is alarming, as `AlertRules.for_views` says it. None leaves it to the
+        views."""
+        self._ledger = ledger
+        self._await_seller_hours = await_seller_hours
+        self._alert_rules = alert_rules
+
+    def read(
+        self,
+        view: str,
+        *,
+        as_of: int | None = None,
+        where: Mapping[str, object] | None = None,
+        contains: Mapping[str, str] | None = None,
+        order_by: str | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+        unmask: bool = False,
+    ) -> pa.Table:
+        """Rows of a view, in its own order, as an Arrow table; instants are naive UTC.
+
+        `as_of` in microseconds (None: now). `where`: column -> value, or a list of values, any of
+        which may match. `contains`: column -> part of its text, whatever the case. `order_by`:
+        `column` or `column desc`. `unmask` shows personal columns: the caller has recorded why.
+        Raises `UnknownView`.
+        """
+        found = _public(view)
+        condition, parameters = _condition(found, where, contains)
+        order = _order(found, order_by) if order_by else ""
+        window = f" limit {int(limit)}" if limit is not None else ""
+        window += f" offset {int(offset)}" if offset else ""
+        own_order = "" if order else _own_order(found, where, is_limited=bool(window))
+
+        def rows(snapshot: _Snapshot) -> pa.Table:
+            sql, asked = _sql(snapshot, view, where, own_order)
+            sql = f"select * from ({sql}){condition}{order}{window}"
+            values = [*asked, *parameters]
+            if limit is None and not where:
+                return snapshot.cursor.sql(sql, params=values).to_arrow_table()
+            return snapshot.cursor.execute(sql, values).to_arrow_table()
+
+        with _errors_of_filters(view):
+            if limit is not None and not order and (leading := _leading(found, where)):
+                # The first rows alone, which DuckDB finds without sorting the others, are the page
+                # where they fill it.
+                first = self.read(
+                    view,
+                    as_of=as_of,
+                    where={**(where or {}), **leading},
+                    contains=contains,
+                    limit=limit,
+                    offset=offset,
+                    unmask=unmask,
+                )
+                if first.num_rows == limit:
+                    return first
+            return self._of_one_state(as_of, unmask, rows)
+
+    def count(
+        self,
+        view: str,
+        *,
+        as_of: int | None = None,
+        where: Mapping[str, object] | None = None,
+        contains: Mapping[str, str] | None = None,
+    ) -> int:
+        """Rows that `read` would give without a limit."""
+        condition, parameters = _condition(_public(view), where, contains)
+
+        def rows(snapshot: _Snapshot) -> int:
+            sql, asked = _sql(snapshot, view, where)
+            sql = f"select count(*) from ({sql}){condition}"
+            [(found,)] = snapshot.cursor.execute(sql, [*asked, *parameters]).fetchall()
+            return int(found)
+
+        with _errors_of_filters(view):
+            return self._of_one_state(as_of, False, rows)
+
+    def _of_one_state(
+        self, as_of: int | None, unmask: bool, ask: Callable[[_Snapshot], Answer]
+    ) -> Answer:
+        """What is asked of one state of the ledger at one instant: without `as_of`, at now, read
+        once the state is fixed, so that nothing in it is later.
+
+        Nearly always no batch is committed meanwhile, so one question alone sees the state that it
+        was made for. Else it is asked again in a transaction, which costs as much as a look-up.
+        """
+        cursor = self._ledger.cursor()  # its variables are its own
+        if unmask:
+            cursor.execute("set variable unmask = true")
+        if self._await_seller_hours is not None:
+            cursor.execute(f"set variable await_seller_hours = {self._await_seller_hours}")
+        if self._alert_rules is not None:
+            cursor.execute("set variable alert_rules = ?", [self._alert_rules])
+        watermark = self._ledger.watermark
+        if watermark is not None:
+            answer = ask(_snapshot(cursor, watermark, as_of))
+            if self._ledger.watermark is watermark:
+                return answer
+        cursor.execute("begin")
+        try:
+            return ask(_snapshot(cursor, Watermark.of(cursor), as_of))
+        finally:
+            cursor.execute("rollback")
+
+
+def _snapshot(
+    cursor: duckdb.DuckDBPyConnection, watermark: Watermark, as_of: int | None
+) -> _Snapshot:
+    at = instants.now() if as_of is None else as_of
+    cursor.execute(f"set variable as_of = make_timestamp({at})")
+    return _Snapshot(cursor, watermark.is_behind, watermark.settled_at <= at)
+
+
+def _sql(
+    snapshot: _Snapshot,
+    name: str,
+    where: Mapping[str, object] | None,
+    order: str = "",
+) -> tuple[str, list[object]]:
+    """The view over materialized rows as far as they go at the instant, and its parameters."""
+    subject, ids = _subject(catalogue()[name], where)
+    stand_ins = materialized.while_behind
+    if not snapshot.is_behind and snapshot.is_settled:
+        stand_ins = materialized.when_settled
+    elif not snapshot.is_behind and subject is None:
+        stand_ins = materialized.before_settled
+    sql, takes_ids = _statement(name, stand_ins, subject, order)
+    return sql, [ids] if takes_ids else []
+
+
+@lru_cache(maxsize=_REMEMBERED_STATEMENTS)
+def _statement(
+    name: str, stand_ins: Callable[[], materialized.StandIns], subject: str | None, order: str
+) -> tuple[str, bool]:
+    """The view over these stand-ins, narrowed to subjects, and whether it takes their ids."""
+    sql = whole_sql(catalogue()[name], stand_ins(), order=order)
+    if subject is None:
+        return sql, False
+    asked = f"select unnest(?::varchar[]) as {subject}"
+    if subject == "seller_id":
+        return materialized.of_sellers(sql, asked), True
+    if not any(it.startswith("facts.") for it in narrowing.tables(sql)):
+        return sql, False  # DuckDB finds a materialized row by its key itself
+    return materialized.of_processes(sql, asked), True
+
+
+def _subject(view: View, where: Mapping[str, object] | None) -> tuple[str | None, list[object]]:
+    """The column whose few ids are asked for, where their rows follow from their entries alone."""
+    for column in view.by:
+        value = (where or {}).get(column)
+        ids = [value] if isinstance(value, str) else value
+        if isinstance(ids, Sequence) and ids and len(ids) <= FOUND_BY_INDEX:
+            return column, list(ids)
+    return None, []
+
+
+def _own_order(view: View, where: Mapping[str, object] | None, *, is_limited: bool) -> str:
+    """The view's order as far as rows that pass the filter can differ in it. One row needs none,
+    which saves a tenth of a look-up; a limit always stands over an order
+    (docs/decisions/queries.md#a-limit-needs-an-order)."""
+    one_of = {column for column, value in (where or {}).items() if isinstance(value, str | int)}
+    if one_of.issuperset(view.key) and not is_limited:
+        return ""
+    terms = view.order[1:] if len(view.order) > 1 and view.order[0] in one_of else view.order
+    return f"\norder by {', '.join(terms)}"
+
+
+def _leading(view: View, where: Mapping[str, object] | None) -> dict[str, object]:
+    """The value of the first rows in the view's order; none where one is asked for already, or the
+    rows are few anyhow."""
+    if not view.leading or not {view.leading[0], *view.by}.isdisjoint(where or {}):
+        return {}
+    column, value = view.leading
+    return {column: value}
+
+
+@contextlib.contextmanager
+def _errors_of_filters(view: str) -> Iterator[None]:
+    """A filter whose value has another type than its column is the caller's error."""
+    try:
+        yield
+    except (duckdb.ConversionException, duckdb.BinderException) as error:
+        raise WrongUsage(
+            f"The filter does not fit the view {view}",
+            str(error).splitlines()[0],
+            "compare a column with a value of its own type",
+        ) from None
+
+
+def check(view: str, where: Mapping[str, object] | None = None) -> None:
+    """Raises `UnknownView` where there is no such view, or no such column in it."""
+    _condition(_public(view), where, None)
+
+
+def _public(name: str) -> View:
+    view = public().get(name)
+    if view is None:
+        raise UnknownView(
+            f"There is no view {name!r}", remedy=f"choose one of: {', '.join(public())}"
+        )
+    return view
+
+
+def _column(view: View, name: str) -> str:
+    if name not in view.columns:
+        raise UnknownView(
+            f"The view {view.name} has no column {name!r}",
+            remedy=f"choose one of: {', '.join(view.columns)}",
+        )
+    return name
+
+
+def _condition(
+    view: View, where: Mapping[str, object] | None, contains: Mapping[str, str] | None
+) -> tuple[str, list[object]]:
+    terms: list[str] = []
+    parameters: list[object] = []
+    for name, value in (where or {}).items():
+        column = _column(view, name)
+        if value is None:
+            terms.append(f"{column} is null")
+        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            terms.append(f"{column} in ({', '.join('?' * len(value)) or 'null'})")
+            parameters.extend(value)
+        else:
+            terms.append(f"{column} = ?")
+            parameters.append(value)
+    for name, part in (contains or {}).items():
+        terms.append(f"contains(lower(cast({_column(view, name)} as varchar)), lower(?))")
+        parameters.append(part)
+    return (f" where {' and '.join(terms)}" if terms else "", parameters)
+
+
+def _order(view: View, order_by: str) -> str:
+    name, _, direction = order_by.partition(" ")
+    if direction not in ("", "asc", "desc"):
+        raise UnknownView(f"{order_by!r} is not an order", remedy="`column` or `column desc`")
+    return f" order by {_column(view, name)} {direction}".rstrip()
+
+
+def parse_filters(texts: Sequence[str]) -> dict[str, object]:
+    """Filters written as `COL=VALUE`; an instant, true, false and null are read as such.
+
+    The same column twice means either value. Raises `WrongUsage` for what is not a filter.
+    """
+    filters: dict[str, object] = {}
+    for text in texts:
+        column, equals, value = text.partition("=")
+        if not column or not equals:
+            raise WrongUsage(f"{text!r} is not a filter", remedy="write it as COLUMN=VALUE")
+        if column in filters:
+            former = filters[column]
+            either = former if isinstance(former, list) else [former]
+            filters[column] = [*either, _value(value)]
+        else:
+            filters[column] = _value(value)
+    return filters
+
+
+def _value(text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    if text == "null":
+        return None
+    instant = instants.parse(text)
+    return text if instant is None else instants.of(instant).replace(tzinfo=None)

@@ -1,0 +1,467 @@
+"""Opens a ledger that may be served: proves that its history is the inbox's, or recovers it first.
+
+A ledger whose root differs from the head or from the newest checkpoint that the inbox keeps is
+never served: it is rebuilt from the inbox, and if the inbox itself leads to another root, refused.
+
+An inbox can also lose its newest entries: a cut file, a failed disk, a hand with SQL. The ledger
+holds them whole. It is believed only for what the inbox itself still vouches for, a head or a
+signed checkpoint that covers every entry given back: nobody can have made those up in the ledger.
+The signed head that the keeper leaves outside of the inbox vouches like one in it.
+
+An inbox that was put back from an older copy and then went on has another past than the ledger. The
+ledger is then neither followed any further nor rebuilt: it alone holds what was lost, until the
+inbox has been reconciled (`pipeline/ledger/reconcile.py`). That holds for the file of an earlier
+release, too: where the inbox lacks its newest entry, the ledger is made again from its entries.
+"""
+
+import logging
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import duckdb
+
+from pipeline import files
+from pipeline.errors import InboxForked, LedgerRefused, OperatorError
+from pipeline.inbox import Head, Inbox, SignedHead
+from pipeline.inbox.kept_heads import kept, prove
+from pipeline.ledger.arrow import LOG_COLUMNS
+from pipeline.ledger.follower import append_batch, check_continuity, fork_of, parting
+from pipeline.ledger.store import Ledger, LedgerDamaged, LedgerOutdated
+from pipeline.log import tree
+from pipeline.log.checkpoints import VerificationKey
+from pipeline.log.commitments import uncommitted
+from pipeline.log.entries import RECONCILIATION, Entry, Identity
+from pipeline.log.reconciling import Reconciliation, abandoned_root, key_of
+from pipeline.log.signing import KEY_ROTATION, LogKeys, open_checkpoint
+
+LOG = logging.getLogger(__name__)
+
+ENTRIES_PER_COMMIT: Final = 4096
+KEYS_PER_QUERY: Final = 100
+
+_RECORDED_AGAIN: Final = "seq > ? and contains(decode(record), '\"was_seq\":')"
+
+OpenLedger = Callable[[Path | None], Ledger]
+"""Opens the ledger at a path, or makes it; None: in memory."""
+
+Abandoned = Callable[[Head], bool]
+"""Whether a head is of a past that a reconciliation has ended."""
+
+
+class Opened(NamedTuple):
+    """A ledger that may be served."""
+
+    ledger: Ledger
+    is_verified: bool  # its root was compared with a head or checkpoint
+    recovered: str | None  # what had to be rebuilt or put back, and why
+    fork: InboxForked | None = None  # why it must not follow the inbox any further
+
+
+class Recovery:
+    """Opens one ledger over one inbox, once."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        path: Path | None,
+        open_ledger: OpenLedger,
+        keys: LogKeys | None,
+        *,
+        is_keeper: Callable[[VerificationKey | None], bool],
+        head_file: Path,
+    ) -> None:
+        """`keys`: that sign for the log, where they are known. `is_keeper`: whether this machine
+        may give entries back to the inbox, if that key is the log's. `head_file`: where the keeper
+        leaves its newest head."""
+        self._inbox = inbox
+        self._path = path
+        self._open_ledger = open_ledger
+        self._keys = keys
+        self._is_keeper = is_keeper
+        self._head_file = head_file
+        self._is_verified = False
+        self._recovered: str | None = None
+
+    def open(self) -> Opened:
+        """The ledger as it lies there, or recovered.
+
+        Raises `LedgerRefused` where the ledger and the inbox cannot both be true.
+        """
+        try:
+            ledger = self._open_ledger(self._path)
+        except (LedgerDamaged, LedgerOutdated) as error:
+            why = error.why or error.what
+            carried = None if self._path is None else self._carried_over(self._path, why)
+            if carried is None:
+                return self.rebuild(why)
+            ledger = carried
+        try:
+            fork = self._fork(ledger)
+            if isinstance(fork, InboxForked):
+                return Opened(ledger, False, None, fork)
+            if fork is not None:
+                raise _Diverged(f"the inbox was reconciled after entry {fork}")
+            self._reach_head(ledger)
+        except _Diverged as diverged:
+            ledger.close()
+            return self.rebuild(str(diverged))
+        except LedgerDamaged as error:
+            ledger.close()
+            return self.rebuild(error.why)
+        except BaseException:
+            ledger.close()
+            raise
+        return Opened(ledger, self._is_verified, self._recovered)
+
+    def rebuild(self, why: str, *, abandoned: Abandoned = lambda _: False) -> Opened:
+        """Builds the ledger from the inbox, beside the old file. That stays where it is until the
+        new one is proved, and is then set aside for whoever wants to look.
+
+        `abandoned`: whether a head in the inbox is of a past that a reconciliation has ended.
+        """
+        LOG.warning("rebuilding the ledger from the inbox: %s", why)
+        draft = self._path and self._path.with_name(f"{self._path.name}.rebuilding")
+        if self._path is not None and draft is not None:
+            files.remove_database(draft)
+            self._check_room(self._path)
+        try:
+            ledger, fork = self._built(draft, abandoned)
+        except BaseException:
+            if draft is not None:
+                files.remove_database(draft)  # it may be what fills the disk
+            raise
+        if fork is not None and self._path is not None and self._path.exists():
+            ledger.close()
+            files.remove_database(self._path.with_name(f"{self._path.name}.rebuilding"))
+            raise _unreadable(self._path, f"{fork.why}; {why}")
+        self._note(f"the ledger was rebuilt from the inbox: {why}")
+        if self._path is not None and draft is not None:
+            ledger.close()
+            aside = files.swap_in(draft, self._path)
+            if aside is not None:
+                LOG.warning("the former ledger was kept as %s", aside)
+            ledger = self._open_ledger(self._path)
+        return Opened(ledger, self._is_verified and fork is None, self._recovered, fork)
+
+    def _carried_over(self, path: Path, why: str) -> Ledger | None:
+        """The ledger made again from its own former file; None where the inbox has the newest entry
+        of that, or where nothing can be read in it.
+
+        Raises `InboxForked`, and leaves the file where it is, where it is not read to its end.
+        """
+        draft = path.with_name(f"{path.name}.rebuilding")
+        try:
+            with closing(duckdb.connect(str(path), read_only=True)) as former:
+                meta = dict(former.execute("select name, value from meta").fetchall())
+                [(seq, count)] = former.execute("select max(seq), count(*) from log").fetchall()
+                newest = former.execute("select leaf from log where seq = ?", [seq]).fetchone()
+                if meta["log"] != self._inbox.log or newest in (None, (self._inbox.leaf(seq),)):
+                    return None
+                if count != seq or meta["without_bodies"] != "false":
+                    raise _unreadable(path, why)
+                shared = parting(
+                    seq, lambda seq: _entries_of(former, seq, seq)[0].leaf, self._inbox
+                )
+                if uncommitted(
+                    _entries_of(former, shared + 1, shared + 1)[0], self._inbox.identity
+                ):
+                    return None  # the file was changed: nothing of that was ever recorded
+                files.remove_database(draft)
+                self._check_room(path)
+                self._carry_over(former, draft, seq)
+        except (duckdb.Error, KeyError) as error:
+            LOG.warning("the former ledger cannot be read: %s", error)
+            return None
+        aside = files.swap_in(draft, path)
+        LOG.warning("the ledger was made again from its own entries, %s: %s", aside, why)
+        return self._open_ledger(path)
+
+    def _carry_over(self, former: duckdb.DuckDBPyConnection, draft: Path, size: int) -> None:
+        ledger = self._open_ledger(draft)
+        try:
+            for first in range(1, size + 1, ENTRIES_PER_COMMIT):
+                last = min(size, first + ENTRIES_PER_COMMIT - 1)
+                ledger.append(_entries_of(former, first, last), more_follow=last < size)
+        except BaseException:
+            ledger.close()
+            files.remove_database(draft)
+            raise
+        ledger.close()
+
+    @staticmethod
+    def _check_room(path: Path) -> None:
+        """Raises `OperatorError` where a second ledger would not fit beside the present one."""
+        needed = path.stat().st_size if path.exists() else 0
+        free = shutil.disk_usage(path.parent).free if needed else 0
+        if free < needed:
+            raise OperatorError(
+                "The ledger cannot be rebuilt",
+                f"it takes {needed / 2**20:,.0f} MiB, and {path.parent} has"
+                f" {free / 2**20:,.0f} MiB free: the present one stays until the new one is proved",
+                "make room on its disk; former ledgers, *.set-aside-*, may be deleted",
+            )
+
+    def _built(self, draft: Path | None, abandoned: Abandoned) -> tuple[Ledger, InboxForked | None]:
+        ledger = self._open_ledger(draft)
+        try:
+            self._reach_head(ledger, abandoned)
+            return ledger, self._completed(ledger, abandoned)
+        except _Diverged as diverged:
+            ledger.close()
+            raise LedgerRefused(
+                "The ledger is not served",
+                f"rebuilt from the inbox, {diverged}",
+                "the inbox was changed: restore it from a backup",
+            ) from None
+        except BaseException:
+            ledger.close()
+            raise
+
+    # --- an inbox that was put back ---
+
+    def _fork(self, ledger: Ledger) -> InboxForked | int | None:
+        """Where ledger and inbox part: None if they do not; the last entry that they share, if all
+        that follows it in the ledger stands in the inbox once more; else why the inbox must not be
+        followed."""
+        if ledger.size > self._inbox.last()[0] and self._shares_its_end(ledger):
+            return self._awaiting(ledger)  # else it gives back what is lacking, or refuses
+        try:
+            check_continuity(ledger, self._inbox)
+        except InboxForked as fork:
+            at = fork_of(ledger, self._inbox)
+            if not is_genuine(ledger, at + 1, self._inbox.identity):
+                return None  # the ledger was changed: its root tells
+            return at if stands_again(ledger, self._inbox, at) else fork
+        try:
+            self._prove_kept(ledger, lambda _: False)
+        except InboxForked:
+            self._reach_head(ledger)
+            return self._completed(ledger, lambda _: False)
+        return None
+
+    def _completed(self, ledger: Ledger, abandoned: Abandoned) -> InboxForked | None:
+        """Appends whatever the inbox holds; why it is not all, by the head outside of the inbox."""
+        while append_batch(ledger, self._inbox):
+            pass
+        try:
+            self._prove_kept(ledger, abandoned)
+        except InboxForked as fork:
+            return fork
+        return None
+
+    def _awaiting(self, ledger: Ledger) -> InboxForked | None:
+        """Why the inbox is not followed by who only looks, or has not the key: the log's keeper
+        gives back what it lacks. None for the keeper, and where it would not."""
+        is_keeper, vouchers = self._vouchers(ledger)
+        if is_keeper or ledger.is_without_bodies or ledger.size not in {it.size for it in vouchers}:
+            return None
+        last, _ = self._inbox.last()
+        return InboxForked(
+            "The ledger does not follow the inbox any further",
+            f"the inbox lacks the last {ledger.size - last} of {ledger.size} entries, and holds"
+            " nothing in their place: they would be given back as they were",
+            "if another inbox than the usual one is in its place, put that one back; if its entries"
+            " are lost, start what signs (`prazo serve`), or run `prazo reconcile` there",
+        )
+
+    def _vouchers(self, ledger: Ledger) -> tuple[bool, list[Head]]:
+        """Whether this is the log's keeper, and the heads that vouch for what the inbox lacks."""
+        keys = self.keys_with(ledger)
+        signed = self._inbox.checkpoint()
+        heads = (self._inbox.head(), signed and self.head_of(signed), self.kept_head(keys))
+        known = [it for it in heads if it is not None]
+        return self._is_keeper(None if keys is None else keys.current), known
+
+    def _shares_its_end(self, ledger: Ledger) -> bool:
+        last, _ = self._inbox.last()
+        return fork_of(ledger, self._inbox) == last
+
+    def keys_with(self, ledger: Ledger) -> LogKeys | None:
+        """The log's keys, with those that came into force in what the inbox lost."""
+        if self._keys is None:
+            return None
+        rotations = [(it.seq, it.body or b"") for it in ledger.select("kind = ?", [KEY_ROTATION])]
+        return LogKeys(next(iter(self._keys)).key, rotations)
+
+    def kept_head(self, keys: LogKeys | None = None) -> Head | None:
+        """The head outside of the inbox, if it is of this log and signed with the log's key.
+        `keys`: the log's, where others are known than the inbox has."""
+        head, keys = kept(self._head_file), keys or self._keys
+        if head is None or keys is None:
+            return None
+        try:
+            open_checkpoint(head.note, keys, log=self._inbox.log)
+        except ValueError:
+            return None
+        return Head(head.size, head.root)
+
+    def _prove_kept(self, ledger: Ledger, abandoned: Abandoned) -> None:
+        """Raises `InboxForked` where the head outside of the inbox is not of its past, nor of one
+        that a reconciliation has ended."""
+        head = kept(self._head_file)
+        if head is None or abandoned(Head(head.size, head.root)):
+            return
+        try:
+            prove(self._inbox, head, self._keys)
+        except InboxForked:
+            if head.log != self._inbox.log or not abandoned_by(ledger, Head(head.size, head.root)):
+                raise
+
+    def _reach_head(self, ledger: Ledger, abandoned: Abandoned = lambda _: False) -> None:
+        """Appends what is missing up to the head and the newest checkpoint, and compares the roots
+        there; those of an abandoned past are passed over."""
+        head, newest, (last_seq, _) = (
+            self._inbox.head(),
+            self._inbox.checkpoint(),
+            self._inbox.last(),
+        )
+        signed = newest and self.head_of(newest)
+        if ledger.size > last_seq:
+            is_keeper, vouchers = self._vouchers(ledger)
+            count = give_back(ledger, self._inbox, vouchers if is_keeper else [])
+            self._note(
+                f"the inbox had lost its last {count} entries; the ledger gave them back, and they"
+                " lead to the root that was kept for them; lines of files among them would be"
+                " recorded again if they were ingested again"
+            )
+        before = ledger.size
+        for expected, how in ((signed, "signed"), (head, "kept")):
+            if expected is None or abandoned(expected):
+                continue
+            while ledger.size < expected.size and append_batch(ledger, self._inbox, expected.size):
+                pass
+            if ledger.size < expected.size or ledger.root_at(expected.size) != expected.root:
+                raise _Diverged(
+                    f"its first {expected.size} entries lead to another root than the one {how}"
+                )
+            self._is_verified = True
+        if before == 0 < ledger.size:
+            self._note(
+                f"there was no ledger: it was built from {ledger.size} entries of the inbox, and"
+                " they lead to the root that was kept for them"
+            )
+        elif ledger.size > before:
+            self._note(
+                f"the ledger had lost its last {ledger.size - before} entries; the inbox gave them"
+                " back, and they lead to the root that was kept for them"
+            )
+
+    def head_of(self, signed: SignedHead) -> Head:
+        """What a checkpoint of the inbox says; `LedgerRefused` where our key did not sign it."""
+        try:
+            checkpoint = open_checkpoint(
+                signed.note, self._keys, log=self._inbox.log, size=signed.size
+            )
+        except ValueError as error:
+            raise LedgerRefused(
+                "The ledger is not served",
+                f"the inbox's checkpoint of {signed.size} entries is not one of ours: {error}",
+                "restore PRAZO_SIGNING_KEY_FILE, or the inbox, from a backup",
+            ) from None
+        return Head(checkpoint.size, checkpoint.root)
+
+    def _note(self, note: str) -> None:
+        LOG.warning("%s", note)
+        self._recovered = note
+
+
+def _entries_of(former: duckdb.DuckDBPyConnection, first: int, last: int) -> list[Entry]:
+    """Entries of a former ledger's file; their columns have been the same in every release."""
+    instants = ("occurred_at", "recorded_at")
+    columns = ", ".join(f"epoch_us({it})" if it in instants else it for it in LOG_COLUMNS)
+    rows = former.execute(
+        f"select {columns} from log where seq between ? and ? order by seq", [first, last]
+    )
+    return [Entry._make((*row, None)) for row in rows.fetchall()]
+
+
+def is_genuine(ledger: Ledger, seq: int, identity: Identity) -> bool:
+    """Whether the ledger's entry is as it was recorded, as far as the ledger can tell."""
+    [entry] = ledger.select("seq = ?", [seq])
+    return ledger.is_without_bodies or not uncommitted(entry, identity)
+
+
+def stands_again(ledger: Ledger, inbox: Inbox, fork: int) -> bool:
+    """Whether everything that follows the fork in the ledger was recorded in the inbox again."""
+    for first in range(fork + 1, ledger.size + 1, KEYS_PER_QUERY):
+        leaves = ledger.select("seq between ? and ?", [first, first + KEYS_PER_QUERY - 1])
+        keys = [it for it in map(key_of, leaves) if it is not None]
+        if not keys:
+            continue
+        places = ", ".join(f"${number}" for number in range(1, len(keys) + 1))
+        sql = f"select count(*) from entries where ingest_key in ({places})"
+        if inbox.query(sql, *keys) != [(len(keys),)]:
+            return False
+    return True
+
+
+def abandoned_by(ledger: Ledger, head: Head) -> Reconciliation | None:
+    """The reconciliation that ended the past that this head is of; None where none did. It is
+    worked out from the digests of the entries that were recorded again."""
+    for entry in ledger.select("kind = ?", [RECONCILIATION]):
+        said = Reconciliation.of(entry)
+        if not said.fork < head.size <= said.abandoned_size:
+            continue
+        if head == (said.abandoned_size, said.abandoned_root):
+            return said
+        shared = tree.Frontier.at(said.fork, ledger.subtrees())
+        entries = ledger.select(_RECORDED_AGAIN, [said.seq])
+        if abandoned_root(shared, entries, head.size) == head.root:
+            return said
+    return None
+
+
+def give_back(ledger: Ledger, inbox: Inbox, vouchers: list[Head]) -> int:
+    """Copies entries that the inbox has lost at its end from the ledger; how many.
+
+    `vouchers`: the heads of the log that the inbox still keeps. Raises `LedgerRefused`, and
+    changes nothing, unless every entry is covered by one of them and proved.
+    """
+    last, _ = inbox.last()
+    covering = [it for it in vouchers if it.size == ledger.size]
+    if ledger.is_without_bodies or not covering:
+        raise _refusal(ledger, last, "no head or signature in the inbox covers the rest")
+    if last and ledger.select("seq = ?", [last])[0].leaf != inbox.read(last - 1, 1)[0].leaf:
+        raise _refusal(ledger, last, f"and they differ at entry {last} already")
+    frontier = tree.Frontier.at(last, ledger.subtrees())
+    batches = range(last + 1, ledger.size + 1, ENTRIES_PER_COMMIT)
+    for first in batches:
+        entries = _entries(ledger, first)
+        if any(uncommitted(it, inbox.identity) for it in entries):
+            raise _refusal(ledger, last, "and entries of the ledger are not as they were recorded")
+        frontier.extend(tree.leaf_hash(it.leaf) for it in entries)
+    if any((frontier.size, frontier.root()) != (it.size, it.root) for it in covering):
+        raise _refusal(ledger, last, "and the ledger's entries lead to another root than was kept")
+    for first in batches:
+        inbox.copy(_entries(ledger, first))
+    return ledger.size - last
+
+
+def _entries(ledger: Ledger, first: int) -> list[Entry]:
+    return ledger.select("seq between ? and ?", [first, first + ENTRIES_PER_COMMIT - 1])
+
+
+def _refusal(ledger: Ledger, last: int, why: str) -> LedgerRefused:
+    return LedgerRefused(
+        "The ledger is not served",
+        f"it holds {ledger.size} entries and the inbox only {last}, {why}",
+        "acknowledged entries are missing from the inbox: stop the receiver; `prazo restore"
+        " --from-ledger` puts them back, if you know the ledger to be right",
+    )
+
+
+def _unreadable(path: Path, why: str) -> InboxForked:
+    return InboxForked(
+        "The ledger is not rebuilt",
+        f"the inbox lacks entries that were recorded, and {path}, which may hold them, cannot be"
+        f" used: {why}",
+        "keep that file; put back a backup of it, or of the inbox (`prazo restore`). If there is"
+        " none, move it away, and `prazo reconcile --accept-loss` records the loss",
+    )
+
+
+class _Diverged(Exception):
+    """The ledger's root differs from the one that was signed or kept for its size."""

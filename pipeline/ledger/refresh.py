@@ -1,0 +1,148 @@
+"""Brings materialized rows up to date with a batch, in the batch's own transaction.
+
+Each materialized row is what a view gives at the end of time, made by that view's own SQL over the
+entries that can have changed it (`queries/narrowed/`). So no rule is written twice, and
+`prazo rebuild` gives the same rows. What else a batch asks stands in `queries/refresh/`.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final
+
+from pipeline.ledger import materialized
+from pipeline.ledger.catalogue import View, catalogue, script, whole_sql
+from pipeline.ledger.narrowing import narrowed, rows_of, stand_in
+
+Run = Callable[[str], Any]
+"""Executes a statement on the connection that writes; gives something with `fetchall`."""
+
+_NONE_MORE: Final[Mapping[str, str]] = MappingProxyType({})
+
+_NEW: Final = "seq > getvariable('after')"
+
+
+def refresh(run: Run, *, after: int, size: int, more_follow: bool = False) -> None:
+    """Covers the entries after the first `after`, up to `size`. Rows of processes and sellers may
+    wait for a later batch (`more_follow`): made for all of them at once, they cost a fraction."""
+    run("set variable as_of = timestamp 'infinity'")
+    run(f"set variable after = {after}")
+    run(f"set variable size = {size}")
+    [(covered, has_repeats, has_collections)] = run(script("refresh/standing")).fetchall()
+    run(f"set variable covered = {covered}")
+    for view in ("timeline", "unlisted_codes"):
+        run(_new_rows(view))
+    if has_repeats:
+        run(script("refresh/clear_repeated_deliveries"))
+        run(_rows("repeated_deliveries", "by_repeated_event"))
+    if has_collections:
+        run(_rows("repeated_collections", "by_new_collection", of=_NEW))
+        run(script("refresh/subjects"))
+    if not more_follow:
+        _refresh_processes(run)
+        _refresh_sellers(run)
+        run(f"set variable covered = {size}")
+    run(script("refresh/watermark"))
+
+
+def _refresh_processes(run: Run) -> None:
+    """Each step reads what the one before has written."""
+    if not _made(run, "touched", script("refresh/touched_processes")):
+        return
+    [(has_attempts,)] = run(script("refresh/has_attempts")).fetchall()
+    run(_of_processes("process_facts", has_attempts=has_attempts))
+    if has_attempts:
+        run(_of_processes("attempt_facts"))
+    run(_cleared("rule <> 'values_reused'", "touched"))
+    run(_findings("process_findings", "touched", "touched", has_attempts=has_attempts))
+    if has_attempts and _made(run, "related", _related_to("touched")):
+        run(_cleared("rule = 'values_reused'", "related"))
+        if _made(run, "deciding", _related_to("related")) > 1:
+            run(_findings("reused_value_findings", "deciding", "related"))
+    for table in ("touched", "related", "deciding"):
+        run(f"drop table if exists {table}")
+
+
+def _refresh_sellers(run: Run) -> None:
+    if not _made(run, "touched_sellers", script("refresh/touched_sellers")):
+        return
+    # As a table, so that DuckDB knows how few they are and finds what belongs to them by index.
+    _made(run, "their_entries", script("refresh/their_entries"))
+    run(_rows("seller_records", "by_touched_seller"))
+    run(script("refresh/clear_sellers"))
+    for table in ("touched_sellers", "their_entries"):
+        run(f"drop table {table}")
+
+
+def _made(run: Run, table: str, rows: str) -> int:
+    """Makes a table of this connection alone; how many rows it has."""
+    run(f"create or replace temp table {table} as {rows}")
+    [(count,)] = run(f"select count(*) from {table}").fetchall()
+    return int(count)
+
+
+@cache
+def _new_rows(view_name: str) -> str:
+    """Adds what a view says of new entries, whose rows never change."""
+    view = catalogue()[view_name]
+    tables = [it for it in view.reads if it not in catalogue()]
+    rows = narrowed(whole_sql(view), {stand_in(it): f"from {it} where {_NEW}" for it in tables})
+    return f"{_insertion(view, rows)} order by seq"
+
+
+@cache
+def _rows(view_name: str, narrowed_by: str, *, of: str = "true") -> str:
+    """Writes the rows of a view over the rows that `queries/narrowed/` names."""
+    view = catalogue()[view_name]
+    rows = narrowed(whole_sql(view, materialized.earlier(view_name)), rows_of(narrowed_by))
+    return _insertion(view, rows, of=of)
+
+
+@cache
+def _of_processes(view_name: str, *, has_attempts: bool = True) -> str:
+    """Writes a view's rows of the processes that were touched."""
+    view = catalogue()[view_name]
+    rows = materialized.of_processes(
+        whole_sql(materialized.written_by(view), _stand_ins(view_name, has_attempts=has_attempts)),
+        "from touched",
+    )
+    return _insertion(view, rows, of="process_id in (from touched)")
+
+
+@cache
+def _findings(view_name: str, asked: str, of: str, *, has_attempts: bool = True) -> str:
+    """Adds the findings of a view on the processes of the table `of`; those of `asked` decide."""
+    view = catalogue()["settled_findings"]
+    stand_ins = _stand_ins(view.name, has_attempts=has_attempts)
+    rows = materialized.of_processes(whole_sql(catalogue()[view_name], stand_ins), f"from {asked}")
+    return _insertion(view, rows, of=f"process_id in (from {of})")
+
+
+def _stand_ins(view_name: str, *, has_attempts: bool) -> Mapping[str, str]:
+    without = _NONE_MORE if has_attempts else materialized.without_attempts()
+    return {**materialized.earlier(view_name), **without}
+
+
+def _insertion(view: View, rows: str, *, of: str = "true") -> str:
+    """Writes rows into a view's table, over those of the same key; `of`: only some of the rows."""
+    table, key = materialized.table_of(view), materialized.storage_of(view).key
+    sql = f"insert into {table} by name {materialized.stored(view, rows)} where {of}"
+    return f"{sql} on conflict ({key}) do update set {_updates(view)}" if key else sql
+
+
+def _updates(view: View) -> str:
+    storage = materialized.storage_of(view)
+    columns = [*materialized.written_by(view).columns, *view.columns]
+    return ", ".join(
+        f"{column} = excluded.{column}"
+        for column in dict.fromkeys(columns)
+        if column != storage.key and column not in storage.derived
+    )
+
+
+def _related_to(table: str) -> str:
+    return f"with asked as (from {table}) select * from ({script('refresh/related_processes')})"
+
+
+def _cleared(rules: str, of: str) -> str:
+    return f"delete from materialized.findings where {rules} and process_id in (from {of})"

@@ -1,0 +1,156 @@
+"""Builds databases in memory: of a package's entries, for queries that others wrote (`Copy`), and
+of the facts that one decision needs (`Excerpt`).
+"""
+
+import contextlib
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from pipeline.ledger import arrow, facts
+from pipeline.ledger.catalogue import script
+from pipeline.log.entries import Entry
+
+MAX_SCRIPT_SECONDS: Final = 900.0
+"""For a query that somebody else wrote, over a copy in memory."""
+
+
+class Copy:
+    """Entries of a log in memory, without a tree, for queries that others wrote: once it is
+    closed off, no statement reaches a file or the network."""
+
+    def __init__(self, *, threads: int = 2, memory: str = "2GB") -> None:
+        self._connection = duckdb.connect(
+            ":memory:", config={"threads": str(threads), "memory_limit": memory}
+        )
+        self._connection.execute("set global TimeZone = 'UTC'")
+        self._connection.execute(script("schema"))
+        self._connection.execute(script("macros"))
+        self._columns = arrow.schemas(self._connection, ("log", *facts.TABLES.values()))
+        self._connection.execute("set enable_external_access = false")
+        self._connection.execute("set lock_configuration = true")
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Entries alone, without the facts that stand in their bodies."""
+        rows = [entry[: len(arrow.LOG_COLUMNS)] for entry in entries]
+        arrow.insert(self._connection, "log", self._columns["log"], rows)
+
+    def add_facts(self, table: str, rows: Sequence[Sequence[object]], *, masked: bool) -> None:
+        """Facts of a table, instants in microseconds; `masked`: as a ledger without bodies has
+        them."""
+        masks = arrow.MASKED_COLUMNS.get(table, {}) if masked else {}
+        arrow.insert(self._connection, table, self._columns[table], rows, masks)
+
+    def facts(self, table: str) -> list[tuple[Any, ...]]:
+        """Rows of a table as `add_facts` takes them, in order."""
+        return arrow.facts_of(self._connection, table, self._columns[table])
+
+    def clear_facts(self) -> None:
+        """Removes all facts, so that the next can be added."""
+        for table in facts.TABLES.values():
+            self._connection.execute(f"truncate {table}")
+
+    def columns(self, table: str) -> pa.Schema:
+        """The columns of a table, in order."""
+        return self._columns[table]
+
+    def run(self, script: str, variables: Mapping[str, object]) -> list[pa.Table]:
+        """What each query of a script gives, in its order; raises `duckdb.Error`, also for one
+        that takes too long."""
+        patience = threading.Timer(MAX_SCRIPT_SECONDS, self._connection.interrupt)
+        patience.start()
+        try:
+            return arrow.run_script(self._connection, script, variables)
+        finally:
+            patience.cancel()
+
+    def close(self) -> None:
+        """Closes the database in memory, which is gone with it."""
+        self._connection.close()
+
+
+FEW_ROWS: Final = 50
+
+
+class Excerpt:
+    """The facts of a few entries in memory, without log and tree: what one decision needs.
+
+    Made once and filled again and again, since making it takes longer than anything it is asked.
+    For one thread at a time.
+    """
+
+    def __init__(
+        self,
+        views: Iterable[tuple[str, str]],
+        tables: Iterable[str],
+        questions: Mapping[str, str],
+        shared: Collection[str] = (),
+    ) -> None:
+        """`views`: name and SQL, each after those it reads; `tables`: the facts that they read;
+        `questions`: what will be asked of them, by name; `shared`: the views that several questions
+        read, whose rows are worked out once for all of them."""
+        self._tables = frozenset(tables)
+        self._connection = duckdb.connect(":memory:", config={"threads": "1"})
+        self._connection.execute("set global TimeZone = 'UTC'")
+        self._connection.execute(script("schema"))
+        self._connection.execute(script("macros"))
+        # The instant is a row here, not a variable: DuckDB binds a statement that reads a variable
+        # again for every question, and binding takes longer than answering.
+        self._connection.execute("create table clock (as_of timestamp not null)")
+        self._connection.execute("create or replace macro as_of() as (select as_of from clock)")
+        fillings = []
+        for name, sql in views:
+            if name in shared:
+                self._connection.execute(f"create table {name} as from ({sql}) limit 0")
+                fillings.append((name, sql))
+            else:
+                self._connection.execute(f"create view {name} as {sql}")
+        self._columns = arrow.schemas(self._connection, self._tables)
+        # For a handful of rows, looking for a better plan takes longer than a worse one.
+        self._connection.execute("pragma disable_optimizer")
+        self._fillings = [f"fill_{name}" for name, _ in fillings]
+        for name, sql in fillings:
+            self._connection.execute(f"prepare fill_{name} as insert into {name} {sql}")
+        for name, sql in questions.items():
+            self._connection.execute(f"prepare {name} as {sql}")
+
+    @contextlib.contextmanager
+    def of(
+        self, entries: Iterable[Entry], keys: facts.Keys, as_of: int
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The views over these entries alone, as of an instant in microseconds."""
+        connection = self._connection
+        connection.execute("begin")
+        try:
+            connection.execute("insert into clock values (make_timestamp(?::bigint))", (as_of,))
+            for kind, rows in facts.extract(entries, keys).items():
+                if not rows or (table := facts.TABLES[kind]) not in self._tables:
+                    continue
+                if len(rows) > FEW_ROWS:
+                    arrow.insert(connection, table, self._columns[table], rows)
+                else:
+                    values = [it for row in rows for it in row]
+                    connection.execute(self._insertion(table, len(rows)), values)
+            for filling in self._fillings:
+                connection.execute(f"execute {filling}")
+            yield connection
+        finally:
+            connection.execute("rollback")  # and it is empty again
+
+    def _insertion(self, table: str, rows: int) -> str:
+        """Values one by one: for a handful of rows, making Arrow tables takes several times longer.
+
+        Instants are microseconds, as everywhere outside of DuckDB.
+        """
+        places = ", ".join(
+            "make_timestamp(?::bigint)" if pa.types.is_timestamp(field.type) else "?"
+            for field in self._columns[table]
+        )
+        return f"insert into {table} values {', '.join([f'({places})'] * rows)}"
+
+    def close(self) -> None:
+        """Closes the database in memory, which is gone with it."""
+        self._connection.close()

@@ -1,0 +1,254 @@
+"""Keeps the one ledger of a process: opened once, followed on a thread, closed once.
+
+The instance hangs on a module of its own in `sys.modules`, because Streamlit drops and reloads
+this one when a watched file changes, and a second ledger in one process must never open.
+"""
+
+import logging
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple, cast
+
+from pipeline import alert_rules
+from pipeline.errors import CallerError, InboxForked, LedgerInUse
+from pipeline.http.holder import announced
+from pipeline.http.tokens import Tokens
+from pipeline.inbox import Inbox, SignedHead, open_inbox
+from pipeline.inbox.artifacts import Looks
+from pipeline.inbox.kept_heads import Gate, place
+from pipeline.inbox.signing_keys import SigningKeys
+from pipeline.keys import secret_key
+from pipeline.ledger.facts import Keys
+from pipeline.ledger.follower import Follower, OnProgress, Status
+from pipeline.ledger.reader import Reader
+from pipeline.ledger.recovery import Abandoned, Opened, Recovery
+from pipeline.ledger.store import Ledger
+from pipeline.log.checkpoints import Signer
+from pipeline.settings import Settings
+
+LOG = logging.getLogger(__name__)
+
+_ANCHOR = "prazo_ledger_service"
+
+
+class SignedCheckpoint(NamedTuple):
+    """A checkpoint, the verification key that signed it, and the keys that signed before."""
+
+    note: str
+    key: str
+    earlier_keys: list[str]
+
+
+class LedgerService:
+    """Reader, follower and inbox of this process's ledger, and looks at the artifacts."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        is_keeper: bool = True,
+        without_bodies: bool = False,
+        may_create: bool = True,
+        serves_a_fork: bool = False,
+    ) -> None:
+        """`is_keeper`: may leave heads in the inbox and sign them, if it has the log's key.
+        `without_bodies`: a ledger of commitments and masked facts only.
+        `may_create`: makes an inbox where there is none; not for those who only read.
+        `serves_a_fork`: a ledger whose inbox was put back from an older copy is opened all the
+        same, as far as it goes, and says so; it neither follows nor signs.
+
+        Raises `LedgerInUse`, `LedgerRefused` or `InboxUnavailable`.
+        """
+        self.settings = settings
+        alerts_file = settings.alerts_file
+        self._alert_rules = alert_rules.load(alerts_file).for_views() if alerts_file else None
+        self._prove = Gate(settings)
+        self.inbox: Inbox = open_inbox(settings.inbox, create=may_create)
+
+        def open_ledger(path: Path | None) -> Ledger:
+            return Ledger(
+                path,
+                log=self.inbox.log,
+                keys=self.keys,
+                memory=settings.ledger_memory,
+                threads=settings.ledger_threads,
+                without_bodies=without_bodies,
+            )
+
+        try:
+            self.keys = Keys(
+                values=self.inbox.log_key, taxpayer=secret_key(settings.taxpayer_key_file)
+            )
+            self.signing = SigningKeys(self.inbox, settings.signing_key_file)
+            if is_keeper and self.signing.take_up() is None:
+                LOG.warning("this ledger follows and compares. %s", self.signing.missing())
+            self.recovery = Recovery(
+                self.inbox,
+                settings.ledger,
+                open_ledger,
+                self.signing.known(),
+                is_keeper=lambda key: is_keeper and key is not None and self.signing.holds(key),
+                head_file=place(settings),
+            )
+            opened = self.recovery.open()
+            if is_keeper and self.signer is None:
+                self.signing.take_up()  # its key may have come into force in what was given back
+            if opened.fork is not None and not serves_a_fork:
+                opened.ledger.close()
+                raise opened.fork
+            self._serve(opened)
+            self.inbox.guard(self._gate)
+        except BaseException:
+            self.inbox.close()
+            raise
+        self.tokens = Tokens(None)
+        self.artifacts = Looks(settings, lambda: open_inbox(settings.inbox, create=False))
+
+    def _serve(self, opened: Opened) -> None:
+        self._follower = Follower(
+            self.inbox,
+            opened.ledger,
+            self.signing if self.signer else None,
+            is_verified=opened.is_verified,
+            recovered=opened.recovered,
+            head_file=place(self.settings),
+            fork=opened.fork,
+        )
+        self.reader = Reader(
+            opened.ledger,
+            await_seller_hours=self.settings.await_seller_hours,
+            alert_rules=self._alert_rules,
+        )
+
+    def _gate(self, inbox: Inbox) -> None:
+        """Lets nothing be written to an inbox that the follower does not follow."""
+        if self._follower.fork is not None:
+            raise InboxForked(*self._follower.fork.args)
+        self._prove(inbox)
+
+    @property
+    def signer(self) -> Signer | None:
+        """Of the log's key, where this process is its keeper."""
+        return self.signing.signer
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger that is served."""
+        return self._follower.ledger
+
+    def status(self) -> Status:
+        """How far the ledger is, and what is wrong with it."""
+        return self._follower.status()
+
+    def catch_up(self, on_progress: OnProgress | None = None, *, seconds: float = math.inf) -> int:
+        """Appends what the inbox holds, for so long at most; how many entries that were."""
+        return self._follower.catch_up(on_progress, seconds=seconds)
+
+    def check_continuity(self) -> None:
+        """Raises `InboxForked` where the inbox lacks the ledger's newest entry."""
+        self._follower.check_continuity()
+
+    def reach(self, seq: int) -> None:
+        """Returns once the ledger holds that entry of the inbox."""
+        self._follower.reach(seq)
+
+    def checkpoint(self) -> SignedHead | None:
+        """The newest signed checkpoint, of this moment where this process holds the key."""
+        return self._follower.checkpoint()
+
+    def signed_checkpoint(self) -> SignedCheckpoint:
+        """The newest signed checkpoint with the log's keys; `CallerError` while there is none,
+        `InboxForked` where nothing is signed any more."""
+        signed, keys = self.checkpoint(), self.signing.known()
+        if self.fork is not None:
+            raise InboxForked(*self.fork.args)
+        if signed is None or keys is None:
+            raise CallerError(
+                "Nothing has been signed yet", "the log is empty, or its signing key is not here"
+            )
+        signer = keys.at(signed.size)
+        earlier = [str(it.key) for it in keys][: keys.number(signer) - 1]
+        return SignedCheckpoint(signed.note, str(signer), earlier)
+
+    @property
+    def fork(self) -> InboxForked | None:
+        """Why the inbox is not followed: it lacks what was recorded in it. None if it is."""
+        return self._follower.fork
+
+    def rebuild(self, why: str = "as asked", *, abandoned: Abandoned = lambda _: False) -> None:
+        """Builds the ledger again from the inbox, whatever the present one is like. `abandoned`: as
+        in `Recovery.rebuild`."""
+        self.ledger.close()
+        self._serve(self.recovery.rebuild(why, abandoned=abandoned))
+
+    def sign(self) -> None:
+        """Leaves the head of this moment in the inbox and outside of it, and signs a checkpoint."""
+        self._follower.sign()
+
+    def start(self) -> None:
+        """Follows on a thread of its own until `close`."""
+        self._follower.start()
+
+    def close(self) -> None:
+        """Closes the ledger and the inbox."""
+        self._follower.close()
+        self.inbox.close()
+
+
+@contextmanager
+def ledger_service(settings: Settings, **options: bool) -> Iterator[LedgerService]:
+    """The process's ledger, following its inbox and announced for as long as the block lasts."""
+    service = LedgerService(settings, serves_a_fork=True, **options)
+    try:
+        with announced(settings.ledger, settings.dashboard_host, settings.dashboard_port) as holder:
+            service.tokens = Tokens.of(settings, local=holder.token.encode())
+            service.start()
+            _anchor().service = service
+            yield service
+    finally:
+        _anchor().service = None
+        service.close()
+
+
+@contextmanager
+def unheld_ledger(settings: Settings, *, is_keeper: bool = True) -> Iterator[LedgerService]:
+    """The ledger, opened for one command that finds no holder to ask; never starts a log.
+    `is_keeper`: false for a command that only looks, and writes nothing to the inbox.
+
+    Raises `LedgerInUse` where another process has it all the same.
+    """
+    try:
+        service = LedgerService(settings, may_create=False, is_keeper=is_keeper)
+    except LedgerInUse as error:
+        raise LedgerInUse(
+            error.what,
+            "its holder announced no address, or does not answer there",
+            "wait for it to start, or stop it",
+        ) from None
+    try:
+        yield service
+    finally:
+        service.close()
+
+
+def current() -> LedgerService:
+    """The ledger that this process holds; RuntimeError outside of `ledger_service`."""
+    service = _anchor().service
+    if service is None:
+        raise RuntimeError("no ledger is open in this process")
+    return service
+
+
+class _Anchor(ModuleType):
+    """A module object that nothing reloads."""
+
+    service: LedgerService | None = None
+
+
+def _anchor() -> _Anchor:
+    anchor = sys.modules.setdefault(_ANCHOR, _Anchor(_ANCHOR))
+    return cast(_Anchor, anchor)

@@ -1,0 +1,173 @@
+"""Makes the drafts of what people do: every one has a name, and a reason where an auditor will
+ask for one."""
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from pipeline import instants
+from pipeline.contract.body import JsonValue, canonical_json
+from pipeline.errors import CallerError
+from pipeline.log.entries import UNMASK, Draft
+
+MAX_REASON_CHARACTERS = 2000
+
+EXPORT: Final = "export"
+
+TICKET: Final = "ticket"
+
+REMINDED: Final = "reminded"
+
+
+def action(
+    kind: str,
+    *,
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+    process_id: str | None = None,
+    seller_id: str | None = None,
+    attempt_id: str | None = None,
+    **content: JsonValue,
+) -> Draft:
+    """The draft of an occurrence that a person answers for. `content` is added to its body.
+
+    Raises `CallerError` without a reason or a name, or for a reason that is too long.
+    """
+    if not reason.strip() or not (actor or "").strip():
+        raise CallerError(
+            f"The {kind} was not recorded",
+            "a reason and a name are needed",
+            "say why, and who asks for it",
+        )
+    if len(reason) > MAX_REASON_CHARACTERS:
+        raise CallerError(f"The reason is over {MAX_REASON_CHARACTERS} characters")
+    return Draft(
+        kind=kind,
+        occurred_at=instants.now(),
+        recorded_by=recorded_by,
+        body=canonical_json({"actor": actor, "reason": reason, **content}),
+        process_id=process_id,
+        seller_id=seller_id,
+        attempt_id=attempt_id,
+    )
+
+
+def ticket(
+    step: Literal["opened", "closed"],
+    *,
+    number: str | None = None,
+    actor: str | None,
+    recorded_by: str,
+    process_id: str,
+    seller_id: str | None,
+) -> Draft:
+    """The draft that says: a person opened a support ticket with the platform about a process, or
+    closed it (docs/rules.md#tickets).
+
+    Raises `CallerError` without a name, or when a ticket is opened without a number.
+    """
+    if step == "opened" and not (number or "").strip():
+        raise CallerError(
+            "The ticket was not recorded",
+            "its number is needed",
+            "give the number that the platform's support gave it",
+        )
+    return _signed(
+        TICKET,
+        {"step": step, **({} if number is None else {"number": number.strip()})},
+        actor=actor,
+        recorded_by=recorded_by,
+        process_id=process_id,
+        seller_id=seller_id,
+    )
+
+
+def reminder(
+    channel: str, *, actor: str | None, recorded_by: str, process_id: str, seller_id: str | None
+) -> Draft:
+    """The draft that says: a person reminded the seller of a collection, by one of a collection's
+    channels. Raises `CallerError` without a name."""
+    return _signed(
+        REMINDED,
+        {"channel": channel},
+        actor=actor,
+        recorded_by=recorded_by,
+        process_id=process_id,
+        seller_id=seller_id,
+    )
+
+
+def _signed(
+    kind: str,
+    content: Mapping[str, JsonValue],
+    *,
+    actor: str | None,
+    recorded_by: str,
+    process_id: str,
+    seller_id: str | None,
+) -> Draft:
+    """The draft of something a person did and puts a name to; it needs no reason beside it."""
+    if not (actor or "").strip():
+        raise CallerError(f"The {kind} was not recorded", "a name is needed", "say who did it")
+    return Draft(
+        kind=kind,
+        occurred_at=instants.now(),
+        recorded_by=recorded_by,
+        body=canonical_json({"actor": actor, **content}),
+        process_id=process_id,
+        seller_id=seller_id,
+    )
+
+
+def unmasking(
+    view: str,
+    where: Mapping[str, object],
+    *,
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+) -> Draft:
+    """The draft that says: somebody is about to see a view's personal columns.
+
+    `where`: column -> value, the filter of the rows. If it names a process or a seller, the entry
+    belongs to their streams. Raises `CallerError` like `action`.
+    """
+
+    def named(column: str) -> str | None:
+        value = where.get(column)
+        return value if isinstance(value, str) else None
+
+    return action(
+        UNMASK,
+        reason=reason,
+        actor=actor,
+        recorded_by=recorded_by,
+        process_id=named("process_id"),
+        seller_id=named("seller_id"),
+        view=view,
+        filters={column: str(value) for column, value in where.items()},
+    )
+
+
+def exporting(
+    *,
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+    process_id: str | None,
+    seller_id: str | None,
+    **content: JsonValue,
+) -> Draft:
+    """The draft that says: a package is about to be made. `content` fixes what will be in it.
+
+    Raises `CallerError` like `action`.
+    """
+    return action(
+        EXPORT,
+        reason=reason,
+        actor=actor,
+        recorded_by=recorded_by,
+        process_id=process_id,
+        seller_id=seller_id,
+        **content,
+    )

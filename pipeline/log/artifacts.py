@@ -1,0 +1,302 @@
+"""Keeps the bytes of artifacts (screens, flows and logs of journeys) under their digest.
+
+An entry names an artifact by its SHA-256, and the bytes are durable before the entry is. A crash in
+between leaves bytes that no entry names; they do no harm. What a store is, and the one that is a
+folder, are here; the one in a PostgreSQL inbox, and the choice between them, in
+`pipeline/inbox/artifacts.py`.
+"""
+
+import hashlib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from pipeline.contract.body import JsonValue
+from pipeline.errors import OperatorError, Unreadable
+from pipeline.files import sync, write_whole
+from pipeline.log.entries import LIVE
+from pipeline.log.ndjson import KeepArtifact
+
+MAX_ARTIFACT_BYTES: Final = 32 * 2**20
+CHUNK_BYTES: Final = 2**20
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class Stored(NamedTuple):
+    """What an entry says about an artifact's bytes."""
+
+    sha256: str
+    size_bytes: int
+
+
+class ArtifactDamaged(OperatorError):
+    """The bytes that a store has for a digest cannot be read, or no longer have that digest."""
+
+
+def damaged(sha256: str, why: str = "its bytes have another digest") -> ArtifactDamaged:
+    """The error that an artifact's bytes cannot be used."""
+    return ArtifactDamaged(
+        f"The artifact {sha256} is damaged",
+        why,
+        "`prazo artifacts FOLDER` takes its bytes from a backup's folder",
+    )
+
+
+def digest_of(chunks: Iterable[bytes]) -> str | None:
+    """The SHA-256 of the chunks together; None if there is none."""
+    digest = None
+    for chunk in chunks:
+        digest = hashlib.sha256() if digest is None else digest
+        digest.update(chunk)
+    return None if digest is None else digest.hexdigest()
+
+
+# --- stores ----------------------------------------------------------------------------------
+
+
+class ArtifactStore(ABC):
+    """Bytes under their digests. Any number of threads and processes may share one."""
+
+    place: str
+    """Where the bytes are, for people."""
+
+    def keep(self, content: bytes) -> Stored:
+        """Returns once the bytes are durable. The same bytes are stored once; a damaged copy of
+        them is replaced.
+
+        Raises `OperatorError` if they cannot be written.
+        """
+        stored = Stored(hashlib.sha256(content).hexdigest(), len(content))
+        self._write(stored.sha256, content)
+        return stored
+
+    def read(self, sha256: str) -> bytes | None:
+        """The bytes under a digest, or None if the store does not have them.
+
+        Raises `ArtifactDamaged` if they cannot be read, or do not have that digest.
+        """
+        chunks = list(self.chunks(sha256))
+        if not chunks:
+            return None
+        content = b"".join(chunks)
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise damaged(sha256)
+        return content
+
+    def fault(self, sha256: str) -> str | None:
+        """What is wrong with the bytes under a digest, in words; None if they are all there. It
+        reads every byte, a chunk at a time."""
+        try:
+            found = digest_of(self.chunks(sha256))
+            if found is None:
+                return f"The artifact {sha256} is missing from {self.place}"
+            if found != sha256:
+                raise damaged(sha256)
+        except ArtifactDamaged as error:
+            return f"{error.what}: {error.why}"
+        return None
+
+    def vouch(self, sha256: str) -> bool:
+        """Whether the bytes under a digest are here, right and durable; an entry may name them."""
+        return self.fault(sha256) is None
+
+    @abstractmethod
+    def _write(self, sha256: str, content: bytes) -> None:
+        """Returns once the bytes are durable under their digest."""
+
+    @abstractmethod
+    def chunks(self, sha256: str) -> Iterator[bytes]:
+        """The bytes under a digest as they are, unchecked, in pieces: none if the store does not
+        have them, else one or more.
+
+        Raises `ArtifactDamaged` if they cannot be read.
+        """
+
+    @abstractmethod
+    def sizes(self, digests: Sequence[str]) -> dict[str, int]:
+        """How many bytes there are under each of the digests that the store has. It reads none."""
+
+    def stored(self, digests: Sequence[str]) -> dict[str, int]:
+        """The same of what `keep` has stored, without what is read from elsewhere."""
+        return self.sizes(digests)
+
+    @abstractmethod
+    def names(self) -> Iterator[str]:
+        """Every digest that the store has bytes for."""
+
+
+class FolderArtifacts(ArtifactStore):
+    """A folder of files named by digest, in 256 folders."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.place = f"the folder {folder}"
+
+    def _write(self, sha256: str, content: bytes) -> None:
+        try:
+            if self.vouch(sha256):
+                return
+            path = self.path(sha256)
+            _make_folder(path.parent)
+            write_whole(path, content)
+        except OSError as error:
+            raise OperatorError(
+                f"An artifact cannot be written to {self._folder}",
+                error.strerror or str(error),
+                "check the disk's free space and the folder's permissions",
+            ) from None
+
+    def vouch(self, sha256: str) -> bool:
+        """The same; the file is synced first."""
+        if not super().vouch(sha256):
+            return False
+        path = self.path(sha256)
+        sync(path)  # another process may have written it and not synced it yet
+        sync(path.parent)
+        return True
+
+    def chunks(self, sha256: str) -> Iterator[bytes]:
+        """The bytes of a digest's file, unchecked."""
+        try:
+            with self.path(sha256).open("rb") as file:
+                yield file.read(CHUNK_BYTES)
+                while chunk := file.read(CHUNK_BYTES):
+                    yield chunk
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise damaged(sha256, f"it cannot be read: {error.strerror or error}") from None
+
+    def sizes(self, digests: Sequence[str]) -> dict[str, int]:
+        """The sizes of the files that are there."""
+        found = {}
+        for digest in digests:
+            try:
+                found[digest] = self.path(digest).stat().st_size
+            except OSError:
+                continue
+        return found
+
+    def names(self) -> Iterator[str]:
+        """Every digest that names a file."""
+        for path in self._folder.glob("??/*"):
+            if _DIGEST.fullmatch(path.name):
+                yield path.name
+
+    def path(self, sha256: str) -> Path:
+        """The path of a digest's file, whether it exists or not.
+
+        Raises ValueError unless `sha256` is 64 hex digits in lower case.
+        """
+        if not is_digest(sha256):
+            raise ValueError("not a SHA-256 in hex")
+        return self._folder / sha256[:2] / sha256
+
+
+def is_digest(value: object) -> bool:
+    """Whether a value is a SHA-256 as entries write it: 64 hex digits in lower case."""
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+
+
+def _make_folder(folder: Path) -> None:
+    """Makes a folder and its parents. A folder's name is durable once its parent is synced."""
+    if folder.is_dir():
+        return
+    _make_folder(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    sync(folder.parent)
+
+
+# --- what an entry says of them --------------------------------------------------------------
+
+
+class Keeper(StrEnum):
+    """Who has an artifact's bytes, as far as its entry tells."""
+
+    HERE = "here"  # our store: without them, evidence is lost
+    ELSEWHERE = "elsewhere"  # the system that the entry's line came from
+    UNKNOWN = "unknown"  # an older entry that tells neither
+
+
+def keeper(artifact: Mapping[str, Any], origin: str) -> Keeper:
+    """Who has the bytes of an artifact, as an entry of this origin describes it.
+
+    A line of a file that names an artifact by its digest alone is recorded with `kept`. Without
+    `kept`, the bytes were stored before a collection was recorded as it happened, and before a size
+    was written down from them. What is left are lines of files from before `kept`, without a size:
+    they may be another system's.
+    """
+    said = artifact.get("kept")
+    if said in (Keeper.HERE, Keeper.ELSEWHERE):
+        return Keeper(said)
+    if origin == LIVE or artifact.get("size_bytes") is not None:
+        return Keeper.HERE
+    return Keeper.UNKNOWN
+
+
+def keep_file(store: ArtifactStore, folder: Path, *, needs_bytes: bool = False) -> KeepArtifact:
+    """A function that stores the artifacts that occurrences name by `path`, in `folder` or below.
+
+    It reads no other file of this machine: a file of occurrences may come from anywhere, and what
+    it names ends up in packages for auditors. With `needs_bytes`, an artifact that is named by its
+    digest alone must be in the store already. Without it, another system's log may name artifacts
+    that only that system has; the entry says so.
+    """
+    inside = folder.resolve()
+
+    def keep(artifact: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+        if "path" not in artifact:
+            is_kept = already_kept(artifact, store)
+            if artifact.get("sha256") is None or (needs_bytes and not is_kept):
+                raise Unreadable("no bytes: name the artifact's file by path")
+            who = Keeper.HERE if is_kept else Keeper.ELSEWHERE
+            return artifact if needs_bytes else {**artifact, "kept": who.value}
+        name = artifact["path"]
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise Unreadable("path: the name of a file is expected")
+        path = (inside / name).resolve()
+        if not path.is_relative_to(inside):
+            raise Unreadable("path: the file must lie in the folder of what names it, or below it")
+        try:
+            with path.open("rb") as file:
+                content = file.read(MAX_ARTIFACT_BYTES + 1)
+        except OSError as error:
+            raise Unreadable(f"path: the file cannot be read: {error.strerror}") from None
+        if len(content) > MAX_ARTIFACT_BYTES:
+            raise Unreadable(f"path: the file is over {MAX_ARTIFACT_BYTES} bytes")
+        return described(artifact, content, store)
+
+    return keep
+
+
+def already_kept(artifact: Mapping[str, JsonValue], store: ArtifactStore) -> bool:
+    """Whether the store vouches for the bytes of an artifact that is named by its digest.
+
+    Raises `Unreadable` if the artifact was announced with another size than they have.
+    """
+    digest = artifact.get("sha256")
+    if not isinstance(digest, str) or not is_digest(digest) or not store.vouch(digest):
+        return False
+    if artifact.get("size_bytes") not in (None, store.sizes([digest]).get(digest)):
+        raise Unreadable("size_bytes: the bytes have another")
+    return True
+
+
+def described(
+    artifact: Mapping[str, JsonValue], content: bytes, store: ArtifactStore
+) -> dict[str, JsonValue]:
+    """Stores the bytes and returns the artifact as its entry describes it: with the digest and the
+    size of the bytes in place of a path.
+
+    Raises `Unreadable` if the artifact was announced with another digest or size.
+    """
+    stored = Stored(hashlib.sha256(content).hexdigest(), len(content))
+    for name, actual in stored._asdict().items():
+        if artifact.get(name) not in (None, actual):
+            raise Unreadable(f"{name}: the bytes have another")
+    store.keep(content)
+    return {**{key: it for key, it in artifact.items() if key != "path"}, **stored._asdict()}

@@ -1,0 +1,173 @@
+"""Decides which entry a delivered body becomes: a webhook, or a quarantined one with its reason."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from pipeline import instants
+from pipeline.contract.body import JsonValue, canonical_json, parse_json
+from pipeline.contract.events import code, identify, platform_id, requested_fields
+from pipeline.errors import CallerError, Unreadable
+from pipeline.log.actions import action
+from pipeline.log.entries import LIVE, QUARANTINE, SUPPLY, WEBHOOK, Draft, Entry
+
+
+class Delivery(NamedTuple):
+    """The bytes of a delivered body, not parsed yet."""
+
+    body: bytes
+    occurred_at: int
+    recorded_by: str
+
+    def draft(self) -> Draft:
+        """Parses the body and returns its draft (see `delivery`)."""
+        return delivery(self.body, occurred_at=self.occurred_at, recorded_by=self.recorded_by)
+
+
+def delivery(
+    body: bytes,
+    *,
+    occurred_at: int,
+    recorded_by: str,
+    particulars: Mapping[str, JsonValue] | None = None,
+    origin: str = LIVE,
+    ingest_key: bytes | None = None,
+) -> Draft:
+    """The draft for one delivered body: a webhook, or a quarantined one with its reason.
+
+    Nothing else depends on what the body says (docs/rules.md#deliveries).
+    """
+    known = dict(particulars or {})
+    try:
+        identity = identify(body)
+    except Unreadable as unreadable:
+        return Draft(
+            kind=QUARANTINE,
+            occurred_at=occurred_at,
+            recorded_by=recorded_by,
+            body=body,
+            particulars={**known, "reason": unreadable.what},
+            origin=origin,
+            ingest_key=ingest_key,
+        )
+    return Draft(
+        kind=WEBHOOK,
+        occurred_at=occurred_at,
+        recorded_by=recorded_by,
+        body=body,
+        particulars=known,
+        origin=origin,
+        event_id=identity.event_id,
+        process_id=identity.process_id,
+        seller_id=identity.seller_id,
+        ingest_key=ingest_key,
+    )
+
+
+def replay(quarantined: Entry, *, recorded_by: str) -> Draft | None:
+    """The webhook draft of a quarantined body that can be read now, or None if it still cannot.
+
+    The inbox records it once, however often a replay is asked for.
+    """
+    again = _replay(quarantined, quarantined.body or b"", {}, recorded_by)
+    return again if again.kind == WEBHOOK else None
+
+
+def supply(
+    quarantined: Entry,
+    supplied: Mapping[str, JsonValue],
+    *,
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+) -> tuple[Draft, Draft]:
+    """Two entries that belong together: who supplied what a quarantined delivery lacks (dotted
+    path -> value), and the delivery with it, as of its own receipt.
+
+    Only what is missing or unreadable can be supplied: nobody puts words into the platform's
+    mouth. Raises `CallerError` for anything else, or where the delivery still cannot be read.
+    """
+    content = _object_of(quarantined)
+    for path, value in supplied.items():
+        _fill(content, path, value)
+    whole = _replay(
+        quarantined, canonical_json(content), {"supplied": sorted(supplied)}, recorded_by
+    )
+    if whole.kind != WEBHOOK:
+        raise CallerError(
+            f"Delivery {quarantined.seq} still cannot be read",
+            whole.particulars["reason"],
+            "supply that as well, in the same command",
+        )
+    supplying = action(
+        SUPPLY,
+        reason=reason,
+        actor=actor,
+        recorded_by=recorded_by,
+        process_id=whole.process_id,
+        seller_id=whole.seller_id,
+        of=quarantined.seq,
+        supplied=dict(supplied),
+    )
+    key = hashlib.sha256(b"supply of %d" % quarantined.seq).digest()
+    return supplying._replace(ingest_key=key), whole
+
+
+def _replay(
+    quarantined: Entry, body: bytes, particulars: Mapping[str, JsonValue], recorded_by: str
+) -> Draft:
+    return delivery(
+        body,
+        occurred_at=quarantined.occurred_at,
+        recorded_by=recorded_by,
+        particulars={"replay_of": quarantined.seq, **particulars},
+        origin=quarantined.origin,
+        ingest_key=hashlib.sha256(b"replay of %d" % quarantined.seq).digest(),
+    )
+
+
+def _object_of(quarantined: Entry) -> dict[str, JsonValue]:
+    """What a quarantined delivery says; raises `CallerError` where no part can complete it."""
+    try:
+        content = parse_json(quarantined.body or b"")
+    except Unreadable as unreadable:
+        content, why = None, unreadable.what
+    else:
+        why = "not a JSON object"
+    if not isinstance(content, dict):
+        raise CallerError(
+            f"Nothing can be supplied to delivery {quarantined.seq}",
+            why,
+            "ask the platform to send the event again",
+        )
+    return content
+
+
+def _fill(content: dict[str, JsonValue], path: str, value: JsonValue) -> None:
+    *above, name = path.split(".")
+    for key in above:
+        if not isinstance(content.get(key), dict):
+            content[key] = {}  # nothing but an object could be read there
+        content = content[key]
+    there = content.get(name)
+    read = _READERS.get(name)
+    if there is not None and (read is None or read(there) is not None):
+        raise CallerError(
+            f"{path} was not supplied",
+            "the delivery says it already",
+            "supply only what is missing or cannot be read",
+        )
+    content[name] = value
+
+
+_READERS: Final[Mapping[str, Callable[[JsonValue], object]]] = {
+    "id": platform_id,
+    "type": code,
+    "created_at": instants.parse,
+    "process_id": platform_id,
+    "customer_id": platform_id,
+    "status": code,
+    "deadline_at": instants.parse,
+    "requested_fields": requested_fields,
+}
+"""What reads each part of a review event: None says that the part cannot be read."""

@@ -1,0 +1,324 @@
+"""Turns occurrences written as NDJSON, one JSON object on each line, into drafts."""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+)
+
+from pipeline import instants
+from pipeline.contract.body import (
+    MAX_ID_CHARACTERS,
+    JsonValue,
+    canonical_json,
+    identifier,
+    parse_json,
+)
+from pipeline.errors import Unreadable
+from pipeline.log.deliveries import delivery
+from pipeline.log.entries import COLLECTION, INGESTED, WEBHOOK, Draft, Entry
+
+# --- NDJSON ----------------------------------------------------------------------------------
+
+
+def _instant(value: object) -> int:
+    if not isinstance(value, str):
+        raise ValueError("an ISO 8601 text with an offset is expected")  # noqa: TRY004
+    instant = instants.parse(value)
+    if instant is None or not re.search(r"([Zz]|[+-][0-9:]+)$", value[10:]):
+        raise ValueError("it is not ISO 8601 with an offset, such as 2026-03-01T00:00:00Z")
+    return instant
+
+
+def _identifier(value: object) -> str:
+    text = identifier(value)
+    if text is None:
+        raise ValueError(f"a non-empty text of at most {MAX_ID_CHARACTERS} characters is expected")
+    return text
+
+
+def _body(value: JsonValue) -> bytes | None:
+    """The bytes of a body: a string's own UTF-8 bytes, or the canonical JSON of any other value."""
+    if value is None:
+        return None
+    return value.encode("utf-8") if isinstance(value, str) else canonical_json(value)
+
+
+OffsetInstant = Annotated[int, BeforeValidator(_instant)]
+
+Identifier = Annotated[str, BeforeValidator(_identifier)]
+
+Body = Annotated[bytes | None, BeforeValidator(_body)]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="allow")
+    occurred_at: OffsetInstant
+
+
+class WebhookLine(_Line):
+    """A delivery of the platform that another system received."""
+
+    kind: Literal["webhook"]
+    body: Annotated[bytes, BeforeValidator(_body)]
+
+
+class SubmissionStartedLine(_Line):
+    """An attempt that another system was about to send."""
+
+    kind: Literal["submission_started"]
+    attempt_id: Identifier
+    process_id: Identifier
+    seller_id: Identifier | None = None
+    marketplace_id: str | None = None
+    idempotency_key: str | None = None
+    timeout_seconds: float | None = Field(default=None, gt=0, le=86_400)
+    body: Body = None
+
+
+class SubmissionFinishedLine(_Line):
+    """The outcome of an attempt that another system sent."""
+
+    kind: Literal["submission_finished"]
+    attempt_id: Identifier
+    process_id: Identifier
+    seller_id: Identifier | None = None
+    status: int | None = Field(default=None, ge=100, le=999)
+    error: str | None = None  # timeout, tls_refused, network_error, refused; else nothing
+    body: Body = None
+
+
+class Artifact(BaseModel):
+    """A screen, a flow or a log that shows the collection; its bytes are in the artifact store."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+    name: str = Field(min_length=1, max_length=255)
+    media_type: str = Field(default="application/octet-stream", max_length=255)
+    sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    size_bytes: int | None = Field(default=None, ge=0)
+
+
+class CollectionLine(_Line):
+    """What a seller did in a collection journey (docs/rules.md#collection-evidence)."""
+
+    kind: Literal["collection"]
+    process_id: Identifier
+    seller_id: Identifier
+    journey_id: Identifier
+    step: Literal["invited", "opened", "answered", "confirmed"]
+    channel: Literal["in_app", "web_form", "email", "push", "sms", "chat", "phone"]
+    source: str = Field(min_length=1, max_length=64)
+    actor: str | None = None
+    fields: dict[str, Any] = Field(default_factory=dict)
+    artifacts: tuple[Artifact, ...] = ()
+
+
+class NamedLine(_Line):
+    """An occurrence of ours that changes no state: an override, a replacement or a note, say."""
+
+    kind: Literal["override", "replacement", "note", "alert", "assignment", "ticket", "reminded"]
+    process_id: Identifier | None = None
+    seller_id: Identifier | None = None
+    attempt_id: Identifier | None = None
+
+
+Line = Annotated[
+    WebhookLine | SubmissionStartedLine | SubmissionFinishedLine | CollectionLine | NamedLine,
+    Field(discriminator="kind"),
+]
+
+_LINE: TypeAdapter[Line] = TypeAdapter(Line)
+
+
+KeepArtifact = Callable[[Mapping[str, JsonValue]], Mapping[str, JsonValue]]
+"""Takes an artifact as a collection names it, stores its bytes, and returns what the entry says.
+
+Raises `Unreadable` if there are no such bytes."""
+
+
+def read_line(line: bytes, *, recorded_by: str, keep: KeepArtifact | None = None) -> Draft:
+    """The draft of one NDJSON line; raises `Unreadable` with every fault of the line.
+
+    `keep`: stores the artifacts that a collection names; without it they are recorded unchecked.
+    """
+    return _read(parse_json(line), recorded_by, keep)
+
+
+def read_event_line(line: bytes, recorded_by: str) -> Draft:
+    """The draft of an event that stands on a line exactly as the platform sent it.
+
+    A file does not say when an event was received, so its `created_at` is taken for that.
+    Raises `Unreadable` if it has no readable one: an instant is never made up.
+    """
+    body = line.rstrip(b"\r\n")
+    event = parse_json(body)
+    created_at = instants.parse(event.get("created_at")) if isinstance(event, dict) else None
+    if created_at is None:
+        raise Unreadable(
+            "nothing says when this event was received: it has no readable created_at;"
+            " wrap it in an occurrence with an occurred_at"
+        )
+    occurrence = {
+        "kind": WEBHOOK,
+        "occurred_at": instants.canonical(created_at),
+        "body": body.decode("utf-8"),
+    }
+    return _read(occurrence, recorded_by, None)
+
+
+def _read(value: JsonValue, recorded_by: str, keep: KeepArtifact | None) -> Draft:
+    value, occurrence = _validated(value)
+    if isinstance(occurrence, CollectionLine) and keep is not None:
+        value = _with_artifacts(value, keep)
+    key = _ingest_key(occurrence, value)
+    if isinstance(occurrence, WebhookLine):
+        return delivery(
+            occurrence.body,
+            occurred_at=occurrence.occurred_at,
+            recorded_by=recorded_by,
+            origin=INGESTED,
+            ingest_key=key,
+        )
+    return _ingested(occurrence, value, recorded_by, key)
+
+
+def read_collection(value: JsonValue, *, recorded_by: str, keep: KeepArtifact) -> Draft:
+    """The draft of a collection that is reported as it happens; raises `Unreadable`.
+
+    If the reporter hears no answer and reports it again, it counts once, like a line of a file.
+    """
+    if isinstance(value, dict) and "kind" not in value:
+        value = {"kind": COLLECTION, **value}
+    value, occurrence = _validated(value)
+    if not isinstance(occurrence, CollectionLine):
+        raise Unreadable(f"kind: {COLLECTION} is expected")
+    value = _with_artifacts(value, keep)
+    return Draft(
+        kind=COLLECTION,
+        occurred_at=occurrence.occurred_at,
+        recorded_by=recorded_by,
+        body=content_bytes(value),
+        process_id=occurrence.process_id,
+        seller_id=occurrence.seller_id,
+        ingest_key=_ingest_key(occurrence, value),
+    )
+
+
+def _validated(value: JsonValue) -> tuple[dict[str, JsonValue], Line]:
+    if not isinstance(value, dict):
+        raise Unreadable("not a JSON object")
+    try:
+        return value, _LINE.validate_python(value)
+    except ValidationError as error:
+        raise Unreadable("; ".join(_explain(it) for it in error.errors())) from None
+
+
+def _with_artifacts(value: dict[str, JsonValue], keep: KeepArtifact) -> dict[str, JsonValue]:
+    """Stores the artifacts first: an entry never names bytes of ours before they are in the store,
+    and says of others that another system keeps them."""
+    if not value.get("artifacts"):
+        return value
+    kept = []
+    for number, artifact in enumerate(value["artifacts"]):
+        try:
+            # Only `keep` can tell who has the bytes.
+            unsaid = {name: it for name, it in artifact.items() if name != "kept"}
+            kept.append(dict(keep(unsaid)))
+        except Unreadable as unreadable:
+            raise Unreadable(f"artifacts.{number}: {unreadable.what}") from None
+    return {**value, "artifacts": kept}
+
+
+def _ingested(
+    occurrence: SubmissionStartedLine | SubmissionFinishedLine | CollectionLine | NamedLine,
+    value: dict[str, JsonValue],
+    recorded_by: str,
+    key: bytes,
+) -> Draft:
+    particulars: dict[str, JsonValue] = {}
+    status: int | None = None
+    attempt_id: str | None = None
+    match occurrence:
+        case SubmissionStartedLine():
+            particulars = {
+                "via": INGESTED,  # another system sent it, so we never send it again
+                "marketplace_id": occurrence.marketplace_id,
+                "idempotency_key": occurrence.idempotency_key,
+                "timeout_seconds": occurrence.timeout_seconds,
+            }
+            attempt_id, body = occurrence.attempt_id, occurrence.body
+        case SubmissionFinishedLine():
+            particulars = {"error": occurrence.error}
+            attempt_id, body, status = occurrence.attempt_id, occurrence.body, occurrence.status
+        case CollectionLine():
+            body = content_bytes(value)
+        case NamedLine():
+            attempt_id = occurrence.attempt_id
+            body = content_bytes(value)
+    return Draft(
+        kind=occurrence.kind,
+        occurred_at=occurrence.occurred_at,
+        recorded_by=recorded_by,
+        body=body,
+        particulars={name: it for name, it in particulars.items() if it is not None},
+        origin=INGESTED,
+        attempt_id=attempt_id,
+        process_id=occurrence.process_id,
+        seller_id=occurrence.seller_id,
+        status=status,
+        ingest_key=key,
+    )
+
+
+_PLACED = frozenset({"kind", "occurred_at", "process_id", "seller_id", "attempt_id"})
+
+
+def content_bytes(value: Mapping[str, JsonValue]) -> bytes:
+    """The canonical JSON of an occurrence, without the keys that have columns of their own."""
+    return canonical_json({key: it for key, it in value.items() if key not in _PLACED})
+
+
+def _ingest_key(occurrence: Line, value: Mapping[str, JsonValue]) -> bytes:
+    """A digest that is equal for two lines of the same kind, instant and content, even if they are
+    spelled differently. Where the bytes of artifacts were kept when it came does not count."""
+    content = {**value, "occurred_at": instants.canonical(occurrence.occurred_at)}
+    if "body" in value and (body := _body(value["body"])) is not None:
+        content["body"] = body.decode("utf-8")
+    return _digest(content, has_artifacts=isinstance(occurrence, CollectionLine))
+
+
+def collection_key(entry: Entry) -> bytes:
+    """The ingest key that a collection was recorded with, from its entry; no ledger holds it."""
+    content = {
+        "kind": COLLECTION,
+        "process_id": entry.process_id,
+        "seller_id": entry.seller_id,
+        **parse_json(entry.body or b""),
+        "occurred_at": instants.canonical(entry.occurred_at),
+    }
+    return _digest(content, has_artifacts=True)
+
+
+def _digest(content: dict[str, JsonValue], *, has_artifacts: bool) -> bytes:
+    if has_artifacts and content.get("artifacts"):
+        content["artifacts"] = [
+            {name: it for name, it in artifact.items() if name != "kept"}
+            for artifact in content["artifacts"]
+        ]
+    return hashlib.sha256(canonical_json(content)).digest()
+
+
+def _explain(error: Any) -> str:
+    """One error of pydantic as a line. It does not show the value, which may be personal."""
+    place = error["loc"][1:]  # the first part is the kind, which chose the model
+    where = ".".join(str(part) for part in place)
+    message = error["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message

@@ -1,0 +1,128 @@
+"""Makes the drafts that record lost entries once more, and says which head an abandoned past had.
+
+An inbox that was put back from an older copy lacks entries that the ledger still holds. Each is
+recorded again, with its own instant and bytes, and names by number and digest what it was. From
+these digests anybody can work out the roots of the past that was abandoned.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, Self
+
+from pipeline import instants
+from pipeline.contract.body import JsonValue, parse_json
+from pipeline.log import tree
+from pipeline.log.actions import action
+from pipeline.log.entries import COLLECTION, RECONCILIATION, Draft, Entry
+from pipeline.log.ndjson import collection_key
+
+WAS: Final = frozenset({"was_seq", "was_leaf", "was_recorded_at", "was_recorded_by"})
+"""What an entry that was recorded again says of the one that was lost; no part of its content."""
+
+
+class Reconciliation(NamedTuple):
+    """What a reconciliation's entry says."""
+
+    seq: int
+    fork: int  # the last entry that both pasts share
+    abandoned_size: int  # how far the abandoned past is known to have gone
+    abandoned_root: bytes
+
+    @classmethod
+    def of(cls, entry: Entry) -> Self:
+        """Reads it from its entry."""
+        said = parse_json(entry.body or b"")
+        root = bytes.fromhex(said["abandoned_root"])
+        return cls(entry.seq, said["fork"], said["abandoned_size"], root)
+
+
+def reconciliation(
+    *,
+    fork: int,
+    abandoned_size: int,
+    abandoned_root: bytes,
+    recorded_again: int,
+    reached: int,
+    checkpoint: str | None,
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+) -> Draft:
+    """The draft that says: the inbox had lost what followed entry `fork`, and has it again.
+
+    `abandoned_size`, `abandoned_root`: of the past that is given up, as far as its root is known.
+    `reached`: its newest entry that anybody is known to have written; as large at least.
+    `recorded_again`: how many of its entries follow; the others are lost. `checkpoint`: the newest
+    one that is known to be signed over it. Raises `CallerError` like `action`. Made again, it is
+    recorded once.
+    """
+    draft = action(
+        RECONCILIATION,
+        reason=reason,
+        actor=actor,
+        recorded_by=recorded_by,
+        fork=fork,
+        abandoned_size=abandoned_size,
+        abandoned_root=abandoned_root.hex(),
+        recorded_again=recorded_again,
+        reached=reached,
+        lost=reached - fork - recorded_again,
+        checkpoint=checkpoint,
+    )
+    named = b"reconciliation %d %d " % (fork, abandoned_size)
+    if reached > abandoned_size:
+        named += b"%d " % reached
+    return draft._replace(ingest_key=hashlib.sha256(named + abandoned_root).digest())
+
+
+def key_of(lost: Entry) -> bytes | None:
+    """The ingest key under which a lost entry is recorded again, once; None for a collection whose
+    body is not here. That has the key by which it counts once however often it is sent."""
+    if lost.kind == COLLECTION:
+        return None if lost.body is None else collection_key(lost)
+    return hashlib.sha256(b"lost " + lost.leaf).digest()
+
+
+def again(lost: Entry, seqs: Mapping[int, int], *, recorded_by: str) -> Draft:
+    """The draft of a lost entry: the same occurrence, with its own instant, bytes and ids.
+
+    `seqs`: lost seq -> seq now, of the deliveries in quarantine that were recorded again; an entry
+    that read one of them names it by its new seq.
+    """
+    particulars: dict[str, JsonValue] = dict(lost.particulars)
+    if particulars.get("replay_of") in seqs:
+        particulars["replay_of"] = seqs[particulars["replay_of"]]
+    return Draft(
+        kind=lost.kind,
+        occurred_at=lost.occurred_at,
+        recorded_by=recorded_by,
+        body=lost.body,
+        particulars={
+            **particulars,
+            "was_seq": lost.seq,
+            "was_leaf": tree.leaf_hash(lost.leaf).hex(),
+            "was_recorded_at": instants.canonical(lost.recorded_at),
+            "was_recorded_by": lost.recorded_by,
+        },
+        origin=lost.origin,
+        event_id=lost.event_id,
+        attempt_id=lost.attempt_id,
+        process_id=lost.process_id,
+        seller_id=lost.seller_id,
+        status=lost.status,
+        ingest_key=key_of(lost),
+    )
+
+
+def abandoned_root(shared: tree.Frontier, entries: Iterable[Entry], size: int) -> bytes | None:
+    """The root that the abandoned past had at a size, from the entries that were recorded again;
+    None where one of them is missing.
+
+    `shared`: the tree up to the fork; it grows.
+    """
+    for entry in entries:
+        known = entry.particulars
+        if shared.size == size or known.get("was_seq") != shared.size + 1:
+            continue
+        shared.extend([bytes.fromhex(known["was_leaf"])])
+    return shared.root() if shared.size == size else None

@@ -1,0 +1,110 @@
+"""Looks at the clocks while nothing is recorded, and puts into the log what they do."""
+
+import asyncio
+import logging
+import socket
+from typing import Final
+
+import prometheus_client
+
+from pipeline import instants
+from pipeline.contract.body import canonical_json
+from pipeline.errors import InboxUnavailable
+from pipeline.inbox import GroupCommit, Inbox, clock
+from pipeline.inbox.clock import Change
+from pipeline.log.entries import CLOCK, Draft
+
+LOG = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 1.0
+COMPARE_SECONDS: Final = 30.0
+"""Between two looks at the database's clock; each record is one, too."""
+COMPARED_SECONDS: Final = 5.0
+"""The longest wait for the database's answer."""
+
+
+class ClockWatch:
+    """Records each change as an entry of the kind `clock`, by the receiver's writer."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        writer: GroupCommit,
+        registry: prometheus_client.CollectorRegistry,
+    ) -> None:
+        """`registry`: where the offsets are shown."""
+        self._inbox = inbox
+        self._writer = writer
+        self._unrecorded: list[Change] = []
+        machine = inbox.machine
+        for name, meaning, value in (
+            (
+                "prazo_clock_offset_seconds",
+                "This machine's clock, ahead of the time that entries are stamped with",
+                lambda: machine.offset / instants.SECOND,
+            ),
+            (
+                "prazo_clock_database_offset_seconds",
+                "The database's clock, ahead of the time that entries are stamped with",
+                lambda: (machine.database_offset or 0) / instants.SECOND,
+            ),
+            (
+                "prazo_clock_doubted",
+                "1 while the clocks do not agree, and entries are marked",
+                lambda: 0.0 if machine.doubted is None else 1.0,
+            ),
+        ):
+            prometheus_client.Gauge(name, meaning, registry=registry).set_function(value)
+
+    async def run(self) -> None:
+        """Looks until it is cancelled."""
+        looks = 0
+        while True:
+            if looks % (COMPARE_SECONDS / LOOK_SECONDS) == 0:
+                await self._compare()
+            looks += 1
+            await self._record_changes()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _compare(self) -> None:
+        try:
+            async with asyncio.timeout(COMPARED_SECONDS):
+                await asyncio.to_thread(self._inbox.compare_clocks)
+        except (InboxUnavailable, TimeoutError):
+            LOG.debug("the database did not tell its time")  # who delivers hears why
+
+    async def _record_changes(self) -> None:
+        self._unrecorded += self._inbox.machine.take_changes()
+        while self._unrecorded:
+            change = self._unrecorded[0]
+            try:
+                await self._writer.record(entry_of(change))
+            except InboxUnavailable as error:
+                LOG.error("what a clock did is not recorded yet: %s", error)
+                return
+            LOG.warning("%s", reason_of(change))
+            self._unrecorded.pop(0)
+
+
+def reason_of(change: Change) -> str:
+    """What happened, in words."""
+    before = f"{change.offset_before / instants.SECOND:+,.1f} s"
+    after = f"{change.offset_after / instants.SECOND:+,.1f} s"
+    match change.doubted:
+        case None:
+            return f"the clocks agree again, by the word of: {change.by} (offset {before} before)"
+        case clock.DATABASE:
+            return f"the database's clock left this machine's; ours stays {after} off"
+        case _:
+            return f"this machine's clock is {after} off, says: {change.by}; it is not believed"
+
+
+def entry_of(change: Change) -> Draft:
+    """The draft of the entry that says what a clock did."""
+    return Draft(
+        kind=CLOCK,
+        occurred_at=change.at,
+        recorded_by="receiver",
+        body=canonical_json({"reason": reason_of(change)}),
+        particulars={**change.particulars(), "machine": socket.gethostname()},
+    )

@@ -1,0 +1,234 @@
+"""Takes collections: what a seller did in a journey, with the screens and logs that show it.
+
+They arrive by `POST /v1/collections` (JSON, or multipart with the artifacts' bytes) and by `prazo
+collect`. Artifacts are durable before the entry that names them, and the entry is on disk before
+the answer. So the next submission sees a collection that was answered 200, even if the ledger lags.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import parse_options_header
+from starlette.datastructures import Headers as FormHeaders
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+
+from pipeline import instants
+from pipeline.contract.body import JsonValue, parse_json
+from pipeline.errors import CallerError, InboxUnavailable, OperatorError, Unreadable
+from pipeline.http.asgi import Gone, Request, Send, TooLarge, answer_json, read_body
+from pipeline.http.callers import TurnedAway
+from pipeline.http.preamble import admitted
+from pipeline.http.tokens import Tokens
+from pipeline.inbox import GroupCommit, Inbox
+from pipeline.inbox.artifacts import artifact_store
+from pipeline.inbox.kept_heads import open_guarded
+from pipeline.log.artifacts import ArtifactStore, already_kept, described, keep_file
+from pipeline.log.entries import COLLECTION, Draft
+from pipeline.log.ndjson import KeepArtifact, read_collection
+from pipeline.settings import Settings
+
+LOG = logging.getLogger(__name__)
+
+MAX_AHEAD: Final = 5 * instants.MINUTE
+"""How far another machine's clock may be ahead of ours (docs/rules.md#collection-evidence)."""
+MAX_ARTIFACTS: Final = 50
+ANSWER_SECONDS: Final = 18.0
+"""From a collection's head to its answer; its files take a while to come."""
+OCCURRENCE_FIELD: Final = "collection"
+"""The part of a multipart body that holds the occurrence. Parts with a file name are artifacts."""
+
+
+class Collecting:
+    """Handles `POST /v1/collections`."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Reads the tokens; raises `SettingsError` if it cannot."""
+        self._settings = settings
+        self._tokens = Tokens.of(settings)
+        self._store: ArtifactStore
+        self._inbox: Inbox
+        self._recorder: GroupCommit
+
+    def open(self, inbox: Inbox, recorder: GroupCommit) -> None:
+        """Sets where collections are recorded; called once, before the first request."""
+        self._store = artifact_store(self._settings, inbox)
+        self._inbox = inbox
+        self._recorder = recorder
+
+    async def post(self, request: Request, send: Send) -> None:
+        """Handles one request: 200 with the seq, or 401, 403, 405, 413, 415, 422 or 503."""
+        caller = admitted(request, "POST", self._tokens, "collect")
+        if isinstance(caller, TurnedAway):
+            await answer_json(send, caller.status, {"error": caller.reason}, *caller.headers)
+            return
+        try:
+            # On a disk that hangs, the thread that writes the artifacts hangs with it, not we.
+            async with asyncio.timeout(ANSWER_SECONDS):
+                draft = await self._draft(request, caller.name)
+                seq, recorded = await self._record(draft)
+        except _UnsupportedType:
+            kinds = "application/json or multipart/form-data"
+            await answer_json(send, 415, {"error": f"the Content-Type must be {kinds}"})
+        except TooLarge:
+            await answer_json(send, 413, {"error": "the collection is too large"})
+        except Unreadable as unreadable:
+            await answer_json(send, 422, {"error": unreadable.what})
+        except Gone:
+            return
+        except (InboxUnavailable, OperatorError, TimeoutError) as error:
+            LOG.error("a collection was answered 503: %s", str(error) or "it took too long")
+            again = (b"retry-after", b"5")
+            await answer_json(send, 503, {"error": "not recorded; send it again"}, again)
+        else:
+            await answer_json(send, 200, {"seq": seq, "recorded": recorded})
+
+    async def _draft(self, request: Request, recorded_by: str) -> Draft:
+        content_type, parameters = parse_options_header(request.headers.get(b"content-type", b""))
+        if content_type == b"application/json":
+            body = await read_body(request, self._settings.max_body_bytes)
+            files: dict[str, _Upload] = {}
+            value = parse_json(body)
+        elif content_type == b"multipart/form-data" and b"boundary" in parameters:
+            value, files = await _multipart(request, self._settings.max_collection_bytes)
+        else:
+            raise _UnsupportedType
+        return await asyncio.to_thread(self._keep, value, files, recorded_by)
+
+    def _keep(self, value: JsonValue, files: Mapping[str, "_Upload"], recorded_by: str) -> Draft:
+        """Writes the artifacts, after the occurrence has proved to be a collection."""
+        value = _naming_all(value, files)
+
+        def keep(artifact: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+            upload = files.get(str(artifact.get("name")))
+            if upload is not None:
+                return described(artifact, upload.content, self._store)
+            if "path" in artifact:
+                raise Unreadable("path: send the bytes as a multipart file of the artifact's name")
+            if not already_kept(artifact, self._store):
+                raise Unreadable("no bytes: send them as a multipart file of the artifact's name")
+            return artifact
+
+        return _read(value, recorded_by, keep, self._inbox.clock())
+
+    async def _record(self, draft: Draft) -> tuple[int, str]:
+        receipt = await self._recorder.record(draft)
+        if receipt.entry is not None:
+            return receipt.entry.seq, "new"
+        return await asyncio.to_thread(_seq_of, draft, self._inbox), "again"
+
+
+def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[int, str]:
+    """Records the collection in a JSON file, with the artifacts beside the file.
+
+    Returns its seq, and `new`, or `again` if the log had it already. Raises `CallerError` if the
+    file does not hold a collection.
+    """
+    inbox = open_guarded(settings)
+    try:
+        keep = keep_file(artifact_store(settings, inbox), path.parent, needs_bytes=True)
+        try:
+            value = parse_json(path.read_bytes())
+            draft = _read(value, recorded_by, keep, instants.now())
+        except Unreadable as unreadable:
+            raise CallerError(f"{path} is not a collection", unreadable.what) from None
+        [receipt] = inbox.append([draft])
+        if receipt.entry is not None:
+            return receipt.entry.seq, "new"
+        return _seq_of(draft, inbox), "again"
+    finally:
+        inbox.close()
+
+
+def _read(value: JsonValue, recorded_by: str, keep: KeepArtifact, now: int) -> Draft:
+    """The draft of a collection. Its artifacts are written only after it has proved to be a
+    collection that is not in the future."""
+    unwritten = read_collection(value, recorded_by=recorded_by, keep=lambda value: value)
+    if unwritten.occurred_at > now + MAX_AHEAD:
+        raise Unreadable("occurred_at: more than 5 minutes in the future; check the clock")
+    return read_collection(value, recorded_by=recorded_by, keep=keep)
+
+
+def _seq_of(draft: Draft, inbox: Inbox) -> int:
+    """The seq of the entry that the log has already for a repeated draft."""
+    entries = inbox.find(process_id=draft.process_id, kind=COLLECTION)
+    return next(it.seq for it in entries if it.ingest_key == draft.ingest_key)
+
+
+# --- multipart -------------------------------------------------------------------------------
+
+
+class _UnsupportedType(Exception):
+    """Neither JSON nor multipart."""
+
+
+class _Upload:
+    def __init__(self, media_type: str, content: bytes) -> None:
+        self.media_type = media_type
+        self.content = content
+
+
+async def _multipart(request: Request, limit: int) -> tuple[JsonValue, dict[str, _Upload]]:
+    """The occurrence and the uploaded files by name; raises `TooLarge`, `Gone`, `Unreadable`."""
+    headers = FormHeaders(raw=list(request.scope["headers"]))
+    parser = MultiPartParser(
+        headers,
+        _limited(request, limit),
+        max_files=MAX_ARTIFACTS,
+        max_fields=1,
+        max_part_size=limit,
+    )
+    try:
+        form = await parser.parse()
+    except (MultiPartException, FormParserError, KeyError) as error:
+        raise Unreadable(f"not a multipart body: {error}") from None
+    files: dict[str, _Upload] = {}
+    try:
+        for _, part in form.multi_items():
+            if isinstance(part, UploadFile):
+                name = part.filename or ""
+                if name in files or not name:
+                    raise Unreadable("two files of one name, or one without a name")
+                media_type = part.content_type or "application/octet-stream"
+                files[name] = _Upload(media_type, await part.read())
+        occurrence = form.get(OCCURRENCE_FIELD)
+        if not isinstance(occurrence, str):
+            raise Unreadable(f"no field {OCCURRENCE_FIELD!r} with the occurrence as JSON")
+    finally:
+        await form.close()
+    return parse_json(occurrence.encode("utf-8", "surrogatepass")), files
+
+
+async def _limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
+    size = 0
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise Gone
+        chunk: bytes = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            raise TooLarge
+        yield chunk
+        if not message.get("more_body"):
+            return
+
+
+def _naming_all(value: JsonValue, files: Mapping[str, _Upload]) -> JsonValue:
+    """The occurrence with every uploaded file among its artifacts, so that no upload is lost."""
+    if not isinstance(value, dict) or not files:
+        return value
+    named: Any = value.get("artifacts") or []
+    if not isinstance(named, list):
+        return value  # the occurrence is refused because of it
+    names = [it.get("name") for it in named if isinstance(it, dict)]
+    added = [
+        {"name": name, "media_type": file.media_type}
+        for name, file in files.items()
+        if name not in names
+    ]
+    return {**value, "artifacts": [*named, *added]}

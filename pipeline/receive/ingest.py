@@ -1,0 +1,132 @@
+"""Records NDJSON files of occurrences in the inbox, for back-fill and for other systems' logs."""
+
+import hashlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Final, Protocol
+
+from pipeline.errors import Unreadable, WrongUsage
+from pipeline.inbox import Outcome, Receipt
+from pipeline.log.artifacts import ArtifactStore, keep_file
+from pipeline.log.entries import QUARANTINE, Draft
+from pipeline.log.ndjson import read_event_line, read_line
+
+LINES_PER_COMMIT: Final = 1000
+MAX_LINE_BYTES: Final = 4 * 2**20
+
+
+class Recorder(Protocol):
+    """Records drafts durably; an `Inbox` is one."""
+
+    def append(self, drafts: Sequence[Draft]) -> list[Receipt]:
+        """Records drafts in one durable commit; their receipts in the same order."""
+
+
+Progress = Callable[[int], None]
+"""Called with the number of bytes that were read since the last call."""
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """How many of a file's lines had each outcome."""
+
+    recorded: int = 0
+    already_there: int = 0
+    quarantined: list[tuple[int, str]] = field(default_factory=list)  # line number, reason
+    bad: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def are_clean(self) -> bool:
+        """Whether every line could be read."""
+        return not self.bad and not self.quarantined
+
+
+ReadLine = Callable[[bytes, str], Draft]
+"""(line, name of the recorder) -> the line's draft; raises `Unreadable`."""
+
+
+def ingest(
+    path: Path,
+    inbox: Recorder,
+    progress: Progress,
+    artifacts: ArtifactStore | None = None,
+    *,
+    are_events: bool = False,
+) -> Outcomes:
+    """Records a file's lines in order; `-` is standard input. The same file again adds nothing.
+
+    With `are_events`, a line is an event as the platform sent it; otherwise it is an occurrence.
+    Artifacts beside the file that a collection names by path go into the store first. A bad line
+    is reported, and the others are recorded. Raises `WrongUsage` if the file cannot be read, and
+    `InboxUnavailable`: then the lines so far are recorded, and the file can be ingested again.
+    """
+    if str(path) == "-":
+        read = read_event_line if are_events else _occurrences(artifacts, Path.cwd())
+        with tempfile.TemporaryFile() as spool:  # read twice: `recorded_by` holds its digest
+            shutil.copyfileobj(sys.stdin.buffer, spool)
+            return _ingest(spool, inbox, progress, read)
+    read = read_event_line if are_events else _occurrences(artifacts, path.parent)
+    try:
+        with path.open("rb") as file:
+            return _ingest(file, inbox, progress, read)
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise WrongUsage(f"{path} cannot be read", error.strerror or "", "check the path") from None
+
+
+def _occurrences(artifacts: ArtifactStore | None, folder: Path) -> ReadLine:
+    keep = None if artifacts is None else keep_file(artifacts, folder)
+    return lambda line, recorded_by: read_line(line, recorded_by=recorded_by, keep=keep)
+
+
+def _ingest(file: BinaryIO, inbox: Recorder, progress: Progress, read: ReadLine) -> Outcomes:
+    digest = hashlib.sha256()
+    file.seek(0)
+    while block := file.read(MAX_LINE_BYTES):
+        digest.update(block)
+    file.seek(0)
+    recorded_by = f"file:{digest.hexdigest()}"
+    outcomes = Outcomes()
+    batch: list[tuple[int, Draft]] = []
+    for number, line in _lines(file, progress):
+        try:
+            if len(line) > MAX_LINE_BYTES:
+                raise Unreadable(f"longer than {MAX_LINE_BYTES} bytes")
+            batch.append((number, read(line, recorded_by)))
+        except Unreadable as unreadable:
+            outcomes.bad.append((number, unreadable.what))
+        if len(batch) >= LINES_PER_COMMIT:
+            _record(batch, inbox, outcomes)
+            batch = []
+    _record(batch, inbox, outcomes)
+    return outcomes
+
+
+def _lines(file: BinaryIO, progress: Progress) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines without the blank ones. A line over the limit is read to its end, but only its
+    beginning is returned."""
+    number = 0
+    while line := file.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        size = len(line)
+        while not line.endswith(b"\n") and (rest := file.readline(MAX_LINE_BYTES)):
+            size += len(rest)
+            if rest.endswith(b"\n"):
+                break
+        progress(size)
+        if line.strip():
+            yield number, line
+
+
+def _record(batch: list[tuple[int, Draft]], inbox: Recorder, outcomes: Outcomes) -> None:
+    receipts = inbox.append([draft for _, draft in batch])
+    for (number, draft), receipt in zip(batch, receipts, strict=True):
+        if draft.kind == QUARANTINE:
+            outcomes.quarantined.append((number, draft.particulars["reason"]))
+        if receipt.outcome is Outcome.DUPLICATE:
+            outcomes.already_there += 1
+        else:
+            outcomes.recorded += 1

@@ -1,0 +1,409 @@
+"""Receives the platform's webhooks in an ASGI app; it answers 200 only when the entry is on disk.
+
+It needs only the inbox, so it works while the ledger is down, busy or being upgraded. It checks in
+the order of docs/rules.md#deliveries: method, content encoding, size, credentials, record.
+"""
+
+import asyncio
+import contextlib
+import logging
+import math
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+import prometheus_client
+
+from pipeline import instants
+from pipeline.contract.body import canonical_json
+from pipeline.contract.paths import Address, address_in
+from pipeline.errors import InboxForked, InboxUnavailable
+from pipeline.http import server
+from pipeline.http.asgi import (
+    Gone,
+    Handler,
+    Receive,
+    Request,
+    Scope,
+    Send,
+    answer,
+    answer_json,
+    folded,
+)
+from pipeline.http.callers import TurnedAway
+from pipeline.http.loopback import outside_hint
+from pipeline.http.preamble import whole_body, wrong_encoding, wrong_method
+from pipeline.inbox import GroupCommit, open_inbox
+from pipeline.inbox.heartbeats import Part, heartbeats
+from pipeline.inbox.kept_heads import Gate
+from pipeline.log import tree
+from pipeline.log.deliveries import Delivery
+from pipeline.log.entries import QUARANTINE
+from pipeline.receive.authenticity import Authenticator, Refused
+from pipeline.receive.clock_watch import ClockWatch
+from pipeline.receive.collections import Collecting
+from pipeline.receive.rejections import SECONDS_BETWEEN_ENTRIES, Rejected, Rejections, entry_of
+from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pipeline.submit.gateway import Gateway
+
+LOG = logging.getLogger(__name__)
+
+ANSWER_SECONDS: Final = 15.0
+"""From the receipt of a request to its answer, whatever hangs: then it is 503."""
+MAX_OTHERS: Final = 300
+"""Requests under way at once that are neither deliveries nor a look at /healthz: those always find
+room. A collection may hold its files in memory, a submission waits for the platform."""
+READY_SECONDS: Final = 5.0
+"""The receiver is ready if a trial write succeeds within this time."""
+TRIAL_SECONDS: Final = 1.0
+"""The least time between two trial writes, however often somebody asks."""
+LAST_RECORD_SECONDS: Final = 2.0
+"""For what is recorded after the last request was answered."""
+LAST_WRITE_SECONDS: Final = 5.0
+"""For the writer's thread to end after that."""
+
+
+class Metrics:
+    """What `/metrics` shows. Each app has its own registry, since a process may run several."""
+
+    def __init__(self) -> None:
+        self.registry = prometheus_client.CollectorRegistry()
+        deliveries = prometheus_client.Counter(
+            "prazo_deliveries", "Deliveries recorded", ["recorded"], registry=self.registry
+        )
+        # Bound once: to look up a label for each delivery takes longer than to count it.
+        self.deliveries = {it: deliveries.labels(it) for it in ("new", "again", "quarantined")}
+        self.rejections = prometheus_client.Counter(
+            "prazo_rejections", "Deliveries turned away", ["status"], registry=self.registry
+        )
+        self.attempts = prometheus_client.Counter(
+            "prazo_gateway_attempts",
+            "Submissions that the gateway sent, by what came of them",
+            ["outcome"],
+            registry=self.registry,
+        )
+        self.unavailable = prometheus_client.Counter(
+            "prazo_inbox_unavailable", "Deliveries answered 503", registry=self.registry
+        )
+        self.record_seconds = prometheus_client.Histogram(
+            "prazo_record_seconds",
+            "From a delivery's receipt to its durable record",
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30),
+            registry=self.registry,
+        )
+        self.last_seq = prometheus_client.Gauge(
+            "prazo_inbox_last_seq", "Newest entry of the inbox", registry=self.registry
+        )
+        self.heartbeats = prometheus_client.Gauge(
+            "prazo_heartbeat_timestamp_seconds",
+            "When the resumer, a whole backup or a verification without faults was last there",
+            ["part"],
+            registry=self.registry,
+        )
+
+
+class Receiver:
+    """The ASGI app. It opens its inbox at the start; at shutdown it writes what waits, then closes
+    the inbox."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises `SettingsError` if the secrets cannot be read, or `InboxUnavailable`."""
+        self._max_body_bytes = settings.max_body_bytes
+        self._authenticator = Authenticator(
+            settings.webhook_auth,
+            settings.webhook_secret_file,
+            header=settings.webhook_header,
+            tolerance_seconds=settings.webhook_tolerance_seconds,
+        )
+        self._is_authenticated = settings.webhook_auth != "none"
+        self._inbox = open_inbox(settings.inbox)
+        if settings.believe_clock:
+            self._inbox.machine.believe()
+        self._gate = Gate(settings)
+        self._inbox.guard(self._gate)
+        self._rejections = Rejections()
+        self._metrics = Metrics()
+        self._is_failing = False
+        self._trial: asyncio.Task[str | None] | None = None
+        self._tried_at = 0.0
+        self._looking: asyncio.Task[tuple[int, dict[Part, int]]] | None = None
+        self._writer: GroupCommit
+        self._counting: asyncio.Task[None]
+        self._watching: asyncio.Task[None]
+        self._settings = settings
+        self._gateway: asyncio.Task[Gateway]
+        self._collecting = Collecting(settings)
+        self._others = 0
+        self._handlers: Mapping[str, Handler] = {
+            "/webhooks": self._webhooks,
+            "/v1/collections": self._collecting.post,
+            "/checkpoint": _shown(self._show_checkpoint),
+            "/healthz": _shown(self._healthz),
+            "/readyz": _shown(self._readyz),
+            "/metrics": _shown(self._show_metrics),
+        }
+        self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Does first-time work (imports, caches, pages of the file) before the first delivery."""
+        sample = {"id": "warm-up", "type": "seller.created", "payload": {"object": {"id": "s"}}}
+        body = canonical_json(sample)
+        Delivery(body, instants.now(), recorded_by="receiver").draft()
+        self._authenticator.check(body, {}, instants.now())
+        with contextlib.suppress(InboxForked):  # deliveries are answered 503 until it is right
+            self._inbox.append([])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        request = Request(scope, folded(scope["headers"]), receive)
+        handler = self._handlers.get(scope["path"])
+        if scope["path"] in ("/webhooks", "/healthz"):
+            await self._let_in(handler or _not_found, request, send)
+            return
+        if self._others >= MAX_OTHERS:
+            content = {"error": "too many requests are under way; send it again"}
+            await answer_json(send, 503, content, (b"retry-after", b"1"))
+            return
+        self._others += 1
+        try:
+            if handler is None and (address := address_in(scope.get("raw_path", b""))) is not None:
+                await self._submit(address, request, send)  # the gateway decides who may call it
+            else:
+                await self._let_in(handler or _not_found, request, send)
+        finally:
+            self._others -= 1
+
+    async def _let_in(self, handler: Handler, request: Request, send: Send) -> None:
+        """Handles a request, unless deliveries are not authenticated and it is not local."""
+        hint = (
+            None if self._is_authenticated else outside_hint(request.headers, request.http_version)
+        )
+        if hint is None:
+            await handler(request, send)
+        elif handler == self._webhooks:
+            await self._turn_away(
+                send, TurnedAway(403, f"deliveries are not authenticated, and {hint}")
+            )
+        else:
+            await answer_json(send, 403, {"error": f"deliveries are not authenticated, and {hint}"})
+
+    # --- life ---
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        self._writer = GroupCommit(
+            self._inbox, asyncio.get_running_loop(), patience_seconds=ANSWER_SECONDS
+        )
+        self._gateway = asyncio.create_task(asyncio.to_thread(self._load_gateway))
+        self._collecting.open(self._inbox, self._writer)
+        self._counting = asyncio.create_task(self._record_rejections_in_time())
+        watch = ClockWatch(self._inbox, self._writer, self._metrics.registry)
+        self._watching = asyncio.create_task(watch.run())
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self._counting.cancel()
+        self._watching.cancel()
+        await self._record_rejections(math.inf, time.monotonic() + LAST_RECORD_SECONDS)
+        try:
+            await (await self._gateway).close()
+        finally:
+            if await asyncio.to_thread(self._writer.close, LAST_WRITE_SECONDS):
+                self._inbox.close()
+            else:
+                LOG.error("a write has not ended; what waited for it was answered 503")
+        await send({"type": "lifespan.shutdown.complete"})
+
+    # --- submissions ---
+
+    def _load_gateway(self) -> "Gateway":
+        from pipeline.submit.gateway import (
+            Gateway,  # takes a second of imports, and no webhook waits for them
+        )
+
+        def count(outcome: str) -> None:
+            self._metrics.attempts.labels(outcome).inc()
+
+        return Gateway(self._settings, self._inbox, self._writer, count)
+
+    async def _submit(self, address: Address, request: Request, send: Send) -> None:
+        gateway = await asyncio.shield(self._gateway)
+        await gateway.put(address, request, send)
+
+    # --- POST /webhooks ---
+
+    async def _webhooks(self, request: Request, send: Send) -> None:
+        occurred_at, began = self._inbox.clock(), time.monotonic()
+        headers = request.headers
+        if away := wrong_method(request, "POST") or wrong_encoding(request):
+            await self._turn_away(send, away)
+            return
+        try:
+            body = await whole_body(request, self._max_body_bytes)
+        except Gone:
+            return  # nothing was acknowledged, so the platform sends it again
+        if isinstance(body, TurnedAway):
+            await self._turn_away(send, body)
+            return
+        verdict = self._authenticator.check(body, headers, occurred_at)
+        if isinstance(verdict, Refused):
+            challenge = tuple(self._authenticator.challenge)
+            await self._turn_away(send, TurnedAway(401, verdict.reason, challenge))
+            return
+        recorded_by = "webhook" if verdict.secret is None else f"webhook:{verdict.secret}"
+        await self._record(Delivery(body, occurred_at, recorded_by), began, send)
+
+    async def _record(self, delivery: Delivery, began: float, send: Send) -> None:
+        """`began`: when the request came, by the monotonic clock."""
+        try:
+            receipt = await self._writer.record(delivery, until=began + ANSWER_SECONDS)
+        except (InboxUnavailable, asyncio.CancelledError) as error:  # cancelled: we are stopping
+            self._metrics.unavailable.inc()
+            if not self._is_failing:
+                LOG.error("deliveries are answered 503: %s", error)
+            self._is_failing = True
+            content = {"error": "not recorded; send it again"}
+            await answer_json(send, 503, content, (b"retry-after", b"5"))
+            return
+        if self._is_failing:
+            LOG.warning("deliveries are recorded again")
+        self._is_failing = False
+        entry = receipt.entry
+        assert entry is not None  # only lines of files and submissions can have no entry
+        self._metrics.record_seconds.observe(time.monotonic() - began)
+        if entry.kind == QUARANTINE:
+            self._metrics.deliveries["quarantined"].inc()
+            reason = entry.particulars["reason"]
+            recorded_as = {"seq": entry.seq, "recorded": "quarantined", "reason": reason}
+            await answer_json(send, self._settings.quarantine_status, recorded_as)
+        else:
+            recorded = "again" if entry.is_again else "new"
+            self._metrics.deliveries[recorded].inc()
+            await answer(
+                send, 200, b'{"seq": %d, "recorded": "%b"}' % (entry.seq, recorded.encode())
+            )
+
+    async def _turn_away(self, send: Send, away: TurnedAway) -> None:
+        self._metrics.rejections.labels(str(away.status)).inc()
+        self._rejections.note(Rejected(away.status, away.reason))
+        await self._record_rejections()
+        await answer_json(send, away.status, {"error": away.reason}, *away.headers)
+
+    async def _record_rejections_in_time(self) -> None:
+        while True:
+            await asyncio.sleep(SECONDS_BETWEEN_ENTRIES / 4)
+            await self._record_rejections()
+
+    async def _record_rejections(
+        self, due_by: float | None = None, until: float | None = None
+    ) -> None:
+        """Records the counts that are due now or, with `due_by`, by that time; gives up at
+        `until`."""
+        due = self._rejections.take_due(time.monotonic() if due_by is None else due_by)
+        await asyncio.gather(*(self._record_count(*it, until) for it in due.items()))
+
+    async def _record_count(self, rejected: Rejected, deliveries: int, until: float | None) -> None:
+        try:
+            draft = entry_of(rejected, deliveries, self._inbox.clock())
+            await self._writer.record(draft, until=until)
+        except InboxUnavailable as error:
+            self._rejections.note(rejected, deliveries)  # for a later entry
+            LOG.error("a count of rejected deliveries was not recorded: %s", error)
+
+    # --- for the operator ---
+
+    async def _healthz(self, send: Send) -> None:
+        await answer_json(send, 200, {"status": "alive"})
+
+    async def _readyz(self, send: Send) -> None:
+        """Answers with the result of a trial write. One write runs at a time, and its result is
+        reused for a moment, so that frequent requests cost nothing."""
+        now = time.monotonic()
+        if self._trial is None or (self._trial.done() and now - self._tried_at >= TRIAL_SECONDS):
+            self._trial, self._tried_at = asyncio.create_task(self._try_to_write()), now
+        await asyncio.wait({self._trial}, timeout=READY_SECONDS)
+        fault = (
+            self._trial.result()
+            if self._trial.done()
+            else f"a trial write takes more than {READY_SECONDS:g} s"
+        )
+        if fault is None:
+            await answer_json(send, 200, {"status": "able to record", **self._newest()})
+        else:
+            unable = {"status": "not able to record", "error": fault}
+            await answer_json(send, 503, {**unable, **self._newest()})
+
+    def _newest(self) -> dict[str, dict[str, int | str]]:
+        """The newest entry that this receiver wrote: maybe nobody else knew of it."""
+        written = self._inbox.written
+        if written is None:
+            return {}
+        return {"newest": {"seq": written.seq, "leaf": tree.leaf_hash(written.leaf).hex()}}
+
+    async def _try_to_write(self) -> str | None:
+        if self._gate.unreached is not None:
+            self._inbox.doubt()  # the keeper may answer by now
+        try:
+            await self._writer.probe()
+        except InboxUnavailable as error:
+            return error.in_one_line
+        return None
+
+    async def _show_checkpoint(self, send: Send) -> None:
+        """The newest checkpoint that the ledger's keeper left in the inbox, for witnesses."""
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                signed = await asyncio.to_thread(self._inbox.checkpoint)
+        except (InboxUnavailable, TimeoutError):
+            await answer_json(send, 503, {"error": "the inbox cannot be read now"})
+            return
+        if signed is None:
+            await answer_json(send, 404, {"error": "no checkpoint has been signed yet"})
+            return
+        kind = b"text/plain; charset=utf-8"
+        await answer(send, 200, signed.note.encode(), content_type=kind)
+
+    def _look_at_inbox(self) -> tuple[int, dict[Part, int]]:
+        return self._inbox.last()[0], heartbeats(self._inbox)
+
+    async def _show_metrics(self, send: Send) -> None:
+        if self._looking is None or self._looking.done():  # one at a time, if the inbox hangs
+            self._looking = asyncio.create_task(asyncio.to_thread(self._look_at_inbox))
+        with contextlib.suppress(
+            InboxUnavailable, TimeoutError
+        ):  # then the gauges stay as they were
+            last_seq, beats = await asyncio.wait_for(asyncio.shield(self._looking), READY_SECONDS)
+            self._metrics.last_seq.set(last_seq)
+            for part, at in beats.items():
+                self._metrics.heartbeats.labels(part.value).set(at / instants.SECOND)
+        shown = prometheus_client.generate_latest(self._metrics.registry)
+        kind = prometheus_client.CONTENT_TYPE_LATEST.encode()
+        await answer(send, 200, shown, content_type=kind)
+
+
+def _shown(show: Callable[[Send], Awaitable[None]]) -> Handler:
+    """A handler that answers GET and HEAD with `show`, and other methods with 405."""
+
+    async def handler(request: Request, send: Send) -> None:
+        if request.method in ("GET", "HEAD"):
+            await show(send)
+        else:
+            await answer_json(send, 405, {"error": "only GET is taken"}, (b"allow", b"GET, HEAD"))
+
+    return handler
+
+
+async def _not_found(request: Request, send: Send) -> None:
+    hint = "there is nothing here; deliveries go to POST /webhooks"
+    await answer_json(send, 404, {"error": hint})
+
+
+def serve(settings: Settings) -> None:
+    """Runs the receiver until SIGTERM or SIGINT. Everything that it acknowledged is on disk.
+
+    Raises `OperatorError` if it cannot start.
+    """
+    server.run(Receiver(settings), settings.receiver_host, settings.receiver_port)

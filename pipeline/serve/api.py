@@ -1,0 +1,423 @@
+"""Serves the HTTP API of the ledger's holder to commands, scripts and notebooks: rows of views,
+audit packages, checkpoints and audits of the stores."""
+
+import functools
+import json
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+import prometheus_client
+from anyio import CapacityLimiter, to_thread
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.datastructures import QueryParams
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from pipeline import instants
+from pipeline.audit import export, stores
+from pipeline.audit import request as export_request
+from pipeline.contract.body import parse_json
+from pipeline.errors import (
+    CallerError,
+    InboxUnavailable,
+    PrazoError,
+    UnknownView,
+    WrongUsage,
+)
+from pipeline.http import asgi, server
+from pipeline.http.asgi import FixedHeaders
+from pipeline.http.callers import MissingScope, TurnedAway, admit
+from pipeline.http.preamble import whole_body
+from pipeline.http.tokens import Caller
+from pipeline.inbox.kept_heads import place
+from pipeline.ledger import formats, reader
+from pipeline.ledger.catalogue import public
+from pipeline.ledger.service import current, ledger_service
+from pipeline.log.actions import unmasking
+from pipeline.serve import identifiers, metrics
+from pipeline.settings import Settings
+
+Answered = TypeVar("Answered")
+
+MAX_WHOLE = 2**53
+MAX_BODY_BYTES = 65_536
+QUICK: Final = CapacityLimiter(8)
+"""Threads for what answers at once: how the ledger stands, heads, checkpoints."""
+ROWS: Final = CapacityLimiter(16)
+"""Threads for rows of views; more requests wait. The dashboard's own files have other threads."""
+_AUDITING: Final = threading.BoundedSemaphore(1)
+"""Held by the audit that runs: each reads the whole log, and two find what one finds."""
+_EXPORTING: Final = threading.BoundedSemaphore(2)
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+"""For every answer when the API runs alone; the dashboard sets its own headers."""
+
+
+def routes() -> list[BaseRoute]:
+    """The API's routes. They read the ledger that this process holds."""
+    return [
+        Route("/api/status", _status),
+        Route("/api/ready", _ready),
+        Route("/api/metrics", _metrics),
+        Route("/api/views", _list_views),
+        Route("/api/views/{name}", _read_view, methods=["GET", "POST"]),
+        Route("/api/views/{name}/count", _count_view),
+        Route("/api/head", _head),
+        Route("/api/checkpoint", _checkpoint),
+        Route("/api/exports", _export, methods=["POST"]),
+        Route("/api/audits", _audit, methods=["POST"]),
+    ]
+
+
+async def _status(request: Request) -> Response:
+    """How far the ledger is, and how far the inbox is."""
+    caller = _caller(request, "read")
+    if isinstance(caller, Response):
+        return caller
+    return JSONResponse(asdict(await _in_thread(QUICK, current().status)))
+
+
+async def _ready(request: Request) -> Response:
+    """200 while the ledger shows what the inbox holds; else 503 and why."""
+    caller = _caller(request, "read")
+    if isinstance(caller, Response):
+        return caller
+    found = metrics.readiness(await _in_thread(QUICK, current().status))
+    if found.is_ready:
+        return JSONResponse({"status": "up to date"})
+    return JSONResponse({"status": "not up to date", "error": found.fault}, 503)
+
+
+async def _metrics(request: Request) -> Response:
+    """The ledger's figures, for Prometheus."""
+    caller = _caller(request, "read")
+    if isinstance(caller, Response):
+        return caller
+    shown = await _in_thread(QUICK, metrics.exposition, current())
+    return Response(shown, media_type=prometheus_client.CONTENT_TYPE_LATEST)
+
+
+async def _list_views(request: Request) -> Response:
+    """The views, with the summary and the columns of each."""
+    caller = _caller(request, "read")
+    if isinstance(caller, Response):
+        return caller
+    return JSONResponse(
+        [
+            {"name": view.name, "summary": view.summary, "columns": dict(view.columns)}
+            for view in public().values()
+        ]
+    )
+
+
+async def _read_view(request: Request) -> Response:
+    """`?as_of=&limit=&offset=&format=&where=COL=VALUE`.
+
+    With POST, personal values are shown as well; the body is `{"unmask": REASON, "actor": NAME}`.
+    That changes the log, so no link and no image of another page may cause it.
+    """
+    if request.method == "POST":
+        return await _work(
+            request, "read", lambda caller, asked: _unmasked(request, caller, asked), ROWS
+        )
+    return await _answer(request, _rows)
+
+
+async def _count_view(request: Request) -> Response:
+    """How many rows there are: `?as_of=&where=COL=VALUE`."""
+    return await _answer(request, _count)
+
+
+async def _answer(request: Request, ask: Callable[[Request, Caller], Response]) -> Response:
+    caller = _caller(request, "read")
+    if isinstance(caller, Response):
+        return caller
+    try:
+        return await _in_thread(ROWS, ask, request, caller)
+    except PrazoError as error:
+        return _fault(error)
+
+
+def _asked(request: Request, *allowed: str) -> QueryParams:
+    """The parameters of a request. An unknown one raises `WrongUsage`, so that a misspelt filter
+    is not silently ignored."""
+    query = request.query_params
+    for name in query:
+        if name not in (*allowed, "where"):
+            remedy = f"use one of {', '.join(allowed)}, or where=COLUMN=VALUE"
+            raise WrongUsage(f"There is no parameter {name!r}", remedy=remedy)
+        if name != "where" and len(query.getlist(name)) > 1:
+            raise WrongUsage(f"{name} came more than once")
+    return query
+
+
+def _count(request: Request, _: Caller) -> Response:
+    query = _asked(request, "as_of")
+    rows = current().reader.count(
+        request.path_params["name"],
+        as_of=_instant(query.get("as_of")),
+        where=reader.parse_filters(query.getlist("where")),
+    )
+    return JSONResponse({"count": rows})
+
+
+def _rows(request: Request, caller: Caller) -> Response:
+    return _shown(request, None, caller)
+
+
+def _unmasked(request: Request, caller: Caller, content: Any) -> Response:
+    """Rows with personal values, once the reason is in the log."""
+    known = isinstance(content, dict) and content.keys() <= {"unmask", "actor"}
+    reason, actor = (content.get("unmask"), content.get("actor")) if known else (None, None)
+    if not isinstance(reason, str) or not isinstance(actor, str | None):
+        raise CallerError(
+            "The body does not say why personal values are shown",
+            "an object with `unmask` and perhaps `actor` is expected",
+            'send {"unmask": "the reason", "actor": "a name"}, or GET for masked rows',
+        )
+    return _shown(request, Unmasked(reason, actor), caller)
+
+
+class Unmasked(NamedTuple):
+    """Why personal values are shown, and to whom."""
+
+    reason: str
+    actor: str | None
+
+
+def _shown(request: Request, unmasked: Unmasked | None, caller: Caller) -> Response:
+    query = _asked(request, "as_of", "limit", "offset", "format")
+    name = request.path_params["name"]
+    form = query.get("format", "json")
+    if form not in formats.FORMATS:
+        raise CallerError(f"There is no format {form!r}", remedy=", ".join(formats.FORMATS))
+    as_of, where = _instant(query.get("as_of")), reader.parse_filters(query.getlist("where"))
+    limit, offset = _whole(query.get("limit"), "limit"), _whole(query.get("offset"), "offset") or 0
+    if unmasked is not None:
+        reader.check(name, where)  # a refused request must not leave an entry in the log
+        _unmask(name, where, unmasked, caller)
+    service = current()
+    at = instants.now() if as_of is None else as_of
+    last_seq = service.status().last_seq
+    rows = service.reader.read(
+        name,
+        as_of=at,
+        where=where,
+        limit=limit,
+        offset=offset,
+        unmask=unmasked is not None,
+    )
+    if unmasked is None:
+        rows = identifiers.masked(rows, service.inbox.log_key)
+    headers = {"Prazo-Last-Seq": str(last_seq)}
+    notes = formats.notes(name, rows, as_of=at, last_seq=last_seq, where=where)
+    return Response(
+        formats.encode(rows, form, notes), media_type=formats.MEDIA_TYPES[form], headers=headers
+    )
+
+
+def _unmask(view: str, where: Mapping[str, object], unmasked: Unmasked, caller: Caller) -> None:
+    """Records that personal values are about to be shown; none is shown without this entry."""
+    if "read_personal" not in caller.scopes:
+        raise MissingScope("read_personal")
+    is_named = caller.name in ("local", "loopback") and unmasked.actor
+    name = unmasked.actor if is_named and unmasked.actor else caller.name
+    draft = unmasking(view, where, reason=unmasked.reason, actor=name, recorded_by=caller.name)
+    current().inbox.append([draft])
+
+
+# --- proof -----------------------------------------------------------------------------------
+
+
+async def _head(request: Request) -> Response:
+    """The newest head that this keeper left outside of the inbox, for receivers elsewhere. It is
+    open to everybody, like a checkpoint: a size, hashes and a signature."""
+    try:
+        text = await _in_thread(QUICK, place(current().settings).read_text)
+    except FileNotFoundError:
+        return PlainTextResponse("nothing has been signed yet\n", 404)
+    except OSError as error:
+        return PlainTextResponse(f"the head cannot be read: {error.strerror}\n", 503)
+    return PlainTextResponse(text)
+
+
+async def _checkpoint(request: Request) -> Response:
+    """The log's newest checkpoint, signed now if it has grown; and the verification key."""
+    return await _work(request, "read", _signed, QUICK)
+
+
+def _signed(_: Caller, __: Any) -> Response:
+    signed = current().signed_checkpoint()
+    return JSONResponse(
+        {"checkpoint": signed.note, "key": signed.key, "earlier_keys": signed.earlier_keys}
+    )
+
+
+async def _export(request: Request) -> Response:
+    """A package as a zip file, for a request as `export_request.to_json` writes it."""
+    return await _alone(_EXPORTING, "exports", request, "export", _exported)
+
+
+def _exported(caller: Caller, content: Any) -> Response:
+    wanted = export_request.from_json(content, actor=_name(caller), recorded_by=caller.name)
+    if wanted.profile == "full" and "read_personal" not in caller.scopes:
+        raise MissingScope("read_personal")
+    folder = Path(tempfile.mkdtemp(prefix="prazo-export-"))
+    try:
+        exported = export.export(current(), wanted, folder / "package.zip")
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    summary = {name: it for name, it in asdict(exported).items() if name != "path"}
+    return FileResponse(
+        exported.path,
+        media_type="application/zip",
+        filename=f"prazo-{exported.seq}.zip",
+        headers={"Prazo-Export": json.dumps(summary)},
+        background=BackgroundTask(shutil.rmtree, folder),
+    )
+
+
+async def _audit(request: Request) -> Response:
+    """Runs every check on ledger and inbox; the body is `{"against": an earlier checkpoint}`."""
+    return await _alone(_AUDITING, "audit", request, "read", _audited)
+
+
+def _audited(_: Caller, content: Any) -> Response:
+    if not isinstance(content, dict) or content.keys() - {"against"}:
+        raise CallerError("The audit is not described", "an object with `against` is expected")
+    against = content.get("against")
+    if against is not None and (not isinstance(against, str) or not against.strip()):
+        raise CallerError("against is not a checkpoint", "it is empty, or not a text")
+    verdict = stores.audit(current(), against=against)
+    return JSONResponse(
+        {"checked": verdict.checked, "notes": verdict.notes, "faults": verdict.faults}
+    )
+
+
+async def _alone(
+    place: threading.BoundedSemaphore,
+    what: str,
+    request: Request,
+    scope: str,
+    do: Callable[[Caller, Any], Response],
+) -> Response:
+    """Does work that reads the whole log, if there is a place for it: 503 while others do."""
+    caller = _caller(request, scope)
+    if isinstance(caller, Response):
+        return caller
+    if not place.acquire(blocking=False):
+        content = {"error": f"other work of this kind ({what}) is under way; ask again later"}
+        return JSONResponse(content, 503, {"Retry-After": "10"})
+    try:
+        return await _work(request, scope, do, CapacityLimiter(1))
+    finally:
+        place.release()
+
+
+async def _in_thread(
+    limiter: CapacityLimiter, do: Callable[..., Answered], *arguments: Any
+) -> Answered:
+    return await to_thread.run_sync(functools.partial(do, *arguments), limiter=limiter)
+
+
+async def _work(
+    request: Request,
+    scope: str,
+    do: Callable[[Caller, Any], Response],
+    limiter: CapacityLimiter,
+) -> Response:
+    caller = _caller(request, scope)
+    if isinstance(caller, Response):
+        return caller
+    content = None
+    if request.method == "POST":
+        try:
+            body = await whole_body(_asked_over_asgi(request), MAX_BODY_BYTES)
+            if isinstance(body, TurnedAway):
+                return _turned_away(body)
+            content = parse_json(body)
+        except CallerError as error:
+            return _fault(error)
+    try:
+        return await _in_thread(limiter, do, caller, content)
+    except PrazoError as error:
+        return _fault(error)
+
+
+def _asked_over_asgi(request: Request) -> asgi.Request:
+    return asgi.Request(request.scope, asgi.folded(request.headers.raw), request.receive)
+
+
+def _name(caller: Caller) -> str | None:
+    """The actor: a token's name, or None for this machine's commands, whose requests name one."""
+    return None if caller.name in ("local", "loopback") else caller.name
+
+
+def _caller(request: Request, scope: str) -> Caller | Response:
+    caller = admit(current().tokens, _asked_over_asgi(request), scope)
+    return _turned_away(caller) if isinstance(caller, TurnedAway) else caller
+
+
+def _turned_away(away: TurnedAway) -> Response:
+    headers = {name.decode(): value.decode() for name, value in away.headers}
+    return JSONResponse({"error": away.reason}, away.status, headers)
+
+
+def _instant(text: str | None) -> int | None:
+    if not text:
+        return None
+    instant = instants.parse(text)
+    if instant is None:
+        raise WrongUsage(
+            f"{text!r} is not an instant", remedy="write as_of like 2026-03-01T09:00:00Z"
+        )
+    return instant
+
+
+def _whole(text: str | None, name: str) -> int | None:
+    if not text:
+        return None
+    is_whole = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_WHOLE))
+    if not is_whole or int(text) > MAX_WHOLE:
+        raise CallerError(f"{name} is not a whole number", remedy=f"write it like {name}=50")
+    return int(text)
+
+
+_STATUSES: Final[Mapping[type[PrazoError], int]] = {
+    MissingScope: 403,
+    UnknownView: 404,
+    CallerError: 400,
+    InboxUnavailable: 503,
+    PrazoError: 500,
+}
+"""The first class that fits an error decides, so a subclass stands before its base class."""
+
+
+def _fault(error: PrazoError) -> Response:
+    status = next(it for kind, it in _STATUSES.items() if isinstance(error, kind))
+    content: dict[str, Any] = {"error": error.what, "why": error.why, "remedy": error.remedy}
+    return JSONResponse(content, status)
+
+
+def serve(settings: Settings, *, is_keeper: bool, without_bodies: bool) -> None:
+    """Opens the ledger and runs the API without the dashboard, until SIGTERM or SIGINT."""
+    with ledger_service(settings, is_keeper=is_keeper, without_bodies=without_bodies) as held:
+        reader.install(held.ledger)
+        server.run(
+            Starlette(routes=routes(), middleware=[Middleware(FixedHeaders, headers=HEADERS)]),
+            settings.dashboard_host,
+            settings.dashboard_port,
+        )

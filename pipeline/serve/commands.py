@@ -1,0 +1,133 @@
+"""Gives a command the ledger: through the process that holds it, or opened here if none does."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Protocol
+
+import pyarrow as pa
+
+from pipeline.audit import stores
+from pipeline.audit.export import Exported, OnProgress, export
+from pipeline.audit.request import Request
+from pipeline.audit.verify import Verdict
+from pipeline.errors import LedgerRefused
+from pipeline.ledger import reader
+from pipeline.ledger.service import LedgerService, SignedCheckpoint, unheld_ledger
+from pipeline.log.actions import unmasking
+from pipeline.serve import identifiers
+from pipeline.serve.remote import Unmasking, holder
+from pipeline.settings import Settings
+
+CATCH_UP_SECONDS: Final = 10.0
+
+
+class Ledger(Protocol):
+    """What commands need of a ledger, here or in another process; `remote.Holder` describes it."""
+
+    def catch_up(self, seconds: float) -> int:
+        """Follows the inbox to its last entry now, or for so long; how many entries are left."""
+
+    def read(
+        self,
+        view: str,
+        *,
+        as_of: int | None = None,
+        filters: Sequence[str] = (),
+        limit: int | None = None,
+        unmask: Unmasking | None = None,
+    ) -> pa.Table:
+        """The rows of a view, in its own order."""
+
+    def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
+        """How many rows a view has."""
+
+    def checkpoint(self) -> SignedCheckpoint:
+        """The latest signed checkpoint and the keys of the log."""
+
+    def audit(self, against: str | None, on_progress: stores.OnProgress) -> Verdict:
+        """Verifies ledger and inbox themselves."""
+
+    def export(self, request: Request, out: Path, on_progress: OnProgress) -> Exported:
+        """Writes an audit package to a file."""
+
+
+@contextmanager
+def open_ledger(settings: Settings, *, is_keeper: bool = True) -> Iterator[Ledger]:
+    """The ledger, through its holder or opened here. `is_keeper`: false for who only looks.
+
+    Raises `LedgerInUse` if another process holds it and does not answer.
+    """
+    with holder(settings) as asked:
+        if asked is not None:
+            yield asked
+            return
+    with unheld_ledger(settings, is_keeper=is_keeper) as service:
+        yield OwnLedger(service)
+
+
+def audit(settings: Settings, against: str | None, on_progress: stores.OnProgress) -> Verdict:
+    """Checks ledger and inbox against each other and against what was signed.
+
+    A ledger that must not be served at all is a fault in the verdict.
+    """
+    try:
+        with open_ledger(settings, is_keeper=False) as ledger:
+            return ledger.audit(against, on_progress)
+    except LedgerRefused as error:
+        verdict = Verdict()
+        verdict.fault(str(error))
+        return verdict
+
+
+class OwnLedger:
+    """A ledger that this process opened."""
+
+    def __init__(self, service: LedgerService) -> None:
+        self._service = service
+
+    def catch_up(self, seconds: float) -> int:
+        """Follows the inbox for `seconds` at most; returns how many entries are still missing."""
+        target = self._service.inbox.last()[0]
+        self._service.catch_up(seconds=seconds)
+        return max(0, target - self._service.ledger.size)
+
+    def read(
+        self,
+        view: str,
+        *,
+        as_of: int | None = None,
+        filters: Sequence[str] = (),
+        limit: int | None = None,
+        unmask: Unmasking | None = None,
+    ) -> pa.Table:
+        """The rows of a view; personal values are shown only after their entry is in the log."""
+        where = reader.parse_filters(filters)
+        if unmask is not None:
+            reader.check(view, where)  # a refused request must not leave an entry
+            draft = unmasking(view, where, **unmask._asdict())
+            self._service.inbox.append([draft])
+        rows = self._service.reader.read(
+            view, as_of=as_of, where=where, limit=limit, unmask=unmask is not None
+        )
+        return rows if unmask else identifiers.masked(rows, self._service.inbox.log_key)
+
+    def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
+        """How many rows a view has."""
+        return self._service.reader.count(view, as_of=as_of, where=reader.parse_filters(filters))
+
+    def checkpoint(self) -> SignedCheckpoint:
+        """The signed checkpoint of this moment, with the log's keys.
+
+        Raises `CallerError` if there is none.
+        """
+        self._service.catch_up()
+        return self._service.signed_checkpoint()
+
+    def audit(self, against: str | None, on_progress: stores.OnProgress) -> Verdict:
+        """Runs every check on ledger and inbox; see `pipeline.audit.stores.audit`."""
+        return stores.audit(self._service, against=against, on_progress=on_progress)
+
+    def export(self, request: Request, out: Path, on_progress: OnProgress) -> Exported:
+        """Records the export and writes its package to `out`."""
+        return export(self._service, request, out, on_progress)

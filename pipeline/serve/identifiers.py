@@ -1,0 +1,68 @@
+"""Masks ids that look like a tax id or an e-mail address where personal values are masked.
+
+Some marketplaces know a seller by the CPF. The mask ends with a keyed digest, so that two such ids
+stay two, and one of them stays the same in every file; nobody without the log's key can guess it.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable
+from typing import Final
+
+import pyarrow as pa
+
+_TAX_ID: Final = "|".join(
+    "[-./ ]?".join(groups)  # any of the separators may be missing
+    for groups in (
+        (r"\d{3}", r"\d{3}", r"\d{3}", r"\d{2}"),  # CPF
+        (r"[A-Z0-9]{2}", r"[A-Z0-9]{3}", r"[A-Z0-9]{3}", r"[A-Z0-9]{4}", r"\d{2}"),  # CNPJ
+    )
+)
+_WHOLE: Final = re.compile(_TAX_ID)
+_WITHIN: Final = re.compile(
+    rf"(?<![A-Za-z0-9])(?:{_TAX_ID})(?![A-Za-z0-9])"
+    r"|[^\s\"',:;/()\[\]{}@]+@[^\s\"',:;/()\[\]{}]+"
+)
+_TEXTS_WITH_IDS: Final = frozenset({"alert_id", "detail", "uri"})
+"""Columns whose text may hold an id among other words."""
+_DIGEST_DIGITS: Final = 10
+
+
+def mask(identifier: str, log_key: bytes) -> str:
+    """The id itself, or its mask where it looks personal."""
+    if _WHOLE.fullmatch(identifier):
+        shown = f"***{identifier[-2:]}"
+    elif "@" in identifier:
+        shown = f"{identifier[:1]}***"
+    else:
+        return identifier
+    digest = hmac.new(log_key, identifier.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+    return f"{shown}~{digest[:_DIGEST_DIGITS]}"
+
+
+def mask_within(text: str, log_key: bytes) -> str:
+    """The text, with the mask of each id in it that looks personal."""
+    return _WITHIN.sub(lambda found: mask(found[0], log_key), text)
+
+
+def masked(rows: pa.Table, log_key: bytes) -> pa.Table:
+    """The rows of a view with the ids in their columns masked, as their personal values are.
+
+    The columns of ids are those whose name ends in `_id`; few others have ids in their text.
+    """
+    for number, field in enumerate(rows.schema):
+        if not pa.types.is_string(field.type):
+            continue
+        hide: Callable[[str, bytes], str]
+        if field.name in _TEXTS_WITH_IDS:
+            hide = mask_within
+        elif field.name.endswith("_id"):
+            hide = mask
+        else:
+            continue
+        values = rows.column(number).to_pylist()
+        shown = [None if it is None else hide(it, log_key) for it in values]
+        if shown != values:
+            rows = rows.set_column(number, field, pa.array(shown, type=field.type))
+    return rows

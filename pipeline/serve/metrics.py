@@ -1,0 +1,114 @@
+"""What the ledger's holder tells Prometheus, and whether what it serves can be trusted now.
+
+Every figure is read when it is asked for: there is nothing to count in between.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import prometheus_client
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from pipeline import instants
+from pipeline.ledger.follower import Status
+from pipeline.ledger.service import LedgerService
+
+MAX_LAG_SECONDS: Final = 60.0
+"""A ledger that is further behind does not show what a person has to know now."""
+
+
+class Readiness(NamedTuple):
+    """Whether the ledger shows what the inbox holds; `fault` says why not."""
+
+    is_ready: bool
+    fault: str | None
+
+
+def readiness(status: Status) -> Readiness:
+    """Ready: nothing is wrong, its root was compared, and it is not far behind."""
+    if status.problem is not None:
+        return Readiness(False, status.problem)
+    if status.inbox_seq > 0 and not status.is_verified:
+        return Readiness(False, "its root has not been compared with the one in the inbox yet")
+    if status.lag_seconds > MAX_LAG_SECONDS:
+        behind = status.inbox_seq - status.last_seq
+        return Readiness(False, f"it is {behind} entries and {status.lag_seconds:.0f} s behind")
+    return Readiness(True, None)
+
+
+def exposition(service: LedgerService) -> bytes:
+    """The metrics in Prometheus's text format."""
+    registry = prometheus_client.CollectorRegistry()
+    registry.register(_Collector(service))
+    return prometheus_client.generate_latest(registry)
+
+
+class _Collector:
+    """Reads the ledger for one exposition."""
+
+    def __init__(self, service: LedgerService) -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Metric]:
+        """The families that `docs/operations.md` describes."""
+        status = self._service.status()
+        yield _gauge("prazo_ledger_last_seq", "Newest entry of the ledger", status.last_seq)
+        yield _gauge("prazo_ledger_inbox_seq", "Newest entry of its inbox", status.inbox_seq)
+        yield _gauge(
+            "prazo_ledger_lag_seconds",
+            "For how long the oldest entry that is missing has waited",
+            status.lag_seconds,
+        )
+        yield _gauge(
+            "prazo_ledger_verified",
+            "1 if its root equals the one in the inbox",
+            int(status.is_verified),
+        )
+        yield _gauge(
+            "prazo_ledger_ready",
+            "1 if it shows what the inbox holds",
+            int(readiness(status).is_ready),
+        )
+        yield from self._submissions()
+        yield from self._artifacts()
+
+    def _submissions(self) -> Iterator[Metric]:
+        [queue] = self._service.reader.read("retry_queue").to_pylist()
+        retries = GaugeMetricFamily(
+            "prazo_retries", "Our own retries, by whether their time has come", labels=["state"]
+        )
+        for state in ("waiting", "due", "overdue"):
+            retries.add_metric([state], queue[state])
+        yield retries
+        attempts = GaugeMetricFamily(
+            "prazo_attempts", "Submission attempts in the log, by outcome", labels=["outcome"]
+        )
+        for row in self._service.reader.read("attempts_by_outcome").to_pylist():
+            attempts.add_metric([row["outcome"]], row["attempts"])
+        yield attempts
+
+    def _artifacts(self) -> Iterator[Metric]:
+        """None of them until the first look has ended: a figure that nobody knows is left out."""
+        looked = self._service.artifacts.last()
+        if looked is None:
+            return
+        held = looked.held
+        artifacts = GaugeMetricFamily(
+            "prazo_artifacts", "Artifacts that our store should have", labels=["state"]
+        )
+        for state, count in (
+            ("named", held.named),
+            ("lacking", len(held.lacking)),
+            ("not_stored", held.not_stored),
+        ):
+            artifacts.add_metric([state], count)
+        yield artifacts
+        yield _gauge(
+            "prazo_artifacts_timestamp_seconds",
+            "When somebody last looked whether they are there",
+            looked.at / instants.SECOND,
+        )
+
+
+def _gauge(name: str, meaning: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, meaning, value=value)

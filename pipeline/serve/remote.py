@@ -1,0 +1,198 @@
+"""Asks the process that holds the ledger, over its API: for rows, packages, checkpoints, audits."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet
+
+from pipeline import instants
+from pipeline.audit.export import Exported, OnProgress
+from pipeline.audit.request import Request, to_json
+from pipeline.audit.stores import OnProgress as OnChecked
+from pipeline.audit.verify import Verdict
+from pipeline.errors import CallerError, OperatorError, UnknownView, WrongUsage
+from pipeline.files import written_whole
+from pipeline.http import holder as announcements
+from pipeline.ledger.service import SignedCheckpoint
+from pipeline.settings import Settings
+
+ALIVE_SECONDS: Final = 2.0
+ROWS_SECONDS: Final = 300.0
+ANSWER_SECONDS: Final = 3600.0
+"""For packages and audits, which read the whole log."""
+CHUNK_BYTES: Final = 2**20
+
+_VIEW_ERRORS: Final = {400: WrongUsage, 404: UnknownView}
+
+
+class Unmasking(NamedTuple):
+    """Why personal columns are shown, and to whom; the arguments of `log.actions.unmasking`."""
+
+    reason: str
+    actor: str
+    recorded_by: str
+
+
+class Holder:
+    """The process that holds the ledger.
+
+    Its methods raise `OperatorError` if it stops answering, and `CallerError` if it refuses.
+    """
+
+    def __init__(self, client: httpx.Client) -> None:
+        self._client = client
+
+    @property
+    def url(self) -> str:
+        """Where the holder listens."""
+        return str(self._client.base_url).rstrip("/")
+
+    def is_alive(self) -> bool:
+        """Whether it answers within a moment."""
+        try:
+            return self._client.get("/api/status", timeout=ALIVE_SECONDS).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    def status(self) -> dict[str, Any]:
+        """How far its ledger is: the fields of `pipeline.ledger.follower.Status`."""
+        status: dict[str, Any] = self._get("/api/status").json()
+        return status
+
+    def catch_up(self, seconds: float) -> int:
+        """Waits, for `seconds` at most, until its ledger has what the inbox holds now.
+
+        Returns how many entries it still lacks.
+        """
+        target: int = self.status()["inbox_seq"]
+        until = time.monotonic() + seconds
+        while (lacking := target - int(self.status()["last_seq"])) > 0 and time.monotonic() < until:
+            time.sleep(0.05)
+        return max(0, lacking)
+
+    def read(
+        self,
+        view: str,
+        *,
+        as_of: int | None = None,
+        filters: Sequence[str] = (),
+        limit: int | None = None,
+        unmask: Unmasking | None = None,
+    ) -> pa.Table:
+        """The rows of a view; `filters`: `COLUMN=VALUE`."""
+        parameters = {"format": "parquet", **_selection(as_of, filters)}
+        if limit is not None:
+            parameters["limit"] = limit
+        if unmask is None:
+            answer = self._get(f"/api/views/{view}", parameters, _VIEW_ERRORS)
+        else:
+            content = {"unmask": unmask.reason, "actor": unmask.actor}
+            with _answering():
+                answer = self._client.post(
+                    f"/api/views/{view}", params=parameters, json=content, timeout=ROWS_SECONDS
+                )
+            _checked(answer, _VIEW_ERRORS)
+        # `read_table` would import pandas, which takes a second. Only this thread reads: others
+        # could still release Python's bytes when the command ends, which aborts the interpreter.
+        return pyarrow.parquet.ParquetFile(pa.BufferReader(answer.content)).read(use_threads=False)
+
+    def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
+        """How many rows a view has."""
+        path = f"/api/views/{view}/count"
+        count: int = self._get(path, _selection(as_of, filters), _VIEW_ERRORS).json()["count"]
+        return count
+
+    def checkpoint(self) -> SignedCheckpoint:
+        """The signed checkpoint of this moment, with the log's keys."""
+        answer = self._get("/api/checkpoint").json()
+        return SignedCheckpoint(answer["checkpoint"], answer["key"], answer["earlier_keys"])
+
+    def audit(self, against: str | None, on_progress: OnChecked) -> Verdict:
+        """Runs every check on ledger and inbox; see `pipeline.audit.stores.audit`."""
+        with _answering():
+            answer = _checked(self._client.post("/api/audits", json={"against": against})).json()
+        verdict = Verdict()
+        verdict.checked = answer["checked"]
+        verdict.notes = answer["notes"]
+        verdict.faults = answer["faults"]
+        return verdict
+
+    def export(self, request: Request, out: Path, on_progress: OnProgress) -> Exported:
+        """Lets the holder make a package, and writes it to `out`, whole or not at all."""
+        on_progress("the ledger's holder makes the package", 0, 1)
+        with (
+            _answering(),
+            self._client.stream("POST", "/api/exports", json=to_json(request)) as answer,
+        ):
+            if answer.status_code != 200:
+                answer.read()
+            _checked(answer)
+            with written_whole(out) as file:
+                for chunk in answer.iter_bytes(CHUNK_BYTES):
+                    file.write(chunk)
+            return Exported(path=out, **json.loads(answer.headers["Prazo-Export"]))
+
+    def _get(
+        self,
+        path: str,
+        parameters: Mapping[str, Any] | None = None,
+        kinds: Mapping[int, type[CallerError]] | None = None,
+    ) -> httpx.Response:
+        with _answering():
+            answer = self._client.get(path, params=parameters, timeout=ROWS_SECONDS)
+        return _checked(answer, kinds or {})
+
+
+@contextmanager
+def holder(settings: Settings) -> Iterator[Holder | None]:
+    """The process that announced itself as the ledger's holder, or None if it does not answer."""
+    announced = announcements.find(settings.ledger)
+    if announced is None:
+        yield None
+        return
+    with httpx.Client(
+        base_url=announced.url,
+        headers={"Authorization": f"Bearer {announced.token}"},
+        timeout=httpx.Timeout(ANSWER_SECONDS, connect=ALIVE_SECONDS),
+        trust_env=False,
+    ) as client:
+        candidate = Holder(client)
+        yield candidate if candidate.is_alive() else None
+
+
+def _selection(as_of: int | None, filters: Sequence[str]) -> dict[str, Any]:
+    moment = {} if as_of is None else {"as_of": instants.canonical(as_of)}
+    return {"where": list(filters), **moment}
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    try:
+        yield
+    except httpx.HTTPError as error:
+        raise OperatorError(
+            "The ledger's holder did not answer", str(error), "look at its log, or stop it"
+        ) from None
+
+
+def _checked(
+    answer: httpx.Response, kinds: Mapping[int, type[CallerError]] | None = None
+) -> httpx.Response:
+    """The answer if its status is 200; otherwise raises the error in it.
+
+    `kinds`: the class of the error by status; `CallerError` for any other.
+    """
+    if answer.status_code == 200:
+        return answer
+    try:
+        fault = answer.json()
+    except ValueError:
+        fault = {"error": f"The ledger's holder answered {answer.status_code}"}
+    kind = (kinds or {}).get(answer.status_code, CallerError)
+    raise kind(fault.get("error", ""), fault.get("why", ""), fault.get("remedy", ""))

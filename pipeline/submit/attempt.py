@@ -1,0 +1,392 @@
+"""Sends reviews: rules, a durable start, the PUT, its end in the log. Nothing else sends.
+
+    decide    the case file and the rules say whether anything may be sent
+    lease     of the process, for as long as the request may take
+    start     in the inbox before a byte leaves; a crash after this line shows as `unknown`
+    PUT       over mutual TLS, if right before it the lease is still ours
+    finish    in the inbox, which ends the lease; a crash before it loses the answer, not the
+              attempt: the same bytes go again under the same idempotency key
+
+The start is recorded only if the process has exactly the entries that were decided from, so
+nothing is sent on stale evidence. The lease keeps two processes of ours from sending the same
+review at once, however their clocks differ and wherever one of them is paused.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, NamedTuple, Protocol
+
+from pipeline import instants
+from pipeline.contract.body import JsonValue
+from pipeline.errors import InboxUnavailable
+from pipeline.inbox import Inbox, Outcome, Receipt
+from pipeline.inbox.leases import Held
+from pipeline.log.actions import action
+from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Draft
+from pipeline.submit import permit, retries
+from pipeline.submit.casefile import LEASE, CaseFile, CaseFiles
+from pipeline.submit.decision import (
+    Busy,
+    Go,
+    NotDue,
+    Objection,
+    Order,
+    Refused,
+    Terms,
+    decide,
+    is_sendable_seller,
+)
+from pipeline.submit.outcomes import outcome_of
+from pipeline.submit.permit import LeasePermit
+from pipeline.submit.platform import Answer, Platform, retry_after, withheld
+from pipeline.submit.retries import Standing, UnderWay
+
+LOG = logging.getLogger(__name__)
+
+OVERRIDE: Final = "override"
+REPLACEMENT: Final = "replacement"
+REFUSED: Final = "refused"
+"""The error of an attempt that our own rules kept from being sent."""
+
+DECIDE_SECONDS: Final = 15.0
+"""From an order to its durable start, whatever the inbox hangs in: then nothing is sent."""
+CONFLICTS: Final = 5
+"""Decisions taken again because the process got another entry meanwhile."""
+CLOCK_WAIT: Final = 5 * instants.SECOND
+"""Longest wait for the clock to reach an entry of one that is ahead of it."""
+FINISH_SECONDS: Final = 5.0
+"""Longest wait of a caller for its answer to be recorded; the recording goes on without it."""
+RECORD_AGAIN_SECONDS: Final = 1.0
+DRAIN_SECONDS: Final = 20.0
+
+_NOTHING: Final[Mapping[str, JsonValue]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An attempt that was made, and what came of it."""
+
+    attempt_id: str
+    outcome: str
+    answer: Answer
+    retry_after_at: int | None
+    is_recorded: bool
+    """False: the log cannot be written now; it is tried until it can, or this process ends."""
+    warnings: tuple[Objection, ...] = ()
+
+
+Result = Sent | Refused | Busy | NotDue
+
+
+class Recorder(Protocol):
+    """Makes an entry durable; `GroupCommit` is one."""
+
+    async def record(self, draft: Draft) -> Receipt:
+        """Records one draft durably; its receipt."""
+
+
+class Submissions:
+    """Sends orders, from one event loop. `close` waits for answers that are not recorded yet."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        recorder: Recorder,
+        platform: Platform,
+        terms: Terms,
+    ) -> None:
+        self.casefiles = CaseFiles(inbox)
+        self.marketplace_id = platform.marketplace_id
+        self._inbox = inbox
+        self._recorder = recorder
+        self._platform = platform
+        self._terms = terms
+        outcome_of(
+            200, None
+        )  # what cannot be asked after an answer must fail before anything is sent
+        self._finishing: dict[str, asyncio.Task[None]] = {}  # by process
+
+    async def attempt(self, order: Order) -> Result:
+        """One attempt at most. Raises `InboxUnavailable`, and then nothing was sent."""
+        try:
+            async with asyncio.timeout(DECIDE_SECONDS):
+                ready = await self._ready(order)
+        except TimeoutError:
+            raise InboxUnavailable(
+                "Nothing was sent",
+                f"the inbox did not answer within {DECIDE_SECONDS:g} s",
+                "look at the disk of the inbox or at its server",
+            ) from None
+        if isinstance(ready, _Ready):
+            return await self._send(order, ready.begun, ready.held, ready.warnings)
+        return ready
+
+    async def _ready(self, order: Order) -> "_Ready | Refused | Busy | NotDue":
+        """Decides about an order, and makes the start durable of what is to be sent."""
+        attempt_id = f"att_{secrets.token_hex(12)}"
+        recorded: set[str] = set()
+        for _ in range(CONFLICTS):
+            if order.process_id in self._finishing:
+                break
+            case = await self._open(order.process_id)
+            decision = decide(order, case, self._terms)
+            if isinstance(decision, Refused):
+                await self._record_refusal(order, attempt_id, case.as_of)
+                return decision
+            if not isinstance(decision, Go):
+                return decision
+            held = await permit.take(
+                self._inbox,
+                order.process_id,
+                f"{order.recorded_by} {attempt_id}",
+                self._platform.timeout_seconds,
+                case.spent,
+            )
+            if isinstance(held, Held):
+                return Busy(case.now + held.left)
+            try:
+                begun = await self._begun(order, attempt_id, case, decision, held, recorded)
+            except BaseException:
+                await held.release()  # whatever became of the start, nothing is sent under it
+                raise
+            if begun is not None:
+                return _Ready(begun, held, decision.warnings)
+            await held.release()
+        return Busy(await self.now() + instants.SECOND)
+
+    async def now(self) -> int:
+        """By the inbox's clock."""
+        return await asyncio.to_thread(self._inbox.now)
+
+    async def standing(self, process_id: str) -> tuple[Standing, CaseFile]:
+        """Where a process's submissions stand now."""
+        case = await asyncio.to_thread(self.casefiles.open, process_id)
+        return retries.standing(case.attempts), case
+
+    async def retry(
+        self, process_id: str, how: Literal["due", "asked"], *, recorded_by: str
+    ) -> Result:
+        """Sends again what was sent last, if it is due or a person asks: the same bytes.
+
+        A due retry came in as its try did; one that is asked for comes by the command line.
+        """
+        standing, case = await self.standing(process_id)
+        if isinstance(standing, UnderWay):
+            return Busy(standing.until)
+        last = None if standing.tried is None else standing.tried.last
+        payload = None if last is None else case.payloads.get(last.start_seq or 0)
+        if last is None or payload is None or case.is_finished:
+            return NotDue(standing, case.is_finished)
+        order = Order(
+            process_id=process_id,
+            seller_id=last.seller_id or "",
+            payload=payload,
+            via="api" if how == "due" and last.via == "api" else "cli",
+            recorded_by=recorded_by,
+            retry=how,
+        )
+        return await self.attempt(order)
+
+    async def close(self) -> None:
+        """Waits up to `DRAIN_SECONDS` for ends to be recorded, then closes the connections."""
+        if self._finishing:
+            await asyncio.wait(self._finishing.values(), timeout=DRAIN_SECONDS)
+        await self._platform.close()
+
+    async def _open(self, process_id: str) -> CaseFile:
+        """The case file to decide from.
+
+        Where an entry of it is a little ahead of the inbox's clock we wait for that instant, so
+        that a start is stamped with an instant that is still to come only where a clock is far out.
+        """
+        case = await asyncio.to_thread(self.casefiles.open, process_id)
+        if 0 < (ahead := case.as_of - case.now) <= CLOCK_WAIT:
+            await asyncio.sleep(ahead / instants.SECOND)
+            case = await asyncio.to_thread(self.casefiles.open, process_id)
+        return case
+
+    async def _begun(
+        self,
+        order: Order,
+        attempt_id: str,
+        case: CaseFile,
+        decision: Go,
+        held: LeasePermit,
+        recorded: set[str],
+    ) -> "_Begun | None":
+        """The start, durable after what a person answers for; None where the process has other
+        entries than were decided from. `recorded`: the actions that are in the log already."""
+        passed = held.passed
+        now = max(await self.now(), case.as_of)  # gathering the case is not the platform's time
+        position = case.process_n
+        for draft in _actions(order, decision, attempt_id, now):
+            if draft.kind in recorded:
+                continue
+            if not await self._record_at(draft, position):
+                return None
+            position += 1
+            recorded.add(draft.kind)
+        start = self._start(order, attempt_id, now, {LEASE: held.number})
+        return _Begun(start, passed) if await self._record_at(start, position) else None
+
+    async def _record_at(self, draft: Draft, position: int) -> bool:
+        """Records a draft if the process has exactly so many entries."""
+        placed = draft._replace(expected_process_n=position)
+        receipt = await self._recorder.record(placed)
+        return receipt.outcome is not Outcome.CONFLICT
+
+    async def _record_refusal(self, order: Order, attempt_id: str, now: int) -> None:
+        """Both entries in one commit: a start alone would look like an attempt to resume.
+
+        An id in the path of another marketplace, or one that cannot be sent, names none of our
+        sellers.
+        """
+        is_ours = order.marketplace_id in (None, self.marketplace_id)
+        seller_id = order.seller_id if is_ours and is_sendable_seller(order.seller_id) else None
+        start = self._start(order, attempt_id, now)
+        finish = _finish(order, attempt_id, now, Answer(error=REFUSED), None)
+        drafts = [it._replace(seller_id=seller_id) for it in (start, finish)]
+        await asyncio.to_thread(self._inbox.append, drafts)
+
+    def _start(
+        self, order: Order, attempt_id: str, now: int, known: Mapping[str, JsonValue] = _NOTHING
+    ) -> Draft:
+        return Draft(
+            kind=SUBMISSION_STARTED,
+            occurred_at=now,
+            recorded_by=order.recorded_by,
+            body=order.payload,
+            particulars={
+                "via": order.via,
+                "marketplace_id": order.marketplace_id or self._platform.marketplace_id,
+                "idempotency_key": order.process_id,
+                "timeout_seconds": self._platform.timeout_seconds,
+                **known,
+            },
+            attempt_id=attempt_id,
+            process_id=order.process_id,
+            seller_id=order.seller_id,
+        )
+
+    async def _send(
+        self, order: Order, begun: "_Begun", held: LeasePermit, warnings: tuple[Objection, ...]
+    ) -> Sent:
+        """The start is durable. The time that took is the platform's: when `timeout_seconds` are
+        over since the lease was taken, others may send, and nothing of ours may be under way."""
+        attempt_id = begun.start.attempt_id or ""
+        answer = withheld("its time was over before there was a connection")
+        if (seconds := held.seconds_left) > 0:
+            try:
+                answer = await self._platform.put_review(
+                    order.seller_id, order.payload, order.process_id, seconds=seconds, permit=held
+                )
+            except Exception:
+                # A bug of ours, after bytes may have left: nobody knows, and the log must say so.
+                LOG.exception("the attempt %s ended in an error of ours", attempt_id)
+                answer = Answer(error="internal_error", detail="see the text log")
+        # By the clock that nobody sets, from the start on: also when the inbox is not to be had.
+        now = begun.start.occurred_at + held.passed - begun.passed
+        asked = retry_after(answer.header("retry-after"), now)
+        retry_after_at = asked if answer.status in (429, 503) else None
+        draft = _finish(order, attempt_id, now, answer, retry_after_at)
+        is_recorded = await self._record_finish(order.process_id, draft)
+        return Sent(
+            attempt_id,
+            outcome_of(answer.status, answer.error),
+            answer,
+            retry_after_at,
+            is_recorded,
+            warnings,
+        )
+
+    async def _record_finish(self, process_id: str, draft: Draft) -> bool:
+        """Tries as long as this process lives: an answer that is lost would be asked for again."""
+        task = asyncio.create_task(self._record_until_done(draft))
+        self._finishing[process_id] = task
+        task.add_done_callback(lambda _: self._finishing.pop(process_id, None))
+        done, _ = await asyncio.wait({task}, timeout=FINISH_SECONDS)
+        return bool(done)
+
+    async def _record_until_done(self, draft: Draft) -> None:
+        while True:
+            try:
+                await self._recorder.record(draft)
+                return
+            except InboxUnavailable as error:
+                LOG.error(
+                    "the end of the attempt %s waits to be recorded: %s", draft.attempt_id, error
+                )
+                await asyncio.sleep(RECORD_AGAIN_SECONDS)
+
+
+class _Begun(NamedTuple):
+    """A start in the log, and how old its lease was when it was stamped, in microseconds."""
+
+    start: Draft
+    passed: int
+
+
+class _Ready(NamedTuple):
+    """An attempt of which only the PUT and its end are missing."""
+
+    begun: _Begun
+    held: LeasePermit
+    warnings: tuple[Objection, ...]
+
+
+def _actions(order: Order, decision: Go, attempt_id: str, now: int) -> list[Draft]:
+    """What a person answers for, as entries of its own before the start."""
+    drafts = []
+    if decision.is_replacement and order.replacement is not None:
+        drafts.append(
+            action(
+                REPLACEMENT,
+                reason=order.replacement.reason,
+                actor=order.replacement.actor,
+                recorded_by=order.recorded_by,
+                process_id=order.process_id,
+                seller_id=order.seller_id,
+                attempt_id=attempt_id,
+            )
+        )
+    if decision.overridden_gates and order.override is not None:
+        drafts.append(
+            action(
+                OVERRIDE,
+                reason=order.override.reason,
+                actor=order.override.actor,
+                recorded_by=order.recorded_by,
+                process_id=order.process_id,
+                seller_id=order.seller_id,
+                attempt_id=attempt_id,
+                gates=list(decision.overridden_gates),
+            )
+        )
+    return [it._replace(occurred_at=now) for it in drafts]
+
+
+def _finish(
+    order: Order, attempt_id: str, now: int, answer: Answer, retry_after_at: int | None
+) -> Draft:
+    known: dict[str, JsonValue] = {
+        "error": answer.error,
+        "retry_after_at": None if retry_after_at is None else instants.canonical(retry_after_at),
+        "content_type": answer.header("content-type"),
+        "is_truncated": answer.is_truncated or None,
+        "detail": answer.detail,
+    }
+    return Draft(
+        kind=SUBMISSION_FINISHED,
+        occurred_at=now,
+        recorded_by=order.recorded_by,
+        body=answer.body if answer.status is not None else None,
+        particulars={name: it for name, it in known.items() if it is not None},
+        attempt_id=attempt_id,
+        process_id=order.process_id,
+        seller_id=order.seller_id,
+        status=answer.status,
+    )

@@ -1,0 +1,134 @@
+"""Connections to the platform over mutual TLS, and the certificates that they stand on."""
+
+import contextlib
+import logging
+import socket
+import ssl
+import struct
+from collections.abc import AsyncIterator
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from pipeline.errors import SettingsError
+
+LOG = logging.getLogger(__name__)
+
+MAX_CONNECTIONS: Final = 64
+
+SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray]
+
+
+class Connections:
+    """A pool under one set of certificates, closed once it is retired and nothing uses it.
+
+    A connection carries one request. What a platform says beyond its answer would be read as the
+    answer of the next request otherwise, and what crosses the closing of an idle one is lost.
+    """
+
+    def __init__(self, context: ssl.SSLContext, timeout_seconds: float) -> None:
+        self.context = context
+        self._client = httpx.AsyncClient(
+            transport=httpx.AsyncHTTPTransport(
+                verify=context,
+                trust_env=False,
+                limits=httpx.Limits(
+                    max_connections=MAX_CONNECTIONS,
+                    max_keepalive_connections=0,
+                ),
+                socket_options=_socket_options(timeout_seconds),
+            ),
+            trust_env=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
+            follow_redirects=False,
+            timeout=None,  # one limit covers the whole exchange
+        )
+        self._users = 0
+        self._is_retired = False
+
+    @contextlib.asynccontextmanager
+    async def client(self) -> AsyncIterator[httpx.AsyncClient]:
+        """What sends over them, until the block ends."""
+        self._users += 1
+        try:
+            yield self._client
+        finally:
+            self._users -= 1
+            await self._close_if_done()
+
+    async def retire(self) -> None:
+        """Closes them as soon as no request uses them."""
+        self._is_retired = True
+        await self._close_if_done()
+
+    async def _close_if_done(self) -> None:
+        if self._is_retired and self._users == 0:
+            await self._client.aclose()
+
+
+def _socket_options(timeout_seconds: float) -> list[SocketOption]:
+    """What keeps the system from sending a request on that we have given up.
+
+    A socket that is closed goes on delivering what it holds, for minutes where the network stalls.
+    With these it drops that, and after the request's time it drops it even while we are paused.
+    """
+    drop_when_closed = struct.pack("ii", 1, 0)
+    options: list[SocketOption] = [(socket.SOL_SOCKET, socket.SO_LINGER, drop_when_closed)]
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        milliseconds = max(1, round(timeout_seconds * 1000))
+        options.append((socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds))
+    return options
+
+
+class Certificates:
+    """Our certificate and key, and whom we trust, as files."""
+
+    def __init__(self, certificate: Path, key: Path, authority: Path | None) -> None:
+        self._certificate, self._key, self._authority = certificate, key, authority
+        self._stamp = self._look()
+
+    def context(self) -> ssl.SSLContext:
+        """Raises `SettingsError` where the files cannot be used."""
+        try:
+            context = ssl.create_default_context(cafile=self._authority)
+            context.minimum_version = ssl.TLSVersion.TLSv1_2
+            context.load_cert_chain(self._certificate, self._key, password=_no_password)
+        except (OSError, ValueError) as error:
+            raise SettingsError(
+                "The TLS client certificate cannot be used",
+                f"{self._certificate} with {self._key}: {error}",
+                "check PRAZO_CLIENT_CERT_FILE, PRAZO_CLIENT_KEY_FILE and PRAZO_PLATFORM_CA_FILE",
+            ) from None
+        return context
+
+    def changed(self) -> ssl.SSLContext | None:
+        """A new context where the files have changed and fit together; half a rotation does not."""
+        stamp = self._look()
+        if stamp == self._stamp:
+            return None
+        try:
+            context = self.context()
+        except SettingsError as error:
+            LOG.warning("the former certificates stay in force: %s", error)
+            return None
+        self._stamp = stamp
+        return context
+
+    def _look(self) -> tuple[object, ...]:
+        paths = [it for it in (self._certificate, self._key, self._authority) if it is not None]
+        return tuple(_stamp_of(path) for path in paths)
+
+
+def _stamp_of(path: Path) -> tuple[int, int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+
+def _no_password() -> str:
+    """An encrypted key would make OpenSSL ask at the terminal, where nobody sits."""
+    raise ValueError("the key is encrypted; decrypt it into a file that its owner alone can read")

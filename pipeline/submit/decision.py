@@ -1,0 +1,297 @@
+"""Decides whether an order may be sent, from the case file and the rules alone.
+
+Deciding is pure; `Terms.of` reads the file of revenue bands once, before anything is decided.
+
+Everything that speaks against it is named at once. Where a person may allow it all the same, that
+person gives a reason and a name, which `attempt.py` records.
+"""
+
+import dataclasses
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from pipeline.contract.body import identifier, parse_json
+from pipeline.contract.paths import is_segment
+from pipeline.errors import SettingsError, Unreadable
+from pipeline.settings import Settings
+from pipeline.submit import retries, rules
+from pipeline.submit.casefile import CaseFile
+from pipeline.submit.platform import is_header_value
+from pipeline.submit.retries import GivenUp, Idle, Standing, UnderWay, Waiting
+from pipeline.submit.rules import Violation
+
+Via = Literal["cli", "api", "gateway"]
+
+_WAIVABLE: Final = {
+    "process_unknown": "process_unknown",
+    "type_mismatch": "type_mismatch",
+    "nothing_requested": "nothing_requested",
+    "field_without_evidence": "evidence",
+    "source_not_seller": "evidence",
+    "evidence_before_request": "evidence",
+}
+"""Which gate each rule belongs to that a person may override."""
+
+
+class Approval(NamedTuple):
+    """Why a person allows what the rules do not, and who that is."""
+
+    reason: str
+    actor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What somebody wants sent."""
+
+    process_id: str
+    seller_id: str
+    payload: bytes
+    via: Via
+    recorded_by: str
+    override: Approval | None = None
+    replacement: Approval | None = None
+    retry: Literal["due", "asked"] | None = None
+    """A retry of what was sent before: when it is due, or because a person asks for it."""
+    marketplace_id: str | None = None
+    """As the caller names it; None: ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Why a payload is not sent: a broken rule at a field path, in words without its values."""
+
+    path: str
+    rule: str
+    found: str
+    expected: str
+    section: str
+
+    @classmethod
+    def of(cls, violation: Violation) -> "Objection":
+        """The objection that a rule's violation is."""
+        return cls(**{it.name: getattr(violation, it.name) for it in dataclasses.fields(cls)})
+
+    def __str__(self) -> str:
+        return f"{self.path}: found {self.found}; expected {self.expected} ({self.section})"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Our own rules refuse it; nothing was sent."""
+
+    objections: tuple[Objection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Another attempt of the process is under way; nothing was sent."""
+
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotDue:
+    """There is no retry to send now; nothing was sent."""
+
+    standing: Standing
+    is_finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The settings that decide."""
+
+    evidence_gate: Literal["block", "warn"]
+    allow_numeric_revenue: bool
+    marketplace_id: str | None = None
+    bands: frozenset[str] | None = None
+    """All revenue bands of the platform; None: they are not known."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Terms":
+        """Raises `SettingsError` where the file of bands cannot be used."""
+        return cls(
+            settings.evidence_gate,
+            settings.allow_numeric_revenue,
+            settings.marketplace_id,
+            None if (path := settings.revenue_bands_file) is None else _bands(path),
+        )
+
+
+def _bands(path: Path) -> frozenset[str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            "The revenue bands cannot be read",
+            f"{path}: {error}",
+            "check PRAZO_REVENUE_BANDS_FILE",
+        ) from None
+    bands = frozenset(line.strip() for line in lines if line.strip())
+    if not bands:
+        raise SettingsError(
+            "The revenue bands cannot be used", f"{path} lists none", "write one band per line"
+        )
+    return bands
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """It may be sent, with what a person has to answer for being recorded first."""
+
+    warnings: tuple[Objection, ...] = ()
+    overridden_gates: tuple[str, ...] = ()
+    is_replacement: bool = False
+
+
+def decide(order: Order, case: CaseFile, terms: Terms) -> Go | Refused | Busy | NotDue:
+    """Whether an order may be sent now, from what is known of its process. Pure."""
+    standing = retries.standing(case.attempts)
+    if isinstance(standing, UnderWay):
+        return Busy(standing.until)
+    if order.retry is not None and not _is_wanted(order, standing, case):
+        return NotDue(standing, case.is_finished)
+
+    objections: list[Objection] = []
+    is_other = is_other_payload(standing, order.payload)
+    if is_other and order.replacement is None and not _replaces_its_own(order, standing):
+        objections.append(_RETRY_PENDING)
+    if not is_header_value(order.process_id):
+        objections.append(_UNSENDABLE_PROCESS)
+    if order.marketplace_id not in (None, terms.marketplace_id):
+        objections.append(other_marketplace(terms.marketplace_id))
+    if not is_sendable_seller(order.seller_id):
+        objections.append(UNSENDABLE_SELLER)
+    try:
+        payload = parse_json(order.payload)
+    except Unreadable as unreadable:
+        objections.append(unreadable_body(unreadable))
+        return Refused(tuple(objections))
+
+    is_sent_before = was_sent(case, order.payload)
+
+    def verdict(*, is_overridden: bool) -> rules.Verdict:
+        return rules.check(
+            payload,
+            case.process,
+            case.answers,
+            required_fields=case.required_fields,
+            process_id=order.process_id,
+            seller_id=order.seller_id,
+            evidence_gate=terms.evidence_gate,
+            allow_numeric_revenue=terms.allow_numeric_revenue,
+            bands=terms.bands,
+            seller_type=case.seller_type,
+            is_sent_before=is_sent_before,
+            needs_process_id=order.via != "gateway" and not is_sent_before,
+            is_overridden=is_overridden,
+        )
+
+    plain = verdict(is_overridden=_inherits_override(standing, case, order.payload))
+    judged = plain
+    if plain.is_refused and order.override is not None:
+        judged = verdict(is_overridden=True)
+    objections += map(Objection.of, judged.violations)
+    if objections:
+        return Refused(tuple(objections))
+    waived = [it.rule for it in plain.violations]
+    return Go(
+        warnings=tuple(map(Objection.of, judged.warnings)),
+        overridden_gates=tuple(dict.fromkeys(_WAIVABLE[it] for it in waived)),
+        is_replacement=is_other,
+    )
+
+
+def _is_wanted(order: Order, standing: Standing, case: CaseFile) -> bool:
+    """Whether this retry is one to send now, by the inbox's clock."""
+    if case.is_finished or not isinstance(standing, Waiting | Idle) or standing.tried is None:
+        return False
+    tried = standing.tried
+    if hashlib.sha256(order.payload).digest() != tried.payload_sha256:
+        return False
+    if isinstance(standing, Idle):
+        return order.retry == "asked" and tried.last.outcome == "unauthorized"
+    if order.retry == "asked":
+        return (tried.last.retry_after_at or 0) <= case.now
+    return tried.is_ours and standing.due_at is not None and standing.due_at <= case.now
+
+
+def is_other_payload(standing: Standing, payload: bytes) -> bool:
+    """Whether these are other bytes than those that wait for a retry."""
+    if not isinstance(standing, Waiting) or standing.tried.payload_sha256 is None:
+        return False
+    return hashlib.sha256(payload).digest() != standing.tried.payload_sha256
+
+
+def _replaces_its_own(order: Order, standing: Standing) -> bool:
+    """A gateway's caller retries by itself, so it also decides what its try goes on with."""
+    return (
+        order.via == "gateway"
+        and isinstance(standing, Waiting)
+        and standing.tried.last.via == "gateway"
+    )
+
+
+def was_sent(case: CaseFile, payload: bytes) -> bool:
+    """Whether these bytes went out for the process before, whatever became of them."""
+    digest = hashlib.sha256(payload).digest()
+    return any(it.payload_sha256 == digest and it.outcome != "refused" for it in case.attempts)
+
+
+def _inherits_override(standing: Standing, case: CaseFile, payload: bytes) -> bool:
+    """A retry is the same submission: what a person answered for at first holds for it."""
+    if not isinstance(standing, Waiting | GivenUp | Idle) or standing.tried is None:
+        return False
+    tried = standing.tried
+    return hashlib.sha256(payload).digest() == tried.payload_sha256 and any(
+        attempt.attempt_id in case.overridden for attempt in tried.attempts
+    )
+
+
+_RETRY_PENDING: Final = Objection(
+    "body",
+    "retry_pending",
+    "another payload than the one that waits for a retry and may have been processed",
+    "the same bytes, or a replacement with a reason and a name",
+    "Submit registration review, body rules",
+)
+_UNSENDABLE_PROCESS: Final = Objection(
+    "process_id",
+    "wrong_format",
+    "control characters or outer spaces",
+    "an id that the Idempotency-Key header can carry",
+    "Submit registration review",
+)
+UNSENDABLE_SELLER: Final = Objection(
+    "seller_id",
+    "wrong_format",
+    "an id that is not a segment of a path",
+    "the customer_id of the webhook",
+    "Submit registration review",
+)
+
+
+def is_sendable_seller(seller_id: str) -> bool:
+    """Whether an id can be recorded, and stand in the platform's path."""
+    return identifier(seller_id) is not None and is_segment(seller_id)
+
+
+def other_marketplace(ours: str | None) -> Objection:
+    """The objection to a path that names another marketplace than ours."""
+    return Objection(
+        "marketplace_id",
+        "marketplace_mismatch",
+        "another marketplace",
+        f"ours, {ours}",
+        "Submit registration review",
+    )
+
+
+def unreadable_body(unreadable: Unreadable) -> Objection:
+    """The objection to a body that is not readable JSON."""
+    return Objection(
+        "body", "wrong_format", unreadable.what, "a JSON object", "Submission body fields"
+    )

@@ -1,0 +1,300 @@
+"""The platform's own PUT, taken from a marketplace's client and carried on: one attempt per call.
+
+A marketplace changes its base URL and its credentials, and nothing else. The platform's status,
+body and Content-Type go back as they came; an answer of our own carries `Prazo-Answer: gateway`.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import asdict
+from typing import Any, Final, TypeVar
+
+from pipeline import instants
+from pipeline.contract.body import identifier, parse_json
+from pipeline.contract.paths import Address
+from pipeline.errors import InboxUnavailable, SettingsError, Unreadable
+from pipeline.http.asgi import Gone, Request, Send, answer_json
+from pipeline.http.callers import TurnedAway
+from pipeline.http.loopback import outside_hint
+from pipeline.http.preamble import admitted, whole_body
+from pipeline.http.tokens import Tokens
+from pipeline.inbox import Inbox
+from pipeline.settings import Settings
+from pipeline.submit import attempt, casefile
+from pipeline.submit.attempt import Recorder, Sent, Submissions
+from pipeline.submit.decision import (
+    UNSENDABLE_SELLER,
+    Busy,
+    Objection,
+    Order,
+    Refused,
+    Terms,
+    is_sendable_seller,
+    other_marketplace,
+    unreadable_body,
+)
+from pipeline.submit.platform import TIMEOUT, TLS_REFUSED, Platform
+
+LOG = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+OURS: Final = (b"prazo-answer", b"gateway")
+BUSY_SECONDS: Final = 5
+"""The longest `Retry-After` while another attempt is under way: most end far sooner."""
+UNAVAILABLE_SECONDS: Final = 5
+MISCONFIGURED_SECONDS: Final = 60
+"""After which settings that keep the platform from being reached may have been corrected."""
+STATUSES: Final = range(200, 600)
+"""Of final answers (RFC 9110 section 15); no server sends any other on."""
+RELAYED: Final = (b"content-type", b"content-encoding", b"retry-after")
+
+_UNSENT: Final = "nothing was sent to the platform"
+_UNKNOWN: Final = "the platform may have processed it; send the same payload again"
+_DISCONNECTED: Final = (502, f"the connection to the platform failed; {_UNKNOWN}")
+_UNANSWERED: Final[Mapping[str, tuple[int, str]]] = {
+    TIMEOUT: (504, f"the platform did not answer in time; {_UNKNOWN}"),
+    TLS_REFUSED: (
+        502,
+        "the TLS handshake with the platform failed, so it has not processed this: check the"
+        " certificates with `prazo doctor --platform`, then send the same payload again",
+    ),
+}
+"""The status and the words for a caller, where no answer came."""
+
+
+class Gateway:
+    """Handles the PUT, in one event loop; `close` it there.
+
+    A platform that is not set up, or set up wrongly, stops no start: callers hear of it, since the
+    webhooks beside us come first.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        inbox: Inbox,
+        recorder: Recorder,
+        on_outcome: Callable[[str], None] = lambda outcome: None,
+    ) -> None:
+        """`on_outcome` hears of each attempt that was sent. Raises `SettingsError` where the tokens
+        cannot be read."""
+        self._on_outcome = on_outcome
+        self._settings = settings
+        self._inbox = inbox
+        self._recorder = recorder
+        self._tokens = Tokens.of(settings)
+        self._submissions: Submissions | None = None
+        if settings.platform_url is not None:
+            try:
+                self._ready()
+                casefile.warm_up()
+            except SettingsError as error:
+                LOG.error("submissions are answered 503: %s", error)
+
+    def _ready(self) -> Submissions:
+        if self._submissions is None:
+            settings = self._settings
+            platform = Platform(settings)
+            self._submissions = Submissions(
+                self._inbox, self._recorder, platform, Terms.of(settings)
+            )
+        return self._submissions
+
+    async def close(self) -> None:
+        """Waits for attempts that are being recorded, and closes the way to the platform."""
+        if self._submissions is not None:
+            await self._submissions.close()
+
+    async def put(self, address: Address, request: Request, send: Send) -> None:
+        """Takes one request to the end."""
+        hint = (
+            outside_hint(request.headers, request.http_version)
+            if self._settings.webhook_auth == "none"
+            else None
+        )
+        if hint is not None:
+            error = f"only this machine may call while deliveries are not authenticated, and {hint}"
+            await _say(send, 403, {"error": f"{error}; {_UNSENT}"})
+            return
+        caller = admitted(request, "PUT", self._tokens, "submit")
+        if isinstance(caller, TurnedAway):
+            await _turn_away(send, caller)
+            return
+        try:
+            payload = await whole_body(request, self._settings.max_body_bytes)
+        except Gone:
+            return
+        if isinstance(payload, TurnedAway):
+            await _turn_away(send, payload)
+            return
+        try:
+            await self._carry_on(address, payload, caller.name, send)
+        except InboxUnavailable as error:
+            LOG.error("a submission was answered 503: %s", error)
+            wait = (b"retry-after", b"%d" % UNAVAILABLE_SECONDS)
+            await _say(send, 503, {"error": f"the log cannot be written; {_UNSENT}"}, wait)
+        except SettingsError as error:
+            LOG.error("a submission was answered 503: %s", error)
+            content = {"error": f"{error.what}; {_UNSENT}", "why": error.why}
+            await _say(send, 503, content, (b"retry-after", b"%d" % MISCONFIGURED_SECONDS))
+
+    async def _carry_on(self, address: Address, payload: bytes, caller: str, send: Send) -> None:
+        submissions = self._ready()
+        process_id = _process_in(payload)
+        if process_id is None:
+            process_id = await _in_time(self._process_meant(address, payload))
+        if process_id is None or isinstance(process_id, Objection):
+            objections = await _in_time(self._open_processes(address, process_id or _NO_PROCESS))
+            await _say(send, 422, objections)
+            return
+        order = Order(
+            process_id=process_id,
+            seller_id=address.seller_id,
+            payload=payload,
+            via="gateway",
+            recorded_by=caller,
+            marketplace_id=address.marketplace_id,
+        )
+        # On its own: a caller that hangs up must not leave an attempt without its end.
+        result = await asyncio.shield(asyncio.ensure_future(submissions.attempt(order)))
+        match result:
+            case Sent():
+                self._on_outcome(result.outcome)
+                await _relay(send, result)
+            case Refused(objections=found):
+                # Of a finished process, as the platform would answer.
+                is_finished = any(it.rule == "process_finished" for it in found)
+                await _say(send, 409 if is_finished else 422, _refusal(found))
+            case Busy(until=until):
+                seconds = math.ceil((until - await submissions.now()) / instants.SECOND)
+                wait = (b"retry-after", b"%d" % max(1, min(seconds, BUSY_SECONDS)))
+                error = f"another attempt of this process is under way; {_UNSENT}"
+                await _say(send, 503, {"error": error}, wait)
+            case _:
+                raise AssertionError(result)  # only retries can be not due
+
+    async def _process_meant(self, address: Address, payload: bytes) -> str | None:
+        """The process of a body without `process_id`: that of an earlier attempt with these bytes,
+        else the seller's one open process. None where there is none, or several."""
+        submissions = self._ready()
+        is_ours = address.marketplace_id == submissions.marketplace_id
+        if not is_ours or not is_sendable_seller(address.seller_id):
+            return None
+        files = submissions.casefiles
+        sent_for = await asyncio.to_thread(files.process_of, address.seller_id, payload)
+        if sent_for is not None:
+            return sent_for
+        found = await asyncio.to_thread(files.open_processes_of, address.seller_id)
+        if len(found.processes) != 1 or found.left_out:
+            return None
+        return found.processes[0].process_id
+
+    async def _open_processes(self, address: Address, fault: Objection) -> dict[str, Any]:
+        """No attempt to record: the body names no process. The caller learns which it may be."""
+        submissions = self._ready()
+        objections = [fault]
+        if address.marketplace_id != submissions.marketplace_id:
+            objections.append(other_marketplace(submissions.marketplace_id))
+        if not is_sendable_seller(address.seller_id):
+            return _refusal([*objections, UNSENDABLE_SELLER])
+        found = await asyncio.to_thread(submissions.casefiles.open_processes_of, address.seller_id)
+        content = _refusal(objections)
+        content["open_processes"] = [it.process_id for it in found.processes]
+        if found.left_out:
+            content["left_out"] = f"{found.left_out} older processes were not looked at"
+        return content
+
+
+_EXPECTED_PROCESS: Final = "the process_id of the webhook that asks for this review"
+_NO_PROCESS: Final = Objection(
+    "process_id",
+    "missing",
+    "nothing, and not exactly one open process of this seller",
+    _EXPECTED_PROCESS,
+    "Submission body fields",
+)
+
+
+async def _in_time(asked: Awaitable[T]) -> T:
+    """What the inbox says; raises `InboxUnavailable` where it hangs."""
+    try:
+        async with asyncio.timeout(attempt.DECIDE_SECONDS):
+            return await asked
+    except TimeoutError:
+        raise InboxUnavailable(
+            "The log was not read in time",
+            f"the inbox did not answer within {attempt.DECIDE_SECONDS:g} s",
+            "look at the disk of the inbox or at its server",
+        ) from None
+
+
+def _process_in(payload: bytes) -> str | Objection | None:
+    """The process that the body names, or why it names none; None where it leaves that out."""
+    try:
+        body = parse_json(payload)
+    except Unreadable as unreadable:
+        return unreadable_body(unreadable)
+    if not isinstance(body, dict):
+        return unreadable_body(Unreadable("no object"))
+    if "process_id" not in body:
+        return None
+    if (process_id := identifier(body["process_id"])) is not None:
+        return process_id
+    return Objection(
+        "process_id", "wrong_format", "no id", _EXPECTED_PROCESS, "Submission body fields"
+    )
+
+
+def _refusal(objections: Iterable[Objection]) -> dict[str, Any]:
+    return {
+        "error": f"refused by the rules of the review; {_UNSENT}",
+        "violations": [asdict(it) for it in objections],
+    }
+
+
+async def _turn_away(send: Send, away: TurnedAway) -> None:
+    await _say(send, away.status, {"error": f"{away.reason}; {_UNSENT}"}, *away.headers)
+
+
+async def _relay(send: Send, sent: Sent) -> None:
+    """The platform's answer as it came; or, without one, ours."""
+    given = sent.answer
+    attempt = (b"prazo-attempt", sent.attempt_id.encode())
+    if given.is_withheld:
+        why = {"error": f"this attempt was given up; {_UNSENT}; send the same payload again"}
+        content = {**why, "why": given.detail, "attempt_id": sent.attempt_id}
+        await _say(send, 504, content, attempt)
+        return
+    if given.status is None:
+        status, error = _UNANSWERED.get(given.error or "", _DISCONNECTED)
+        content = {"error": error, "why": given.detail, "attempt_id": sent.attempt_id}
+        await _say(send, status, content, attempt)
+        return
+    if given.status not in STATUSES:
+        error = f"the platform answered with the status {given.status}; {_UNKNOWN}"
+        content = {"error": error, "attempt_id": sent.attempt_id}
+        await _say(send, 502, content, attempt)
+        return
+    fields = [attempt]
+    for name in RELAYED:
+        if (value := given.header(name.decode())) is not None:
+            fields.append((name, value.encode("latin-1", "replace")))
+    if given.is_truncated:
+        fields.append((b"prazo-truncated", b"the platform's answer was not passed on whole"))
+    if not sent.is_recorded:
+        fields.append((b"prazo-recorded", b"not yet: the log cannot be written now"))
+    length = (b"content-length", b"%d" % len(given.body))
+    await send(
+        {"type": "http.response.start", "status": given.status, "headers": [*fields, length]}
+    )
+    await send({"type": "http.response.body", "body": given.body})
+
+
+async def _say(
+    send: Send, status: int, content: Mapping[str, object], *headers: tuple[bytes, bytes]
+) -> None:
+    """An answer of our own."""
+    await answer_json(send, status, content, OURS, *headers)

@@ -1,0 +1,383 @@
+"""The way to the platform: one PUT over mutual TLS, and what came of it. Nothing is logged here.
+
+Whatever happens on the way becomes an `Answer`: a status where there was one, else `timeout`,
+`tls_refused` or `network_error`. What its permit withholds is not sent. Credentials and
+certificates come from files and are read again when they change.
+"""
+
+import asyncio
+import base64
+import contextlib
+import email.utils
+import logging
+import re
+import ssl
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+import httpx
+
+from pipeline import instants
+from pipeline.contract.paths import Address, is_segment, path_of
+from pipeline.errors import SettingsError
+from pipeline.files import RECHECK_SECONDS, RereadFile
+from pipeline.settings import Settings
+from pipeline.submit import handshake
+from pipeline.submit.connections import Certificates, Connections
+
+LOG = logging.getLogger(__name__)
+
+MAX_ANSWER_BYTES: Final = 2**20
+MAX_DETAIL_CHARACTERS: Final = 300
+NO_SELLER: Final = "prazo-doctor"
+
+TIMEOUT: Final = "timeout"
+TLS_REFUSED: Final = "tls_refused"
+NETWORK_ERROR: Final = "network_error"
+
+_WRITING: Final = ("http11.send_request_headers.started", "http11.send_request_body.started")
+"""What httpcore says directly before it writes each part; raising there closes the connection."""
+
+_HEADER_VALUE: Final = re.compile(
+    r"[!-~\u0080-\U0010ffff](?:[ -~\u0080-\U0010ffff]*[!-~\u0080-\U0010ffff])?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one request: a status, or an error and no status."""
+
+    status: int | None = None
+    error: str | None = None
+    headers: Mapping[str, str] | None = None
+    body: bytes = b""
+    is_truncated: bool = False
+    """The body is not whole: over the limit, or the connection ended within it."""
+    detail: str | None = None
+    """Why, for whoever looks after the connection."""
+    is_withheld: bool = False
+    """We did not send it whole, so the platform has nothing to process."""
+
+    def header(self, name: str) -> str | None:
+        """A header of the answer by its name in lower case; None where it has none."""
+        return (self.headers or {}).get(name)
+
+
+class Withheld(Exception):
+    """A request must not be sent any more; the words say why."""
+
+
+class Permit(Protocol):
+    """Whether a request may still be sent. Both raise `Withheld`."""
+
+    async def ask(self) -> None:
+        """Asks whoever decides, once there is a connection and before anything is written."""
+
+    def look(self) -> None:
+        """Looks at the clock alone, directly before each of the request's two parts is written."""
+
+
+class Platform:
+    """The review endpoint of one marketplace. For one event loop; close it in the end."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises `SettingsError` naming everything that is missing, or cannot be read."""
+        url, self.marketplace_id, credentials, pair = _required(settings)
+        self.timeout_seconds = settings.request_timeout_seconds
+        if not is_segment(self.marketplace_id):
+            raise SettingsError("PRAZO_MARKETPLACE_ID cannot be an id in a path")
+        self._url = url
+        self._authorization = _credentials(credentials, settings.platform_auth)
+        self._certificates = Certificates(*pair, settings.platform_ca_file)
+        self._connections = self._new_connections(self._certificates.context())
+        self._looked_at = time.monotonic()
+
+    async def put_review(
+        self,
+        seller_id: str,
+        payload: bytes,
+        idempotency_key: str,
+        *,
+        seconds: float,
+        permit: Permit,
+    ) -> Answer:
+        """Sends one review and waits at most so many seconds for the whole answer.
+
+        The caller has made sure of the ids by `is_segment` and `is_header_value`. Whatever the
+        network does becomes an answer.
+        """
+        headers = {
+            b"Content-Type": b"application/json",
+            b"Idempotency-Key": idempotency_key.encode(),
+        }
+        return await self._request("PUT", seller_id, headers, payload, seconds, permit)
+
+    async def get_nothing(self, *, seconds: float) -> Answer:
+        """Asks the review endpoint of a seller that does not exist for what it does not serve.
+
+        The handshake and the credentials are tried as for a submission. The contract shows a PUT
+        alone there, and a GET changes nothing (RFC 9110, 9.2.1), so all that can come of it is how
+        the platform says no: 401 where it does not know us.
+        """
+        return await self._request("GET", NO_SELLER, {}, b"", seconds)
+
+    async def _request(
+        self,
+        method: str,
+        seller_id: str,
+        own_headers: Mapping[bytes, bytes],
+        payload: bytes,
+        seconds: float,
+        permit: Permit | None = None,
+    ) -> Answer:
+        headers = {
+            b"Authorization": self._authorization.get(),
+            **own_headers,
+            b"Accept": b"application/json",
+            b"Accept-Encoding": b"identity",  # the answer's bytes are kept, and relayed, as sent
+            b"User-Agent": b"prazo",
+            b"Connection": b"close",
+        }
+        url = self._url + path_of(Address(self.marketplace_id, seller_id))
+        began = time.monotonic()
+        opened: list[str] = []  # steps that show a connection made for this request
+        written: list[str] = []  # steps that show that some of it may have left
+
+        async def note(step: str, _: object) -> None:
+            if step == "connection.start_tls.complete":
+                opened.append(step)
+            elif permit is not None and step in _WRITING:
+                if step == _WRITING[0]:
+                    await permit.ask()
+                permit.look()
+                written.append(step)
+
+        async with self._connection() as (client, context):
+            request = client.build_request(
+                method,
+                url,
+                content=payload,
+                headers=list(headers.items()),
+                extensions={"trace": note},
+            )
+            answer = await _exchange(client, request, seconds)
+        if answer.error == TIMEOUT and permit and not (written or answer.is_withheld):
+            return withheld("its time was over before anything could be written")
+        left = seconds - (time.monotonic() - began)
+        if answer.error == NETWORK_ERROR and opened and left > 0:
+            return await _explained(answer, context, url, left)
+        return answer
+
+    @contextlib.asynccontextmanager
+    async def _connection(self) -> AsyncIterator[tuple[httpx.AsyncClient, ssl.SSLContext]]:
+        """The present connections; those of former certificates end with what they carry."""
+        now = time.monotonic()
+        if now - self._looked_at >= RECHECK_SECONDS:
+            self._looked_at = now
+            if (context := self._certificates.changed()) is not None:
+                former, self._connections = self._connections, self._new_connections(context)
+                await former.retire()
+        connections = self._connections
+        async with connections.client() as client:
+            yield client, connections.context
+
+    def _new_connections(self, context: ssl.SSLContext) -> Connections:
+        return Connections(context, self.timeout_seconds)
+
+    async def close(self) -> None:
+        """Closes the connections as soon as no request uses them."""
+        await self._connections.retire()
+
+
+def faults(settings: Settings) -> Iterator[SettingsError]:
+    """What keeps the platform from being spoken to, as far as files tell; nothing is sent."""
+    try:
+        _, _, credentials, pair = _required(settings)
+    except SettingsError as error:
+        yield error
+        return
+    for check in (
+        lambda: _credentials(credentials, settings.platform_auth).get(),
+        lambda: Certificates(*pair, settings.platform_ca_file).context(),
+    ):
+        try:
+            check()
+        except SettingsError as error:
+            yield error
+
+
+def is_header_value(text: str) -> bool:
+    """Whether a header can carry a text as it is: no control characters, no spaces around it."""
+    return _HEADER_VALUE.fullmatch(text) is not None
+
+
+def retry_after(text: str | None, now: int) -> int | None:
+    """The instant that a `Retry-After` names, in seconds or as a date; None where it names none."""
+    if text is None:
+        return None
+    stripped = text.strip()
+    if stripped.isascii() and stripped.isdigit():
+        return now + min(int(stripped[:12]), 10 * 366 * 86_400) * instants.SECOND
+    try:
+        return instants.from_datetime(email.utils.parsedate_to_datetime(stripped))
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+# --- the exchange ----------------------------------------------------------------------------
+
+
+async def _exchange(client: httpx.AsyncClient, request: httpx.Request, seconds: float) -> Answer:
+    """A status that came counts, whatever became of the rest of the answer."""
+    response: httpx.Response | None = None
+    body = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            response = await client.send(request, stream=True)
+            async for chunk in response.aiter_raw():
+                body += chunk
+                if len(body) > MAX_ANSWER_BYTES:
+                    del body[MAX_ANSWER_BYTES:]
+                    detail = f"the answer is over {MAX_ANSWER_BYTES} bytes"
+                    return _answered(response, body, detail)
+            return _answered(response, body)
+    except Withheld as error:
+        return withheld(str(error))
+    except Exception as error:
+        failure = failure_of(error)
+        if failure is None:
+            raise
+        detail = _words(error)[:MAX_DETAIL_CHARACTERS]
+        if response is not None:
+            return _answered(response, body, f"the answer ended within its body: {detail}")
+        return Answer(error=failure, detail=detail)
+    finally:
+        if response is not None:
+            with contextlib.suppress(Exception):  # it has been read as far as it goes
+                await response.aclose()
+
+
+def withheld(why: str) -> Answer:
+    """Of a request that we kept back: no answer can come in its time."""
+    return Answer(error=TIMEOUT, detail=f"nothing was sent: {why}", is_withheld=True)
+
+
+async def _explained(answer: Answer, context: ssl.SSLContext, url: str, seconds: float) -> Answer:
+    """A connection of its own was lost before any answer: was our certificate the reason?
+
+    Some servers hang up on a certificate without an alert, or so fast that their alert is lost
+    behind what we were still writing. A handshake without a request tells.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            why = await asyncio.to_thread(handshake.refusal, context, url, seconds)
+    except OSError:  # also TimeoutError: nothing more is known
+        return answer
+    return answer if why is None else Answer(error=TLS_REFUSED, detail=why)
+
+
+def failure_of(error: BaseException) -> str | None:
+    """What a lower level's error means for an attempt; None for a bug of ours."""
+    if isinstance(error, TimeoutError | httpx.TimeoutException):
+        return TIMEOUT
+    if _tls_failure(error) is not None:
+        return TLS_REFUSED
+    if isinstance(error, httpx.HTTPError | httpx.StreamError | OSError):  # OSError: also ssl's
+        return NETWORK_ERROR
+    return None
+
+
+def _tls_failure(error: BaseException) -> ssl.SSLError | None:
+    """What ended the handshake, where something did.
+
+    With TLS 1.3 our side of the handshake is over before the platform has looked at our
+    certificate, so its alert comes with the first read. An end without an alert, once we are
+    connected, is a lost connection like any other.
+    """
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLError) and (
+            isinstance(error, httpx.ConnectError | ssl.SSLCertVerificationError)
+            or handshake.is_alert(cause)
+        ):
+            return cause
+    return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and those beneath it: httpx reports a failure in a class of its own, often with no
+    words."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
+def _words(error: BaseException) -> str:
+    """A failure for a person to read."""
+    if (failure := _tls_failure(error)) is not None:
+        return handshake.words(failure)
+    said = next((it for it in _causes(error) if str(it)), error)
+    return f"{type(said).__name__}: {said}" if str(said) else type(said).__name__
+
+
+def _answered(response: httpx.Response, body: bytearray, cut: str | None = None) -> Answer:
+    return Answer(
+        status=response.status_code,
+        headers=response.headers,
+        body=bytes(body),
+        is_truncated=cut is not None,
+        detail=cut,
+    )
+
+
+# --- settings --------------------------------------------------------------------------------
+
+
+def _required(settings: Settings) -> tuple[str, str, Path, tuple[Path, Path]]:
+    needed = {
+        "PRAZO_PLATFORM_URL": settings.platform_url,
+        "PRAZO_MARKETPLACE_ID": settings.marketplace_id,
+        "PRAZO_PLATFORM_CREDENTIALS_FILE": settings.platform_credentials_file,
+        "PRAZO_CLIENT_CERT_FILE": settings.client_cert_file,
+        "PRAZO_CLIENT_KEY_FILE": settings.client_key_file,
+    }
+    if missing := [name for name, value in needed.items() if not value]:
+        raise SettingsError(
+            "Nothing can be sent to the platform",
+            f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set",
+            "set them in the environment or the .env file; `prazo doctor` checks them",
+        )
+    assert settings.platform_url
+    assert settings.marketplace_id
+    assert settings.platform_credentials_file
+    assert settings.client_cert_file
+    assert settings.client_key_file
+    return (
+        settings.platform_url,
+        settings.marketplace_id,
+        settings.platform_credentials_file,
+        (settings.client_cert_file, settings.client_key_file),
+    )
+
+
+def _credentials(path: Path, form: str) -> RereadFile[bytes]:
+    return RereadFile(path, lambda text: _authorization(text, form, path))
+
+
+def _authorization(text: str, form: str, path: Path) -> bytes:
+    """The header of the first line of a credentials file."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) != 1 or (form == "basic" and ":" not in lines[0]):
+        raise SettingsError(
+            f"The credentials in {path} cannot be used",
+            "one line is expected",
+            "write user:password for basic, or the token for bearer",
+        )
+    if form == "basic":
+        return b"Basic " + base64.b64encode(lines[0].encode())
+    if not is_header_value(lines[0]):
+        raise SettingsError(f"The token in {path} cannot be used", "it holds control characters")
+    return b"Bearer " + lines[0].encode()

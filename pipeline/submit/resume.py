@@ -1,0 +1,477 @@
+"""Sees submissions through: the first attempt, its retries when they are due, what was left over.
+
+What waits is worked out from the inbox alone, so it makes no difference whether the process that
+began a try, another one, or none of them is still alive. What is due is said by the inbox's clock;
+how long we wait for it is measured by one that nobody sets.
+"""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from pipeline import instants
+from pipeline.errors import CallerError, InboxUnavailable, OperatorError
+from pipeline.inbox import GroupCommit, Inbox, open_inbox
+from pipeline.inbox.heartbeats import Part, beat
+from pipeline.inbox.kept_heads import open_guarded
+from pipeline.log.entries import SUBMISSION_STARTED, Entry
+from pipeline.settings import Settings
+from pipeline.submit.attempt import Result, Sent, Submissions
+from pipeline.submit.casefile import CaseFile, CaseFiles
+from pipeline.submit.decision import Approval, Busy, Go, NotDue, Order, Refused, Terms, Via, decide
+from pipeline.submit.platform import Platform
+from pipeline.submit.retries import OURS, Standing, UnderWay, Waiting
+
+LOG = logging.getLogger(__name__)
+
+POLL_SECONDS: Final = 0.25
+BUSY_SECONDS: Final = 0.2
+START_AGAIN_SECONDS: Final = 30.0
+REMEMBERED: Final = 24 * instants.HOUR + 10 * instants.MINUTE
+"""How long an attempt of ours may matter: as long as its try lasts, and its last attempt. A test
+holds it against `gives_up_at` of the view `tries`."""
+MAX_CONCURRENT_RETRIES: Final = 16
+"""Retries under way at a time: a platform that comes back is not met by all that waits for it."""
+ENTRIES_PER_READ: Final = 2000
+RECHECK_DELAY: Final = 2 * instants.SECOND
+"""After the inbox could not be read, and while others have an attempt under way."""
+BEAT_SECONDS: Final = 15.0
+"""Between the heartbeats by which others see that retries are looked after."""
+RECHECK_DELAY_AFTER_BUG: Final = 5 * instants.MINUTE
+
+OnAttempt = Callable[[str, Result], None]
+"""Hears the process and the result of each attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a submission stands when we stop looking after it."""
+
+    result: Result
+    standing: Standing
+    is_finished: bool
+
+
+@asynccontextmanager
+async def open_submissions(settings: Settings) -> AsyncIterator[tuple[Inbox, Submissions]]:
+    """Raises `SettingsError` where the platform is not set up, or `InboxUnavailable`."""
+    platform = Platform(settings)
+    inbox = open_guarded(settings)
+    recorder = GroupCommit(inbox, asyncio.get_running_loop())
+    submissions = Submissions(inbox, recorder, platform, Terms.of(settings))
+    try:
+        yield inbox, submissions
+    finally:
+        await submissions.close()
+        await asyncio.to_thread(recorder.close)
+        inbox.close()
+
+
+def submit(
+    settings: Settings,
+    process_id: str,
+    payload: bytes,
+    *,
+    recorded_by: str,
+    via: Via = "api",
+    seller_id: str | None = None,
+    override: Approval | None = None,
+    replacement: Approval | None = None,
+    patience_seconds: float = 30.0,
+    on_attempt: OnAttempt = lambda process_id, result: None,
+) -> Ended:
+    """The Python API: submits a review, and its retries as long as they are due within patience.
+
+    What still waits then is sent by `prazo serve` or `prazo resume`. `seller_id` is needed only
+    where nothing in the log names the process's seller.
+    """
+
+    async def first(submissions: Submissions, patience: Patience) -> Result:
+        order = Order(
+            process_id=process_id,
+            seller_id=seller_id or await _seller_of(submissions, process_id),
+            payload=payload,
+            via=via,
+            recorded_by=recorded_by,
+            override=override,
+            replacement=replacement,
+        )
+        return await first_attempt(submissions, order, patience)
+
+    return _see_through(settings, process_id, first, patience_seconds, recorded_by, on_attempt)
+
+
+def resume(
+    settings: Settings,
+    process_id: str,
+    *,
+    recorded_by: str,
+    patience_seconds: float = 30.0,
+    on_attempt: OnAttempt = lambda process_id, result: None,
+) -> Ended:
+    """Sends again what one process waits for, now: also a gateway's try, or after a 401."""
+
+    async def first(submissions: Submissions, patience: Patience) -> Result:
+        result: Result
+        while isinstance(
+            result := await submissions.retry(process_id, "asked", recorded_by=recorded_by),
+            Busy,
+        ) and await _is_time_left(patience):
+            pass
+        return result
+
+    return _see_through(settings, process_id, first, patience_seconds, recorded_by, on_attempt)
+
+
+def _see_through(
+    settings: Settings,
+    process_id: str,
+    first: Callable[[Submissions, "Patience"], Awaitable[Result]],
+    patience_seconds: float,
+    recorded_by: str,
+    on_attempt: OnAttempt,
+) -> Ended:
+    """Sends `first`, and the retries that come due within patience."""
+
+    async def run() -> Ended:
+        patience = Patience(patience_seconds)
+        async with open_submissions(settings) as (_, submissions):
+            return await see_through(
+                submissions,
+                process_id,
+                await first(submissions, patience),
+                patience=patience,
+                recorded_by=recorded_by,
+                on_attempt=on_attempt,
+            )
+
+    return asyncio.run(run())
+
+
+def resume_all(
+    settings: Settings, *, recorded_by: str, patience_seconds: float, on_attempt: OnAttempt
+) -> list[tuple[str, int]]:
+    """Sends what waits for a retry and is due within patience; what waits still, and until when."""
+
+    async def run() -> list[tuple[str, int]]:
+        async with open_submissions(settings) as (inbox, submissions):
+            resumer = Resumer(inbox, submissions, recorded_by=recorded_by, on_attempt=on_attempt)
+            return await resumer.run_for(Patience(patience_seconds))
+
+    return asyncio.run(run())
+
+
+def resume_for_ever(settings: Settings, *, recorded_by: str, on_attempt: OnAttempt) -> None:
+    """Sends what waits for a retry as it comes due, until SIGTERM; what is under way then ends.
+
+    Wrong settings and an inbox that cannot be opened are logged and tried again: the
+    receiver beside us must not stop for them.
+    """
+
+    async def run() -> None:
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        while not stop.is_set():
+            try:
+                async with open_submissions(settings) as (inbox, submissions):
+                    await Resumer(
+                        inbox, submissions, recorded_by=recorded_by, on_attempt=on_attempt
+                    ).run(stop)
+            except OperatorError as error:
+                LOG.error("retries wait: %s", error)
+                await _sleep(stop, START_AGAIN_SECONDS)
+
+    asyncio.run(run())
+
+
+async def _sleep(stop: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), seconds)
+
+
+def dry_run(
+    settings: Settings,
+    process_id: str,
+    payload: bytes,
+    *,
+    seller_id: str | None = None,
+    override: Approval | None = None,
+    replacement: Approval | None = None,
+) -> Go | Refused | Busy | NotDue:
+    """What would be decided of a submission now; nothing is recorded or sent."""
+    inbox = open_inbox(settings.inbox)
+    try:
+        case = CaseFiles(inbox).open(process_id)
+        order = Order(
+            process_id=process_id,
+            seller_id=seller_id or _seller_in(case, process_id),
+            payload=payload,
+            via="api",
+            recorded_by="",
+            override=override,
+            replacement=replacement,
+        )
+        return decide(order, case, Terms.of(settings))
+    finally:
+        inbox.close()
+
+
+async def _seller_of(submissions: Submissions, process_id: str) -> str:
+    _, case = await submissions.standing(process_id)
+    return _seller_in(case, process_id)
+
+
+def _seller_in(case: CaseFile, process_id: str) -> str:
+    """The process's seller; raises `CallerError` where nothing names one."""
+    if case.process is None or case.process.seller_id is None:
+        raise CallerError(
+            f"There is no review process {process_id}",
+            "no webhook, collection or attempt names it",
+            "check the id; if its webhook was lost, name the seller and override the gate",
+        )
+    return case.process.seller_id
+
+
+class Patience:
+    """How long a command waits, by the clock that nobody sets."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = instants.since_boot() + round(seconds * instants.SECOND)
+
+    @property
+    def left(self) -> int:
+        """In microseconds; 0 or less once it is over."""
+        return self._until - instants.since_boot()
+
+
+async def first_attempt(submissions: Submissions, order: Order, patience: Patience) -> Result:
+    """The order's own attempt, once whatever else is under way for the process has ended."""
+    while isinstance(result := await submissions.attempt(order), Busy):
+        if not await _is_time_left(patience):
+            break
+    return result
+
+
+async def _is_time_left(patience: Patience) -> bool:
+    """Waits a little for an attempt of another process to end, unless patience is over."""
+    left = patience.left
+    if left <= 0:
+        return False
+    await asyncio.sleep(min(left / instants.SECOND, BUSY_SECONDS))
+    return True
+
+
+async def see_through(
+    submissions: Submissions,
+    process_id: str,
+    result: Result,
+    *,
+    patience: Patience,
+    recorded_by: str,
+    on_attempt: OnAttempt,
+) -> Ended:
+    """Sends the retries after `result`, those that are due within patience."""
+    on_attempt(process_id, result)
+    while True:
+        standing, case = await submissions.standing(process_id)
+        match standing:
+            case _ if case.is_finished or isinstance(result, Refused):
+                return Ended(result, standing, case.is_finished)
+            case UnderWay():  # by another process of ours, or by one that died
+                if await _is_time_left(patience):
+                    continue
+                return Ended(result, standing, case.is_finished)
+            case Waiting(tried=tried, due_at=int(due_at)) if (
+                tried.is_ours and due_at - case.now <= patience.left
+            ):
+                await asyncio.sleep(max(0.0, (due_at - case.now) / instants.SECOND))
+            case _:
+                return Ended(result, standing, case.is_finished)
+        again = await submissions.retry(process_id, "due", recorded_by=recorded_by)
+        if isinstance(again, Sent | Refused):
+            result = again
+            on_attempt(process_id, result)
+        elif isinstance(again, Busy) and not await _is_time_left(patience):
+            return Ended(result, standing, case.is_finished)
+
+
+class _Again(NamedTuple):
+    """When to look at a process again: by the clock that nobody sets, and by the inbox's."""
+
+    at: int
+    until: int
+
+
+class Resumer:
+    """Sends what waits for a retry, whichever process began it: `prazo serve` and `prazo resume`.
+
+    It reads on in the inbox and keeps nothing but when to look at which process again. Entries
+    only ever cause a look, and the look alone decides; a try is given up after 24 hours, so what
+    nobody of ours has sent for longer than that is never looked at.
+    """
+
+    def __init__(
+        self, inbox: Inbox, submissions: Submissions, *, recorded_by: str, on_attempt: OnAttempt
+    ) -> None:
+        self._inbox = inbox
+        self._submissions = submissions
+        self._recorded_by = recorded_by
+        self._on_attempt = on_attempt
+        self._after = -1  # seq up to which the inbox was read; -1: not yet
+        self._leaf = b""  # of the entry there; empty at the start of the log
+        self._sent_at: dict[str, int] = {}  # process -> our last attempt's start, the oldest first
+        self._look_at: dict[str, _Again] = {}  # by process
+        self._under_way: dict[str, int] = {}  # process -> the end of what others, or the dead, send
+        self._looking: dict[str, asyncio.Task[None]] = {}
+        self._beat_at = 0.0  # on the monotonic clock
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Runs until `stop` is set; attempts that are under way then come to their end."""
+        while not stop.is_set():
+            await self._beat_in_time()
+            await self._turn()
+            await _sleep(stop, POLL_SECONDS)
+        if self._looking:
+            await asyncio.wait(self._looking.values())
+
+    async def run_for(self, patience: Patience) -> list[tuple[str, int]]:
+        """Runs until nothing is left that is due within patience; what is left, and when to come
+        back for it.
+
+        What others have under way may turn out to be due: it is waited for as long, not longer.
+        """
+        until = instants.since_boot() + patience.left
+        while True:
+            await self._turn()
+            soon = [it for it in self._look_at.values() if it.at <= until]
+            may_come = self._under_way and patience.left >= 0
+            if not self._looking and not soon and not may_come:
+                waiting = {name: planned.until for name, planned in self._look_at.items()}
+                left = {**waiting, **self._under_way}
+                return sorted(left.items(), key=lambda planned: planned[1])
+            await asyncio.sleep(POLL_SECONDS / 5)
+
+    async def _beat_in_time(self) -> None:
+        if time.monotonic() >= self._beat_at:
+            self._beat_at = time.monotonic() + BEAT_SECONDS
+            try:
+                await asyncio.to_thread(beat, self._inbox, Part.RESUMER)
+            except InboxUnavailable as error:
+                LOG.error("the resumer cannot say that it is well: %s", error)
+
+    async def _turn(self) -> None:
+        try:
+            await self._read_on()
+        except InboxUnavailable as error:
+            LOG.error("retries wait: %s", error)
+            await asyncio.sleep(RECHECK_DELAY / instants.SECOND)
+        now = instants.since_boot()
+        for process_id, again in sorted(self._look_at.items(), key=lambda planned: planned[1]):
+            if again.at > now or len(self._looking) >= MAX_CONCURRENT_RETRIES:
+                break
+            if process_id not in self._looking:
+                # Before the look reads anything: an entry that comes meanwhile causes another.
+                del self._look_at[process_id]
+                task = asyncio.create_task(self._look(process_id))
+                self._looking[process_id] = task
+                task.add_done_callback(
+                    lambda _, looked_at=process_id: self._looking.pop(looked_at, None)  # type: ignore[misc]
+                )
+
+    async def _read_on(self) -> None:
+        if self._leaf:
+            newest = await asyncio.to_thread(self._inbox.read, self._after - 1, 1)
+            if not newest or newest[0].leaf != self._leaf:
+                LOG.warning(
+                    "the inbox is not the one that was read: its retries are looked at again"
+                )
+                self._after = -1
+        if self._after < 0:
+            since = await self._submissions.now() - REMEMBERED
+            self._after, self._leaf = await asyncio.to_thread(_last_before, self._inbox, since), b""
+        while entries := await asyncio.to_thread(self._inbox.read, self._after, ENTRIES_PER_READ):
+            now = await self._submissions.now()
+            for entry in entries:
+                self._note(entry, now)
+            self._after, self._leaf = entries[-1].seq, entries[-1].leaf
+            self._forget(now - REMEMBERED)
+
+    def _note(self, entry: Entry, now: int) -> None:
+        """Any entry of a process that we have sent something for is worth a look."""
+        process_id = entry.process_id
+        if process_id is None:
+            return
+        if entry.kind == SUBMISSION_STARTED and entry.particulars.get("via") in OURS:
+            self._sent_at.pop(process_id, None)
+            self._sent_at[process_id] = entry.recorded_at
+        if process_id in self._sent_at:
+            self._look_at[process_id] = _Again(instants.since_boot(), now)
+
+    def _forget(self, before: int) -> None:
+        """Forgets processes whose last attempt of ours is so old that no try still waits."""
+        while self._sent_at and self._sent_at[oldest := next(iter(self._sent_at))] < before:
+            del self._sent_at[oldest]
+
+    async def _look(self, process_id: str) -> None:
+        try:
+            again = await self._retry_if_due(process_id)
+        except InboxUnavailable as error:
+            LOG.error("the retry of %s waits: %s", process_id, error)
+            again = _again(instants.now(), RECHECK_DELAY)
+        except Exception:
+            # A bug of ours in one process's case must not cost it its retry, nor others theirs.
+            LOG.exception("the retry of %s waits", process_id)
+            again = _again(instants.now(), RECHECK_DELAY_AFTER_BUG)
+        if again is not None:
+            self._look_at.setdefault(process_id, again)  # an entry that came since is sooner
+
+    async def _retry_if_due(self, process_id: str) -> _Again | None:
+        """When to look at it again; None: never, unless another entry comes."""
+        self._under_way.pop(process_id, None)
+        standing, case = await self._submissions.standing(process_id)
+        if case.is_finished:
+            return None
+        match standing:
+            case UnderWay(until=until):
+                return self._after_others(process_id, until, case.now)
+            case Waiting(tried=tried, due_at=int(due_at)) if tried.is_ours:
+                if due_at > case.now:
+                    return _again(case.now, due_at - case.now)
+            case _:
+                return None
+        result = await self._submissions.retry(process_id, "due", recorded_by=self._recorded_by)
+        if isinstance(result, Busy):
+            return self._after_others(process_id, result.until, case.now)
+        if isinstance(result, Sent | Refused):
+            self._on_attempt(process_id, result)
+        return _again(case.now, 0)
+
+    def _after_others(self, process_id: str, until: int, now: int) -> _Again:
+        """Once what others have under way has ended, which may be long before it must."""
+        self._under_way[process_id] = until
+        return _again(now, min(until - now, RECHECK_DELAY))
+
+
+def _again(now: int, pause: int) -> _Again:
+    """After a pause in microseconds; `now` by the inbox's clock."""
+    return _Again(instants.since_boot() + pause, now + pause)
+
+
+def _last_before(inbox: Inbox, instant: int) -> int:
+    """The seq of the last entry recorded before an instant; 0 where there is none."""
+    low, (high, _) = 0, inbox.last()
+    while low < high:
+        middle = (low + high + 1) // 2
+        [entry] = inbox.read(middle - 1, 1)
+        if entry.recorded_at < instant:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,105 @@
+-- One row per alert that is due: for whom, since when, and what is to be done (docs/alerts.md#what-is-due).
+-- It stays while what it is about lasts, whether anybody was told or not.
+-- reads: due_rungs, alarming_conditions, next_actions, process_state, assignments, facts.actions
+-- key: alert_id
+-- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
+-- order: since
+-- order: alert_id
+-- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
+-- column: kind | a rung (opened, overdue, before_..., expired), a rule of `findings`, ticket_due or silence
+-- column: severity | breach once expired or for a breach, risk from 72 hours before the deadline on and for most conditions, else notice
+-- column: role | who sees to it: officer or admin
+-- column: assignee | who sees to the process; null where nobody is assigned
+-- column: process_id | the review process it is about; null where it is about none
+-- column: seller_id | the seller under review; null where it is about none
+-- column: review_type | ACP or ACI; null for an unknown type, or no process
+-- column: state | the process's state; null where it is about none
+-- column: since | when it became due
+-- column: deadline_at | the process's deadline; null where it has none
+-- column: seconds_to_deadline | whole seconds left, negative once late; null once finished
+-- column: next_action | the one thing to do next; null where nothing is left to do about the process
+-- column: seq | an entry that shows what it is about
+-- column: raised_at | when its entry was recorded; null until then
+
+with raised as (
+    -- An alert is raised no earlier than it is due, so older ones need not be read.
+    select content ->> '$.alert' as alert_id, min(occurred_at) as raised_at
+    from facts.actions
+    where kind = 'alert'
+        and step = 'raised'
+        and occurred_at <= as_of()
+        and occurred_at > as_of() - to_hours(alert_rules().look_back)
+    group by alert_id
+),
+
+on_rungs as (
+    select
+        alert_name(rung, epoch_us(deadline_at) || ':' || due_rungs.process_id) as alert_id,
+        rung as kind,
+        case
+            when state = 'EXPIRED' then 'breach'
+            when seconds_to_deadline < 72 * 3600 then 'risk'
+            else 'notice'
+        end as severity,
+        'officer' as role,
+        due_rungs.process_id,
+        seller_id,
+        review_type,
+        state,
+        since,
+        deadline_at,
+        seconds_to_deadline,
+        next_action,
+        seq
+    from due_rungs
+    join next_actions on next_actions.process_id = due_rungs.process_id
+    where next_action <> 'await_answer'
+        and (
+            not starts_with(next_action, 'await_')
+            or seconds_to_deadline < alert_rules().even_while_awaiting * 3600
+        )
+),
+
+on_conditions as (
+    select
+        alert_name(kind, subject) as alert_id,
+        kind,
+        severity,
+        role,
+        alarming_conditions.process_id,
+        coalesce(process_state.seller_id, alarming_conditions.seller_id) as seller_id,
+        review_type,
+        state,
+        since,
+        deadline_at,
+        seconds_to_deadline,
+        next_action,
+        seq
+    from alarming_conditions
+    left join process_state on process_state.process_id = alarming_conditions.process_id
+    left join next_actions on next_actions.process_id = alarming_conditions.process_id
+)
+
+select
+    alert_id,
+    kind,
+    severity,
+    role,
+    assignee,
+    alarming.process_id,
+    seller_id,
+    review_type,
+    state,
+    since,
+    deadline_at,
+    seconds_to_deadline,
+    next_action,
+    alarming.seq,
+    raised_at
+from (
+    from on_rungs
+    union all
+    from on_conditions
+) alarming
+left join raised using (alert_id)
+left join assignments on assignments.process_id = alarming.process_id

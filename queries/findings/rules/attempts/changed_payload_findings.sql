@@ -1,0 +1,42 @@
+-- One row per attempt that sent other bytes although the attempt before was to be repeated, and nobody
+-- had allowed another payload: payload_changed_on_retry.
+-- reads: attempt_facts, interventions
+-- key: seq
+-- column: rule | the broken rule (docs/rules.md#findings)
+-- column: severity | breach, risk or notice
+-- column: process_id | the process it is about; null where it is about none
+-- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
+-- column: seq | the entry that shows it
+-- column: detail | what exactly; empty where the rule says it all
+-- column: found_at | when it became true
+
+with changed as (
+    select
+        attempts.process_id,
+        attempts.attempt_id,
+        attempts.started_at,
+        attempts.start_seq,
+        previous.started_at as previous_started_at
+    from attempt_facts as attempts
+    join attempt_facts as previous on previous.attempt_id = attempts.previous_attempt_id
+    where attempts.payload_sha256 <> previous.payload_sha256
+        -- What the outcome was when the other payload was sent: an answer may have come later.
+        and case
+            when previous.finished_at <= attempts.started_at then previous.is_retryable
+            else previous.timeout_at <= attempts.started_at
+        end
+)
+
+select
+    'payload_changed_on_retry' as rule,
+    'risk' as severity,
+    changed.process_id,
+    null as seller_id,
+    changed.start_seq as seq,
+    changed.attempt_id as detail,
+    changed.started_at as found_at
+from changed
+anti join interventions
+    on interventions.process_id = changed.process_id
+    and interventions.kind = 'replacement'
+    and interventions.occurred_at between changed.previous_started_at and changed.started_at

@@ -1,0 +1,143 @@
+-- One row per process and payload that was sent against docs/rules.md#what-may-be-sent: acp_incomplete and
+-- aci_extra_field, from the first attempt that sent it. Each is judged by the events received by its
+-- start; `detail` lists the paths.
+-- reads: attempts, review_events, required_fields, contract_codes, facts.sent_fields
+-- key: rule, seq
+-- column: rule | the broken rule (docs/rules.md#findings)
+-- column: severity | breach, risk or notice
+-- column: process_id | the process it is about; null where it is about none
+-- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
+-- column: seq | the entry that shows it
+-- column: detail | what exactly; empty where the rule says it all
+-- column: found_at | when it became true
+
+with sent as (
+    select
+        attempt_id,
+        process_id,
+        started_at,
+        payload_type,
+        payload_sha256,
+        start_seq,
+        -- Who sends it again changes nothing in it.
+        coalesce(first(via) over (
+            partition by process_id, payload_sha256 order by started_at, attempt_id
+        ) = 'gateway', false) as came_by_gateway
+    from attempts
+    where has_payload and outcome <> 'refused'
+),
+
+asked as (
+    -- What had been asked for when each attempt started; attempts before any event are not judged.
+    select
+        sent.attempt_id,
+        arg_min(coalesce(events.object_type, ''), place) as object_type,
+        coalesce(arg_max(events.requested_fields, place), []) as requested_fields
+    from sent
+    join (
+        select *, struct_pack(created_at, occurred_at, event_id, content_sha256) as place
+        from review_events
+    ) as events
+        on events.process_id = sent.process_id and events.occurred_at <= sent.started_at
+    group by sent.attempt_id
+),
+
+requested as (
+    select
+        attempt_id,
+        object_type = 'REGISTRATION_REVIEW_REQUIRED' as is_acp,
+        unnest(requested_fields) as path
+    from asked
+    where object_type in ('REGISTRATION_REVIEW_REQUIRED', 'INCONSISTENT_DATA_UPDATE_REQUIRED')
+),
+
+foreseen as (
+    -- An ACP asks for all that the contract foresees for the type of seller.
+    select asked.attempt_id, fields.path
+    from asked
+    join sent on sent.attempt_id = asked.attempt_id
+    join (
+        values ('process_id'), ('type'), ('revenue'), ('address'), ('owner')
+    ) as fields (path) on fields.path <> 'owner' or sent.payload_type = 'business'
+    where asked.object_type = 'REGISTRATION_REVIEW_REQUIRED'
+    union
+    select attempt_id, path from requested where is_acp
+),
+
+needed as (
+    select distinct
+        foreseen.attempt_id,
+        coalesce(required_fields.field, foreseen.path) as path
+    from foreseen
+    join sent on sent.attempt_id = foreseen.attempt_id
+    left join required_fields on required_fields.path = foreseen.path
+    where foreseen.path not in ('address.line2', 'owner.address.line2')
+        -- Nothing can be sent below these two.
+        and not starts_with(foreseen.path, 'process_id.')
+        and not starts_with(foreseen.path, 'type.')
+        -- The contract lets it out, and what came by the gateway goes out as it came.
+        and not (foreseen.path = 'process_id' and sent.came_by_gateway)
+),
+
+fields as (
+    select sent.attempt_id, fields.path, fields.is_null
+    from sent
+    join facts.sent_fields as fields on fields.seq = sent.start_seq
+),
+
+missing as (
+    select needed.attempt_id, needed.path
+    from needed
+    left join contract_codes as shown
+        on shown.kind = 'requested path' and shown.code = needed.path
+    anti join fields
+        on fields.attempt_id = needed.attempt_id
+        -- A path that the contract does not show takes any value, an object too.
+        and case
+            when shown.code is null then covers(needed.path, fields.path)
+            else fields.path = needed.path and not fields.is_null
+        end
+),
+
+extra as (
+    select fields.attempt_id, fields.path
+    from fields
+    join asked on asked.attempt_id = fields.attempt_id
+    where asked.object_type = 'INCONSISTENT_DATA_UPDATE_REQUIRED'
+        and fields.path not in ('process_id', 'type')
+        and not coalesce(
+            list_bool_or([covers(listed, fields.path) for listed in asked.requested_fields]),
+            false
+        )
+),
+
+broken as (
+    select
+        attempt_id,
+        'acp_incomplete' as rule,
+        string_agg(path, ', ' order by path) as detail
+    from missing
+    group by attempt_id
+    union all
+    select
+        attempt_id,
+        'aci_extra_field' as rule,
+        string_agg(path, ', ' order by path) as detail
+    from extra
+    group by attempt_id
+)
+
+select
+    broken.rule,
+    'breach' as severity,
+    sent.process_id,
+    null as seller_id,
+    sent.start_seq as seq,
+    broken.detail,
+    sent.started_at as found_at
+from broken
+join sent on sent.attempt_id = broken.attempt_id
+qualify row_number() over (
+    partition by broken.rule, sent.process_id, sent.payload_sha256
+    order by sent.started_at, sent.attempt_id
+) = 1

@@ -1,0 +1,48 @@
+-- One row per accepted submission every field of which had been sent before for the same seller in one
+-- submission of another process: values_reused. Data must be collected again each time; where fresh
+-- evidence covers each field, the seller has said the same again, and it is a notice alone.
+-- reads: payload_fields, sent_fields, process_facts
+-- key: detail
+-- column: rule | the broken rule (docs/rules.md#findings)
+-- column: severity | breach, risk or notice
+-- column: process_id | the process it is about; null where it is about none
+-- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
+-- column: seq | the entry that shows it
+-- column: detail | what exactly; empty where the rule says it all
+-- column: found_at | when it became true
+
+with matches as (
+    select
+        later.attempt_id,
+        any_value(later.process_id) as process_id,
+        any_value(later.start_seq) as seq,
+        any_value(later.finished_at) as found_at,
+        count(*) as fields
+    from payload_fields as later
+    join payload_fields as earlier
+        on earlier.seller_id = later.seller_id
+        and earlier.path = later.path
+        and earlier.value_key = later.value_key
+        and earlier.process_id <> later.process_id
+        and earlier.started_at < later.started_at
+    where later.outcome = 'accepted'
+    group by later.attempt_id, earlier.attempt_id
+),
+
+sizes as (
+    select attempt_id, count(*) as fields, bool_and(is_covered) as are_covered
+    from sent_fields
+    group by attempt_id
+)
+
+select distinct
+    'values_reused' as rule,
+    case when are_covered then 'notice' else 'risk' end as severity,
+    matches.process_id,
+    process_facts.seller_id,
+    matches.seq,
+    matches.attempt_id as detail,
+    matches.found_at
+from matches
+join sizes on sizes.attempt_id = matches.attempt_id and sizes.fields = matches.fields
+join process_facts on process_facts.process_id = matches.process_id

@@ -1,0 +1,58 @@
+-- One row per process that shares a journey (breach) or an artifact of an answer or confirmation
+-- (risk) with another process that had it first: evidence_reused.
+-- reads: shared_subjects, facts.collections, facts.artifacts
+-- key: severity, process_id, detail
+-- column: rule | the broken rule (docs/rules.md#findings)
+-- column: severity | breach, risk or notice
+-- column: process_id | the process it is about; null where it is about none
+-- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
+-- column: seq | the entry that shows it
+-- column: detail | what exactly; empty where the rule says it all
+-- column: found_at | when it became true
+
+with uses as (
+    select
+        'breach' as severity,
+        journey_id as subject,
+        process_id,
+        occurred_at,
+        seq
+    from facts.collections
+    where journey_id in (select subject from shared_subjects)
+        and occurred_at <= as_of()
+    union all
+    select
+        'risk' as severity,
+        artifacts.sha256 as subject,
+        steps.process_id,
+        steps.occurred_at,
+        steps.seq
+    from facts.artifacts as artifacts
+    join facts.collections as steps on steps.seq = artifacts.seq
+    where artifacts.sha256 in (select subject from shared_subjects)
+        and steps.step in ('answered', 'confirmed')
+        and steps.occurred_at <= as_of()
+),
+
+first_uses as (
+    select
+        severity,
+        subject,
+        process_id,
+        min(struct_pack(occurred_at, seq)) as first
+    from uses
+    group by severity, subject, process_id
+)
+
+select
+    'evidence_reused' as rule,
+    severity,
+    process_id,
+    null as seller_id,
+    first.seq as seq,
+    subject as detail,
+    first.occurred_at as found_at
+from first_uses
+qualify row_number() over (
+    partition by severity, subject order by first.occurred_at, process_id
+) > 1

@@ -1,0 +1,50 @@
+-- One row per status event of a seller created after its deletion (status_after_deletion), and per
+-- open process of a deleted seller (deleted_with_open): the platform has to say whether it stands.
+-- reads: deleted_sellers, seller_events, clocked_processes, review_events
+-- key: rule, seq, process_id
+-- column: rule | the broken rule (docs/rules.md#findings)
+-- column: severity | breach, risk or notice
+-- column: process_id | the process it is about; null where it is about none
+-- column: seller_id | the seller it is about
+-- column: seq | the entry that shows it
+-- column: detail | what exactly; empty where the rule says it all
+-- column: found_at | when it became true
+
+with openings as (
+    select
+        process_id,
+        arg_min(seq, struct_pack(created_at, occurred_at, event_id, content_sha256)) as seq
+    from review_events
+    where process_id in (
+        select process_id
+        from clocked_processes
+        where seller_id in (select seller_id from deleted_sellers)
+    )
+    group by process_id
+)
+
+select
+    'status_after_deletion' as rule,
+    'risk' as severity,
+    null as process_id,
+    seller_events.seller_id,
+    seller_events.seq,
+    seller_events.event_type as detail,
+    seller_events.created_at as found_at
+from deleted_sellers
+join seller_events on seller_events.seller_id = deleted_sellers.seller_id
+where seller_events.created_at > deleted_sellers.deleted_at
+    and seller_events.event_type <> 'seller.updated'
+union all
+select
+    'deleted_with_open' as rule,
+    'risk' as severity,
+    processes.process_id,
+    processes.seller_id,
+    case when processes.opened_at > deleted_at then openings.seq else deletion_seq end as seq,
+    '' as detail,
+    greatest(deleted_at, processes.opened_at) as found_at
+from deleted_sellers
+join clocked_processes as processes on processes.seller_id = deleted_sellers.seller_id
+join openings on openings.process_id = processes.process_id
+where processes.state in ('PENDING', 'OVERDUE', 'EXPIRED')

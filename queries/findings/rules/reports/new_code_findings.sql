@@ -1,0 +1,30 @@
+-- One row per kind of code and value that the contract does not list, from the first event that
+-- carries it: new_code. The code itself is kept and counted like any other.
+-- reads: unlisted_codes, superseded_deliveries
+-- key: detail
+-- column: rule | the broken rule (docs/rules.md#findings)
+-- column: severity | breach, risk or notice
+-- column: process_id | the process it is about; null where it is about none
+-- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
+-- column: seq | the entry that shows it
+-- column: detail | what exactly; empty where the rule says it all
+-- column: found_at | when it became true
+
+select
+    'new_code' as rule,
+    'notice' as severity,
+    first.process_id as process_id,
+    first.seller_id as seller_id,
+    first.seq as seq,
+    kind || ': ' || code as detail,
+    first.occurred_at as found_at
+from (
+    select
+        kind,
+        code,
+        min(struct_pack(occurred_at, event_id, seq, process_id, seller_id)) as first
+    from unlisted_codes
+    anti join superseded_deliveries using (seq)
+    where occurred_at <= as_of()
+    group by kind, code
+)

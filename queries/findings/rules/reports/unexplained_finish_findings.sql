@@ -1,0 +1,56 @@
+-- One row per process that the platform reports as finished though no attempt of ours was answered
+-- 200: answer_lost where one of ours may have done it, else finished_elsewhere (a submission outside
+-- the log without evidence, or a forged event). Neither holds while one that may have is in flight.
+-- reads: process_facts, attempts, review_events
+-- key: process_id
+-- column: rule | the broken rule (docs/rules.md#findings)
+-- column: severity | breach, risk or notice
+-- column: process_id | the process it is about; null where it is about none
+-- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
+-- column: seq | the entry that shows it
+-- column: detail | what exactly; empty where the rule says it all
+-- column: found_at | when it became true
+
+with reported as (
+    select process_id, seller_id, finished_at
+    from process_facts
+    where finished_by = 'platform'
+),
+
+ours as (
+    select
+        reported.process_id,
+        bool_or(outcome = 'accepted') as is_answered,
+        bool_or(outcome = 'in_flight' and ordered_at < reported.finished_at) as is_under_way,
+        bool_or(ordered_at < reported.finished_at and outcome in (
+            'timeout', 'network_error', 'platform_error', 'unexpected_status', 'unknown'
+        )) as may_have_done_it,
+        arg_max(outcome_at, struct_pack(ordered_at, attempt_id))
+            filter (where ordered_at < reported.finished_at) as ended_at
+    from reported
+    join attempts on attempts.process_id = reported.process_id
+    where outcome <> 'refused'
+    group by reported.process_id
+),
+
+reports as (
+    select
+        process_id,
+        arg_min(seq, struct_pack(created_at, occurred_at, event_id, content_sha256)) as seq
+    from review_events
+    where status = 'FINISHED'
+    group by process_id
+)
+
+select
+    case when may_have_done_it then 'answer_lost' else 'finished_elsewhere' end as rule,
+    case when may_have_done_it then 'risk' else 'breach' end as severity,
+    reported.process_id,
+    seller_id,
+    reports.seq,
+    '' as detail,
+    greatest(finished_at, ended_at) as found_at
+from reported
+join reports on reports.process_id = reported.process_id
+left join ours on ours.process_id = reported.process_id
+where not coalesce(is_answered or is_under_way, false)

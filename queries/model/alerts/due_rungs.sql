@@ -1,0 +1,71 @@
+-- One row per unfinished review process that stands on a rung of the ladder: the one that it reached
+-- last, if that was not long ago (docs/alerts.md#the-ladder). Those before it are not caught up on.
+-- reads: clocked_processes
+-- key: process_id
+-- column: process_id | the review process
+-- column: seller_id | the seller under review
+-- column: review_type | ACP or ACI; null for an unknown type
+-- column: state | PENDING, OVERDUE or EXPIRED
+-- column: deadline_at | the current deadline
+-- column: seconds_to_deadline | whole seconds left, negative once late
+-- column: rung | opened, overdue, before_... or expired
+-- column: since | when it was reached: never before the process was first heard of
+-- column: seq | an entry of the process
+
+with before as (
+    select rung, hours, lag(hours, 1, -1) over (order by hours) as next_hours
+    from (select unnest(alert_rules().before, recursive := true))
+),
+
+reached as (
+    select
+        open_ones.*,
+        case
+            when contains(alert_rules().opened, coalesce(review_type, 'ACI')) then opened_at
+        end as opened_since,
+        case
+            when alert_rules().overdue and review_type = 'ACP' and state = 'OVERDUE'
+                then overdue_found_at
+        end as overdue_since,
+        before.rung as before_rung,
+        deadline_at - to_hours(before.hours) as before_since
+    from clocked_processes as open_ones
+    left join before
+        on open_ones.deadline_at <= as_of() + to_hours(before.hours)
+        and open_ones.deadline_at > as_of() + to_hours(before.next_hours)
+    where state in ('PENDING', 'OVERDUE', 'EXPIRED')
+),
+
+rungs as (
+    select
+        *,
+        case
+            when state = 'EXPIRED' then if(alert_rules().expired, 'expired', null)
+            when before_since >= greatest(opened_since, overdue_since, before_since)
+                then before_rung
+            when overdue_since >= greatest(opened_since, overdue_since) then 'overdue'
+            when opened_since is not null then 'opened'
+        end as rung
+    from reached
+)
+
+select
+    process_id,
+    seller_id,
+    review_type,
+    state,
+    deadline_at,
+    seconds_to_deadline,
+    rung,
+    in_calendar(greatest(
+        first_received_at,
+        case rung
+            when 'opened' then opened_since
+            when 'overdue' then overdue_since
+            when 'expired' then expired_found_at
+            else before_since
+        end
+    )) as since,
+    overdue_found_seq as seq
+from rungs
+where rung is not null and may_alert(since)

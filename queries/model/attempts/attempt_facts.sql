@@ -1,0 +1,131 @@
+-- One row per submission attempt known at as_of, with its place among those of its process and in its
+-- try, and all else that no clock moves of what comes next (docs/rules.md#tries-and-retries). A try is
+-- one payload with its retries: a run of attempts with the same bytes. `tries` sets the clock against
+-- it.
+--
+-- Materialized in `materialized.attempts`, as they are at the end of time.
+-- reads: attempts, process_facts, interventions
+-- materialized: attempts by attempt_id
+-- stored: outcome | outcome | case when finish_seq is null and as_of() < timeout_at then 'in_flight' else outcome end
+-- derived: is_retryable | is_retryable(outcome)
+-- settled: process_id not in (select process_id from materialized.processes where settled_at > as_of() union select process_id from facts.actions where occurred_at > as_of() and process_id is not null)
+-- key: attempt_id
+-- column: attempt_id | our id of the attempt
+-- column: process_id | the review process it was for
+-- column: seller_id | the seller it was for, where the entries name one
+-- column: via | how it came in: cli, api, gateway or ingested
+-- column: started_at | just before the request was sent
+-- column: finished_at | the answer, the timeout or the failure; null while open
+-- column: ordered_at | what orders attempts: the start, else the finish
+-- column: timeout_at | when an answer would have been too late; null where the start is lost
+-- column: status | HTTP status of the answer
+-- column: error | timeout, tls_refused, network_error or refused, where there was no answer
+-- column: outcome | what became of it (docs/rules.md#outcomes)
+-- column: outcome_at | when that came to be: the finish, else the end of the timeout
+-- column: is_retryable | an outcome after which the same payload is sent again
+-- column: retry_after_at | not to be sent again before this, where the platform said so
+-- column: payload_type | `type` in the payload
+-- column: has_payload | its body is a JSON object
+-- column: payload_sha256 | digest of the payload's bytes: the same for the retries of one try; null where they are lost
+-- column: start_seq | the entry of the start
+-- column: finish_seq | the entry of the finish
+-- column: attempt_number | its place among the attempts of the process, from 1; null for a refusal, as all that follows is
+-- column: try_number | the place of its try among those of the process, from 1
+-- column: attempt_of_try | its place in the try, from 1: the n-th retry is the attempt n + 1
+-- column: previous_attempt_id | the attempt of the process before it; null for the first
+-- column: is_last | no attempt of the process comes after it
+-- column: retry_ended_at | when a retry was no longer wanted: the next attempt, a replacement of the payload or the finish; null while wanted
+-- column: gives_up_at | when 24 hours or 30 attempts are over, whatever the outcome
+-- column: is_refused | our rules have refused the same payload since
+
+with placed as (
+    select
+        *,
+        outcome <> 'refused' as is_sent,
+        row_number() over in_order as attempt_number,
+        lag(attempt_id) over in_order as previous_attempt_id,
+        lead(ordered_at) over in_order as next_at,
+        payload_sha256 is distinct from lag(payload_sha256) over in_order
+            or lag(attempt_id) over in_order is null as is_new_try
+    from attempts
+    window in_order as (
+        partition by process_id, outcome <> 'refused' order by ordered_at, attempt_id
+    )
+),
+
+numbered as (
+    select
+        *,
+        count(*) filter (where is_new_try) over (
+            partition by process_id, is_sent order by attempt_number
+        ) as try_number
+    from placed
+),
+
+tried as (
+    select
+        *,
+        row_number() over of_try as attempt_of_try,
+        first_value(ordered_at) over of_try as try_began_at
+    from numbered
+    window of_try as (partition by process_id, is_sent, try_number order by attempt_number)
+),
+
+replaced as (
+    select tried.attempt_id, min(interventions.occurred_at) as replaced_at
+    from tried
+    join interventions
+        on interventions.process_id = tried.process_id
+        and interventions.kind = 'replacement'
+        and interventions.occurred_at >= tried.ordered_at
+    group by tried.attempt_id
+),
+
+-- Refused for another seller, in a wrong path, the same bytes were not judged by what they are.
+refused as (
+    select distinct tried.attempt_id
+    from tried
+    join tried as refusals
+        on refusals.process_id = tried.process_id
+        and not refusals.is_sent
+        and refusals.payload_sha256 = tried.payload_sha256
+        and refusals.seller_id is not distinct from tried.seller_id
+        and refusals.ordered_at > tried.ordered_at
+)
+
+select
+    tried.attempt_id,
+    tried.process_id,
+    tried.seller_id,
+    via,
+    started_at,
+    tried.finished_at,
+    ordered_at,
+    timeout_at,
+    status,
+    error,
+    outcome,
+    outcome_at,
+    is_retryable,
+    retry_after_at,
+    payload_type,
+    has_payload,
+    payload_sha256,
+    start_seq,
+    finish_seq,
+    case when is_sent then attempt_number end as attempt_number,
+    case when is_sent then try_number end as try_number,
+    case when is_sent then attempt_of_try end as attempt_of_try,
+    case when is_sent then previous_attempt_id end as previous_attempt_id,
+    case when is_sent then next_at is null end as is_last,
+    case when is_sent then least(next_at, replaced_at, process_facts.finished_at) end
+        as retry_ended_at,
+    case
+        when is_sent and attempt_of_try >= 30 then outcome_at
+        when is_sent then greatest(outcome_at, in_calendar(try_began_at + interval 24 hour))
+    end as gives_up_at,
+    case when is_sent then refused.attempt_id is not null end as is_refused
+from tried
+left join process_facts on process_facts.process_id = tried.process_id
+left join replaced on replaced.attempt_id = tried.attempt_id
+left join refused on refused.attempt_id = tried.attempt_id

@@ -1,0 +1,71 @@
+-- One row per review process with the clock set against it: its state at as_of (docs/rules.md#review-processes).
+-- reads: process_facts
+-- key: process_id
+-- column: process_id | the platform's id of the process
+-- column: seller_id | the seller under review
+-- column: review_type | ACP or ACI; null for an unknown type
+-- column: state | PENDING, OVERDUE, EXPIRED, FINISHED; UNKNOWN while no review event is known
+-- column: opened_at | when the platform created the earliest event
+-- column: overdue_at | from when an ACP is OVERDUE; otherwise opened_at
+-- column: deadline_at | the current deadline
+-- column: days_to_deadline | whole days of 24 hours left; null once finished
+-- column: seconds_to_deadline | whole seconds left; null once finished
+-- column: days_to_overdue | whole days until overdue_at, only while PENDING
+-- column: requested_fields | the field paths asked for
+-- column: reported_status | the status that the latest event reports
+-- column: reported_at | when the platform created the latest event
+-- column: finished_at | when it was finished; null until then
+-- column: finished_by | submission or platform
+-- column: finished_late | finished at the deadline or after it; null where no deadline is known
+-- column: attempts | submission attempts that were sent
+-- column: last_outcome | what became of the last of them
+-- column: last_attempt_at | when the last of them started
+-- column: is_ticket_open | a support ticket was opened, and not closed since
+-- column: overdue_found_at | when it became OVERDUE: by the clock, or by an earlier report for this deadline
+-- column: overdue_found_seq | the entry that shows it
+-- column: expired_found_at | when it became or becomes EXPIRED, likewise
+-- column: first_received_at | when the first of its events was received; null while none is known
+-- column: deadline_mismatch | the deadline is more than a day off the contract's total
+-- column: deadline_changed | events of the process disagree on the deadline
+-- column: status_disagrees | the latest report fits the clock neither an hour before nor after it
+-- column: open_after_finish | an event created after finished_at reports an open status
+-- column: identity_changed | events of the process disagree on type or seller
+
+select
+    process_id,
+    seller_id,
+    review_type,
+    case
+        when finished_at is not null then 'FINISHED'
+        when as_of >= expired_from then 'EXPIRED'
+        when as_of >= overdue_from then 'OVERDUE'
+        when opened_at is not null then 'PENDING'
+        else 'UNKNOWN'
+    end as state,
+    opened_at,
+    overdue_at,
+    deadline_at,
+    case when finished_at is null then whole_days(deadline_at, as_of) end as days_to_deadline,
+    case when finished_at is null then whole_seconds(deadline_at, as_of) end
+        as seconds_to_deadline,
+    case when state = 'PENDING' then whole_days(overdue_at, as_of) end as days_to_overdue,
+    requested_fields,
+    reported_status,
+    reported_at,
+    finished_at,
+    finished_by,
+    finished_at is not null and finished_at >= deadline_at as finished_late,
+    attempts,
+    case when in_flight_until > as_of then 'in_flight' else last_outcome end as last_outcome,
+    last_attempt_at,
+    is_ticket_open,
+    overdue_found_at,
+    overdue_found_seq,
+    expired_found_at,
+    first_received_at,
+    deadline_mismatch,
+    deadline_changed,
+    status_disagrees,
+    open_after_finish,
+    identity_changed
+from (select *, as_of() as as_of from process_facts)

@@ -1,0 +1,305 @@
+-- One row per review process seen in a review event, an attempt or a collection: all that is known of it
+-- by as_of and that no clock moves (docs/rules.md#review-processes). `process_state` sets the clock
+-- against it.
+--
+-- Materialized in `materialized.processes`, as they are at the end of time: from the last occurrence of a
+-- process on, only the clock changes what `process_state` says of it.
+-- reads: review_events, attempts, facts.collections, facts.actions
+-- materialized: processes by process_id
+-- written: processes.sql
+-- stored: requested_fields | cast(to_json(requested_fields) as varchar) | from_json(requested_fields, '["VARCHAR"]')
+-- rows: is_known
+-- settled: process_id not in (select process_id from materialized.processes where settled_at > as_of())
+-- key: process_id
+-- column: process_id | the platform's id of the process
+-- column: seller_id | `customer_id` of the earliest event; with no event, the seller of the first attempt, else collection, that names one
+-- column: review_type | ACP or ACI, from the earliest event alone; null for an unknown type
+-- column: opened_at | when the platform created the earliest event; null while none is known
+-- column: overdue_at | ACP: day 30, or 30 days before the deadline where that is earlier; otherwise opened_at
+-- column: deadline_at | of the latest event that carries one; where none does, the contract's total
+-- column: overdue_from | from when it is at least OVERDUE, by the clock or as reported for this deadline; null without an event
+-- column: expired_from | from when it is EXPIRED, likewise
+-- column: requested_fields | of the latest event that carries a readable list; an empty one where none does
+-- column: reported_status | the status that the latest event reports
+-- column: reported_at | when the platform created the latest event
+-- column: finished_at | the first end of an attempt answered 200 or creation of a report of FINISHED
+-- column: finished_by | submission or platform, whichever was first; on a tie, submission
+-- column: attempts | submission attempts that were sent (refusals left out)
+-- column: last_outcome | what became of the last of them
+-- column: last_attempt_at | when the last of them started
+-- column: in_flight_until | when the wait for an answer to the last of them ends; null once that attempt has ended
+-- column: collected_at | the first step of a collection journey of any kind
+-- column: journey_opened_at | the first that the seller took: opened, answered or confirmed
+-- column: answered_at | the seller's latest answer; what came from elsewhere is none
+-- column: overdue_found_at | when it became OVERDUE: by the clock, or by an earlier report for this deadline
+-- column: overdue_found_seq | the entry that shows it: that report, else the first event that itself carries this deadline, else the first
+-- column: expired_found_at | when it became or becomes EXPIRED, likewise
+-- column: expired_found_seq | the entry that shows it, likewise
+-- column: first_received_at | when the first of its events was received; null while none is known
+-- column: overdue_since | from when it is at least OVERDUE for each day's end as well; null where its events took the state back or ahead of its clock, so that days follow from `unsteady_stays`
+-- column: expired_since | from when it is EXPIRED, likewise
+-- column: finished_known_at | when it was first known to be finished: the answer, or the receipt of a report
+-- column: deadline_mismatch | the deadline is more than a day off 60 (ACP) or 30 (ACI) days
+-- column: deadline_changed | events of the process disagree on the deadline
+-- column: status_disagrees | the latest report fits the clock neither an hour before nor after it
+-- column: open_after_finish | an event created after finished_at reports an open status
+-- column: identity_changed | events of the process disagree on type or seller
+-- column: is_ticket_open | a support ticket was opened, and not closed since
+-- column: contacted_at | when the seller was last invited, or reminded by a person
+
+with undated as (
+    -- Without a deadline, a report counts for that of the latest event before it that carries one.
+    select
+        seq,
+        last_value(deadline_at ignore nulls) over (
+            partition by process_id order by created_at, occurred_at, event_id, content_sha256
+        ) as counts_for
+    from review_events
+    where process_id in (select process_id from review_events where deadline_at is null)
+),
+
+events as (
+    select
+        review_events.*,
+        struct_pack(created_at, occurred_at, event_id, content_sha256) as place,
+        coalesce(deadline_at, counts_for) as counts_for
+    from review_events
+    left join undated on undated.seq = review_events.seq
+),
+
+reviews as (
+    select
+        process_id,
+        min(created_at) as opened_at,
+        nullif(arg_min(coalesce(seller_id, ''), place), '') as seller_id,
+        nullif(arg_min(coalesce(object_type, ''), place), '') as object_type,
+        max(created_at) as reported_at,
+        arg_max(deadline_at, place) as deadline_at,
+        coalesce(arg_max(requested_fields, place), []) as requested_fields,
+        nullif(arg_max(coalesce(status, ''), place), '') as reported_status,
+        min(created_at) filter (where status = 'FINISHED') as platform_finished_at,
+        min(occurred_at) filter (where status = 'FINISHED') as finish_received_at,
+        max(created_at) filter (where gravity(status) is not null) as last_open_report_at,
+        min(occurred_at) as first_received_at,
+        min(occurred_at) filter (where status = 'OVERDUE') as overdue_received_at,
+        min(occurred_at) filter (where status = 'EXPIRED') as expired_received_at,
+        -- All say the same from the first one received on.
+        count(deadline_at) = count(*) and min(deadline_at) = max(deadline_at)
+            and count(object_type) = count(*) and min(object_type) = max(object_type)
+            and min(struct_pack(occurred_at, created_at)).created_at = min(created_at)
+            as are_alike,
+        count(*) as events,
+        coalesce(min(deadline_at) <> max(deadline_at), false) as deadline_changed,
+        coalesce(min(object_type) <> max(object_type), false)
+            or coalesce(min(seller_id) <> max(seller_id), false) as identity_changed
+    from events
+    group by process_id
+),
+
+reviewed as (
+    select
+        * replace (contract_deadline(deadline_at, opened_at, object_type) as deadline_at),
+        overdue_instant(deadline_at, opened_at, object_type) as overdue_at
+    from reviews
+),
+
+deadline_reports as (
+    -- A report only counts for the deadline that its event carries.
+    select
+        events.process_id,
+        max(gravity(events.status)) as gravest,
+        coalesce(
+            min(struct_pack(place, seq)) filter (where events.deadline_at is not null),
+            min(struct_pack(place, seq))
+        ) as first_one,
+        min(struct_pack(place, seq)) filter (where events.status = 'OVERDUE') as first_overdue,
+        min(struct_pack(place, seq)) filter (where events.status = 'EXPIRED') as first_expired
+    from events
+    join reviewed on reviewed.process_id = events.process_id
+    where events.counts_for is null or events.counts_for = reviewed.deadline_at
+    group by events.process_id
+),
+
+submissions as (
+    select
+        process_id,
+        arg_min(seller_id, struct_pack(ordered_at, attempt_id)) as seller_id,
+        count(*) filter (where outcome <> 'refused') as attempts,
+        -- One that waits for its answer counts as lost here: `in_flight_until` says how long it waits.
+        arg_max(
+            if(outcome = 'in_flight', 'unknown', outcome), struct_pack(ordered_at, attempt_id)
+        ) filter (where outcome <> 'refused') as last_outcome,
+        max(ordered_at) filter (where outcome <> 'refused') as last_attempt_at,
+        struct_extract(
+            max(struct_pack(
+                ordered_at,
+                attempt_id,
+                timeout_at := case when finished_at is null then timeout_at end
+            )) filter (where outcome <> 'refused'),
+            'timeout_at'
+        ) as in_flight_until,
+        min(finished_at) filter (where outcome = 'accepted') as accepted_at
+    from attempts
+    group by process_id
+),
+
+collected as (
+    select
+        process_id,
+        arg_min(seller_id, struct_pack(occurred_at, seller_id)) as seller_id,
+        min(occurred_at) as collected_at,
+        min(occurred_at) filter (where step in ('opened', 'answered', 'confirmed'))
+            as journey_opened_at,
+        max(occurred_at) filter (where step = 'answered' and source = 'seller') as answered_at,
+        max(occurred_at) filter (where step = 'invited') as invited_at
+    from facts.collections
+    where occurred_at <= as_of()
+    group by process_id
+),
+
+acted as (
+    select
+        process_id,
+        max(occurred_at) filter (where kind = 'reminded') as reminded_at,
+        -- At one instant, closed comes after opened.
+        arg_max(step = 'opened', struct_pack(occurred_at, is_closed := step = 'closed'))
+            filter (where kind = 'ticket') as is_ticket_open
+    from facts.actions
+    where kind in ('reminded', 'ticket') and occurred_at <= as_of()
+    group by process_id
+),
+
+known as (
+    select
+        coalesce(reviewed.process_id, submissions.process_id, collected.process_id) as process_id,
+        case
+            when reviewed.process_id is not null then reviewed.seller_id
+            else coalesce(submissions.seller_id, collected.seller_id)
+        end as seller_id,
+        case reviewed.object_type
+            when 'REGISTRATION_REVIEW_REQUIRED' then 'ACP'
+            when 'INCONSISTENT_DATA_UPDATE_REQUIRED' then 'ACI'
+        end as review_type,
+        reviewed.process_id is not null as has_event,
+        reviewed.opened_at,
+        reviewed.overdue_at,
+        reviewed.deadline_at,
+        deadline_reports.gravest,
+        deadline_reports.first_one,
+        deadline_reports.first_overdue,
+        deadline_reports.first_expired,
+        reviewed.requested_fields,
+        reviewed.reported_status,
+        reviewed.reported_at,
+        reviewed.last_open_report_at,
+        reviewed.deadline_changed,
+        reviewed.identity_changed,
+        reviewed.first_received_at,
+        reviewed.events = 1 or (
+            are_alike
+            -- No report came ahead of the clock.
+            and coalesce(expired_received_at >= reviewed.deadline_at, true)
+            and coalesce(
+                object_type <> 'REGISTRATION_REVIEW_REQUIRED'
+                    or overdue_received_at >= reviewed.overdue_at,
+                true
+            )
+        ) as is_steady,
+        reviewed.events,
+        least(submissions.accepted_at, reviewed.platform_finished_at) as finished_at,
+        case
+            when submissions.accepted_at <= reviewed.platform_finished_at then 'submission'
+            when reviewed.platform_finished_at is not null then 'platform'
+            when submissions.accepted_at is not null then 'submission'
+        end as finished_by,
+        least(submissions.accepted_at, reviewed.finish_received_at) as finished_known_at,
+        coalesce(submissions.attempts, 0) as attempts,
+        submissions.last_outcome,
+        submissions.last_attempt_at,
+        submissions.in_flight_until,
+        collected.collected_at,
+        collected.journey_opened_at,
+        collected.answered_at,
+        collected.invited_at
+    from reviewed
+    left join deadline_reports on deadline_reports.process_id = reviewed.process_id
+    full join submissions on submissions.process_id = reviewed.process_id
+    full join collected
+        on collected.process_id = coalesce(reviewed.process_id, submissions.process_id)
+),
+
+clocked as (
+    select
+        *,
+        case
+            when has_event and review_type is distinct from 'ACP' then timestamp '-infinity'
+            else overdue_at
+        end as overdue_by_clock,
+        case when gravest >= 2 then timestamp '-infinity' else overdue_by_clock end
+            as overdue_from,
+        case when gravest = 3 then timestamp '-infinity' else deadline_at end as expired_from,
+        least(overdue_at, first_overdue.place.created_at) as overdue_found_at,
+        case
+            when first_overdue.place.created_at < overdue_at then first_overdue.seq
+            else first_one.seq
+        end as overdue_found_seq,
+        least(deadline_at, first_expired.place.created_at) as expired_found_at,
+        case
+            when first_expired.place.created_at < deadline_at then first_expired.seq
+            else first_one.seq
+        end as expired_found_seq
+    from known
+)
+
+select
+    process_id,
+    seller_id,
+    review_type,
+    opened_at,
+    overdue_at,
+    deadline_at,
+    overdue_from,
+    expired_from,
+    requested_fields,
+    reported_status,
+    reported_at,
+    finished_at,
+    finished_by,
+    attempts,
+    last_outcome,
+    last_attempt_at,
+    in_flight_until,
+    collected_at,
+    journey_opened_at,
+    answered_at,
+    overdue_found_at,
+    overdue_found_seq,
+    expired_found_at,
+    expired_found_seq,
+    first_received_at,
+    case when events = 1 then overdue_from when is_steady then overdue_by_clock end
+        as overdue_since,
+    case when events = 1 then expired_from when is_steady then deadline_at end as expired_since,
+    finished_known_at,
+    case when has_event then coalesce(
+        abs(epoch_us(deadline_at) - epoch_us(opened_at)
+            - case review_type when 'ACP' then 60 else 30 end * 86400000000)
+            > 86400000000,
+        false
+    ) end as deadline_mismatch,
+    deadline_changed,
+    case when has_event then coalesce(
+        reported_status in ('PENDING', 'OVERDUE', 'EXPIRED')
+        and reported_status
+            <> clock_state(review_type, overdue_at, deadline_at, reported_at - interval 1 hour)
+        and reported_status
+            <> clock_state(review_type, overdue_at, deadline_at, reported_at + interval 1 hour),
+        false
+    ) end as status_disagrees,
+    case when has_event then coalesce(last_open_report_at > finished_at, false) end
+        as open_after_finish,
+    identity_changed,
+    coalesce(is_ticket_open, false) as is_ticket_open,
+    greatest(invited_at, reminded_at) as contacted_at
+from clocked
+left join acted using (process_id)

@@ -1,0 +1,70 @@
+-- One row per seller with a seller event that counts, occurred by as_of: what tells sellers of one
+-- taxpayer apart, and what became of them (docs/rules.md#denials). Materialized in `materialized.sellers`.
+-- reads: seller_events, review_events, bank_account_events
+-- materialized: sellers by seller_id
+-- settled: (select settled_at <= as_of() from materialized.watermark)
+-- key: seller_id
+-- column: seller_id | the seller
+-- column: taxpayer_key | equal for equal letters and digits of the taxpayer id, by the latest event that carries one; null without any
+-- column: created_at | when the platform created it, by its record; else its earliest event of any kind
+-- column: first_denied_at | the earliest of its denials; null without any
+-- column: was_enabled | some event enabled it, whatever followed
+-- column: denials | times it was denied
+-- column: retryable_denials | those with retry = true
+-- column: final_denials | those with retry = false
+-- column: seller_type | individual or business, by the latest event that says it; null where none does
+-- column: deleted_at | when the platform created its first `seller.deleted`; null unless deleted
+-- column: deletion_seq | the entry of that event
+
+with known as (
+    select
+        seller_id,
+        -- An id without letters and digits is a value too.
+        arg_max(coalesce(taxpayer_key, ''::blob), struct_pack(created_at, occurred_at, event_id))
+            filter (where taxpayer_id is not null) as taxpayer_key,
+        arg_max(record_created_at, struct_pack(created_at, occurred_at, event_id))
+            as record_created_at,
+        min(created_at) as first_event_at,
+        min(created_at) filter (where event_type = 'seller.denied') as first_denied_at,
+        bool_or(event_type = 'seller.enabled') as was_enabled,
+        count(*) filter (where event_type = 'seller.denied') as denials,
+        count(*) filter (where event_type = 'seller.denied' and retry) as retryable_denials,
+        count(*) filter (where event_type = 'seller.denied' and not retry) as final_denials,
+        arg_max(type, struct_pack(created_at, occurred_at, event_id)) as seller_type,
+        min(created_at) filter (where event_type = 'seller.deleted') as deleted_at,
+        arg_min(seq, struct_pack(created_at, occurred_at, event_id))
+            filter (where event_type = 'seller.deleted') as deletion_seq
+    from seller_events
+    group by seller_id
+),
+
+reviewed as (
+    select seller_id, min(created_at) as first_event_at
+    from review_events
+    group by seller_id
+),
+
+banked as (
+    select seller_id, min(created_at) as first_event_at
+    from bank_account_events
+    group by seller_id
+)
+
+select
+    known.seller_id,
+    nullif(known.taxpayer_key, ''::blob) as taxpayer_key,
+    coalesce(
+        known.record_created_at,
+        least(known.first_event_at, reviewed.first_event_at, banked.first_event_at)
+    ) as created_at,
+    known.first_denied_at,
+    known.was_enabled,
+    known.denials,
+    known.retryable_denials,
+    known.final_denials,
+    known.seller_type,
+    known.deleted_at,
+    known.deletion_seq
+from known
+left join reviewed on reviewed.seller_id = known.seller_id
+left join banked on banked.seller_id = known.seller_id

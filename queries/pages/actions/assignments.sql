@@ -1,0 +1,24 @@
+-- One row per review process that somebody was assigned to: the latest assignment by as_of.
+-- reads: facts.actions
+-- key: process_id
+-- order: process_id
+-- by: process_id
+-- column: process_id | the review process
+-- column: assignee | who sees to it
+-- column: assigned_at | when that was said
+-- column: actor | who said it
+-- column: reason | why
+-- column: seq | the entry that says it
+
+select
+    process_id,
+    content ->> '$.assignee' as assignee,
+    occurred_at as assigned_at,
+    actor,
+    reason,
+    seq
+from facts.actions
+where kind = 'assignment'
+    and process_id is not null
+    and occurred_at <= as_of()
+qualify row_number() over (partition by process_id order by occurred_at desc, seq desc) = 1

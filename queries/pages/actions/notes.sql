@@ -1,0 +1,23 @@
+-- One row per note on a process or a seller, newest first.
+-- reads: facts.actions
+-- key: seq
+-- order: occurred_at desc
+-- order: seq desc
+-- by: process_id
+-- column: seq | the entry of the note
+-- column: process_id | the review process it is on; null where it is on none
+-- column: seller_id | the seller it is on; null where it is on none
+-- column: noted_at | when it was written
+-- column: actor | who wrote it
+-- column: note | what it says
+
+select
+    seq,
+    process_id,
+    seller_id,
+    occurred_at as noted_at,
+    actor,
+    reason as note
+from facts.actions
+where kind = 'note'
+    and occurred_at <= as_of()

@@ -1,0 +1,23 @@
+-- One row per kind of next action among the watchlist, the gravest first: how many processes wait
+-- for it, and how late they are.
+-- reads: open_processes
+-- key: next_action
+-- order: expired desc
+-- order: due_within_7_days desc
+-- order: processes desc
+-- order: next_action
+-- column: next_action | what is to be done
+-- column: processes | processes of the watchlist that wait for it
+-- column: expired | those that are EXPIRED
+-- column: due_within_7_days | those that are OVERDUE and due within 7 days
+-- column: next_deadline_at | the nearest deadline that has not passed; null where all have
+
+select
+    next_action,
+    count(*) as processes,
+    count(*) filter (where state = 'EXPIRED') as expired,
+    count(*) filter (where state = 'OVERDUE' and is_due_within_7_days) as due_within_7_days,
+    min(deadline_at) filter (where deadline_at > as_of()) as next_deadline_at
+from open_processes
+where state in ('OVERDUE', 'EXPIRED') and not starts_with(next_action, 'await_')
+group by next_action

@@ -1,0 +1,20 @@
+-- One row per UTC day of the last thirty, from the first opened_at on: as `state_daily`, newest last.
+-- reads: clock, state_stretches
+-- key: day
+-- order: day
+-- column: day | UTC day
+-- column: pending | processes PENDING at its end
+-- column: overdue | processes OVERDUE at its end
+-- column: expired | processes EXPIRED at its end
+-- column: finished | processes FINISHED at its end
+
+select
+    cast(unnest(generate_series(
+        greatest(first_day, cast(clock.as_of as date) - 29), last_day, interval 1 day
+    )) as date) as day,
+    pending,
+    overdue,
+    expired,
+    finished
+from state_stretches, clock
+where last_day >= cast(clock.as_of as date) - 29

@@ -1,0 +1,49 @@
+-- One row: how few reasons explain most denials, and what became of the sellers denied.
+-- reads: clock, denial_pareto, denials, denial_retries
+-- key: denials
+-- order: denials
+-- column: denials | denials in all
+-- column: denials_this_week | those of the 7 UTC days that end with as_of's
+-- column: denials_week_before | those of the 7 UTC days before
+-- column: vital_reasons | reasons that together reach 80 % of all reasons given
+-- column: vital_share | the share that they reach; null over nothing
+-- column: denied_sellers | sellers with at least one denial
+-- column: retryable_share | denials with retry = true / denials that carry a retry; null over nothing
+-- column: reonboarded | denied sellers that came back as new ones
+-- column: reonboarding_rate | reonboarded / denied sellers with a taxpayer id; null over nothing
+-- column: cured | reonboarded sellers one of whose successors was ever enabled
+-- column: cure_rate | cured / reonboarded; null over nothing
+-- column: wasted_retries | reonboarded sellers whose denial had said retry = false
+
+with few as (
+    select
+        count(*) filter (where is_vital) as vital_reasons,
+        max(cumulative_share) filter (where is_vital) as vital_share
+    from denial_pareto
+),
+
+counted as (
+    select
+        count(*) as denials,
+        count(*) filter (where days_ago between 0 and 6) as denials_this_week,
+        count(*) filter (where days_ago between 7 and 13) as denials_week_before
+    from (
+        select cast(as_of as date) - cast(denied_at as date) as days_ago
+        from denials, clock
+    )
+)
+
+select
+    denials,
+    denials_this_week,
+    denials_week_before,
+    vital_reasons,
+    vital_share,
+    denied_sellers,
+    retryable_share,
+    reonboarded,
+    reonboarding_rate,
+    cured,
+    cure_rate,
+    wasted_retries
+from few, counted, denial_retries

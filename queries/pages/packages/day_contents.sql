@@ -1,0 +1,17 @@
+-- One row per UTC day and kind of entry: what an audit package of these days would hold at least.
+-- reads: timeline
+-- key: day, kind
+-- order: day
+-- order: kind
+-- column: day | UTC day on which the entries happened
+-- column: kind | what happened
+-- column: entries | how many
+-- column: processes | review processes that they are about
+
+select
+    cast(occurred_at as date) as day,
+    kind,
+    count(*) as entries,
+    count(distinct process_id) as processes
+from timeline
+group by day, kind

@@ -1,0 +1,10 @@
+-- One row per outcome: the attempts that came to it, refusals included.
+-- reads: attempts
+-- key: outcome
+-- order: outcome
+-- column: outcome | what became of the attempts (docs/rules.md#outcomes)
+-- column: attempts | how many
+
+select outcome, count(*) as attempts
+from attempts
+group by outcome

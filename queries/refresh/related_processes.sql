@@ -1,0 +1,24 @@
+-- Processes with attempts for the sellers that attempts for the processes of `asked` name: what was sent
+-- for one of them may be sent again for another. An attempt's start and finish may each name another
+-- process, or only one of them the seller.
+with own as (
+    select attempt_id from facts.attempt_starts where process_id in (from asked)
+    union
+    select attempt_id from facts.attempt_finishes where process_id in (from asked)
+),
+
+sellers as (
+    select seller_id from facts.attempt_starts where attempt_id in (from own)
+    union
+    select seller_id from facts.attempt_finishes where attempt_id in (from own)
+),
+
+theirs as (
+    select attempt_id
+    from materialized.timeline
+    where attempt_id is not null and seller_id in (from sellers)
+)
+
+select process_id from facts.attempt_starts where attempt_id in (from theirs)
+union
+select process_id from facts.attempt_finishes where attempt_id in (from theirs)

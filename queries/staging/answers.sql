@@ -1,0 +1,25 @@
+-- One row per field that an `answered` collection gives, occurred by as_of.
+-- reads: journey_steps, facts.answered_fields
+-- key: seq, path
+-- column: seq | the entry of the collection
+-- column: process_id | the review process
+-- column: path | dotted path of the field
+-- column: value_key | keyed digest of its value: equal for the same JSON value
+-- column: answered_at | when the seller answered
+-- column: recorded_at | when that was recorded
+-- column: source | who gave the data
+-- column: recency | of two answers to one path, the greater is the latest
+
+select
+    steps.seq,
+    steps.process_id,
+    fields.path,
+    fields.value_key,
+    steps.occurred_at as answered_at,
+    steps.recorded_at,
+    steps.source,
+    struct_pack(
+        answered_at := steps.occurred_at, body_sha256 := steps.body_sha256, first := -steps.seq
+    ) as recency
+from journey_steps as steps
+join facts.answered_fields as fields on fields.seq = steps.seq

@@ -1,0 +1,34 @@
+-- One row per collection that counts, occurred by as_of: what a seller did in a collection journey.
+-- reads: repeated_collections, facts.collections
+-- key: seq
+-- column: seq | the entry that counts, the first recorded
+-- column: process_id | the review process
+-- column: seller_id | whose data it is
+-- column: occurred_at | when the seller did it
+-- column: recorded_at | when it was recorded
+-- column: journey_id | the collection journey
+-- column: step | invited, opened, answered or confirmed
+-- column: channel | how the seller was reached
+-- column: source | who gave the data; anything but `seller` is a finding once it is sent
+-- column: actor | the seller's person; personal
+-- column: paths | dotted paths of the fields that were answered, in order
+-- column: artifacts | how many artifacts there are of it
+-- column: body_sha256 | digest of the content: orders what nothing else does
+
+select
+    seq,
+    process_id,
+    seller_id,
+    occurred_at,
+    recorded_at,
+    journey_id,
+    step,
+    channel,
+    source,
+    actor,
+    paths,
+    artifacts,
+    body_sha256
+from facts.collections
+anti join repeated_collections using (seq)
+where occurred_at <= as_of()

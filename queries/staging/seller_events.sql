@@ -1,0 +1,77 @@
+-- One row per seller event that counts and carries a seller record, occurred by as_of.
+-- Personal columns stand here as they came; only views that mask them are shown to readers.
+-- reads: superseded_deliveries, facts.seller_events
+-- key: event_id
+-- column: seq | the entry that counts for this event
+-- column: event_id | the platform's id of the event
+-- column: event_type | one of the contract's six
+-- column: occurred_at | when it was received
+-- column: created_at | when the platform created it; without that, when it was received
+-- column: seller_id | the seller
+-- column: status | the record's own status
+-- column: resource | constant `seller`
+-- column: account_balance | as the platform reports it
+-- column: current_balance | as the platform reports it
+-- column: first_name | personal
+-- column: last_name | personal
+-- column: email | personal
+-- column: taxpayer_id | personal
+-- column: taxpayer_key | equal for equal letters and digits of the taxpayer id; null without any
+-- column: phone_number | personal
+-- column: birthdate | personal
+-- column: address | personal
+-- column: mcc | merchant category code
+-- column: show_profile_online | as the platform reports it
+-- column: is_mobile | as the platform reports it
+-- column: decline_on_fail_security_code | as the platform reports it
+-- column: decline_on_fail_zipcode | as the platform reports it
+-- column: delinquent | as the platform reports it
+-- column: marketplace_id | the marketplace the seller belongs to
+-- column: uri | path of the seller in the platform's API
+-- column: metadata | may hold anything: personal
+-- column: record_created_at | when the platform created the seller, by its record
+-- column: record_updated_at | when the platform last changed it, by its record
+-- column: revenue | as the platform reports it
+-- column: type | individual or business
+-- column: document_number | personal
+-- column: retry | of a denial: whether a new onboarding can succeed
+-- column: reasons | of a denial: its sorted distinct {reason, detail} pairs, as JSON in one spelling
+
+select
+    seq,
+    event_id,
+    event_type,
+    occurred_at,
+    created_at,
+    seller_id,
+    status,
+    resource,
+    account_balance,
+    current_balance,
+    first_name,
+    last_name,
+    email,
+    taxpayer_id,
+    taxpayer_key,
+    phone_number,
+    birthdate,
+    address,
+    mcc,
+    show_profile_online,
+    is_mobile,
+    decline_on_fail_security_code,
+    decline_on_fail_zipcode,
+    delinquent,
+    marketplace_id,
+    uri,
+    metadata,
+    record_created_at,
+    record_updated_at,
+    revenue,
+    type,
+    document_number,
+    retry,
+    reasons
+from facts.seller_events
+anti join superseded_deliveries using (seq)
+where occurred_at <= as_of()

@@ -1,0 +1,1 @@
+"""The simulated platform itself: its state, its judgement, its endpoints and its webhooks."""

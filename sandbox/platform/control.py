@@ -1,0 +1,203 @@
+"""The sandbox's remote control: plain HTTP on loopback, for the demo and for tests out of process.
+
+    GET    /control/processes                    what the platform believes
+    GET    /control/sellers
+    GET    /control/deliveries                   every webhook attempt and how it was answered
+    GET    /control/requests                     every call that came, and what it was answered
+    POST   /control/sellers                      {"is_business"?, "adopted"?, "denied_for"?}
+                                                 the latter a list of {"reason", "detail"?}
+    POST   /control/sellers/{id}/{turn}          disable, enable, update, delete, bank_account
+                                                 verdict {"denied_for"?}: of the coming analysis
+    DELETE /control/sellers/{id}/bank_accounts/{account_id}
+    POST   /control/reviews                      {"seller_id", "review_type",
+                                                 "requested_fields"?, "days_ago"?}
+    POST   /control/processes/{id}/{turn}        report {"event_id"?}: a new event, or under an id
+                                                 that another event has
+                                                 report_again: the last event, its status as of now
+                                                 finish {"is_reported"?}, deadline {"days"}
+    POST   /control/faults                       a fault, see faults.py;  GET lists, DELETE clears
+    POST   /control/time                         {"advance_seconds"?, "scale"?}
+    POST   /control/webhooks                     the body is delivered as it is
+    POST   /control/flood                        {"deliveries"}
+    POST   /control/endpoint                     {"url"}: where webhooks go from now on
+
+A refused call answers 400 or 404 with {"error": why}.
+"""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from sandbox.clock import DAY
+from sandbox.platform.api import Api
+from sandbox.platform.service import Service, process_view, seller_view
+from sandbox.records import ENABLED, Json, Reason, Verdict, denied
+
+MAX_FLOOD = 10_000
+
+
+def control(service: Service, api: Api) -> Starlette:
+    """The ASGI app that controls one running service."""
+
+    async def processes(request: Request) -> Response:
+        return JSONResponse(service.processes())
+
+    async def sellers(request: Request) -> Response:
+        return JSONResponse(service.sellers())
+
+    async def deliveries(request: Request) -> Response:
+        return JSONResponse([asdict(attempt) for attempt in service.courier.attempts])
+
+    async def requests(request: Request) -> Response:
+        return JSONResponse(
+            [asdict(seen) | {"body": seen.body.decode("utf-8", "replace")} for seen in api.requests]
+        )
+
+    async def add_seller(request: Request) -> Response:
+        terms = await _terms(request)
+        is_business = bool(terms.get("is_business", False))
+        if terms.get("adopted", False):
+            seller = service.adopt_seller(is_business=is_business)
+        else:
+            seller = service.create_seller(
+                is_business=is_business, verdict=_verdict(terms.get("denied_for"))
+            )
+        return JSONResponse(seller_view(seller), 201)
+
+    async def turn_seller(request: Request) -> Response:
+        seller_id, turn = request.path_params["seller_id"], request.path_params["turn"]
+        platform, now, terms = service.platform, service.clock.now(), await _terms(request)
+        match turn:
+            case "disable":
+                platform.disable_seller(seller_id, now)
+            case "enable":
+                platform.enable_seller(seller_id, now)
+            case "update":
+                platform.update_seller(seller_id, platform.sellers[seller_id].profile, now)
+            case "delete":
+                platform.delete_seller(seller_id, now)
+            case "bank_account":
+                platform.associate_bank_account(seller_id, now)
+            case "verdict":
+                platform.foresee(seller_id, _verdict(terms.get("denied_for")))
+            case _:
+                raise KeyError(f"no such turn of a seller: {turn}")
+        service.catch_up()
+        return JSONResponse(seller_view(platform.sellers[seller_id]))
+
+    async def delete_bank_account(request: Request) -> Response:
+        seller_id, account_id = request.path_params["seller_id"], request.path_params["account_id"]
+        service.platform.delete_bank_account(seller_id, account_id, service.clock.now())
+        service.catch_up()
+        return JSONResponse(seller_view(service.platform.sellers[seller_id]))
+
+    async def require_review(request: Request) -> Response:
+        terms = await _terms(request)
+        if terms.get("review_type") not in ("ACP", "ACI"):
+            raise ValueError("review_type must be ACP or ACI")
+        fields = terms.get("requested_fields")
+        process = service.require_review(
+            str(terms.get("seller_id")),
+            terms["review_type"],
+            requested_fields=None if fields is None else tuple(fields),
+            days_ago=float(terms.get("days_ago", 0)),
+        )
+        return JSONResponse(process_view(process), 201)
+
+    async def turn_process(request: Request) -> Response:
+        process_id, turn = request.path_params["process_id"], request.path_params["turn"]
+        platform, now, terms = service.platform, service.clock.now(), await _terms(request)
+        match turn:
+            case "report":
+                platform.report(process_id, now, terms.get("event_id"))
+            case "report_again":
+                platform.report_again(process_id, now)
+            case "finish":
+                platform.finish(process_id, now, is_reported=bool(terms.get("is_reported", True)))
+            case "deadline":
+                platform.move_deadline(process_id, now + int(float(terms["days"]) * DAY), now)
+            case _:
+                raise KeyError(f"no such turn of a process: {turn}")
+        service.catch_up()
+        return JSONResponse(process_view(platform.processes[process_id]))
+
+    async def faults(request: Request) -> Response:
+        if request.method == "POST":
+            service.add_fault(**await _terms(request))
+        elif request.method == "DELETE":
+            service.faults.clear()
+        return JSONResponse([asdict(fault) for fault in service.faults.pending])
+
+    async def time(request: Request) -> Response:
+        terms = await _terms(request)
+        if "scale" in terms:
+            service.set_scale(float(terms["scale"]))
+        if "advance_seconds" in terms:
+            service.advance(float(terms["advance_seconds"]))
+        return JSONResponse({"now": service.clock.now()})
+
+    async def webhook(request: Request) -> Response:
+        service.deliver_raw(await request.body())
+        return JSONResponse({}, 202)
+
+    async def flood(request: Request) -> Response:
+        deliveries = int((await _terms(request))["deliveries"])
+        if not 0 < deliveries <= MAX_FLOOD:
+            raise ValueError(f"deliveries must be between 1 and {MAX_FLOOD}")
+        await service.flood(deliveries)
+        return JSONResponse({"delivered": deliveries})
+
+    async def endpoint(request: Request) -> Response:
+        service.courier.point_at(str((await _terms(request))["url"]))
+        return JSONResponse({})
+
+    return Starlette(
+        routes=[
+            Route("/control/processes", processes),
+            Route("/control/sellers", sellers),
+            Route("/control/sellers", add_seller, methods=["POST"]),
+            Route("/control/sellers/{seller_id}/{turn}", turn_seller, methods=["POST"]),
+            Route(
+                "/control/sellers/{seller_id}/bank_accounts/{account_id}",
+                delete_bank_account,
+                methods=["DELETE"],
+            ),
+            Route("/control/deliveries", deliveries),
+            Route("/control/requests", requests),
+            Route("/control/reviews", require_review, methods=["POST"]),
+            Route("/control/processes/{process_id}/{turn}", turn_process, methods=["POST"]),
+            Route("/control/faults", faults, methods=["GET", "POST", "DELETE"]),
+            Route("/control/time", time, methods=["POST"]),
+            Route("/control/webhooks", webhook, methods=["POST"]),
+            Route("/control/flood", flood, methods=["POST"]),
+            Route("/control/endpoint", endpoint, methods=["POST"]),
+        ],
+        exception_handlers={KeyError: _not_found, ValueError: _refused, TypeError: _refused},
+    )
+
+
+async def _terms(request: Request) -> Json:
+    body = await request.body()
+    terms: Any = json.loads(body) if body else {}
+    if not isinstance(terms, dict):
+        raise ValueError("the body must be a JSON object")  # noqa: TRY004 - the caller's, not ours
+    return terms
+
+
+def _verdict(denied_for: Any) -> Verdict:
+    if not denied_for:
+        return ENABLED
+    return denied(*(Reason(given["reason"], given.get("detail")) for given in denied_for))
+
+
+async def _not_found(request: Request, failure: Exception) -> Response:
+    return JSONResponse({"error": f"not found: {failure}"}, 404)
+
+
+async def _refused(request: Request, failure: Exception) -> Response:
+    return JSONResponse({"error": str(failure)}, 400)

@@ -1,0 +1,119 @@
+"""Pages over a real ledger: NDJSON through the real inbox, then Streamlit's own test runner."""
+
+import atexit
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import AppTest
+
+from app_pages.parts import views
+from pipeline.inbox import open_inbox
+from pipeline.ledger.service import LedgerService, ledger_service
+from pipeline.receive import ingest
+from tests.app_pages.occurrences import AS_OF, Occurrence
+from tests.support.dashboard import chromium
+from tests.support.machine import wait_until
+from tests.support.stores import settings_in
+
+ROOT = Path(__file__).parents[2]
+
+Visit = Callable[..., AppTest]
+OpenLog = Callable[[Sequence[Occurrence]], AbstractContextManager[LedgerService]]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium, for the tests of one module."""
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def open_log(tmp_path: Path) -> OpenLog:
+    """`with open_log(history) as service:` the process's ledger, following such an inbox."""
+
+    @contextmanager
+    def opened(history: Sequence[Occurrence]) -> Iterator[LedgerService]:
+        settings = settings_in(tmp_path, time_zone="America/Sao_Paulo")
+        if settings.ledger.exists():
+            fill(tmp_path, history)
+        else:
+            shutil.copytree(_followed(json.dumps(history)), tmp_path, dirs_exist_ok=True)
+        with ledger_service(settings) as service:
+            follow(service)
+            views.forget_answers()  # the test before may have asked the same log
+            yield service
+
+    return opened
+
+
+@cache
+def _followed(history: str) -> Path:
+    """A folder of stores that hold a history: many tests ask for the same one."""
+    folder = Path(tempfile.mkdtemp(prefix="prazo-pages-"))
+    atexit.register(shutil.rmtree, folder)
+    fill(folder, json.loads(history))
+    with ledger_service(settings_in(folder)) as service:
+        follow(service)
+    return folder
+
+
+def follow(service: LedgerService) -> None:
+    """Waits for the follower: the pages show what it has appended."""
+
+    def has_followed() -> bool:
+        status = service.status()
+        return status.last_seq >= status.inbox_seq
+
+    wait_until(has_followed)
+
+
+def fill(folder: Path, history: Sequence[Occurrence]) -> None:
+    lines = folder / "history.ndjson"
+    lines.write_text("".join(json.dumps(line) + "\n" for line in history), encoding="utf-8")
+    inbox = open_inbox(str(folder / "inbox.db"))
+    try:
+        outcomes = ingest.ingest(lines, inbox, lambda _: None)
+        assert not outcomes.bad
+    finally:
+        inbox.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _components_are_looked_for_once() -> Iterator[None]:
+    """Streamlit's test runner reads every installed package's metadata before each page: 0.4 s."""
+    with pytest.MonkeyPatch.context() as patch:
+        once = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", once)
+        yield
+
+
+@pytest.fixture
+def visit() -> Visit:
+    """`visit("watchlist", state="EXPIRED")`: the page as it stands at `AS_OF`, in English."""
+
+    def page(
+        name: str = "overview", *, as_of: str | None = AS_OF, **query: str | list[str]
+    ) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+        if as_of is not None:
+            app.query_params["as_of"] = as_of
+        if name != "overview":
+            app.switch_page(f"app_pages/{name}.py")
+        for key, value in query.items():
+            app.query_params[key] = value
+        app.run()
+        assert not app.exception, app.exception
+        failed = [it.value for it in app.error if "This page failed" in it.value]
+        assert not failed, failed
+        return app
+
+    return page

@@ -1,0 +1,89 @@
+"""Which pages and views each role opens: an analyst only those that somebody opened to them."""
+
+import pytest
+
+from app_pages.door import access, audience
+from pipeline.ledger.catalogue import public
+from pipeline.serve.roles import Person, Role
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.occurrences import attempt, before, review, seller_event
+from tests.app_pages.reading import page_text
+
+FOR_ANALYSTS = ["overview", "findings", "submissions", "denials", "ledger", "dictionary"]
+NOT_FOR_ANALYSTS = ["watchlist", "process", "seller", "evidence"]
+CLOSED_VIEWS = {
+    "alerts",
+    "assignments",
+    "bank_accounts",
+    "collections",
+    "evidence_coverage",
+    "expired_processes",
+    "log_entries",
+    "next_actions",
+    "notes",
+    "open_processes",
+    "process_contents",
+    "process_journeys",
+    "process_phases",
+    "process_state",
+    "seller_contents",
+    "seller_state",
+    "tickets",
+    "timeline",
+    "watchlist",
+}
+
+
+def person(*roles: Role) -> Person:
+    return Person("bia", frozenset(roles))
+
+
+def test_each_role_opens_the_pages_that_the_readme_says():
+    for role in (Role.OFFICER, Role.AUDITOR, Role.ADMIN):
+        for page in FOR_ANALYSTS + NOT_FOR_ANALYSTS:
+            assert audience.may_open(person(role), page), (role, page)
+    for page in FOR_ANALYSTS:
+        assert audience.may_open(person(Role.ANALYST), page), page
+    for page in NOT_FOR_ANALYSTS:
+        assert not audience.may_open(person(Role.ANALYST), page), page
+
+
+def test_analysts_read_every_view_but_those_about_one_process_or_seller():
+    closed = {view for view in public() if not audience.may_read(person(Role.ANALYST), view)}
+    assert closed == CLOSED_VIEWS
+    for role in (Role.OFFICER, Role.AUDITOR, Role.ADMIN):
+        assert all(audience.may_read(person(role), view) for view in public()), role
+
+
+def test_a_page_or_view_that_nobody_thought_of_is_closed_to_analysts():
+    for name in ("a_new_one", "", "DENIALS", "denials "):
+        assert not audience.may_open(person(Role.ANALYST), name)
+        assert not audience.may_read(person(Role.ANALYST), name)
+
+
+def test_several_roles_open_what_any_of_them_opens():
+    both = person(Role.ANALYST, Role.AUDITOR)
+    assert audience.may_open(both, "process")
+    assert audience.may_read(both, "timeline")
+
+
+def test_without_a_role_nothing_is_open():
+    assert not audience.may_open(person(), "overview")
+    assert not audience.may_read(person(), "denials")
+
+
+@pytest.mark.parametrize("page", FOR_ANALYSTS)
+def test_a_page_that_is_open_to_analysts_reads_no_view_that_is_not(
+    page: str, open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "person", lambda: person(Role.ANALYST))
+    history = [
+        review("prc_1", before(days=40)),
+        *attempt("prc_1", before(days=2), status=400),
+        seller_event("sel_ana", "denied", before(days=3), retry=True),
+        {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"},
+    ]
+    with open_log(history):
+        app = visit(page)
+        assert not app.error, [it.value for it in app.error]
+        assert "not open to your role" not in page_text(app)

@@ -1,0 +1,30 @@
+"""Each next action has words; a reminder also says how much is answered already."""
+
+import re
+
+import pytest
+
+from app_pages.language import i18n, next_actions
+from pipeline.ledger.catalogue import catalogue
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "Answered: 3 of 5 required fields."),
+        ("pt", "Respondidos: 3 de 5 campos exigidos."),
+    ],
+)
+def test_a_reminder_says_how_many_of_how_many_are_answered(
+    language: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(i18n, "language", lambda: language)
+    process = {"next_action": "remind_seller", "fields_required": 5, "fields_answered": 3}
+    assert next_actions.how(process).endswith(said)
+    waiting = next_actions.how(process | {"next_action": "await_seller"})
+    assert said not in waiting
+
+
+def test_every_next_action_of_the_view_has_words_and_no_other_has() -> None:
+    codes = re.findall(r"(?:then|else) '(\w+)'", catalogue()["next_actions"].sql)
+    assert set(codes) == set(next_actions.ACTIONS)

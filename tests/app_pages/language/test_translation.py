@@ -1,0 +1,212 @@
+"""Both languages are complete: no text without its Portuguese, none that escapes translation."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from gettext import NullTranslations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from babel.messages.pofile import read_po
+from streamlit.testing.v1 import AppTest
+
+from app_pages.language import i18n, occurrences
+from pipeline.contract.events import read_event
+from pipeline.errors import Unreadable
+from tests.app_pages.conftest import ROOT, OpenLog, Visit
+from tests.app_pages.occurrences import attempt, before, collected, review, seller_event
+from tests.app_pages.reading import chart, texts
+
+Message = str | tuple[str, str]
+
+
+def sources() -> list[Path]:
+    return [ROOT / "app.py", *sorted((ROOT / "app_pages").rglob("*.py"))]
+
+
+def messages() -> Iterator[tuple[Message, str]]:
+    """Every text that the source marks, and where it stands."""
+    for path in sources():
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+                continue
+            where = f"{path.name}:{call.lineno}"
+            literals = [it.value for it in call.args if isinstance(it, ast.Constant)]
+            if call.func.id in ("_", "N_") and literals:
+                yield literals[0], where
+            elif call.func.id == "ngettext":
+                assert len(literals) == 2, f"{where}: both forms must be literals"
+                yield (literals[0], literals[1]), where
+
+
+def catalogue() -> dict[Message, tuple[str, ...]]:
+    with i18n.CATALOGUE.open("rb") as file:
+        read = read_po(file, locale="pt_BR")
+    return {
+        entry.id: (entry.string,) if isinstance(entry.string, str) else tuple(entry.string)
+        for entry in read
+        if entry.id
+    }
+
+
+def test_every_text_has_its_portuguese() -> None:
+    translated = catalogue()
+    missing = [
+        f"{where}: {message!r}"
+        for message, where in messages()
+        if not all(translated.get(message, ("",)))
+    ]
+    assert not missing
+
+
+def test_the_catalogue_holds_nothing_that_is_not_used() -> None:
+    assert set(catalogue()) == {message for message, _ in messages()}
+
+
+def test_a_translation_fills_in_the_same_names() -> None:
+    def names(text: str) -> set[str]:
+        return set(re.findall(r"\{(\w+)\}", text))
+
+    for message, translations in catalogue().items():
+        english = message if isinstance(message, str) else message[1]
+        for translation in translations:
+            assert names(translation) <= names(english), translation
+        assert names(translations[-1]) == names(english), message
+
+
+def test_no_fuzzy_guess_passes_for_a_translation() -> None:
+    with i18n.CATALOGUE.open("rb") as file:
+        assert [entry.id for entry in read_po(file) if entry.id and entry.fuzzy] == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\xff",
+        b'\xef\xbb\xbf{"type":"x"}',
+        b"nothing",
+        b"[" * 200,
+        b'{"a":1,"a":2}',
+        b'{"a b@c":1,"a b@c":2}',
+        b'{"a":99999999999999999999999}',
+        b'{"a":1e999}',
+        b'{"a":NaN}',
+        b'{"a":"\\ud800"}',
+        b"[]",
+        b"{}",
+        b'{"type":"regulatory.registration.review.required"}',
+        b'{"type":"regulatory.registration.review.required","payload":{"object":{}}}',
+    ],
+)
+def test_why_a_delivery_is_in_quarantine_is_said_in_the_readers_language(
+    body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(i18n, "language", lambda: "pt")
+    with pytest.raises(Unreadable) as unreadable:
+        read_event(body)
+    translated = occurrences.unreadable(unreadable.value.what)
+    assert translated != unreadable.value.what
+    assert not re.search(r"\b(?:not|the|beyond|without|levels|twice)\b", translated), translated
+
+
+class Bracketed(NullTranslations):
+    """Shows every translated text in brackets: what stands outside of them was never translated."""
+
+    def gettext(self, message: str) -> str:
+        return f"⟦{message}⟧"
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return f"⟦{msgid2}⟧"
+
+
+HISTORY = [
+    seller_event("sel_ana", "created", before(days=100)),
+    seller_event(
+        "sel_ana",
+        "denied",
+        before(days=99),
+        decision_reasons=[{"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"}],
+        retry=True,
+    ),
+    review("prc_1", before(days=40)),
+    review("prc_2", before(days=45), kind="ACP"),
+    collected("prc_1", "answered", before(days=39)),
+    *attempt("prc_1", before(days=38), status=500),
+    *attempt("prc_1", before(days=37), error="timeout"),
+]
+ADDED = [{"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"}]
+
+# What is the same in every language: names, ids, codes of the platform, units, commands.
+OF_NO_LANGUAGE = re.compile(
+    r"prc_\w+|sel_\w+|evt_[\w:.\-]+|att_[\w:.\-]+|jrn_\w+|file:[0-9a-f]+|\b[0-9a-f]{8,64}\b"
+    r"|America/\w+|Europe/\w+|UTC|São Paulo|Sao Paulo|\bEN\b|\bHTTP\b|\bAC[PI]\b"
+    r"|Language · Idioma|\ben\b|\bpt\b|\b\d{1,2} [A-Z][a-z]{2,3}\b"
+    r"|\b(?:ms|s|min|h|d)\b|\bACI?\b|revenue|address\.\w+|SHA-256"
+    r"|\bCSV\b|\bParquet\b|\bXLSX\b"
+    r"|prazo (?:ingest|verify|quarantine|submit|collect) .*"
+    r"|prazo/[0-9a-f]+|[A-Za-z0-9+/]{40,}=*|\+[0-9a-f]{8}\+"
+)
+
+
+def drawn_texts(app: AppTest) -> list[str]:
+    """What grids and charts write: heads and hints of columns, names, ticks, marks."""
+    found: list[str] = []
+    for grid in app.dataframe:
+        columns = json.loads(grid.proto.columns or "{}").values()
+        found += [text for it in columns for text in (it.get("label"), it.get("help")) if text]
+    for number in range(len(app.get("plotly_chart"))):
+        figure: Any = chart(app, number)
+        layout = figure["layout"]
+        found += [it["text"] for it in layout.get("annotations", ())]
+        found += [
+            text
+            for axis in ("xaxis", "yaxis")
+            for name in ("ticktext", "categoryarray")
+            for text in layout.get(axis, {}).get(name, ())
+        ]
+        for trace in figure["data"]:
+            found += [trace["name"]] if "name" in trace else trace.get("node", {}).get("label", [])
+            found += [it for it in trace.get("customdata", ()) if isinstance(it, str)]
+    return [re.sub(r"<br>|%\{.*?\}", " ", text) for text in found]
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("overview", {}),
+        ("watchlist", {}),
+        ("watchlist", {"seller": "nobody"}),
+        ("process", {}),
+        ("process", {"process": "prc_1"}),
+        ("process", {"process": "prc_9"}),
+        ("seller", {}),
+        ("seller", {"seller_id": "sel_ana"}),
+        ("seller", {"seller_id": "sel_nobody"}),
+        ("findings", {}),
+        ("findings", {"of": "nobody"}),
+        ("submissions", {}),
+        ("denials", {}),
+        ("evidence", {"subject": "prc_1"}),
+        ("evidence", {"scope": "seller", "subject": "sel_ana"}),
+        ("evidence", {"scope": "period"}),
+        ("ledger", {}),
+    ],
+)
+def test_no_text_on_a_page_escapes_translation(
+    page: str,
+    query: dict[str, str],
+    open_log: OpenLog,
+    visit: Visit,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(i18n, "translations", lambda _: Bracketed())
+    with open_log([*HISTORY, *ADDED]):
+        app = visit(page, **query)
+        shown = [*texts(app), *drawn_texts(app)]
+    for text in shown:
+        rest = text
+        while "⟦" in rest and (inner := re.sub(r"⟦[^⟦⟧]*⟧", "", rest)) != rest:
+            rest = inner
+        assert not re.search(r"[A-Za-z]{2,}", OF_NO_LANGUAGE.sub("", rest)), text

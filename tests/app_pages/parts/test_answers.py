@@ -1,0 +1,141 @@
+"""Answers are shared by everybody who asks the same, and are never older than they may be."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
+
+import pytest
+
+from app_pages.parts import answers
+from app_pages.parts.answers import Answers
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that pass only when a test says so."""
+
+    class Clock:
+        seconds = 100.0
+
+        def monotonic(self):
+            return self.seconds
+
+    clock = Clock()
+    monkeypatch.setattr(answers, "time", clock)
+    return clock
+
+
+def test_an_answer_stands_while_its_basis_does(clock):
+    kept = Answers()
+    assert kept.answer("q", 1, lambda: "first") == "first"
+    clock.seconds += 3600
+    assert kept.answer("q", 1, lambda: "second") == "first"
+    assert kept.answer("q", 2, lambda: "second") == "second"
+
+
+@pytest.mark.parametrize(("cost", "age"), [(0.01, 0.4), (0.15, 6.0), (2.0, 13.0)])
+def test_on_another_basis_it_stays_forty_times_as_long_as_it_took_and_to_an_age_of_fifteen_seconds(
+    clock, cost, age
+):
+    kept = Answers()
+
+    def slow():
+        clock.seconds += cost
+        return "first"
+
+    kept.answer("q", 1, slow)
+    clock.seconds += age - 0.001
+    assert kept.answer("q", 2, lambda: "second") == "first"
+    clock.seconds += 0.002
+    assert kept.answer("q", 2, lambda: "second") == "second"
+
+
+def test_what_was_recorded_is_seen_at_once(clock):
+    kept = Answers()
+
+    def slow():
+        clock.seconds += 1
+        return "first"
+
+    kept.answer("q", 1, slow)
+    kept.forget()
+    assert kept.answer("q", 2, lambda: "second") == "second"
+
+
+def test_one_works_an_answer_out_and_the_others_wait_for_it():
+    kept, at_once, worked_out = Answers(), Barrier(8), []
+
+    def ask(_):
+        at_once.wait(10)
+        return kept.answer("q", 1, lambda: worked_out.append(1) or "answer")
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(ask, range(8))) == ["answer"] * 8
+    assert worked_out == [1]
+
+
+def test_for_what_takes_long_nobody_waits_twice(clock):
+    kept, go_on, renewed = Answers(), Event(), Event()
+
+    def slow():
+        clock.seconds += 0.3
+        return "first"
+
+    def slower():
+        go_on.wait(10)
+        renewed.set()
+        return "second"
+
+    kept.answer("q", 1, slow)
+    clock.seconds += 12.5
+    assert kept.answer("q", 2, slower) == "first"
+    assert kept.answer("q", 2, slower) == "first"
+    go_on.set()
+    assert renewed.wait(10)
+    clock.seconds += 13  # had it not been rebuilt, this one would be too old now
+    assert kept.answer("q", 2, lambda: "third") == "second"
+
+
+def test_what_fails_aside_fails_for_whoever_waits_for_it(clock, caplog):
+    kept, failed = Answers(), Event()
+
+    def slow():
+        clock.seconds += 0.3
+        return "first"
+
+    def broken():
+        failed.set()
+        raise OSError("disk")
+
+    kept.answer("q", 1, slow)
+    clock.seconds += 12.5
+    assert kept.answer("q", 2, broken) == "first"
+    assert failed.wait(10)
+    clock.seconds += 3
+    with pytest.raises(OSError, match="disk"):
+        kept.answer("q", 2, broken)
+    assert "could not be renewed" in caplog.text
+
+
+def test_another_question_does_not_wait():
+    kept, go_on = Answers(), Event()
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(kept.answer, "slow", 1, lambda: go_on.wait(10))
+        assert kept.answer("other", 1, lambda: "answer") == "answer"
+        go_on.set()
+        assert slow.result(10)
+
+
+def test_what_failed_is_asked_again():
+    kept = Answers()
+    with pytest.raises(ZeroDivisionError):
+        kept.answer("q", 1, lambda: 1 / 0)
+    assert kept.answer("q", 1, lambda: "answer") == "answer"
+
+
+def test_those_asked_longest_ago_make_room(monkeypatch):
+    monkeypatch.setattr(answers, "MAX_ANSWERS", 2)
+    kept = Answers()
+    for question in ("a", "b", "a", "c"):
+        kept.answer(question, 1, lambda: "first")
+    assert kept.answer("a", 1, lambda: "second") == "first"
+    assert kept.answer("b", 1, lambda: "second") == "second"

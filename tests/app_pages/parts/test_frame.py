@@ -1,0 +1,169 @@
+"""Every page says as of when it stands, up to which entry, and whether the ledger is verified."""
+
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+
+from pipeline import instants
+from pipeline.errors import InboxUnavailable
+from pipeline.inbox.clock import Clock
+from pipeline.ledger.reader import Reader
+from pipeline.ledger.service import LedgerService
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.occurrences import before, review
+from tests.app_pages.reading import metrics, page_text, plain
+from tests.support.lines import acp
+
+PAGES = (
+    "overview",
+    "watchlist",
+    "findings",
+    "process",
+    "seller",
+    "submissions",
+    "denials",
+    "evidence",
+    "ledger",
+    "dictionary",
+)
+HISTORY = [review("prc_late", before(days=40)), review("prc_open", before(days=10))]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_states_its_instant_its_last_entry_and_its_proof(
+    page: str, open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        shown = page_text(visit(page))
+    assert "As of 1 Jun 2026, 09:00:00 · America/Sao_Paulo · up to entry 2" in shown
+    assert "Ledger verified" in shown
+    assert "0 s behind" in shown
+    assert "Deliveries are not authenticated" in shown
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_says_when_it_looks_at_another_instant(
+    page: str, open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        assert "You are looking at 1 Jun 2026, 09:00:00, not at the present" in page_text(
+            visit(page)
+        )
+        assert "You are looking at" not in page_text(visit(page, as_of=None))
+
+
+def test_an_instant_may_be_written_with_any_offset(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        for written in ("2026-05-01T12:00:00Z", "2026-05-01T09:00-03:00", "2026-05-01 12:00"):
+            assert metrics(visit(as_of=written))["Expired"][0] == "0"
+
+
+def test_what_is_no_instant_is_said_to_be_none_and_now_is_shown(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        shown = page_text(visit(as_of="yesterday"))
+    assert "That is not an instant, so the page shows the present" in shown
+    assert "You are looking at" not in shown
+
+
+def test_the_way_back_to_now_is_one_click(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit()
+        next(button for button in app.button if button.label == "Back to now").click().run()
+        assert "You are looking at" not in page_text(app)
+        assert "as_of" not in app.query_params
+
+
+def test_a_picked_instant_is_read_in_the_readers_zone(open_log: OpenLog, visit: Visit) -> None:
+    """9 o'clock in São Paulo is 12 o'clock UTC."""
+    with open_log(HISTORY):
+        app = visit(as_of=None)
+        app.datetime_input(key="picked").set_value(datetime.fromisoformat("2026-05-01T09:00")).run()
+        assert app.query_params["as_of"] == "2026-05-01T12:00:00Z"
+        assert metrics(app)["Expired"][0] == "0"
+
+
+def test_the_zone_changes_what_is_written_and_no_state(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        there = visit("process", process="prc_late", tz="UTC")
+        here = visit("process", process="prc_late")
+    assert metrics(there)["Deadline"] == ("22 May 2026", "12:00 · 10 days late")
+    assert metrics(here)["Deadline"] == ("22 May 2026", "09:00 · 10 days late")
+
+
+def test_the_language_is_the_urls_else_the_browsers(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert visit().title[0].value == "Overview"
+        assert visit(lang="pt").title[0].value == "Visão geral"
+        assert visit(lang="tlh").title[0].value == "Overview"
+        app = visit()
+        app.context = {"locale": "pt-BR"}
+        assert app.run().title[0].value == "Overview", "a choice once shown stays"
+
+
+def test_a_ledger_that_fell_behind_or_was_not_verified_says_so(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_log(HISTORY) as service:
+        sound = service.status()
+        broken = replace(
+            sound, lag_seconds=125.0, is_verified=False, problem="the disk [is](x) full"
+        )
+        monkeypatch.setattr(LedgerService, "status", lambda _: broken)
+        app = visit()
+    shown = page_text(app)
+    assert "Ledger not verified" in shown
+    assert "2 min behind" in shown
+    assert "The ledger does not follow its inbox" in shown
+    assert "the disk \\[is\\]\\(x\\) full" in app.error[0].value
+
+
+def test_a_clock_that_is_off_is_said_on_every_page(open_log: OpenLog, visit: Visit) -> None:
+    """Whoever looks at deadlines has to know that "now" is not now."""
+    with open_log(HISTORY) as service:
+        assert "clock is" not in page_text(visit())
+        jumps = [0]
+        service.inbox.machine = Clock(
+            wall=lambda: instants.now() + jumps[0], is_synchronised=lambda: False
+        )
+        service.inbox.clock = service.inbox.machine.now
+        jumps[0] = -2 * instants.HOUR
+        assert "This machine's clock is -7,200 s off" in page_text(visit())
+        assert "O relógio desta máquina está" in page_text(visit(lang="pt"))
+        jumps[0] = 0
+        assert "clock is" not in page_text(visit())
+
+
+def test_an_error_speaks_the_readers_language_and_keeps_its_own_words(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise InboxUnavailable("The inbox /x cannot be read", "disk I/O error", "look at the disk")
+
+    with open_log(HISTORY):
+        monkeypatch.setattr(Reader, "read", fail)
+        english, portuguese = visit().error[0], visit(lang="pt").error[0]
+    assert english.proto.title == "The inbox cannot be used right now"
+    assert portuguese.proto.title == "A caixa de entrada não pode ser usada agora"
+    for error in (english, portuguese):
+        assert "The inbox /x cannot be read. disk I/O error. look at the disk" in plain(error.value)
+    assert "O que foi confirmado está a salvo." in plain(portuguese.value)
+
+
+@pytest.mark.parametrize("deadline", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_a_deadline_at_an_end_of_the_calendar_breaks_no_page(
+    deadline: str, open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log([acp(deadline_at=deadline)]):
+        for page in ("overview", "watchlist", "process", "seller", "findings"):
+            assert page_text(visit(page, process="p1", seller_id="s1"))
+
+
+@pytest.mark.parametrize("as_of", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_an_instant_at_an_end_of_the_calendar_is_none_to_look_at(
+    as_of: str, open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        assert "That is not an instant" in page_text(visit("overview", as_of=as_of))

@@ -1,0 +1,372 @@
+"""The pages in a real browser, over a real server: links, filters, history, quiet and access."""
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx
+import pytest
+from playwright.sync_api import Browser
+
+from tests.app_pages.conftest import fill
+from tests.app_pages.occurrences import AS_OF, attempt, before, collected, review, seller_event
+from tests.support.dashboard import BACKGROUNDS, Reader, dashboard
+
+OVERFLOW = """(() => {
+    const main = document.querySelector('[data-testid="stMain"]')
+    return main.scrollWidth - main.clientWidth
+})()"""
+
+Look = Callable[..., Reader]
+
+HISTORY = [
+    *(review(f"prc_{n:03}", before(days=40, minutes=500 - n)) for n in range(120)),
+    review("prc_acp", before(days=45), seller="sel_bia", kind="ACP"),
+    seller_event("sel_bia", "created", before(days=100)),
+    seller_event(
+        "sel_caio",
+        "denied",
+        before(days=9),
+        decision_reasons=[{"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"}],
+        retry=True,
+    ),
+    collected("prc_acp", "invited", before(days=44), seller="sel_bia"),
+    # More attempts and entries than are shown at once: what is scrolled must be reached, too.
+    *(
+        step
+        for n in range(12)
+        for step in attempt("prc_acp", before(days=43, minutes=-n), status=500, seller="sel_bia")
+    ),
+]
+ADDRESSES = (
+    "/",
+    f"/?as_of={AS_OF}",  # its charts have nothing to draw of what is long past
+    "/watchlist",
+    "/process",
+    f"/process?process=prc_acp&as_of={AS_OF}",
+    "/seller",
+    "/seller?seller_id=sel_bia",
+    "/findings",
+    f"/submissions?as_of={AS_OF}",
+    f"/denials?as_of={AS_OF}",
+    "/evidence?subject=prc_acp",
+    "/evidence?scope=period",
+    "/ledger",
+    "/dictionary",
+    "/dictionary?q=longest+expired+first",
+)
+BASIS = re.compile("Table and query|Tabela e consulta")
+CHART_NAMES = ", ".join(
+    f".js-plotly-plot {part}"
+    for part in (
+        ".xtick text",
+        ".ytick text",
+        ".annotation-text",
+        ".bartext-outside",
+        ".legendtext",
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("dashboard")
+    fill(folder, HISTORY)
+    with dashboard(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def look(browser: Browser, url: str) -> Iterator[Look]:
+    """`look(color_scheme="dark")` opens a tab, closed at the end: it keeps the server busy."""
+    tabs = []
+
+    def open_tab(**options: Any) -> Reader:
+        context = browser.new_context(
+            **{"viewport": {"width": 1440, "height": 1000}, "locale": "en-GB"} | options
+        )
+        tabs.append(context)
+        return Reader(context.new_page(), url)
+
+    yield open_tab
+    for tab in tabs:
+        tab.close()
+
+
+def test_every_answer_is_guarded_whoever_gives_it(url: str) -> None:
+    for path in ("/", "/watchlist", "/_stcore/health", "/api/views", "/nowhere.js"):
+        headers = httpx.get(url + path).headers
+        if path == "/api/views":
+            assert headers["cache-control"] == "no-store"
+        assert headers["content-security-policy"].startswith("default-src 'none'"), path
+        assert headers["x-content-type-options"] == "nosniff", path
+
+
+def test_pages_are_reached_from_the_navigation(look: Look) -> None:
+    tab = look().open("/")
+    assert tab.title() == "Overview"
+    tab.page.locator("header").get_by_text("Watchlist").first.click()
+    assert tab.settled().title() == "Watchlist"
+    assert tab.page.title() == "Watchlist · Prazo"
+    tab.page.locator("header").get_by_text("Investigate").click()
+    tab.page.get_by_role("link", name="Seller").click()
+    assert tab.settled().title() == "Seller"
+
+
+def test_filters_stand_in_the_url_and_the_back_button_takes_them_back(look: Look) -> None:
+    tab = look().open("/watchlist")
+    assert "121 processes" in tab.text()
+    tab.page.get_by_role("button", name="ACP").click()
+    tab.settled()
+    assert tab.query() == "type=ACP"
+    assert re.search(r"^1 process$", tab.text(), re.MULTILINE)
+    tab.page.go_back()
+    tab.settled()
+    assert tab.query() == ""
+    assert "121 processes" in tab.text()
+
+
+def test_a_deep_link_opens_with_language_instant_filters_and_page(look: Look) -> None:
+    tab = look().open("/watchlist?lang=pt&as_of=2026-06-01T12:00:00Z&type=ACI&page=2")
+    assert tab.title() == "Em risco"
+    assert "Você está vendo 01/06/2026 09:00:00, não o momento atual" in tab.text()
+    assert "120 processos · 50 por página" in tab.text()
+    chosen = tab.page.locator('[data-testid="stPagination"] [aria-current="page"]')
+    assert chosen.inner_text() == "2"
+
+
+def test_the_page_of_a_list_is_kept_on_the_way_back(look: Look) -> None:
+    tab = look().open("/watchlist?page=3")
+    assert "121 processes" in tab.text()
+    tab.page.get_by_role("button", name="ACP").click()
+    tab.page.get_by_text("1 process", exact=True).wait_for(timeout=15_000)
+    assert tab.settled().query() == "type=ACP"
+    tab.page.go_back()
+    tab.page.get_by_text("121 processes · 50 a page").wait_for(timeout=15_000)
+    assert tab.settled().query() == "page=3"
+    tab.page.locator("header").get_by_text("Findings").first.click()
+    tab.settled()
+    tab.page.go_back()
+    tab.settled()
+    assert tab.query() == "page=3"
+    chosen = tab.page.locator('[data-testid="stPagination"] [aria-current="page"]')
+    assert chosen.inner_text() == "3"
+
+
+def test_pages_of_a_list_are_turned_in_the_url(look: Look) -> None:
+    tab = look().open("/watchlist")
+    tab.page.locator('[data-testid="stPagination"]').get_by_text("3", exact=True).click()
+    tab.settled()
+    assert tab.query() == "page=3"
+    tab.page.reload()
+    tab.settled()
+    chosen = tab.page.locator('[data-testid="stPagination"] [aria-current="page"]')
+    assert chosen.inner_text() == "3"
+
+
+def test_language_and_instant_stay_from_page_to_page(look: Look) -> None:
+    tab = look().open("/?lang=pt&as_of=2026-06-01T12:00:00Z")
+    tab.page.get_by_role("link", name="Mostrar").first.click()
+    tab.settled()
+    assert tab.title() == "Em risco"
+    assert "lang=pt" in tab.query()
+    assert "as_of=2026-06-01T12" in tab.query()
+    tab.page.get_by_role("link", name="Abrir o processo").click()
+    tab.settled()
+    assert "process=prc_000" in tab.query()
+    assert "lang=pt" in tab.query()
+    assert "Você está vendo" in tab.text()
+
+
+def test_the_document_names_the_language_it_is_in(look: Look) -> None:
+    """Who has the page read aloud must hear Portuguese as Portuguese (WCAG 3.1.1)."""
+    tab = look().open("/?lang=pt")
+    assert tab.page.evaluate("document.documentElement.lang") == "pt-BR"
+    tab.page.get_by_role("radio", name="en").click()
+    tab.settled()
+    assert tab.title() == "Overview"
+    assert tab.page.evaluate("document.documentElement.lang") == "en-GB"
+
+
+def test_a_browser_in_portuguese_is_greeted_in_portuguese(look: Look) -> None:
+    assert look(locale="pt-BR").open("/").title() == "Visão geral"
+
+
+def test_a_page_left_open_says_what_came_since_and_shows_it_on_a_click(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """And personal data that was shown is masked by itself once its time is over."""
+    fill(tmp_path, HISTORY[:2])
+    with dashboard(tmp_path, PRAZO_UNMASK_SECONDS="8") as url:
+        tab = Reader(browser.new_page(locale="en-GB"), url).open("/watchlist")
+        assert "2 processes" in tab.text()
+        tab.page.get_by_text(re.compile(r"updated ([5-9]|\d\d) s ago")).wait_for(timeout=15_000)
+        fill(tmp_path, [*HISTORY[:3], seller_event("sel_ana", "enabled", before(days=90))])
+        newer = tab.page.get_by_role("button", name="2 new entries")
+        newer.wait_for(timeout=20_000)
+        assert "2 processes" in tab.text(), "under whoever reads, nothing moves"
+        newer.click()
+        tab.page.get_by_text("3 processes").wait_for(timeout=15_000)
+        assert "up to entry 4" in tab.text()
+
+        tab.open("/seller?seller_id=sel_ana")
+        assert "ana@example.com" not in tab.text()
+        tab.page.get_by_role("button", name="Show personal data").click()
+        tab.page.get_by_label("Why is it needed?").fill("she is on the telephone")
+        tab.page.get_by_label("Your name").fill("Bia")
+        tab.page.get_by_role("button", name="Record the reason and show it").click()
+        tab.page.get_by_text("Personal data is shown").wait_for(timeout=15_000)
+        assert "ana@example.com" in tab.settled().text()
+        tab.page.get_by_text("personal data is masked").wait_for(timeout=40_000)
+        assert "ana@example.com" not in tab.settled().text()
+        assert tab.complaints == []
+        tab.page.close()
+
+
+def test_a_watchlist_row_is_chosen_and_opened(look: Look) -> None:
+    tab = look().open("/watchlist?seller=bia")
+    tab.page.get_by_role("link", name="Open the process").click()
+    tab.settled()
+    assert tab.title() == "Process"
+    assert "prc_acp" in tab.text()
+
+
+def fits_soon(tab: Reader) -> bool:
+    """Whether the page is no wider than its window: charts draw themselves again after a change of
+    its width, on a busy machine some seconds later."""
+    give_up_at = time.monotonic() + 10
+    while tab.page.evaluate(OVERFLOW) > 0:
+        if time.monotonic() > give_up_at:
+            return False
+        tab.page.wait_for_timeout(200)
+    return True
+
+
+@pytest.mark.timeout(500)
+def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(look: Look) -> None:
+    """No error on the console, no other host asked, no finding of axe by WCAG 2.2 AA, in both
+    themes and in the language with the longer words; the demo's pages are looked at in both
+    (tests/acceptance). One tab goes through all pages, since loading one takes longer than looking.
+    """
+    tab = look(locale="pt-BR")
+    faults = []
+    for path in ADDRESSES:
+        tab.page.set_viewport_size({"width": 1440, "height": 1600})
+        tab.open(path)
+        if (basis := tab.page.get_by_text(BASIS)).count():
+            basis.last.click()
+            tab.settled()
+        faults += [(path, *found) for found in tab.found_by_axe()]
+        for width in (1440, 1024):
+            tab.page.set_viewport_size({"width": width, "height": 900})
+            if not fits_soon(tab):
+                faults.append((path, "wider than its window", str(width)))
+    assert faults == []
+    assert tab.page.evaluate("document.documentElement.lang") == "pt-BR"
+    assert tab.elsewhere == []
+    assert tab.complaints == []
+
+
+@pytest.mark.parametrize("scheme", BACKGROUNDS)
+def test_the_names_on_a_chart_can_be_read(scheme: Literal["light", "dark"], look: Look) -> None:
+    """Of the texts in an SVG image axe says nothing, so their contrast is measured here."""
+    tab = look(color_scheme=scheme)
+    for path in ("/", "/denials"):
+        tab.open(f"{path}?as_of={AS_OF}")
+        tab.page.wait_for_selector(CHART_NAMES)
+        inks = tab.page.eval_on_selector_all(
+            CHART_NAMES, "them => [...new Set(them.map(it => getComputedStyle(it).fill))]"
+        )
+        for ink in inks:
+            assert contrast(ink, BACKGROUNDS[scheme]) >= 4.5, (path, ink)
+
+
+def contrast(one: str, other: str) -> float:
+    """Of two colours written `rgb(r, g, b)`, as WCAG defines it."""
+
+    def luminance(colour: str) -> float:
+        shares = [int(it) / 255 for it in re.findall(r"\d+", colour)[:3]]
+        red, green, blue = (
+            share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+            for share in shares
+        )
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("path", ["/submissions", "/evidence"])
+def test_a_row_leads_to_its_process_by_the_keyboard_alone(path: str, look: Look) -> None:
+    tab = look().open(path)
+    link = tab.page.get_by_role("link", name="Open the process")
+    for _ in range(80):
+        tab.page.keyboard.press("Tab")
+        if link.evaluate(
+            "it => it === document.activeElement || it.contains(document.activeElement)"
+        ):
+            break
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_url("**/process?process=prc_acp")
+    tab.settled()
+    assert tab.title() == "Process"
+    assert "prc_acp" in tab.text()
+
+
+def test_the_keyboard_reaches_everything(look: Look) -> None:
+    """From the top of the watchlist, Tab goes through the navigation, the filters and the links."""
+    tab = look().open("/watchlist")
+    reached = []
+    for _ in range(40):
+        tab.page.keyboard.press("Tab")
+        reached.append(
+            tab.page.evaluate(
+                "(document.activeElement.getAttribute('aria-label')"
+                " || document.activeElement.innerText || '').trim()"
+            )
+        )
+    text = " | ".join(reached)
+    for name in ("Watchlist", "As of (UTC)", "Earlier", "Expired", "ACP", "Open the process"):
+        assert name in text, f"{name} is not among {reached}"
+
+
+def test_a_list_is_downloaded_whole_with_what_was_asked_in_it(look: Look, tmp_path: Path) -> None:
+    """120 of its rows match, 50 are shown; the file has all, and says as of when and of what."""
+    tab = look().open("/watchlist?type=ACI")
+    tab.page.get_by_role("button", name="Download", exact=True).click()
+    with tab.page.expect_download() as download:
+        tab.page.get_by_role("button", name="CSV").click()
+    file = tmp_path / "watchlist.csv"
+    download.value.save_as(file)
+    assert download.value.suggested_filename == "prazo-open_processes.csv"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "# view: open_processes"
+    assert lines[1].startswith("# as_of: 20")
+    assert lines[4:6] == ["# where state: EXPIRED or OVERDUE", "# where review_type: ACI"]
+    assert sum(line.startswith("prc_") for line in lines) == 120
+
+
+def test_a_chart_opens_its_table_and_its_query(look: Look) -> None:
+    tab = look().open("/")
+    tab.page.get_by_text("Table and query").first.click()
+    tab.page.get_by_text("from process_state, clock").wait_for(timeout=30_000)
+    assert tab.complaints == []
+
+
+def test_an_audit_package_is_made_and_downloaded(look: Look, tmp_path: Path) -> None:
+    """Its digest on the page is that of the file, and making it is an entry of the log."""
+    tab = look().open("/evidence?subject=prc_acp")
+    tab.page.get_by_label("Why is it needed?").fill("an audit")
+    tab.page.get_by_label("Your name").fill("Ana")
+    tab.page.get_by_role("button", name="Make the package").click()
+    tab.page.get_by_text("The package is ready").wait_for(timeout=60_000)
+    tab.settled()
+    with tab.page.expect_download() as download:
+        tab.page.get_by_role("button", name="Download the package").click()
+    package = tmp_path / "package.zip"
+    download.value.save_as(package)
+    assert hashlib.sha256(package.read_bytes()).hexdigest() in tab.text()
+    assert "Audit export" in look().open("/process?process=prc_acp").text()

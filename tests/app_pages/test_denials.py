@@ -1,0 +1,99 @@
+"""The denials page tells why sellers were denied and how those who came back fared."""
+
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.occurrences import before, seller_event
+from tests.app_pages.reading import chart, metrics, page_text
+
+QUALITY = {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"}
+NAME = {"reason": "REGISTRATION_INCONSISTENCY", "detail": "NAME_INVALID"}
+POLICY = {"reason": "INTERNAL_KYC_POLICY"}
+
+
+def denied(n: int, *reasons: dict[str, str], retry: bool, days: float, taxpayer: str = "") -> dict:
+    return seller_event(
+        f"sel_{n}",
+        "denied",
+        before(days=days),
+        decision_reasons=list(reasons),
+        retry=retry,
+        taxpayer=taxpayer or f"{n:011}",
+    )
+
+
+# Eight denials for the photo, one for the name, one by policy; sel_1 came back as sel_21 and was
+# enabled, sel_10 came back as sel_22 although its denial said no.
+HISTORY = [
+    *(denied(n, QUALITY, retry=True, days=10 + n) for n in range(1, 9)),
+    denied(9, NAME, retry=True, days=3),
+    denied(10, POLICY, retry=False, days=30),
+    seller_event("sel_21", "created", before(days=5), taxpayer=f"{1:011}"),
+    seller_event("sel_21", "enabled", before(days=4), taxpayer=f"{1:011}"),
+    seller_event("sel_22", "created", before(days=2), taxpayer=f"{10:011}"),
+]
+
+
+def test_one_sentence_says_how_few_reasons_explain_most(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        shown = page_text(visit("denials"))
+    assert "1 reason accounts for 80.0 % of all reasons given." in shown
+    assert "The most frequent is “Document: photo quality too low” (8)." in shown
+
+
+def test_what_became_of_the_denied_follows_the_rules(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        shown = metrics(visit("denials"))
+    assert shown["Denied sellers"] == ("10", "10 denials")
+    assert shown["Can be corrected"][0] == "90.0 %"
+    assert shown["Came back"] == ("20.0 %", "2 as a new seller")
+    assert shown["Cured"] == ("50.0 %", "1 came back in vain")
+
+
+def test_the_vital_few_are_red_and_the_weeks_are_counted(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("denials")
+    bars = chart(app)["data"][0]
+    assert bars["x"] == [8, 1, 1]
+    assert bars["marker"]["color"] == ["#D64550", "#7A869A", "#7A869A"]
+    weeks = chart(app, 1)["data"][0]
+    assert sum(cell or 0 for line in weeks["z"] for cell in line) == 10
+    assert weeks["x"] == ["4 May", "18 May", "25 May", "1 Jun"]
+
+
+def test_the_latest_denials_are_listed_with_their_reasons(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("denials")
+    grid = app.dataframe[0].value
+    assert list(grid["seller_id"])[:2] == ["sel_9", "sel_1"]
+    assert [list(cell) for cell in grid["retry"]][:2] == [["can be corrected"]] * 2
+    assert "Registration data: name differs from the tax authority's record" in page_text(app)
+
+
+def test_without_a_denial_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([]):
+        assert "No seller has been denied" in page_text(visit("denials"))
+
+
+def test_denials_without_a_reason_are_shown_all_the_same(open_log: OpenLog, visit: Visit) -> None:
+    """The contract lets reasons be absent: the page used to fail on the first of none."""
+    with open_log([denied(1, retry=True, days=3)]):
+        app = visit("denials")
+    assert metrics(app)["Denied sellers"] == ("1", "1 denial")
+    assert "Nothing to show yet." in page_text(app)
+
+
+def test_the_week_is_shown_beside_the_one_before(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        shown = page_text(visit("denials"))
+    assert "1 denial in the last 7 days, 3 in the 7 days before." in shown
+
+
+def test_denials_are_filtered_by_what_the_platform_said_and_by_seller(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        hopeless = visit("denials", retry="no").dataframe[0].value
+        one = visit("denials", of="_9").dataframe[0].value
+        none = page_text(visit("denials", of="nobody"))
+    assert list(hopeless["seller_id"]) == ["sel_10"]
+    assert list(one["seller_id"]) == ["sel_9"]
+    assert "No denial matches these filters" in none

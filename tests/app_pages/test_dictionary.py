@@ -1,0 +1,60 @@
+"""The data dictionary is made from the headers of the views, and nothing else."""
+
+import pytest
+
+from app_pages.door import access
+from app_pages.parts import views
+from pipeline.errors import CallerError
+from pipeline.ledger.catalogue import public
+from pipeline.serve.roles import Person, Role
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.occurrences import before, review
+from tests.app_pages.reading import page_text, plain, unfold
+
+
+def test_every_view_is_there_with_its_columns(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([]):
+        app = visit("dictionary")
+        assert f"{len(public())} views" in page_text(app)
+        assert {it.label.split("`")[1] for it in app.expander} == set(public())
+        assert not app.table, "what is behind a name is fetched when it is opened"
+        unfold(app, "view_watchlist")
+    [columns] = [it.value for it in app.table]
+    assert [plain(name) for name in columns.index] == list(public()["watchlist"].columns)
+    assert any("from process_state" in block.value for block in app.code)
+
+
+def test_a_view_is_shown_with_its_rows_and_its_file(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_1", before(days=40))]):
+        app = visit("dictionary", q="longest expired first")
+    assert list(app.dataframe[0].value["process_id"]) == ["prc_1"]
+    assert "Every row (1)" in page_text(app)
+
+
+def test_what_is_of_one_person_is_described_to_analysts_and_not_shown(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "person", lambda: Person("bia", frozenset({Role.ANALYST})))
+    with open_log([review("prc_1", before(days=40))]):
+        app = visit("dictionary", q="longest expired first")
+        assert "not open to your role" in page_text(app)
+        assert not app.dataframe
+        assert "not open" not in page_text(visit("dictionary", q="the gravest first, then"))
+
+
+def test_rows_that_are_not_open_are_not_counted_either(
+    open_log: OpenLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "person", lambda: Person("bia", frozenset({Role.ANALYST})))
+    with open_log([]):
+        for ask in (views.read, views.count):
+            with pytest.raises(CallerError, match="not open to your role"):
+                ask("timeline")
+
+
+def test_a_word_finds_the_views_that_say_it(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([]):
+        found = visit("dictionary", q="longest expired first")
+        assert [it.label.split("`")[1] for it in found.expander] == ["expired_processes"]
+        nothing = page_text(visit("dictionary", q="xyzzy"))
+    assert "No view mentions that" in nothing

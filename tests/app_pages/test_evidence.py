@@ -1,0 +1,109 @@
+"""Collections are listed, and a package tells what goes in before it is made."""
+
+from datetime import UTC, date, datetime
+
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.occurrences import attempt, before, collected, review
+from tests.app_pages.reading import links, page_text, press, table
+
+HISTORY = [
+    review("prc_1", before(days=10)),
+    collected("prc_1", "invited", before(days=9)),
+    collected("prc_1", "answered", before(days=8)),
+    *attempt("prc_1", before(days=7), status=200),
+    review("prc_2", before(days=3), seller="sel_bia"),
+]
+
+
+def test_what_goes_in_is_counted_kind_by_kind(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        of_process = table(visit("evidence", subject="prc_1"), "Kind")
+        of_seller = table(visit("evidence", scope="seller", subject="sel_bia"), "Kind")
+    assert [row[:2] for row in of_process] == [
+        ["Delivery", "1"],
+        ["Collection", "2"],
+        ["Submission sent", "1"],
+        ["Submission answered", "1"],
+    ]
+    assert [row[:2] for row in of_seller] == [["Delivery", "1"]]
+
+
+def test_a_scope_without_entries_says_so(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert "No entry of the log is in this scope." in page_text(visit("evidence", subject="x"))
+        assert "Enter a process or a seller to see what goes in." in page_text(visit("evidence"))
+
+
+def test_a_package_holds_the_days_that_were_counted(open_log: OpenLog, visit: Visit) -> None:
+    """In São Paulo it is 23:30 of 9 May, so the delivery stands in the preview of 10 May, UTC: a
+    package of 10 May has to hold it."""
+    late = review("prc_late", datetime(2026, 5, 10, 2, 30, tzinfo=UTC))
+    with open_log([late]) as service:
+        app = visit("evidence", scope="period", as_of=None)
+        app.date_input(key="days").set_value((date(2026, 5, 10), date(2026, 5, 10))).run()
+        assert app.query_params["days"] == ["2026-05-10", "2026-05-10"]
+        again = visit("evidence", scope="period", as_of=None, days=["2026-05-10", "2026-05-10"])
+        assert table(again, "Kind") == table(app, "Kind")
+        assert [row[:2] for row in table(app, "Kind")] == [["Delivery", "1"]]
+        app.text_area(key="reason").set_value("yearly audit")
+        app.text_input(key="actor").set_value("Ana")
+        press(app, "Make the package")
+        assert "The package is ready" in page_text(app)
+        held = dict(
+            zip(app.table[-1].value.index, app.table[-1].value.to_numpy().ravel(), strict=True)
+        )
+        assert service.status().last_seq == 2
+    assert held["Entries"] == "2"
+
+
+def test_no_package_is_made_without_a_reason_and_a_name(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("evidence", subject="prc_1")
+        next(it for it in app.button if it.label == "Make the package").click().run()
+        assert "A text and a name are needed" in page_text(app)
+        assert service.status().last_seq == 6
+
+
+def test_a_package_is_made_and_recorded_under_reason_and_name(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("evidence", subject="prc_1")
+        app.text_area(key="reason").set_value("yearly audit")
+        app.text_input(key="actor").set_value("Ana")
+        next(it for it in app.button if it.label == "Make the package").click().run()
+        assert not app.exception
+        assert "The package is ready" in page_text(app)
+        [entry] = service.reader.read("timeline", where={"kind": "export"}).to_pylist()
+    assert (entry["reason"], entry["actor"], entry["process_id"]) == (
+        "yearly audit",
+        "Ana",
+        "prc_1",
+    )
+
+
+def test_collections_are_listed_with_their_fields(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        every = visit("evidence").dataframe[0].value
+        answered = visit("evidence", step="answered").dataframe[0].value
+    assert list(every["step"]) == ["Seller answered", "Seller invited"]
+    assert [list(paths) for paths in answered["paths"]] == [["revenue"]]
+
+
+def test_a_collection_leads_to_its_process_and_its_seller(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("evidence", step="answered")
+    assert "Seller answered" in page_text(app)
+    assert links(app) == [
+        ("Open the process", "process=prc_1"),
+        ("Open the seller", "seller_id=sel_ana"),
+    ]
+
+
+def test_without_a_collection_the_page_says_what_to_do_first(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log([]):
+        shown = page_text(visit("evidence"))
+    assert "No collection is in the log yet" in shown
+    assert "prazo collect collection.json" in shown

@@ -1,0 +1,67 @@
+"""Findings are listed the gravest first, each with what it may cost and what to do."""
+
+import re
+
+from app_pages.language import rulebook
+from pipeline.ledger.catalogue import catalogue
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.occurrences import attempt, before, review
+from tests.app_pages.reading import page_text
+
+# Expired and never started (a breach and a risk), and one sent without evidence (a breach).
+HISTORY = [
+    review("prc_late", before(days=40)),
+    review("prc_sent", before(days=5), seller="sel_bia"),
+    *attempt("prc_sent", before(days=4), status=200, seller="sel_bia"),
+]
+
+
+def test_the_gravest_come_first_with_what_they_may_cost(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("findings")
+    grid = app.dataframe[0].value
+    assert [list(cell) for cell in grid["severity"]][:2] == [["Breach"], ["Breach"]]
+    assert list(grid["rule"])[:2] == ["Field sent without evidence", "Expired, unfinished"]
+    assert "penalties" in page_text(app)
+
+
+def test_a_finding_names_the_entry_that_proves_it(open_log: OpenLog, visit: Visit) -> None:
+    """The attempt of prc_sent begins with entry 3, after the two review events."""
+    with open_log(HISTORY) as service:
+        [entry] = service.reader.read("timeline", where={"seq": 3}).to_pylist()
+        shown = page_text(visit("findings", rule="field_without_evidence"))
+    assert "The entry that shows it" in shown
+    assert f"Submission sent 28 May 2026, 09:00:00 · entry 3 · {entry['leaf_hash'][:8]}" in shown
+
+
+def test_findings_are_filtered_by_severity_rule_and_process(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        by_rule = visit("findings", rule="field_without_evidence").dataframe[0].value
+        by_severity = visit("findings", severity="breach").dataframe[0].value
+        by_process = visit("findings", of="sent").dataframe[0].value
+        nothing = page_text(visit("findings", of="nobody"))
+    assert list(by_rule["process_id"]) == ["prc_sent"]
+    assert set(by_severity["process_id"]) == {"prc_late", "prc_sent"}
+    assert set(by_process["process_id"]) == {"prc_sent"}
+    assert "No finding matches these filters" in nothing
+
+
+def test_without_a_broken_rule_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([]):
+        assert "No rule is broken" in page_text(visit("findings"))
+
+
+def test_every_rule_of_the_views_is_in_the_rulebook() -> None:
+    """A rule that the views can find is explained in words, with its cost and the next action."""
+    named = set()
+    for view in catalogue().values():
+        if view.name.endswith("_findings"):
+            named |= set(re.findall(r"'(\w+)' as rule", view.sql))
+            for choice in re.findall(r"case((?:(?!case).)*?)end as rule", view.sql, re.DOTALL):
+                named |= set(re.findall(r"(?:then|else) '(\w+)'", choice))
+            if "outcome as rule" in view.sql:  # an outcome that is a rule of the same name
+                [outcomes] = re.findall(r"where outcome in \((.*?)\)", view.sql)
+                named |= set(re.findall(r"'(\w+)'", outcomes))
+    assert named == set(rulebook.RULES)

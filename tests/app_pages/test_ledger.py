@@ -1,0 +1,89 @@
+"""The ledger page tells how sound the log is and hands out what proves it."""
+
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from pipeline.audit import stores
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.occurrences import NOW, before, review
+from tests.app_pages.reading import metrics, page_text, plain, press
+
+BROKEN = {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"}
+HISTORY = [review("prc_1", before(days=10)), review("prc_1", before(days=10)), BROKEN]
+
+
+def test_deliveries_and_quarantine_are_counted_and_shown(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("ledger")
+    shown = metrics(app)
+    assert shown["Entries"] == ("2", "none missing")
+    assert shown["Deliveries"] == ("1", "0 delivered again")
+    assert shown["In quarantine"] == ("1", "one may hide a review")
+    assert list(app.dataframe[0].value["seq"]) == [2]
+    assert "prazo quarantine --replay" in page_text(app)
+
+
+def test_the_checkpoint_and_its_key_are_there_to_take_away(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("ledger")
+        note, key = service.checkpoint().note, str(service.signer.key)
+        shown = [block.value for block in app.code]
+    assert note.splitlines()[:2] in [block.splitlines()[:2] for block in shown]
+    assert key in shown
+
+
+def test_verifying_reads_every_entry_and_says_what_it_found(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    """A body that was changed in the inbox breaks no view: only reading it shows it."""
+    with open_log(HISTORY):
+        app = visit("ledger")
+        press(app, "Verify now")
+        assert "2 entries stand in inbox and ledger, the same" in plain(app.success[0].value)
+        assert any("no earlier checkpoint was given" in plain(it.value) for it in app.warning)
+        with closing(sqlite3.connect(tmp_path / "inbox.db")) as inbox:
+            inbox.execute("drop trigger entries_no_update")
+            inbox.execute("update entries set body = x'7b7d' where seq = 1")
+            inbox.commit()
+        app = visit("ledger", lang="pt")
+        press(app, "Verificar agora")
+    assert not app.success
+    assert app.error[0].proto.title == "Algo não está como foi gravado"
+    assert "entry 1" in plain(app.error[0].value)
+
+
+def test_what_could_not_be_checked_is_said(open_log: OpenLog, visit: Visit) -> None:
+    """On a machine that follows and compares: the log's key is on another."""
+    with open_log(HISTORY) as service:
+        key_file = service.settings.signing_key_file
+    key_file.unlink()
+    with open_log([]):
+        app = visit("ledger")
+        press(app, "Verify now")
+    notes = [plain(it.value) for it in app.warning]
+    assert any("the signing key is not here" in it for it in notes)
+
+
+def test_it_travels_in_time_and_says_what_does_not(open_log: OpenLog, visit: Visit) -> None:
+    """At the instant that is looked at, the last of the entries has not occurred."""
+    with open_log([*HISTORY, review("prc_2", NOW + timedelta(days=20))]):
+        app = visit("ledger")
+        assert metrics(app)["Entries"][0] == "2"
+        assert "are those of the whole log as it is now" in page_text(app)
+        assert "are those of the whole log" not in page_text(visit("ledger", as_of=None))
+
+
+def test_of_a_long_log_the_checks_are_run_and_the_rest_is_named(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores, "ENTRIES_PER_MINUTE", 1)
+    with open_log(HISTORY) as service:
+        service.ledger.cursor().execute("insert into facts.reviews select * from facts.reviews")
+        app = visit("ledger")
+        press(app, "Verify now")
+    assert app.error, "a fact that is there twice must not pass"
+    assert "prazo verify" in [block.value for block in app.code]

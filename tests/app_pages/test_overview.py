@@ -1,0 +1,177 @@
+"""The overview shows how many processes are late or close to it, and what to do today."""
+
+from datetime import timedelta
+
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.occurrences import NOW, attempt, before, collected, review, seller_event
+from tests.app_pages.reading import chart, links, metrics, page_text, plain, unfold
+
+# At NOW: one ACI 10 days late, one due within the day, one due in 5 days, one ACP pending,
+# one ACP overdue with 15 days left, one finished in time.
+HISTORY = [
+    review("prc_late", before(days=40)),
+    review("prc_today", before(days=29, hours=14)),
+    review("prc_soon", before(days=25)),
+    review("prc_pending", before(days=10), kind="ACP"),
+    review("prc_tolerated", before(days=45), kind="ACP"),
+    collected("prc_tolerated", "invited", before(days=44)),
+    review("prc_done", before(days=20)),
+    *attempt("prc_done", before(days=19), status=200),
+    *attempt("prc_today", before(hours=3), status=400),
+]
+
+
+def test_the_four_figures_are_those_of_the_log(open_log: OpenLog, visit: Visit) -> None:
+    """Three of the four sellers decided in the last 30 days were enabled."""
+    decided = [
+        seller_event("sel_1", "enabled", before(days=3)),
+        seller_event("sel_2", "enabled", before(days=4)),
+        seller_event("sel_3", "enabled", before(days=5)),
+        seller_event("sel_4", "denied", before(days=6), decision_reasons=[], retry=False),
+    ]
+    with open_log([*HISTORY, *decided]):
+        shown = metrics(visit())
+    assert shown["Expired"][0] == "1"
+    assert shown["Overdue"][0] == "3"
+    assert shown["Due in 7 days"] == ("2", "1")
+    assert shown["Denial rate"][0] == "25.0 %"
+
+
+def test_each_figure_has_its_course_and_its_change(open_log: OpenLog, visit: Visit) -> None:
+    """prc_late expired 10 days ago, so the week has not changed the number of expired ones."""
+    with open_log(HISTORY):
+        app = visit()
+    courses = [
+        plain(text.value.removeprefix("![").partition("](data:image")[0])
+        for text in app.markdown
+        if text.value.startswith("![")
+    ]
+    assert app.metric[0].delta == "0"
+    assert courses[0] == "Day by day: " + ", ".join(["0"] * 19 + ["1"] * 11)
+    assert courses[2] == "Day by day: 1, 0, 0, 0, 0, 1, 0"
+
+
+def test_numbers_on_charts_are_written_the_readers_way(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert chart(visit())["layout"]["separators"] == ".,"
+        assert chart(visit(lang="pt"))["layout"]["separators"] == ",."
+
+
+def test_a_share_over_nothing_is_a_dash(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert metrics(visit())["Denial rate"][0] == "–"
+
+
+def test_what_needs_action_is_listed_worst_first_with_what_to_do(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        shown = page_text(visit())
+    first, second, third = (
+        shown.index("Start a collection"),
+        shown.index("Correct the payload"),
+        shown.index("Remind the seller"),
+    )
+    assert first < second < third
+    assert "1 expired 1 due in 7 days 2 processes" in shown
+    assert "The platform found the payload invalid (400). Correct it and send it again." in shown
+
+
+def test_each_figure_leads_to_what_it_counts(open_log: OpenLog, visit: Visit) -> None:
+    """And what is to be done stands before any chart."""
+    with open_log(HISTORY):
+        app = visit()
+    figures = [query for label, query in links(app) if label == "Show"][:4]
+    assert figures == ["state=EXPIRED", "state=OVERDUE", "due=7", ""]
+    assert app.header[0].value == "What needs action today"
+
+
+def test_deadlines_are_bars_by_urgency_with_a_line_at_today(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        figure = chart(visit())
+    bars = {
+        trace["name"]: dict(zip(trace["x"], trace["y"], strict=True)) for trace in figure["data"]
+    }
+    assert bars == {
+        "Late": {"2026-05-22": 1},
+        "Within 7 days": {"2026-06-01": 1, "2026-06-06": 1},
+        "Later": {"2026-06-16": 1, "2026-07-21": 1},
+    }
+    line = figure["layout"]["shapes"][0]
+    assert line["x0"] == line["x1"] == "2026-05-31T12:00:00"
+    assert line["line"]["color"] not in ("black", "#000", "#000000", None)
+
+
+def test_deadlines_long_past_are_counted_where_they_are_not_drawn(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    old = [review(f"prc_old_{n}", before(days=90 + n)) for n in range(3)]
+    with open_log([*HISTORY, *old]):
+        app = visit()
+        assert "Not drawn: 3 processes whose deadline passed more than 30 days ago." in page_text(
+            app
+        )
+        drawn = [sum(trace["y"]) for trace in chart(app)["data"]]
+    assert drawn == [1, 2, 2]
+
+
+def test_an_empty_log_says_what_to_do_first(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([]):
+        shown = page_text(visit())
+    assert "No review process is in the log yet" in shown
+    assert "prazo ingest deliveries.ndjson" in shown
+
+
+def test_with_nothing_overdue_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_new", NOW - timedelta(days=1), kind="ACP")]):
+        assert "Nothing is overdue." in page_text(visit())
+
+
+def test_each_chart_says_what_it_shows_and_what_it_rests_on(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """prc_today is due first, in ten hours: 22:00 UTC is 19:00 in São Paulo."""
+    with open_log(HISTORY):
+        app = visit()
+        shown = page_text(app)
+        assert "1 late, 2 due within 7 days; the next deadline: 1 Jun 2026, 19:00." in shown
+        assert "16.7 % of them are finished in time." in shown
+        assert not app.dataframe
+        unfold(app, "behind_review_flow")
+    rows = app.dataframe[0].value
+    assert list(zip(rows["review_type"], rows["ends_as"], rows["processes"], strict=True)) == [
+        ("ACI", "expired", 1),
+        ("ACI", "finished_in_time", 1),
+        ("ACI", "overdue", 2),
+        ("ACP", "overdue", 1),
+        ("ACP", "pending", 1),
+    ]
+    assert any("from process_state" in block.value for block in app.code)
+
+
+def test_quarantine_and_deliveries_without_authentication_are_in_plain_sight(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    broken = {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"}
+    with open_log([*HISTORY, broken]):
+        app = visit()
+    assert "1 delivery is in quarantine" in page_text(app)
+    assert [it.proto.title for it in app.warning if it.proto.title.startswith("Deliver")] == [
+        "Deliveries are not authenticated"
+    ]
+
+
+def test_a_day_is_as_wide_as_a_day_however_few_there_are(open_log: OpenLog, visit: Visit) -> None:
+    """A single deadline was drawn as a plank over the whole chart."""
+    with open_log([review("prc_1", before(days=10))]):
+        [drawn] = [trace for trace in chart(visit())["data"] if trace["x"]]
+    assert drawn["width"] == 18 * 3600 * 1000
+
+
+def test_an_empty_ledger_has_nothing_to_verify(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([]):
+        shown = page_text(visit())
+    assert "Nothing to verify yet" in shown
+    assert "Ledger not verified" not in shown

@@ -1,0 +1,365 @@
+"""The process page tells one review from the platform's request to its answer."""
+
+import re
+from datetime import timedelta
+
+from pipeline.log.actions import action
+from tests.app_pages.conftest import OpenLog, Visit, follow
+from tests.app_pages.occurrences import NOW, attempt, before, collected, review
+from tests.app_pages.reading import chart, metrics, page_text, press, table, texts, unfold
+
+LATE = [
+    review("prc_late", before(days=40), fields=["revenue", "address.city"]),
+    collected("prc_late", "invited", before(days=39)),
+]
+DONE = [
+    review("prc_done", before(days=20)),
+    collected("prc_done", "invited", before(days=19)),
+    collected("prc_done", "answered", before(days=18)),
+    *attempt("prc_done", before(days=17, hours=1), error="timeout"),
+    *attempt("prc_done", before(days=17), status=200),
+]
+
+
+def test_a_late_process_says_what_it_may_cost_and_what_to_do(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(LATE):
+        app = visit("process", process="prc_late")
+    shown = page_text(app)
+    assert metrics(app) == {
+        "Deadline": ("22 May 2026", "09:00 · 10 days late"),
+        "Requested": ("22 Apr 2026", "2 fields"),
+        "Seller's answer": ("–", "asked, no answer yet"),
+        "Attempts": ("0", "nothing sent yet"),
+    }
+    assert "up to a block of cash-in and cash-out" in shown
+    assert "Remind the seller" in shown
+    assert "Answered: 0 of 2 required fields." in shown
+
+
+def test_a_finished_process_says_when_and_by_whom(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(DONE):
+        app = visit("process", process="prc_done")
+    assert metrics(app) == {
+        "Finished": ("15 May 2026", "09:00 · by our submission"),
+        "Requested": ("12 May 2026", "1 field"),
+        "Seller's answer": ("14 May 2026", "09:00"),
+        "Attempts": ("2", "Accepted"),
+    }
+    assert "Nothing is left to do." in page_text(app)
+
+
+def test_the_trail_names_each_entry_its_place_and_its_leaf(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(DONE) as service:
+        leaves = service.reader.read("timeline").to_pylist()
+        app = visit("process", process="prc_done")
+    shown = texts(app)
+    newest = leaves[-1]
+    assert newest["seq"] == 7
+    leaf = newest["leaf_hash"][:8]
+    assert f"Submission answered · HTTP 200 15 May 2026, 09:00:01 · entry 7 · {leaf}" in shown
+    assert any(it.startswith("Seller answered · web form 14 May 2026, 09:00:00") for it in shown)
+    assert any(it.startswith("Submission answered · no answer in time") for it in shown)
+
+
+def test_the_clock_is_drawn_phase_by_phase(open_log: OpenLog, visit: Visit) -> None:
+    """An ACP 45 days old: 30 days pending, 15 overdue so far, 15 to come."""
+    opened = before(days=45)
+    with open_log([review("prc_acp", opened, kind="ACP")]):
+        figure = chart(visit("process", process="prc_acp", tz="UTC"))
+    bands = [
+        (trace["name"], trace["x"], trace["opacity"])
+        for trace in figure["data"]
+        if trace["mode"] == "lines"
+    ]
+    assert bands == [
+        ("Pending", ["2026-04-17T12:00:00", "2026-05-17T12:00:00"], 1),
+        ("Overdue", ["2026-05-17T12:00:00", "2026-06-01T12:00:00"], 1),
+        ("Overdue", ["2026-06-01T12:00:00", "2026-06-16T12:00:00"], 0.35),
+    ]
+    assert figure["layout"]["shapes"][0]["x0"] == "2026-06-01T12:00:00"
+
+
+def test_the_clock_says_what_it_shows_and_what_it_rests_on(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([*DONE, *LATE]):
+        app = visit("process", process="prc_done")
+        unfold(app, "behind_process_phases")
+    assert (
+        "Requested on 12 May 2026, 09:00, due on 11 Jun 2026, 09:00,"
+        " finished on 15 May 2026, 09:00." in page_text(app)
+    )
+    phases, entries = (shown.value for shown in app.dataframe)
+    assert list(phases["phase"]) == ["overdue"]
+    assert len(entries) == 7
+    assert set(entries["process_id"]) == {"prc_done"}
+    assert any("as_of" in block.value for block in app.code)
+
+
+def test_the_clock_draws_the_whole_story_however_long(open_log: OpenLog, visit: Visit) -> None:
+    """It drew the trail's newest 40 entries: of a long story the request itself was missing."""
+    steps = [
+        collected("prc_long", "opened", before(days=9) + timedelta(minutes=n)) for n in range(60)
+    ]
+    with open_log([review("prc_long", before(days=10)), *steps]):
+        figure = chart(visit("process", process="prc_long"))
+    drawn = {
+        trace["name"]: len(trace["x"]) for trace in figure["data"] if trace["mode"] == "markers"
+    }
+    assert drawn == {"Platform": 1, "Collection": 60, "Submission": 0}
+
+
+def test_a_process_without_an_event_says_that_its_deadline_is_unknown(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(attempt("prc_lost", before(days=2), status=404)):
+        shown = page_text(visit("process", process="prc_lost"))
+    assert "its deadline is not known" in shown
+    assert "Check the identifiers" in shown
+    assert "Without a review event there is no clock to draw." in shown
+
+
+def test_no_id_and_an_unknown_id_say_what_to_do(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(LATE):
+        assert "Which process?" in page_text(visit("process"))
+        assert "No entry of the log names prc_x" in page_text(visit("process", process="prc_x"))
+
+
+def test_what_the_platform_sent_is_shown_as_text_and_never_as_markup(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """An id that is an image, a link or a directive must not load, lead or colour anything."""
+    nasty = "![x](https://evil.example/p.png) :red[y] [z](https://evil.example)"
+    with open_log([review(nasty, before(days=40), fields=["`](https://evil.example)"])]):
+        app = visit("process", process=nasty)
+    for element in [*app.header, *app.markdown]:
+        beside_code = re.sub(r"(`+).*?\1(?!`)", "", element.value)
+        assert "](https" not in beside_code
+    assert any(
+        header.value.startswith("\\!\\[x\\]\\(https\N{WORD JOINER}\\:") for header in app.header
+    )
+
+
+def test_a_status_and_a_type_that_the_contract_does_not_know_are_shown_as_they_came(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    strange = review("prc_odd", before(days=1), status="FROZEN")
+    with open_log([strange]):
+        shown = page_text(visit("process", process="prc_odd"))
+    assert "The platform reports FROZEN" in shown
+
+
+def test_a_long_story_says_how_much_of_it_is_shown(open_log: OpenLog, visit: Visit) -> None:
+    steps = [
+        collected("prc_long", "opened", before(days=9) + timedelta(minutes=n)) for n in range(60)
+    ]
+    with open_log([review("prc_long", before(days=10)), *steps]):
+        app = visit("process", process="prc_long")
+    assert "The newest 40 of 61 entries" in page_text(app)
+
+
+def test_what_is_cut_is_said_to_be(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_1", before(days=40))]) as service:
+        for number in range(12):
+            service.inbox.append(
+                [
+                    action(
+                        "note",
+                        reason=f"call {number}",
+                        actor="Bia",
+                        recorded_by="test",
+                        process_id="prc_1",
+                    )
+                ]
+            )
+        follow(service)
+        shown = page_text(visit("process", as_of=None, process="prc_1"))
+    assert "call 11" in shown
+    assert "Showing 10 of 12." in shown
+
+
+def test_it_can_be_looked_at_as_it_stood(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(DONE):
+        then = (NOW - timedelta(days=18, hours=-1)).isoformat().replace("+00:00", "Z")
+        app = visit("process", as_of=then, process="prc_done")
+    assert metrics(app)["Deadline"] == ("11 Jun 2026", "09:00 · 27 days left")
+    assert metrics(app)["Attempts"] == ("0", "nothing sent yet")
+
+
+def test_evidence_is_shown_field_by_field(open_log: OpenLog, visit: Visit) -> None:
+    """Revenue was answered and sent; the city was asked for and nobody answered."""
+    history = [
+        review("prc_1", before(days=20), fields=["revenue", "address.city"]),
+        collected("prc_1", "answered", before(days=18)),
+        *attempt("prc_1", before(days=17), status=400),
+    ]
+    with open_log(history):
+        app = visit("process", process="prc_1")
+    assert table(app, "Field") == [
+        ["address.city", "not sent", "yes", "–", "–", "–"],
+        [
+            "revenue",
+            "covered",
+            "yes",
+            "14 May 2026, 09:00",
+            "the seller",
+            "15 May 2026, 09:00",
+        ],
+    ]
+    assert table(app, "Started")[0][:4] == [
+        "15 May 2026, 09:00:00",
+        "Payload refused",
+        "400",
+        "1 s",
+    ]
+
+
+def test_findings_stand_on_the_process_they_are_about(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(
+        [review("prc_1", before(days=20)), *attempt("prc_1", before(days=17), status=200)]
+    ):
+        shown = page_text(visit("process", process="prc_1"))
+    assert "Breach Field sent without evidence · revenue" in shown
+
+
+def test_an_attempt_shows_its_request_and_its_answer_masked_until_there_is_a_reason(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    sent, answered = attempt("prc_1", before(days=17), status=400, name="att_1")
+    answered["body"] = {"message": "revenue is out of range"}
+    with open_log([review("prc_1", before(days=20)), sent, answered]) as service:
+        app = visit("process", process="prc_1")
+        assert "revenue is out of range" not in page_text(app)
+        unfold(app, "exchange")
+        shown = page_text(app)
+        assert "PUT /v1/marketplaces/mkt_1/sellers/sel_ana/registration/review" in shown
+        assert "Idempotency-Key: prc_1" in shown
+        assert "HTTP 400" in shown
+        assert "1000_to_5000" not in shown
+        assert "revenue is out of range" not in shown
+        app.text_input(key="unmask_submission_attempts_reason").set_value("why it was refused")
+        app.text_input(key="unmask_submission_attempts_actor").set_value("Bia")
+        press(app, "Record the reason and show it")
+        shown = page_text(app)
+        assert "1000_to_5000" in shown
+        assert "revenue is out of range" in shown
+        [entry] = service.reader.read("timeline", where={"kind": "unmask"}).to_pylist()
+    assert (entry["process_id"], entry["actor"]) == ("prc_1", "Bia")
+
+
+def test_a_note_and_an_assignment_are_entries_of_the_log(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_1", before(days=40))]) as service:
+        app = visit("process", as_of=None, process="prc_1")
+        assert "Nobody is assigned." in page_text(app)
+        app.text_area(key="note_text_0").set_value("Called; [they](x) answer tomorrow")
+        app.text_input(key="note_actor").set_value("Bia")
+        press(app, "Record the note")
+        app.text_input(key="assignee").set_value("Caio")
+        app.text_input(key="assignment_text").set_value("knows the seller")
+        app.text_input(key="assignment_actor").set_value("Bia")
+        press(app, "Record the assignment")
+        shown = page_text(app)
+        assert "Assigned to Caio since" in shown
+        assert "Called; [they](x) answer tomorrow" in shown
+        entries = service.reader.read("timeline", where={"process_id": "prc_1"}).to_pylist()
+        listed = visit("watchlist", as_of=None, assignee="cai").dataframe[0].value
+        elsewhere = page_text(visit("watchlist", as_of=None, assignee="bia"))
+    assert [(it["kind"], it["actor"], it["reason"]) for it in entries[1:]] == [
+        ("note", "Bia", "Called; [they](x) answer tomorrow"),
+        ("assignment", "Bia", "knows the seller"),
+    ]
+    assert list(listed["assignee"]) == ["Caio"]
+    assert "No process matches these filters" in elsewhere
+
+
+def test_a_note_that_is_too_long_is_kept_and_says_so(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_1", before(days=40))]) as service:
+        app = visit("process", as_of=None, process="prc_1")
+        app.text_area(key="note_text_0").set_value("x" * 2001)
+        app.text_input(key="note_actor").set_value("Bia")
+        press(app, "Record the note")
+        assert "At most 2,000 characters go into the log: this text has 2,001." in page_text(app)
+        assert app.text_area(key="note_text_0").value == "x" * 2001
+        app.text_area(key="note_text_0").set_value("x" * 2000)
+        press(app, "Record the note")
+        assert app.text_area(key="note_text_1").value == ""
+        assert service.inbox.last()[0] == 2
+
+
+def test_an_address_in_foreign_text_is_no_link(open_log: OpenLog, visit: Visit) -> None:
+    """Streamlit makes a link of every address, whatever is escaped."""
+    name = "prc_http://evil.example www.evil.example"
+    with open_log([review(name, before(days=40))]):
+        app = visit("process", process=name)
+    shown = [it.value for kind in ("header", "markdown") for it in app.get(kind)]
+    foreign = [it for it in shown if "evil" in it and "`" not in it]
+    assert foreign
+    for text in foreign:
+        assert not re.search(r"https?:|www\.", re.sub(r"\\(.)", r"\1", text)), text
+
+
+FAILING = [
+    review("prc_1", before(days=20)),
+    *(
+        occurrence
+        for minutes in (90, 70, 50, 30, 10, 0)
+        for occurrence in attempt("prc_1", before(hours=1, minutes=minutes), status=500)
+    ),
+]
+
+
+def test_a_ticket_is_due_is_opened_and_closed_on_the_page(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(FAILING) as service:
+        then = page_text(visit("process", process="prc_1"))
+        assert "A support ticket is due 10 days left" in then
+        assert "The platform keeps failing, or the retries were given up." in then
+        app = visit("process", as_of=None, process="prc_1")
+        press(app, "Record it as opened")
+        assert "A number and a name are needed" in page_text(app)
+        app.text_input(key="ticket_number").set_value("[4711](x)")
+        app.text_input(key="ticket_actor").set_value("Bia")
+        press(app, "Record it as opened")
+        opened = page_text(app)
+        app.text_input(key="ticket_actor").set_value("Caio")
+        press(app, "Record it as closed")
+        closed = page_text(app)
+        entries = service.reader.read("timeline", where={"kind": "ticket"}).to_pylist()
+    assert re.search(r"Ticket \[4711\]\(x\) has been open since .*, by Bia\.", opened)
+    assert "A support ticket is due" not in opened
+    assert "A support ticket is open." in opened
+    assert "Support ticket opened · Bia" in opened
+    assert "has been open since" not in closed
+    assert "Support ticket closed · Caio" in closed
+    assert [(it["step"], it["actor"]) for it in entries] == [("opened", "Bia"), ("closed", "Caio")]
+
+
+def test_a_finished_process_asks_for_no_ticket(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([*FAILING, *attempt("prc_1", before(minutes=5), status=200)]):
+        shown = page_text(visit("process", process="prc_1"))
+    assert "support ticket" not in shown.lower()
+
+
+def test_a_reminder_is_recorded_with_its_channel(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(LATE) as service:
+        app = visit("process", as_of=None, process="prc_late")
+        app.selectbox(key="reminder_channel").set_value("phone")
+        press(app, "Record the reminder")
+        assert "A name is needed" in page_text(app)
+        app.text_input(key="reminder_actor").set_value("Bia")
+        press(app, "Record the reminder")
+        shown = page_text(app)
+        [entry] = service.reader.read("timeline", where={"kind": "reminded"}).to_pylist()
+    assert "Seller reminded · telephone · Bia" in shown
+    assert "The seller was invited or reminded not long ago." in shown
+    assert (entry["channel"], entry["actor"]) == ("phone", "Bia")
+
+
+def test_nothing_is_noted_without_a_name_or_in_the_past(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_1", before(days=40))]) as service:
+        app = visit("process", as_of=None, process="prc_1")
+        app.text_area(key="note_text_0").set_value("Called")
+        press(app, "Record the note")
+        assert "A text and a name are needed" in page_text(app)
+        assert service.status().last_seq == 1
+        then = visit("process", process="prc_1")
+    assert "Record the note" not in [button.label for button in then.button]

@@ -1,0 +1,173 @@
+"""The seller page shows one seller's open processes at once, its denials and its trail."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.ledger.reader import Reader
+from tests.app_pages.conftest import OpenLog, Visit, fill, follow
+from tests.app_pages.occurrences import attempt, before, review, seller_event
+from tests.app_pages.reading import metrics, page_text, press, texts
+
+HISTORY = [
+    seller_event("sel_ana", "created", before(days=100)),
+    seller_event("sel_ana", "enabled", before(days=100, seconds=-95)),
+    review("prc_old", before(days=80), kind="ACP"),
+    *attempt("prc_old", before(days=70), status=200),
+    review("prc_first", before(days=40)),
+    review("prc_second", before(days=20)),
+    seller_event("sel_bia", "created", before(days=50), taxpayer="11144477735"),
+    seller_event(
+        "sel_bia",
+        "denied",
+        before(days=50, seconds=-40),
+        taxpayer="11144477735",
+        decision_reasons=[
+            {"reason": "REGISTRATION_INCONSISTENCY", "detail": "NAME_INVALID"},
+            {"reason": "INTERNAL_KYC_POLICY"},
+        ],
+        retry=False,
+    ),
+]
+
+
+def test_open_processes_of_a_deleted_seller_say_whom_to_ask(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log([*HISTORY, seller_event("sel_ana", "deleted", before(days=3))]):
+        shown = page_text(visit("seller", seller_id="sel_ana"))
+        finished = page_text(visit("process", process="prc_old"))
+        still_open = page_text(visit("process", process="prc_first"))
+    deleted = "The platform deleted this seller on 29 May 2026, 09:00."
+    assert shown.count(deleted) == 2
+    assert deleted not in finished
+    assert deleted in still_open
+
+
+def test_several_open_processes_stand_side_by_side(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("seller", seller_id="sel_ana")
+    assert metrics(app) == {
+        "Open processes": ("2", "3 in total"),
+        "Denials": ("0", "never denied"),
+        "Analysis took": ("2 min", "promised: 3 min for 99 %"),
+        "Created": ("21 Feb 2026", "individual"),
+    }
+    links = [link.label.replace("\\", "") for link in app.get("page_link")]
+    side_by_side, every_one = links[:2], links[2:]
+    assert side_by_side == ["prc_first", "prc_second"], "the nearest deadline first"
+    assert every_one == ["prc_second", "prc_first", "prc_old"]
+    shown = texts(app)
+    assert "10 days late" in shown
+    assert "10 days left" in shown
+
+
+@pytest.mark.parametrize(
+    ("event", "meaning", "remedy"),
+    [
+        ("enabled", "The seller passed every step", "Answer its open reviews in time."),
+        ("denied", "The platform rejected the seller.", "a new attempt is a new seller"),
+        ("disabled", "blocked from new transactions", "ask the platform what lifts the block"),
+        ("deleted", "no longer accessible", "Keep the evidence of its reviews"),
+        ("created", "up to 3 minutes for 99 %", "Wait for the result"),
+    ],
+)
+def test_a_status_never_stands_alone(
+    event: str, meaning: str, remedy: str, open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log([seller_event("sel_x", event, before(days=3))]):
+        shown = page_text(visit("seller", seller_id="sel_x"))
+    assert meaning in shown
+    assert remedy in shown
+
+
+def test_a_process_that_finishes_while_the_page_is_drawn_breaks_nothing(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_log([review("prc_a", before(days=40)), review("prc_b", before(days=5))]) as service:
+        read, is_finished = Reader.read, []
+
+        def finish_first(self, view, **asked):
+            rows = read(self, view, **asked)
+            if view in ("process_state", "open_processes") and not is_finished:
+                is_finished.append(view)
+                fill(
+                    Path(service.settings.inbox).parent,
+                    attempt("prc_a", before(hours=1), status=200),
+                )
+                follow(service)
+            return rows
+
+        monkeypatch.setattr(Reader, "read", finish_first)
+        assert "prc_b" in page_text(visit("seller", seller_id="sel_ana"))
+        assert is_finished
+
+
+def test_each_open_process_says_what_it_may_cost(open_log: OpenLog, visit: Visit) -> None:
+    history = [review("prc_a", before(days=40)), review("prc_b", before(days=5), kind="ACP")]
+    with open_log(history):
+        shown = page_text(visit("seller", seller_id="sel_ana"))
+    assert "The platform still accepts the submission." in shown
+    assert "In time. If the deadline passes" in shown
+
+
+def test_personal_data_is_masked(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        shown = page_text(visit("seller", seller_id="sel_ana"))
+    assert "ana@example.com" not in shown
+    assert "52998224725" not in shown
+    assert "***25" in shown
+    assert "12,500.5" in shown
+
+
+def test_a_denial_tells_its_reasons_and_whether_another_attempt_makes_sense(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = visit("seller", seller_id="sel_bia")
+    shown = page_text(app)
+    assert metrics(app)["Denials"] == ("1", "last on 12 Apr 2026")
+    assert "Registration data: name differs from the tax authority's record" in shown
+    assert "Internal policy of the platform" in shown
+    assert "The reasons point to no chance of approval in a new process." in shown
+    assert "The platform has not asked for a review of this seller." in shown
+
+
+def test_no_id_and_an_unknown_id_say_what_to_do(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert "Which seller?" in page_text(visit("seller"))
+        unknown = page_text(visit("seller", seller_id="sel_x"))
+    assert "No entry of the log names sel_x" in unknown
+
+
+def test_an_open_process_says_what_is_asked_and_what_to_do(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        shown = page_text(visit("seller", seller_id="sel_ana"))
+    assert "10 days late · 22 May 2026, 09:00" in shown
+    assert "10 days left · 11 Jun 2026, 09:00" in shown
+    assert "Start a collection Ask the seller for the requested fields" in shown
+
+
+def test_personal_data_is_masked_until_a_reason_and_a_name_stand_in_the_log(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("seller", seller_id="sel_ana")
+        assert "ana@example.com" not in page_text(app)
+        app.text_input(key="unmask_seller_state_actor").set_value("Bia")
+        press(app, "Record the reason and show it")
+        assert "ana@example.com" not in page_text(app), "no reason, no personal data"
+        app.text_input(key="unmask_seller_state_reason").set_value("a complaint by telephone")
+        app.text_input(key="unmask_seller_state_actor").set_value("Bia")
+        press(app, "Record the reason and show it")
+        assert "ana@example.com" in page_text(app)
+        [entry] = service.reader.read("timeline", where={"kind": "unmask"}).to_pylist()
+        assert (entry["seller_id"], entry["actor"], entry["reason"], entry["recorded_by"]) == (
+            "sel_ana",
+            "Bia",
+            "a complaint by telephone",
+            "dashboard",
+        )
+        press(app, "Mask it again")
+        assert "ana@example.com" not in page_text(app)
+        assert "ana@example.com" not in page_text(visit("seller", seller_id="sel_ana"))

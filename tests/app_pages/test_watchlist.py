@@ -1,0 +1,158 @@
+"""The watchlist shows the overdue and the expired, worst first, fifty a page."""
+
+from datetime import timedelta
+
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.occurrences import NOW, attempt, before, collected, review, seller_event
+from tests.app_pages.reading import metrics, page_text
+
+HISTORY = [
+    review("prc_worst", before(days=50), seller="sel_ana", fields=["revenue", "address.city"]),
+    review("prc_late", before(days=40), seller="sel_bia"),
+    review("prc_soon", before(days=26), seller="sel_ana"),
+    review("prc_tolerated", before(days=45), seller="sel_caio", kind="ACP"),
+    review("prc_pending", before(days=10), seller="sel_caio", kind="ACP"),
+    *attempt("prc_late", before(days=2), status=401, seller="sel_bia"),
+    collected("prc_soon", "invited", before(days=25)),
+    collected("prc_soon", "answered", before(days=24)),
+]
+
+
+def listed(app) -> list[str]:
+    return list(app.dataframe[0].value["process_id"])
+
+
+def test_the_worst_come_first_and_pending_ones_not_at_all(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist")
+    assert listed(app) == ["prc_worst", "prc_late", "prc_soon", "prc_tolerated"]
+    grid = app.dataframe[0].value
+    assert [list(states) for states in grid["state"]] == [
+        ["Expired"],
+        ["Expired"],
+        ["Overdue"],
+        ["Overdue"],
+    ]
+    assert list(grid["time_left"]) == [
+        "20 days late",
+        "10 days late",
+        "4 days left",
+        "15 days left",
+    ]
+    assert list(grid["next_action"]) == [
+        "Start a collection",
+        "Check the credentials",
+        "Submit the answers",
+        "Start a collection",
+    ]
+
+
+def test_what_comes_next_is_a_filter_away(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert listed(visit("watchlist", state="PENDING")) == ["prc_pending"]
+        assert listed(visit("watchlist", due="7")) == ["prc_soon"]
+        shown = page_text(visit("watchlist", due="7", state="EXPIRED"))
+    assert "No process matches these filters" in shown
+
+
+def test_the_card_tells_of_the_first_row_what_it_may_cost_and_what_to_do(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist")
+    shown = page_text(app)
+    assert metrics(app)["Deadline"] == ("20 days late", "12 May 2026, 09:00")
+    assert "The seller can be exposed to regulatory penalties" in shown
+    assert "2 requested fields" in shown
+    assert "revenue address.city" in shown
+
+
+def test_a_deadline_minutes_ago_is_minutes_late_and_not_a_day(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    history = [
+        review("prc_just_late", before(days=30, minutes=4)),
+        review("prc_due", before(days=30) + timedelta(hours=2, minutes=7)),
+    ]
+    with open_log(history):
+        english, portuguese = visit("watchlist"), visit("watchlist", lang="pt")
+    assert list(english.dataframe[0].value["time_left"]) == ["4 min late", "2 h 07 left"]
+    assert metrics(english)["Deadline"][0] == "4 min late"
+    assert list(portuguese.dataframe[0].value["time_left"]) == [
+        "4 min de atraso",
+        "faltam 2 h 07",
+    ]
+
+
+def test_an_open_process_of_a_deleted_seller_says_whom_to_ask(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    history = [
+        review("prc_1", before(days=40)),
+        seller_event("sel_ana", "created", before(days=100)),
+        seller_event("sel_ana", "deleted", before(days=3)),
+    ]
+    with open_log(history):
+        shown = page_text(visit("watchlist"))
+        other = page_text(visit("watchlist", as_of="2026-05-20T12:00:00Z"))
+    assert "The platform deleted this seller on 29 May 2026, 09:00." in shown
+    assert "Ask what still stands before anything is collected or sent." in shown
+    assert "The platform deleted this seller" not in other
+
+
+def test_filters_stand_in_the_url_as_codes(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist")
+        app.pills(key="state").set_value(["OVERDUE"]).run()
+        assert listed(app) == ["prc_soon", "prc_tolerated"]
+        assert app.query_params["state"] == "OVERDUE"
+        app.pills(key="type").set_value(["ACP"]).run()
+        assert listed(app) == ["prc_tolerated"]
+        assert app.query_params["type"] == "ACP"
+
+
+def test_a_link_opens_with_its_filters_in_either_language(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        for lang in ("en", "pt"):
+            app = visit("watchlist", lang=lang, state="EXPIRED", seller="BIA")
+            assert listed(app) == ["prc_late"]
+            app = visit("watchlist", lang=lang, action="submit")
+            assert listed(app) == ["prc_soon"]
+
+
+def test_a_code_that_is_no_filter_is_left_out(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert len(listed(visit("watchlist", state="' or 1=1 --"))) == 4
+
+
+def test_filters_that_match_nothing_say_so(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist", seller="nobody")
+    assert "No process matches these filters" in page_text(app)
+    assert not app.dataframe
+
+
+def test_an_empty_watchlist_says_when_it_will_not_be(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_new", NOW, kind="ACP")]):
+        assert "Nothing is overdue and nothing has expired" in page_text(visit("watchlist"))
+
+
+def test_a_long_list_is_paged_in_the_url(open_log: OpenLog, visit: Visit) -> None:
+    many = [review(f"prc_{n:03}", before(days=40, minutes=200 - n)) for n in range(120)]
+    with open_log(many):
+        first = visit("watchlist")
+        assert listed(first) == [f"prc_{n:03}" for n in range(50)]
+        assert "120 processes · 50 a page" in page_text(first)
+        assert listed(visit("watchlist", page="3")) == [f"prc_{n:03}" for n in range(100, 120)]
+        assert listed(visit("watchlist", page="99")) == [f"prc_{n:03}" for n in range(100, 120)]
+        assert listed(visit("watchlist", page="x")) == [f"prc_{n:03}" for n in range(50)]
+
+
+def test_a_new_filter_starts_at_the_first_page_again(open_log: OpenLog, visit: Visit) -> None:
+    many = [review(f"prc_{n:03}", before(days=40, minutes=200 - n)) for n in range(120)]
+    few = [review(f"prc_z{n}", before(days=45), kind="ACP") for n in range(60)]
+    with open_log([*many, *few]):
+        app = visit("watchlist", page="3")
+        app.pills(key="type").set_value(["ACP"]).run()
+        assert listed(app)[0] == "prc_z0"
+        assert "page" not in app.query_params

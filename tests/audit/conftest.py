@@ -1,0 +1,127 @@
+"""One package for many tests: the whole story, a withheld body, and an earlier checkpoint."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from pipeline import instants
+from pipeline.audit import export as evidence
+from pipeline.audit.export import Exported
+from pipeline.audit.request import Profile, Request, Scope
+from pipeline.ledger.service import LedgerService
+from pipeline.log.checkpoints import Signer
+from pipeline.settings import Settings
+from tests.audit import story
+from tests.support.stores import environment_in, settings_in
+
+WITHHELD = 13
+"""The payload of the third attempt."""
+
+
+class Made(NamedTuple):
+    """A package, what its auditor holds beside it, and the key that only insiders have."""
+
+    path: Path
+    key: str
+    earlier: bytes
+    signer: Signer
+
+
+def request(scope: Scope, profile: Profile = "full", **more: object) -> Request:
+    return Request(scope, "yearly audit", "Ana Auditor", "user:test", profile=profile, **more)
+
+
+EVERYTHING = Scope(since=0, until=instants.parse("2027-01-01T00:00:00Z"))
+
+
+@pytest.fixture(scope="session")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of stores that nobody holds, with the story in them and nothing signed."""
+    folder = tmp_path_factory.mktemp("followed")
+    opened = LedgerService(settings_in(folder))
+    try:
+        story.record(opened.inbox, opened.settings.artifacts)
+        opened.catch_up()
+    finally:
+        opened.close()
+    return folder
+
+
+@pytest.fixture
+def service(followed: Path, tmp_path: Path) -> Iterator[LedgerService]:
+    """A ledger that holds the story."""
+    shutil.copytree(followed, tmp_path, dirs_exist_ok=True)
+    opened = LedgerService(settings_in(tmp_path))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Everything, exported in full but for one body, after a checkpoint that somebody kept."""
+    folder = tmp_path_factory.mktemp("made")
+    opened = LedgerService(settings_in(folder))
+    try:
+        story.record(opened.inbox, opened.settings.artifacts)
+        opened.catch_up()
+        earlier = opened.checkpoint()
+        assert earlier is not None
+        assert earlier.size == 16
+        assert opened.signer is not None
+        wanted = request(EVERYTHING, withhold=frozenset({WITHHELD}))
+        exported = evidence.export(opened, wanted, folder / "package.zip")
+        return Made(exported.path, exported.key, earlier.note.encode(), opened.signer)
+    finally:
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def at_rest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of stores that nobody holds, with the story in them and a checkpoint over it."""
+    folder = tmp_path_factory.mktemp("at-rest")
+    opened = LedgerService(settings_in(folder))
+    try:
+        story.record(opened.inbox, opened.settings.artifacts)
+        opened.catch_up()
+        assert opened.checkpoint() is not None
+    finally:
+        opened.close()
+    return folder
+
+
+@pytest.fixture
+def settings(at_rest: Path, tmp_path: Path) -> Settings:
+    """A copy of those stores, to be changed."""
+    shutil.copytree(at_rest, tmp_path, dirs_exist_ok=True)
+    return settings_in(tmp_path)
+
+
+def export(
+    service: LedgerService, scope: Scope, out: Path, profile: Profile = "full", **more: object
+) -> Exported:
+    return evidence.export(service, request(scope, profile, **more), out)
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """For a process of its own over these stores."""
+    stores = environment_in(settings.ledger.parent)
+    return os.environ | stores | {"PRAZO_INBOX": settings.inbox}
+
+
+def command(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`prazo` in a process of its own, in the folder of the stores."""
+    return subprocess.run(
+        [sys.executable, "-m", "pipeline.cli", *arguments],
+        env=environment(settings),
+        cwd=settings.ledger.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )

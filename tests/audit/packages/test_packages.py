@@ -1,0 +1,443 @@
+"""What a package tells, to whom, and that making one leaves its trace in the log."""
+
+import dataclasses
+import hashlib
+import itertools
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from pipeline import instants
+from pipeline.audit import export as evidence
+from pipeline.audit import verify
+from pipeline.audit.package import tables
+from pipeline.audit.reproduce import verify_package
+from pipeline.audit.request import Scope
+from pipeline.errors import CallerError, OperatorError
+from pipeline.inbox import open_inbox
+from pipeline.ledger.service import LedgerService
+from pipeline.log.entries import Identity
+from tests.audit import forgery, story
+from tests.audit.conftest import EVERYTHING, WITHHELD, Made, export, request
+from tests.support.stores import settings_in
+
+
+class Text(HTMLParser):
+    """The words of an HTML page, without its style."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__()
+        self._words: list[str] = []
+        self._is_style = False
+        self.tags: set[str] = set()
+        self.feed(page.decode())
+        self.words = re.sub(r"\s+", " ", " ".join(self._words))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self._is_style = tag == "style"
+
+    def handle_data(self, data: str) -> None:
+        if not self._is_style:
+            self._words.append(data)
+
+
+# --- what is in it -----------------------------------------------------------------------------
+
+
+def test_a_process_is_given_whole_and_nothing_else(service: LedgerService, tmp_path: Path) -> None:
+    exported = export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
+    verdict = verify_package(exported.path, key=exported.key)
+    assert verdict.faults == []
+    files = forgery.read(exported.path)
+    assert [it["seq"] for it in tables.parse_csv(files["data/entries.csv"])] == [
+        *("1", "2", "4", "5", "6", "7", "8", "9")
+    ]
+    [process] = tables.parse_csv(files["data/processes.csv"])
+    assert (process["process_id"], process["state"], process["finished_at"]) == (
+        "p1",
+        "FINISHED",
+        "2026-03-06T15:01:01Z",
+    )
+    assert story.SCREEN in files.values()
+    assert story.JOURNEY_LOG in files.values()
+    bodies = {it.seq: it.body for it in forgery.parts(files)}
+    assert bodies[6] == service.ledger.select("seq = 6", [])[0].body
+
+
+def test_a_seller_is_given_with_all_its_processes(service: LedgerService, tmp_path: Path) -> None:
+    exported = export(service, Scope(seller_id="s1"), tmp_path / "s1.zip")
+    assert verify_package(exported.path, key=exported.key).faults == []
+    files = forgery.read(exported.path)
+    assert [it["process_id"] for it in tables.parse_csv(files["data/processes.csv"])] == [
+        *("p1", "p3")
+    ]
+    assert {it["kind"] for it in tables.parse_csv(files["data/entries.csv"])} == {
+        *("webhook", "collection", "submission_started", "submission_finished")
+    }
+
+
+def test_a_period_is_given_with_the_whole_of_each_process_in_it(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    """Only the answer of p2's attempt lies in that minute."""
+    at = instants.parse("2026-03-08T10:01:00Z")
+    assert at is not None
+    exported = export(service, Scope(since=at, until=at + 1), tmp_path / "m.zip")
+    assert verify_package(exported.path, key=exported.key).faults == []
+    entries = tables.parse_csv(forgery.read(exported.path)["data/entries.csv"])
+    assert [it["seq"] for it in entries] == ["10", "11", "12", "13", "14"]
+
+
+def test_a_withheld_body_still_verifies_and_the_verdict_says_what_was_withheld(
+    made: Made,
+) -> None:
+    files = forgery.read(made.path)
+    [part] = [it for it in forgery.parts(files) if it.seq == WITHHELD]
+    assert (part.body, part.salt, part.withheld) == (None, "", "by the exporter")
+    verdict = verify_package(made.path, key=made.key, against=made.earlier)
+    assert verdict.faults == []
+    assert (
+        "the content of 1 bodies that are withheld (by the exporter): they are bound by their"
+        " commitments, and what is said of them is the exporter's word"
+    ) in verdict.unchecked
+
+
+def test_a_package_that_lacks_an_artifact_of_ours_is_not_verified(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    digest = hashlib.sha256(story.SCREEN).hexdigest()
+    next(service.settings.artifacts.glob(f"??/{digest}")).unlink()
+    exported = export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
+    assert (exported.artifacts_left_out, exported.artifacts_lost) == (1, 1)
+    assert verify_package(exported.path, key=exported.key).faults == [
+        f"the artifact {digest} of entry 5 is lost: not in the artifact store"
+    ]
+    contents = json.loads(forgery.read(exported.path)["data/contents.json"])
+    assert contents["withheld_artifacts"] == {digest: "not in the artifact store"}
+
+
+# --- personal data -----------------------------------------------------------------------------
+
+
+def test_a_masked_package_holds_no_personal_value_in_any_form(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
+    verdict = verify_package(exported.path, key=exported.key)
+    assert verdict.faults == []
+    assert any("of 10 bodies that are withheld (the mask" in it for it in verdict.unchecked)
+    files = forgery.read(exported.path)
+    bodies = [it.body for it in service.ledger.select("body is not null", [])]
+    shown = {it.body for it in forgery.parts(files)}
+    withheld = [it for it in bodies if it is not None and it not in shown]
+    assert len(withheld) == 10
+    plain = [
+        *(b"Mariana", b"mariana@example.com", b"Rua das Flores", b"01310100", b"1000_to_5000"),
+        *(story.TAX_ID.encode(), story.SCREEN, story.JOURNEY_LOG),
+        hashlib.sha256(story.TAX_ID.encode()).hexdigest().encode(),
+        hashlib.sha256(story.SCREEN).hexdigest().encode(),
+        *(hashlib.sha256(it).hexdigest().encode() for it in withheld),
+    ]
+    found = [(it, name) for it in plain for name, content in files.items() if it in content]
+    assert found == []
+
+
+def test_a_masked_package_tells_one_seller_by_one_keyed_hash(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    """Somebody without the log's key cannot find the tax id by hashing all of them; two packages of
+    one log name the seller alike."""
+    names = set()
+    for number in range(2):
+        exported = export(service, EVERYTHING, tmp_path / f"{number}.zip", "masked")
+        rows = tables.parse_csv(forgery.read(exported.path)["data/processes.csv"])
+        names.add(next(it["seller_id"] for it in rows if it["process_id"] == "p2"))
+    [name] = names
+    assert re.fullmatch("hmac:[0-9a-f]{64}", name)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "report.html",
+            [
+                "What was masked or left out",
+                "3 × Collection",
+                "body withheld (masked profile)",
+                "Only the first letter of personal names is shown.",
+                "Nothing else was left out.",
+            ],
+        ),
+        (
+            "report.pt.html",
+            [
+                "O que foi mascarado ou omitido",
+                "conteúdo retido (perfil mascarado)",
+                "Dos nomes de pessoas aparece apenas a primeira letra.",
+                "Nada mais foi omitido.",
+            ],
+        ),
+    ],
+)
+def test_the_report_lists_what_was_masked_and_that_nothing_else_was(
+    service: LedgerService, tmp_path: Path, name: str, said: list[str]
+) -> None:
+    exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
+    text = Text(forgery.read(exported.path)[f"data/{name}"]).words
+    assert [it for it in said if it not in text] == []
+
+
+# --- the report --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        (
+            "report.html",
+            [
+                "Evidence of registration reviews",
+                "Process p1",
+                "Requested by Ana Auditor",
+                "Reason yearly audit",
+                "The story of each process",
+                "Requested 2026-03-01 09:00:00 revenue , address",
+                "+4 d 1 h",
+                "Collected 2026-03-05 10:04:00 web form · Seller",
+                "+1 d 4 h",
+                "Submitted 2026-03-06 15:01:00",
+                "+1 s",
+                "Answered 2026-03-06 15:01:01 HTTP 200",
+                "HTTP 500",
+                "2 × artifact",
+                "Evidence, field by field",
+                "Nothing: every body and every artifact of these entries is in the package.",
+            ],
+        ),
+        (
+            "report.pt.html",
+            [
+                "Evidências das revisões cadastrais",
+                "Processo p1",
+                "Solicitado por Ana Auditor",
+                "A história de cada processo",
+                "Solicitado 2026-03-01 09:00:00 revenue , address",
+                "Coletado 2026-03-05 10:04:00 formulário web",
+                "Enviado 2026-03-06 15:01:00",
+                "Respondido 2026-03-06 15:01:01 HTTP 200",
+                "Nada: todos os conteúdos e artefatos destes registros estão no pacote.",
+            ],
+        ),
+    ],
+)
+def test_the_report_tells_the_story_of_a_process(
+    service: LedgerService, tmp_path: Path, name: str, texts: list[str]
+) -> None:
+    exported = export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
+    text = Text(forgery.read(exported.path)[f"data/{name}"]).words
+    assert [it for it in texts if it not in text] == []
+
+
+def test_a_report_runs_nothing_and_loads_nothing(made: Made) -> None:
+    """The story holds text that a spreadsheet would run, and a report is opened in browsers."""
+    files = forgery.read(made.path)
+    for name in ("data/report.html", "data/report.pt.html"):
+        page = Text(files[name])
+        assert not page.tags & {"script", "img", "iframe", "link", "object", "form"}
+        assert b"default-src 'none'" in files[name]
+        assert "=cmd|'/c calc'!A1" in page.words
+    assert b"'=cmd|" in files["data/entries.csv"]
+
+
+def test_a_report_shows_markup_of_the_log_as_text(service: LedgerService, tmp_path: Path) -> None:
+    reason = '<script>alert(1)</script> & <b>"bold"</b>'
+    asked = dataclasses.replace(request(Scope(process_id="p1")), reason=reason)
+    exported = evidence.export(service, asked, tmp_path / "p1.zip")
+    for name in ("data/report.html", "data/report.pt.html"):
+        page = forgery.read(exported.path)[name]
+        assert b"<script" not in page
+        assert reason in Text(page).words
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("report.html", "1 of 3 are shown here; the tables hold all of them."),
+        ("report.pt.html", "Aqui são exibidos 1 de 3; as tabelas contêm a lista completa."),
+    ],
+)
+def test_a_report_says_how_many_processes_are_in_the_tables_alone(
+    service: LedgerService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    said: str,
+) -> None:
+    monkeypatch.setattr(evidence.report, "MAX_STORIES", 1)
+    exported = export(service, EVERYTHING, tmp_path / "all.zip")
+    text = Text(forgery.read(exported.path)[f"data/{name}"]).words
+    assert said in text
+    assert text.count("field by field" if name == "report.html" else "campo a campo") == 1
+
+
+# --- made once, made alike ---------------------------------------------------------------------
+
+
+def test_the_same_log_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two machines with one history, one clock and one source of salts."""
+    monkeypatch.setattr(instants, "now", lambda: 1_790_000_000_000_000)
+    made = []
+    for name in ("here", "there"):
+        settings = settings_in(tmp_path / name)
+        (tmp_path / name / "keys").mkdir(parents=True)
+        for key in (settings.signing_key_file, settings.taxpayer_key_file):
+            key.write_text("07" * 32 + "\n", encoding="ascii")
+            key.chmod(0o600)
+        open_inbox(settings.inbox, identity=Identity("prazo/0123456789abcdef", bytes(32))).close()
+        service = LedgerService(settings)
+        salts = itertools.count()
+        service.inbox.random = lambda size, salts=salts: next(salts).to_bytes(size, "big")
+        try:
+            story.record(service.inbox, settings.artifacts)
+            service.catch_up()
+            exported = export(service, EVERYTHING, tmp_path / name / "package.zip")
+        finally:
+            service.close()
+        made.append(exported.path.read_bytes())
+    assert made[0] == made[1]
+
+
+def test_an_export_is_recorded_with_reason_and_actor_before_the_package_is_there(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    steps = []
+    exported = evidence.export(
+        service,
+        request(Scope(process_id="p1")),
+        tmp_path / "p1.zip",
+        lambda what, done, all_: steps.append((what, done <= all_)),
+    )
+    [entry] = service.ledger.select("kind = 'export'", [])
+    assert (entry.seq, entry.process_id) == (exported.seq, "p1")
+    content = json.loads(entry.body or b"")
+    assert (content["actor"], content["reason"], content["profile"], content["scope"]) == (
+        *("Ana Auditor", "yearly audit", "full", {"process": "p1"}),
+    )
+    assert [what for what, _ in itertools.groupby(steps, lambda step: step[0])] == [
+        *("reading the log", "working out the tables", "proving entries")
+    ]
+    assert all(is_right for _, is_right in steps)
+
+
+@pytest.mark.parametrize(("scope", "exports"), [("process", 1), ("seller", 2)])
+def test_what_arrives_while_a_package_is_prepared_is_in_it(
+    service: LedgerService, tmp_path: Path, scope: str, exports: int
+) -> None:
+    """It is prepared again. An export of a process is not recorded then; one of a seller is, as
+    one that came to nothing, and the package is that of the next."""
+    arrivals = iter([story.review("e9", "p1", "s1")])
+
+    def meanwhile(what: str, *_: int) -> None:
+        if what == "working out the tables" and (arrived := next(arrivals, None)):
+            service.inbox.append([arrived])
+
+    asked = Scope(process_id="p1") if scope == "process" else Scope(seller_id="s1")
+    exported = evidence.export(service, request(asked), tmp_path / "p.zip", meanwhile)
+    assert verify_package(exported.path, key=exported.key).faults == []
+    rows = tables.parse_csv(forgery.read(exported.path)["data/entries.csv"])
+    assert "e9" in {it["event_id"] for it in rows}
+    assert len(service.ledger.select("kind = 'export'", [])) == exports
+
+
+# --- earlier checkpoints -----------------------------------------------------------------------
+
+
+def test_a_package_is_shown_to_continue_any_earlier_checkpoint_that_is_asked_for(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    """One of 10 entries, which this machine did not keep."""
+    assert service.signer is not None
+    held = service.signer.checkpoint(10, service.ledger.root_at(10))
+    without = export(service, Scope(process_id="p1"), tmp_path / "without.zip")
+    assert verify_package(without.path, key=without.key, against=held.encode()).faults == [
+        "the package proves nothing about a checkpoint of 10 entries: ask for a new package,"
+        " exported --against that checkpoint"
+    ]
+    exported = export(service, Scope(process_id="p1"), tmp_path / "with.zip", against=held)
+    verdict = verify_package(exported.path, key=exported.key, against=held.encode())
+    assert verdict.faults == []
+    assert "the log continues the earlier checkpoint at 10" in verdict.checked
+
+
+def test_a_checkpoint_newer_than_the_package_decides_nothing_and_is_no_fault(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    assert service.signer is not None
+    exported = export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
+    newer = service.signer.checkpoint(99, bytes(32))
+    verdict = verify_package(exported.path, key=exported.key, against=newer.encode())
+    assert (verdict.faults, verdict.exit_code) == ([], 3)
+    assert verdict.undecided == [
+        "newer: cannot compare. The checkpoint given has 99 entries, the package's own has 17:"
+        " compare with an older one, or ask for a new package"
+    ]
+    assert [*verdict.lines()][-1].startswith("UNDECIDED: no fault was found")
+
+    (tmp_path / "newer.note").write_text(newer, encoding="utf-8")
+    given = ("--key", exported.key, "--against", str(tmp_path / "newer.note"))
+    assert verify.main([str(exported.path), *given]) == 3
+
+    changed = {**forgery.read(exported.path), "data/query.sql": b"select 1;"}
+    forged = forgery.write(tmp_path / "forged.zip", changed)
+    verdict = verify_package(forged, key=exported.key, against=newer.encode())
+    assert verdict.exit_code == 1, "a fault is a fault whatever it is compared with"
+
+
+def test_another_root_at_the_packages_own_size_is_a_fault(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    assert service.signer is not None
+    exported = export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
+    other = service.signer.checkpoint(17, bytes(32))
+    verdict = verify_package(exported.path, key=exported.key, against=other.encode())
+    assert verdict.faults == [
+        "THE LOG WAS REWRITTEN: the checkpoint given has the package's own 17 entries, and another"
+        " root"
+    ]
+
+
+def test_a_checkpoint_that_contradicts_the_log_stops_the_export(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    assert service.signer is not None
+    another, future = (service.signer.checkpoint(it, bytes(32)) for it in (10, 99))
+    with pytest.raises(OperatorError, match="contradicts this log"):
+        export(service, Scope(process_id="p1"), tmp_path / "p.zip", against=another)
+    with pytest.raises(CallerError, match="not one of this log's past"):
+        export(service, Scope(process_id="p1"), tmp_path / "p.zip", against=future)
+    assert service.inbox.last()[0] == 16
+
+
+@pytest.mark.parametrize(("reason", "actor"), [("", "Ana"), ("audit", " ")])
+def test_without_reason_or_actor_nothing_is_recorded_and_nothing_made(
+    service: LedgerService, tmp_path: Path, reason: str, actor: str
+) -> None:
+    wanted = evidence.Request(Scope(process_id="p1"), reason, actor, "user:test")
+    with pytest.raises(CallerError, match="a reason and a name are needed"):
+        evidence.export(service, wanted, tmp_path / "p.zip")
+    assert service.inbox.last()[0] == 16
+    assert not (tmp_path / "p.zip").exists()
+
+
+def test_an_empty_scope_is_refused(service: LedgerService, tmp_path: Path) -> None:
+    with pytest.raises(CallerError, match="no entry of the log is in this scope"):
+        export(service, Scope(process_id="p9"), tmp_path / "p9.zip")
+    assert service.inbox.last()[0] == 16
+
+
+# --- the commands ------------------------------------------------------------------------------

@@ -1,0 +1,318 @@
+"""An exporter who holds the signing key and runs altered code over an honest log: what they leave
+out is a fault, or the verdict names it as not checked."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pipeline import instants
+from pipeline.audit import export as evidence
+from pipeline.audit import verify
+from pipeline.audit.export import Exported
+from pipeline.audit.package import tables
+from pipeline.audit.package.disclosure import Disclosure
+from pipeline.audit.package.drafts import Reading
+from pipeline.audit.request import Profile, Request, Scope
+from pipeline.audit.verify import Verdict
+from pipeline.ledger.service import LedgerService
+from pipeline.log.actions import exporting
+from pipeline.log.entries import Entry
+from pipeline.log.ndjson import read_line
+from tests.audit import story
+from tests.audit.conftest import EVERYTHING, export
+from tests.support.stores import settings_in
+
+TAIL = (
+    b'{"kind":"note","occurred_at":"2026-03-11T09:00:00Z","process_id":"p3","actor":"Ana",'
+    b'"reason":"called"}'
+)
+"""An entry of a process that does not name its seller."""
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]:
+    """The story, and one more entry, 17, of p3."""
+    opened = LedgerService(settings_in(tmp_path_factory.mktemp("honest")))
+    story.record(opened.inbox, opened.settings.artifacts)
+    opened.inbox.append([read_line(TAIL, recorded_by="note")])
+    opened.catch_up()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(autouse=True)
+def small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The derived tables are empty, which verify.py cannot know: they take most of the time."""
+    honest = tables.queries
+    columns = {"processes.csv": "state", "findings.csv": "severity", "coverage.csv": "path"}
+
+    def queries(names: Collection[str] = tuple(tables.TABLES)) -> str:
+        quotes = honest([tables.QUOTES]) if tables.QUOTES in names else ""
+        return quotes + "".join(
+            f"select null as process_id, null as {column} where false;\n"
+            for name, column in columns.items()
+            if name in names
+        )
+
+    monkeypatch.setattr(tables, "queries", queries)
+
+
+def made(
+    service: LedgerService, out: Path, scope: Scope, left_out: str = "", profile: Profile = "full"
+) -> Exported:
+    """A package whose exporter leaves out the entries of a condition, and says nothing of it."""
+    with pytest.MonkeyPatch.context() as altered:
+        honest_condition = Scope.condition.fget
+        assert honest_condition is not None
+
+        def condition(self: Scope) -> tuple[str, list[object]]:
+            kept, values = honest_condition(self)
+            return f"{kept} and not coalesce({left_out}, false)", values
+
+        if left_out:
+            altered.setattr(Scope, "condition", property(condition))
+            altered.setattr(evidence, "_record", recorded_at_any_rate)
+        return export(service, scope, out, profile)
+
+
+def recorded_at_any_rate(service: LedgerService, request: Request, prepared: Any) -> Entry | None:
+    """The export's entry, whatever its stream holds."""
+    scope, stated = request.scope, prepared.parameters
+    draft = exporting(
+        reason=request.reason,
+        actor=request.actor,
+        recorded_by=request.recorded_by,
+        process_id=scope.process_id,
+        seller_id=scope.seller_id,
+        contents=prepared.digest,
+        **{name: stated[name] for name in ("as_of", "profile", "scope")},
+    )
+    [receipt] = service.inbox.append([draft])
+    return receipt.entry
+
+
+@pytest.mark.parametrize(
+    ("withhold", "table", "seq", "fault"),
+    [
+        ([], "facts.attempt_finishes", 14, "attempt_finishes.ndjson states what no withheld body"),
+        ([13], "facts.attempt_finishes", 13, "attempt_finishes.ndjson states what no withheld"),
+        ([13], "facts.attempt_starts", 13, "has 2 rows of attempt_starts about it, instead of one"),
+        ([13], "log", 13, "data/stated/log.ndjson does not belong into a package"),
+    ],
+)
+def test_facts_are_stated_of_withheld_bodies_alone_and_only_such_as_they_can_hold(
+    honest: LedgerService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    withhold: list[int],
+    table: str,
+    seq: int,
+    fault: str,
+) -> None:
+    """A stated answer 200 once made a review that nobody answered FINISHED, and verified."""
+    honest_take = Reading.take
+
+    def take(self: Reading, batch: Any) -> None:
+        honest_take(self, batch)
+        self._files.state(table, [[seq, "invented", "p2"]])
+
+    monkeypatch.setattr(Reading, "take", take)
+    asked = Scope(process_id="p2")
+    found = verdict(export(honest, asked, tmp_path / "p.zip", withhold=frozenset(withhold)))
+    assert len(found.faults) == 1
+    assert fault in found.faults[0]
+
+
+def test_what_is_stated_is_counted_as_not_checked(honest: LedgerService, tmp_path: Path) -> None:
+    asked = Scope(process_id="p2")
+    found = verdict(export(honest, asked, tmp_path / "p.zip", withhold=frozenset({13})))
+    assert found.faults == []
+    # The start of the attempt, and the three fields that it sent.
+    assert any(it.startswith("4 rows in data/stated, which say") for it in found.unchecked)
+
+
+@pytest.mark.parametrize(
+    ("as_of", "is_fault"), [("2026-03-06T00:00:00Z", True), ("2026-03-20T00:00:00Z", False)]
+)
+def test_an_instant_before_the_export_is_a_fault_or_named(
+    service: LedgerService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    as_of: str,
+    is_fault: bool,
+) -> None:
+    """The newest entry of p1 is of 6 March, 15:01. Tables as of March once showed time left."""
+    clock = SimpleNamespace(now=lambda: instants.parse(as_of), readable=instants.readable)
+    monkeypatch.setattr(evidence, "instants", clock)
+    found = verdict(export(service, Scope(process_id="p1"), tmp_path / "p.zip"))
+    assert bool(found.faults) == is_fault
+    said = f"why tables and reports say what was true at {as_of}, long before the export"
+    assert is_fault or any(it.startswith(said) for it in found.unchecked)
+
+
+@pytest.mark.parametrize("name", ["log", "note"])
+def test_parameters_say_no_more_than_they_should(
+    honest: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Reports print the log's name, and a package may hold no word beside its own."""
+    honest_json = evidence.canonical_json
+
+    def altered(value: Any) -> bytes:
+        return honest_json(value | {name: "prazo/production"} if "as_of" in value else value)
+
+    monkeypatch.setattr(evidence, "canonical_json", altered)
+    found = verdict(export(honest, Scope(process_id="p2"), tmp_path / "p.zip"))
+    assert len(found.faults) == 1
+    assert found.faults[0].startswith("parameters.json")
+
+
+def verdict(exported: Exported) -> Verdict:
+    return verify.verify(exported.path, exported.key)
+
+
+@pytest.mark.parametrize(
+    ("scope", "left_out", "fault"),
+    [
+        # A whole process of a seller: the seller's own stream has a gap.
+        (
+            Scope(seller_id="s1"),
+            "process_id = 'p3' or kind = 'export'",
+            "entries of the seller s1 are missing before it",
+        ),
+        # One attempt.
+        (
+            Scope(process_id="p1"),
+            "attempt_id = 'a1'",
+            "entry 8: entries of the process p1 are missing before it",
+        ),
+        (
+            Scope(seller_id="s1"),
+            "attempt_id = 'a2'",
+            "entries of the seller s1 are missing before it",
+        ),
+        # The last entries of a process: the export's own entry would follow them.
+        (
+            Scope(process_id="p2"),
+            "seq > 12",
+            "entries of the process p2 are missing before it",
+        ),
+        # A process, an attempt and the tail of a period: their leaves stand in its range.
+        (EVERYTHING, "process_id = 'p2'", "entry 10: it belongs to from 1970"),
+        (EVERYTHING, "attempt_id = 'a3'", "entry 13: it belongs to from 1970"),
+        (EVERYTHING, "seq > 14", "entry 15: it belongs to from 1970"),
+        (EVERYTHING, "seq < 3", "entry 1: it belongs to from 1970"),
+    ],
+)
+def test_what_is_left_out_is_a_fault(
+    honest: LedgerService, tmp_path: Path, scope: Scope, left_out: str, fault: str
+) -> None:
+    found = verdict(made(honest, tmp_path / "p.zip", scope, left_out))
+    assert len(found.faults) == 1
+    assert fault in found.faults[0]
+
+
+def test_a_period_whose_range_is_cut_at_both_ends_says_which_entries_it_cannot_speak_of(
+    honest: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what is recorded before the period may be missing before it."""
+    since = instants.parse("2026-03-07T00:00:00Z")
+    spring = Scope(since=since, until=instants.parse("2026-04-01T00:00:00Z"))
+    monkeypatch.setattr(evidence, "_range", lambda *_: [9, 14])
+    found = verdict(made(honest, tmp_path / "p.zip", spring, "seq > 14"))
+    assert found.faults == []
+    last = honest.inbox.last()[0] - 1
+    of_entries = [it for it in found.unchecked if it.startswith("whether") and "the key" not in it]
+    assert of_entries[:3] == [
+        "whether an entry before 9 belongs to the period: all were recorded before it",
+        f"whether an entry from 15 to {last} belongs to the period: they were recorded at any time,"
+        " and are not here",
+        "whether 1 processes go on in entries after 14: where a process ends is the exporter's"
+        " word. A package of one process shows it",
+    ]
+    monkeypatch.setattr(evidence, "_range", lambda *_: [10, 14])
+    found = verdict(made(honest, tmp_path / "p.zip", spring, "seq > 14"))
+    assert found.faults == ["the range starts with entry 10, recorded within the period"]
+
+
+def test_where_a_process_of_a_seller_ends_is_named_as_not_checked(
+    honest: LedgerService, tmp_path: Path
+) -> None:
+    """Entry 17 belongs to p3, and does not name the seller: nothing in the seller's stream shows
+    that it is missing. A package of the process does."""
+    found = verdict(made(honest, tmp_path / "s1.zip", Scope(seller_id="s1"), "seq = 17"))
+    assert found.faults == []
+    said = "whether 2 processes go on in entries that do not name the seller"
+    assert any(it.startswith(said) for it in found.unchecked)
+    found = verdict(made(honest, tmp_path / "p3.zip", Scope(process_id="p3"), "seq = 17"))
+    assert "entries of the process p3 are missing before it" in found.faults[0]
+
+
+def test_sellers_that_entries_name_are_listed_where_they_are_not_complete(
+    honest: LedgerService, tmp_path: Path
+) -> None:
+    found = verdict(made(honest, tmp_path / "p2.zip", Scope(process_id="p2")))
+    assert found.faults == []
+    assert (
+        "what else the log holds of 1 sellers that entries name, and that are not complete here:"
+        f" {story.TAX_ID}"
+    ) in found.unchecked
+
+
+def test_the_export_of_one_process_cannot_be_shown_as_that_of_another(
+    honest: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is recorded in the stream of p1, and the package is about p3."""
+    honest_named = Scope.named
+    monkeypatch.setattr(
+        Scope, "named", lambda self, names: honest_named(Scope(process_id="p3"), names)
+    )
+    found = verdict(made(honest, tmp_path / "p.zip", Scope(process_id="p1")))
+    assert found.faults != []
+
+
+# --- names -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "fault"),
+    [
+        ({"400": "200"}, "400 is given the name '200', and is not a hash of such a name"),
+        ({"p1": "p2", "p2": "p1"}, "p1 is given the name 'p2', and is not a hash"),
+        ({"hmac:" + "0" * 64: "p1"}, "is given the name 'p1', and is not a hash of such a name"),
+        (
+            {"hmac:" + "0" * 64: "11144477735", "hmac:" + "1" * 64: "11144477735"},
+            "two hashed identifiers are given one name",
+        ),
+        ({"hmac:" + "0" * 64: "hmac:" + "1" * 64}, "and is not a hash of such a name"),
+    ],
+)
+def test_names_stand_for_hashed_identifiers_alone_each_for_its_own(
+    honest: LedgerService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    names: dict[str, str],
+    fault: str,
+) -> None:
+    """`{"400": "200"}` once made every answer 400 of entries.csv a 200, and verified."""
+
+    class Renaming(Disclosure):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            self.restored |= names
+
+    monkeypatch.setattr(evidence, "Disclosure", Renaming)
+    found = verdict(made(honest, tmp_path / "p.zip", Scope(process_id="p1")))
+    assert len(found.faults) == 1
+    assert fault in found.faults[0]
+
+
+def test_a_name_stands_in_columns_of_identifiers_alone(
+    honest: LedgerService, tmp_path: Path
+) -> None:
+    """A row of entries.csv that quotes a restored name where the leaf has its hash."""
+    found = verdict(made(honest, tmp_path / "p2.zip", Scope(process_id="p2")))
+    assert found.faults == []
+    assert any(it.startswith("whether 1 names in the tables are those") for it in found.unchecked)

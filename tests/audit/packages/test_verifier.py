@@ -1,0 +1,173 @@
+"""verify.py as an auditor has it: one file beside a package, an old Python, nothing of ours."""
+
+import ast
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import bagit
+import pytest
+
+from pipeline.audit import verify
+from pipeline.log import entries
+from tests.audit import forgery
+from tests.audit.conftest import Made
+
+SOURCE = Path(verify.__file__)
+PAGE = Path(__file__).parents[3] / "docs/evidence.md"
+NEEDS = ("jq", "openssl", "basenc", "sha256sum")
+
+
+def oldest_python() -> str:
+    """A Python 3.9, if this machine has one; skips the test where it has none."""
+    found = Path.home().glob(".pyenv/versions/3.9*/bin/python3.9")
+    for python in filter(None, (shutil.which("python3.9"), *map(str, found))):
+        if subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return python
+    pytest.skip("there is no Python 3.9 here")
+
+
+def run(python: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [python, "-I", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_it_is_one_file_of_python_39_and_imports_the_standard_library_alone() -> None:
+    tree = ast.parse(SOURCE.read_text(encoding="utf-8"), feature_version=(3, 9))
+    imported = {
+        name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [it.name for it in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or "relative"]
+        )
+    }
+    assert imported <= sys.stdlib_module_names
+    assert not imported & {"socket", "ssl", "http", "urllib", "ftplib", "sqlite3", "ctypes"}
+
+
+@pytest.mark.parametrize("python", [sys.executable, "3.9"], ids=["this Python", "Python 3.9"])
+def test_the_copy_in_the_package_verifies_it_and_names_a_fault(
+    made: Made, tmp_path: Path, python: str
+) -> None:
+    interpreter = oldest_python() if python == "3.9" else python
+    files = forgery.read(made.path)
+    assert files["verify.py"] == SOURCE.read_bytes()
+    script, earlier = tmp_path / "verify.py", tmp_path / "earlier.note"
+    script.write_bytes(files["verify.py"])
+    earlier.write_bytes(made.earlier)
+    right = run(interpreter, script, made.path, "--key", made.key, "--against", earlier)
+    assert (right.returncode, right.stderr) == (0, "")
+    assert right.stdout.splitlines()[-1].startswith("VERIFIED, but for what is not checked: 5")
+    assert "  checked  17 entries stand in the log of 17, canonical" in right.stdout
+    assert "  checked  the log continues the earlier checkpoint at 16" in right.stdout
+    assert "  NOT CHECKED the content of 1 bodies that are withheld (by the exp" in right.stdout
+
+    forged = forgery.write(tmp_path / "f.zip", forgery.seal(with_longer_body(files), made.signer))
+    wrong = run(interpreter, script, forged, "--key", made.key)
+    assert (wrong.returncode, wrong.stderr) == (1, "")
+    assert "  FAULT    entry 8: its body is not what was recorded" in wrong.stdout
+    assert wrong.stdout.splitlines()[-1] == "NOT VERIFIED: 1 faults"
+
+
+def with_longer_body(files: forgery.Files) -> forgery.Files:
+    """Entry 8 was submitted with a blank more."""
+    parts = forgery.parts(files)
+    leaves = [it.leaf for it in parts]
+    changed = [it._replace(body=it.body + b" ") if it.seq == 8 else it for it in parts]
+    return forgery.with_parts(files, changed, leaves)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["missing.zip"], "there is no file missing.zip"),
+        (["PACKAGE", "--key", "x+y"], "--key is not a verification key"),
+        (["PACKAGE", "--against", "missing.note"], "No such file"),
+    ],
+)
+def test_wrong_usage_is_no_verdict(
+    made: Made, capsys: pytest.CaptureFixture[str], arguments: list[str], why: str
+) -> None:
+    given = [str(made.path) if it == "PACKAGE" else it for it in arguments]
+    assert verify.main(given) == 2
+    shown = capsys.readouterr()
+    assert why in shown.err
+    assert shown.out == ""
+
+
+def by_hand() -> str:
+    """The commands that the page shows an auditor who has no program of ours."""
+    text = PAGE.read_text(encoding="utf-8").partition("With no program of ours at all:\n")[2]
+    lines = text.lstrip("\n").splitlines()
+    end = next(at for at, line in enumerate(lines) if line and not line.startswith("    "))
+    return "\n".join(it[4:] for it in lines[:end])
+
+
+@pytest.mark.parametrize("changed", [None, "data/report.html", "body of 8", "key"])
+def test_bagit_sha256sum_jq_and_openssl_agree_by_hand(
+    made: Made, tmp_path: Path, changed: str | None
+) -> None:
+    """The page's own commands. A body is changed together with its manifests, so that it is the
+    commitment in the leaf that finds it; and the key is another's."""
+    for program in NEEDS:
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed (Debian: apt install jq openssl)")
+    package = tmp_path / "package.zip"
+    files = forgery.read(made.path)
+    if changed == "data/report.html":
+        files[changed] += b" "
+    if changed == "body of 8":
+        files = forgery.seal(with_longer_body(files), made.signer)
+    forgery.write(package, files)
+    vkey = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
+    done = subprocess.run(
+        ["sh", "-euc", by_hand()],
+        cwd=tmp_path,
+        env={
+            "PACKAGE": str(package),
+            "VKEY": vkey if changed == "key" else made.key,
+            "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode == 0) == (changed is None), done.stdout + done.stderr
+    if changed is None:
+        assert done.stdout == "Signature Verified Successfully\n"
+    if changed == "body of 8":
+        assert done.stdout == "FAULT 8\n"
+
+
+@pytest.mark.parametrize("option", ["--key", "--against", "--authority"])
+def test_a_check_that_is_asked_for_with_nothing_is_no_check_that_was_not_asked_for(
+    made: Made, tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").touch()
+    given = str(tmp_path / "empty") if option == "--against" else ""
+    assert verify.main([str(made.path), option, given]) == 2
+    assert f"{option} is empty" in capsys.readouterr().err
+
+
+def test_bagit_has_nothing_to_say_against_a_package(made: Made, tmp_path: Path) -> None:
+    with zipfile.ZipFile(made.path) as package:
+        package.extractall(tmp_path / "bag")
+    bag = bagit.Bag(str(tmp_path / "bag"))
+    bag.validate(completeness_only=False)
+    assert bag.version_info == (1, 0)
+
+
+def test_the_verifier_knows_which_identifiers_a_leaf_may_hold_as_they_are() -> None:
+    """A name that stands for a hash must be one of the others."""
+    assert verify.OPAQUE.pattern == entries._OPAQUE.pattern

@@ -1,0 +1,313 @@
+"""The drill: back up while everything runs, lose the machine, put it back, prove it."""
+
+import json
+import re
+import stat
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pipeline.audit import backup as backups
+from pipeline.audit import export
+from pipeline.audit import restore as restores
+from pipeline.audit.request import Scope
+from pipeline.audit.verify import verify
+from pipeline.errors import LedgerRefused, OperatorError
+from pipeline.inbox import open_inbox
+from pipeline.ledger.service import LedgerService
+from pipeline.settings import Settings
+from tests.audit import story
+from tests.audit.conftest import command, request
+from tests.audit.test_stores import in_inbox
+from tests.support.stores import settings_in
+
+
+def test_a_backup_of_a_running_log_is_put_back_with_the_same_root(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """Entries arrive and are followed all the while, and a second backup adds what is new."""
+    service = LedgerService(settings)
+    service.start()
+    stop = threading.Event()
+
+    def sign() -> None:
+        service.reach(service.inbox.last()[0])
+        service.checkpoint()
+
+    def receive() -> None:
+        number = 0
+        while not stop.is_set():
+            story.deliver(service.inbox, f"live-{number}")
+            number += 1
+
+    receiving = threading.Thread(target=receive)
+    receiving.start()
+    try:
+        first = backups.backup(settings, tmp_path / "saved", with_keys=True, sign=sign)
+        second = backups.backup(settings, tmp_path / "saved", with_keys=True, sign=sign)
+    finally:
+        stop.set()
+        receiving.join()
+    service.reach(second.entries)
+    root = service.ledger.root_at(second.entries)
+    service.close()
+    assert first.entries >= 16
+    assert second.entries - first.entries == second.new_entries >= 0
+    assert (first.unsigned, second.unsigned) == (0, 0)
+    assert (first.new_artifacts, second.new_artifacts) == (2, 0)
+
+    elsewhere = settings_in(tmp_path / "elsewhere")
+    done = restores.restore(elsewhere, tmp_path / "saved")
+    assert done.verdict.faults == []
+    assert (done.entries, done.artifacts) == (second.entries, 2)
+    restored = LedgerService(elsewhere)
+    try:
+        assert restored.ledger.root_at(second.entries) == root
+        assert restored.signer is not None
+        package = export.export(restored, request(Scope(process_id="p1")), tmp_path / "p.zip")
+        story.deliver(restored.inbox, "it goes on")
+        restored.catch_up()
+        assert restored.ledger.size == second.entries + 2
+    finally:
+        restored.close()
+    assert verify(package.path, package.key).faults == []
+
+
+def test_keys_are_copied_by_choice_and_for_their_owner_alone(
+    settings: Settings, tmp_path: Path
+) -> None:
+    assert backups.backup(settings, tmp_path / "without").keys == ()
+    assert not (tmp_path / "without" / "keys").exists()
+    kept = backups.backup(settings, tmp_path / "with", with_keys=True).keys
+    assert [it.name for it in kept] == ["signing.key", "taxpayer.key"]
+    assert {stat.S_IMODE(it.stat().st_mode) for it in kept} == {0o600}
+    assert stat.S_IMODE((tmp_path / "with").stat().st_mode) == 0o700
+
+
+def test_a_backup_without_keys_is_put_back_and_says_whose_word_its_first_key_is(
+    settings: Settings, tmp_path: Path
+) -> None:
+    backups.backup(settings, tmp_path / "saved")
+    elsewhere = settings_in(tmp_path / "elsewhere")
+    done = restores.restore(elsewhere, tmp_path / "saved")
+    assert done.verdict.faults == []
+    assert any("that the log's first key is prazo/" in it for it in done.verdict.notes)
+    assert not elsewhere.signing_key_file.exists()
+
+
+def test_another_key_is_never_replaced(settings: Settings, tmp_path: Path) -> None:
+    backups.backup(settings, tmp_path / "saved", with_keys=True)
+    settings.signing_key_file.write_text("00" * 32 + "\n", encoding="ascii")
+    with pytest.raises(OperatorError, match="was not replaced"):
+        backups.backup(settings, tmp_path / "saved", with_keys=True)
+
+
+CHANGES = {
+    "a leaf": "update entries set leaf = cast(leaf || ' ' as blob) where seq = 3",
+    "a body": "update entries set body = x'7b7d' where seq = 9",
+    "an answer": "update entries set status = 200 where seq = 7",
+    "an entry removed": "delete from entries where seq = 16",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_backup_that_was_changed_is_refused_before_anything_is_put_anywhere(
+    settings: Settings, tmp_path: Path, change: str
+) -> None:
+    backups.backup(settings, tmp_path / "saved", with_keys=True)
+    in_inbox(settings_in(tmp_path / "saved"), CHANGES[change])
+    elsewhere = settings_in(tmp_path / "elsewhere")
+    with pytest.raises(OperatorError, match="Nothing was restored"):
+        restores.restore(elsewhere, tmp_path / "saved")
+    assert not (tmp_path / "elsewhere" / "inbox.db").exists()
+
+
+UNSIGNED = {
+    "heads and checkpoints deleted": ("delete from heads", "delete from checkpoints"),
+    "the newest entries, and what was signed over them": (
+        "delete from heads",
+        "delete from checkpoints",
+        "delete from entries where seq > 9",
+    ),
+    "keys as well": (
+        "delete from heads",
+        "delete from checkpoints",
+        "drop trigger signing_keys_no_delete",
+        "delete from signing_keys",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", UNSIGNED)
+def test_what_no_signature_covers_is_refused_until_a_person_insists_by_name(
+    settings: Settings, tmp_path: Path, change: str
+) -> None:
+    """A thief of the backup changed it, and deleted what would have told: it was VERIFIED."""
+    backups.backup(settings, tmp_path / "saved")
+    in_inbox(settings_in(tmp_path / "saved"), *UNSIGNED[change])
+    elsewhere = settings_in(tmp_path / "elsewhere")
+    with pytest.raises(OperatorError, match="no signature covers its entries"):
+        restores.restore(elsewhere, tmp_path / "saved")
+    assert not Path(elsewhere.inbox).exists()
+    insisted = restores.Insisted("it lay in our safe", "ana", "user:root")
+    done = restores.restore(elsewhere, tmp_path / "saved", insisted=insisted)
+    with closing(open_inbox(elsewhere.inbox)) as inbox:
+        [entry] = inbox.find(kind="restoration")
+        assert json.loads(entry.body or b"") == {
+            "actor": "ana",
+            "reason": "it lay in our safe",
+            "signed": 0,
+            "put_back": entry.seq - 1,
+        }
+        assert entry.seq == inbox.last()[0] == done.entries
+    assert any(f"entries 1 to {entry.seq - 1}: ana insisted" in it for it in done.notes)
+
+
+def test_entries_after_the_last_signature_are_refused_as_well(
+    settings: Settings, tmp_path: Path
+) -> None:
+    with closing(open_inbox(settings.inbox)) as inbox:
+        story.deliver(inbox, "not signed yet")
+    assert backups.backup(settings, tmp_path / "saved").unsigned == 1
+    with pytest.raises(OperatorError, match="no signature covers entries 17 to 17"):
+        restores.restore(settings_in(tmp_path / "elsewhere"), tmp_path / "saved")
+
+
+def test_the_command_has_what_it_copies_signed(settings: Settings, tmp_path: Path) -> None:
+    with closing(open_inbox(settings.inbox)) as inbox:
+        story.deliver(inbox, "not signed yet")
+    done = command(settings, "backup", str(tmp_path / "saved"))
+    assert (done.returncode, "No signature" in done.stderr) == (0, False)
+    restored = restores.restore(settings_in(tmp_path / "elsewhere"), tmp_path / "saved")
+    assert (restored.entries, restored.verdict.faults) == (17, [])
+
+
+def test_a_checkpoint_kept_elsewhere_tells_a_backup_that_was_signed_by_another_key(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """A thief without the key rewrote the log, and signed it under a key of his own."""
+    with closing(LedgerService(settings)) as service:
+        kept = service.signed_checkpoint().note
+    backups.backup(settings, tmp_path / "saved")
+    honest = settings_in(tmp_path / "honest")
+    assert restores.restore(honest, tmp_path / "saved", against=kept).verdict.faults == []
+
+    forged = settings_in(tmp_path / "saved")
+    in_inbox(
+        forged,
+        *UNSIGNED["the newest entries, and what was signed over them"],
+        "drop trigger signing_keys_no_delete",
+        "delete from signing_keys",
+    )
+    with closing(LedgerService(forged)) as thief:
+        thief.catch_up()
+        newer = thief.signed_checkpoint().note
+    for path in (tmp_path / "saved").glob("ledger*"):
+        path.unlink()
+    for note, why in (
+        (kept, "the checkpoint given is not this log's"),
+        ("no note", "the checkpoint given is not this log's"),
+    ):
+        with pytest.raises(OperatorError, match=why):
+            restores.restore(settings_in(tmp_path / "elsewhere"), tmp_path / "saved", against=note)
+    with pytest.raises(OperatorError, match="the checkpoint given is not this log's"):
+        restores.restore(settings_in(tmp_path / "again"), tmp_path / "honest", against=newer)
+
+
+def test_a_backup_older_than_the_checkpoint_kept_elsewhere_is_refused(
+    settings: Settings, tmp_path: Path
+) -> None:
+    backups.backup(settings, tmp_path / "saved")
+    with closing(LedgerService(settings)) as service:
+        story.deliver(service.inbox, "since the backup")
+        service.catch_up()
+        kept = service.signed_checkpoint().note
+    with pytest.raises(OperatorError, match="is of 17 entries, and here are 16"):
+        restores.restore(settings_in(tmp_path / "elsewhere"), tmp_path / "saved", against=kept)
+
+
+def test_an_older_backup_takes_the_newer_entries_from_the_ledger(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """A row of the inbox was changed after the backup, and three entries came since."""
+    backups.backup(settings, tmp_path / "saved")
+    service = LedgerService(settings)
+    for number in range(3):
+        story.deliver(service.inbox, f"newer-{number}")
+    service.catch_up()
+    root = service.ledger.frontier.root()
+    service.close()
+    in_inbox(settings, "update entries set body = x'7b7d' where seq = 4")
+    done = restores.restore(settings, tmp_path / "saved")
+    assert (done.entries, done.verdict.faults) == (19, [])
+    assert done.notes[0].startswith("3 entries that are newer than the backup came back")
+    assert done.notes[1].startswith("the former inbox.db was kept as inbox.db.set-aside-")
+    service = LedgerService(settings)
+    try:
+        assert service.ledger.frontier.root() == root
+    finally:
+        service.close()
+
+
+def test_a_deleted_inbox_comes_back_with_what_was_recorded_since_the_backup(
+    settings: Settings, tmp_path: Path
+) -> None:
+    backups.backup(settings, tmp_path / "saved")
+    service = LedgerService(settings)
+    story.deliver(service.inbox, "since the backup")
+    service.catch_up()
+    root = service.ledger.frontier.root()
+    service.close()
+    for file in tmp_path.glob("inbox.db*"):
+        file.unlink()
+    with pytest.raises(LedgerRefused, match="`prazo restore` puts it back"):
+        LedgerService(settings)
+    done = restores.restore(settings, tmp_path / "saved")
+    assert (done.entries, done.verdict.faults) == (17, [])
+    service = LedgerService(settings)
+    try:
+        assert service.ledger.frontier.root() == root
+    finally:
+        service.close()
+
+
+def test_a_backup_of_another_log_is_not_added_to(settings: Settings, tmp_path: Path) -> None:
+    other = settings_in(tmp_path / "other")
+    open_inbox(other.inbox).close()
+    backups.backup(other, tmp_path / "saved")
+    with pytest.raises(OperatorError, match="choose an empty folder"):
+        backups.backup(settings, tmp_path / "saved")
+
+
+def test_nothing_is_restored_under_a_process_that_holds_the_ledger(
+    settings: Settings, tmp_path: Path
+) -> None:
+    backups.backup(settings, tmp_path / "saved")
+    service = LedgerService(settings)
+    try:
+        done = command(settings, "restore", str(tmp_path / "saved"))
+    finally:
+        service.close()
+    assert done.returncode == 1
+    assert f"The ledger {settings.ledger} is in use" in done.stderr
+    assert not list(tmp_path.glob("*.set-aside-*"))
+
+
+def test_the_commands_tell_what_was_copied_and_what_was_put_back(
+    settings: Settings, tmp_path: Path
+) -> None:
+    saved = tmp_path / "saved"
+    done = command(settings, "backup", str(saved))
+    assert done.returncode == 0
+    assert re.fullmatch(
+        rf"{saved}: 16 entries of prazo/[0-9a-f]{{16}}, 16 of them new; 2 new artifacts; keys: 0\n",
+        done.stdout,
+    )
+    assert "The keys were not copied" in done.stderr
+    done = command(settings, "restore", str(saved))
+    assert done.returncode == 0
+    assert done.stdout.startswith("16 entries of prazo/")
+    assert "  note     the former inbox.db was kept as inbox.db.set-aside-" in done.stdout
+    assert done.stdout.endswith("VERIFIED\n")

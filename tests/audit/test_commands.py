@@ -1,0 +1,84 @@
+"""`prazo export`, `verify` and `checkpoint` as a person runs them."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.audit.reproduce import verify_package
+from pipeline.http.holder import find
+from pipeline.settings import Settings
+from tests.audit import forgery
+from tests.audit.conftest import command, environment
+from tests.support.machine import free_port
+from tests.support.stores import settings_in
+
+
+def test_the_commands_export_and_verify(settings: Settings, tmp_path: Path) -> None:
+    asked = ("export", "--process", "p1", "--out", "p1.zip", "--reason", "audit")
+    assert command(settings, *asked).returncode == 2, "an actor is needed"
+    exported = command(settings, *asked, "--actor", "Ana")
+    assert (exported.returncode, exported.stdout.splitlines()[0]) == (
+        0,
+        "p1.zip: 9 entries, 0 bodies withheld; the export is entry 17",
+    )
+    key = command(settings, "checkpoint", "--key").stdout.strip()
+    assert f"--key '{key}'" in exported.stdout
+    (tmp_path / "now.note").write_text(command(settings, "checkpoint").stdout, encoding="utf-8")
+    verified = command(settings, "verify", "p1.zip", "--key", key, "--against", "now.note")
+    assert verified.returncode == 0
+    assert verified.stdout.endswith("\nVERIFIED, but for what is not checked: 2 lines above\n")
+    assert "the reports say what the tables say, in each language" in verified.stdout
+    stores = command(settings, "verify", "--against", "now.note")
+    assert (stores.returncode, stores.stdout.splitlines()[-1]) == (0, "VERIFIED")
+    assert "  checked  17 entries stand in inbox and ledger" in stores.stdout
+    files = forgery.read(tmp_path / "p1.zip")
+    forgery.write(tmp_path / "p1.zip", {**files, "data/query.sql": b"select 1;"})
+    refused = command(settings, "verify", "p1.zip", "--key", key)
+    assert (refused.returncode, refused.stdout.splitlines()[-1][:13]) == (1, "NOT VERIFIED:")
+    assert command(settings, "verify", "p1.zip", "--key", "none").returncode == 2
+
+
+@pytest.mark.parametrize("asked", [("verify",), ("checkpoint",)])
+def test_a_wrong_path_is_no_empty_log(tmp_path: Path, asked: tuple[str, ...]) -> None:
+    """What only reads never starts a log: VERIFIED over nothing would be worse than an error."""
+    (tmp_path / "wrong").mkdir()
+    done = command(settings_in(tmp_path / "wrong"), *asked)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "inbox.db" in done.stderr
+    assert list((tmp_path / "wrong").iterdir()) == []
+
+
+@pytest.fixture
+def holder(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that holds the ledger and answers over its API."""
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline.cli", "follow", "--port", str(port)],
+        env=environment(settings),
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 60
+    while find(settings.ledger) is None and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.1)
+    yield process
+    process.terminate()
+    process.wait(30)
+
+
+def test_the_commands_ask_whoever_holds_the_ledger(
+    settings: Settings, tmp_path: Path, holder: subprocess.Popen[bytes]
+) -> None:
+    asked = ("export", "--seller", "s1", "--out", "s1.zip", "--reason", "audit", "--actor", "Ana")
+    until = time.monotonic() + 60
+    while (done := command(settings, *asked)).returncode and time.monotonic() < until:
+        time.sleep(0.5)
+    assert done.returncode == 0, done.stderr
+    assert holder.poll() is None
+    assert verify_package(tmp_path / "s1.zip").faults == []
+    stores = command(settings, "verify")
+    assert (stores.returncode, stores.stdout.splitlines()[-1]) == (0, "VERIFIED")
+    assert command(settings, "checkpoint").stdout.startswith("prazo/")

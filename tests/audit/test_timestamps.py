@@ -1,0 +1,419 @@
+"""RFC 3161 timestamps, with `openssl ts` as an authority on this machine."""
+
+import hashlib
+import http.server
+import json
+import subprocess
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from pipeline.audit import asking, timestamps, verify
+from pipeline.audit.request import Scope
+from pipeline.errors import OperatorError
+from pipeline.ledger.service import LedgerService
+from tests.audit import forgery, story
+from tests.audit.conftest import export
+from tests.support.stores import settings_in
+
+CONFIGURATION = """
+[req]
+distinguished_name = name
+x509_extensions = authority
+prompt = no
+[name]
+CN = Authority of the tests
+[authority]
+extendedKeyUsage = critical, timeStamping
+[tsa]
+default_tsa = here
+[here]
+serial = serial
+crypto_device = builtin
+signer_cert = authority.pem
+signer_key = authority.key
+signer_digest = sha256
+default_policy = 1.2.3.4
+digests = sha256
+ordering = no
+tsa_name = no
+ess_cert_id_chain = no
+ess_cert_id_alg = sha256
+"""
+
+
+class Authority:
+    """Answers over HTTP what openssl answers."""
+
+    def __init__(self, folder: Path, *, days: int = 2) -> None:
+        self._folder = folder
+        named = CONFIGURATION.replace("of the tests", f"of the tests for {days} days")
+        (folder / "ts.cnf").write_text(named, encoding="ascii")
+        (folder / "serial").write_text("01", encoding="ascii")
+        self._openssl(
+            *("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-config", "ts.cnf"),
+            *("-keyout", "authority.key", "-out", "authority.pem", "-days", str(days)),
+        )
+        authority = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                query = self.rfile.read(int(self.headers["Content-Length"]))
+                status, answer = authority.answer(query)
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/"
+        self.certificate = folder / "authority.pem"
+        self.is_wrong = False
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def answer(self, query: bytes) -> tuple[int, bytes]:
+        if self.is_wrong:
+            return 503, b"later"
+        (self._folder / "query").write_bytes(query)
+        self._openssl(
+            *("ts", "-reply", "-config", "ts.cnf", "-queryfile", "query", "-out", "reply")
+        )
+        return 200, (self._folder / "reply").read_bytes()
+
+    def _openssl(self, *arguments: str) -> None:
+        subprocess.run(
+            ["openssl", *arguments], cwd=self._folder, check=True, capture_output=True, timeout=60
+        )
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Iterator[Authority]:
+    folder = tmp_path / "authority"
+    folder.mkdir()
+    opened = Authority(folder)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def stamping(tmp_path: Path, authority: Authority) -> Iterator[LedgerService]:
+    opened = LedgerService(settings_in(tmp_path, timestamp_url=authority.url))
+    story.record(opened.inbox, opened.settings.artifacts)
+    opened.catch_up()
+    yield opened
+    opened.close()
+
+
+def test_a_query_has_the_bytes_that_openssl_would_send(tmp_path: Path) -> None:
+    (tmp_path / "query").write_bytes(timestamps.query(bytes(range(32)), 0x0102030405060708))
+    shown = subprocess.run(
+        ["openssl", "ts", "-query", "-in", str(tmp_path / "query"), "-text"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    assert "Version: 1" in shown
+    assert "Hash Algorithm: sha256" in shown
+    assert "Nonce: 0x0102030405060708" in shown
+    assert "Certificate required: yes" in shown
+    assert "00 01 02 03 04 05 06 07-08 09 0a 0b 0c 0d 0e 0f" in shown
+
+
+def test_a_package_carries_a_timestamp_that_verifies(
+    stamping: LedgerService, authority: Authority, tmp_path: Path
+) -> None:
+    exported = export(stamping, Scope(process_id="p1"), tmp_path / "p.zip")
+    verdict = verify.verify(exported.path, exported.key, authority=str(authority.certificate))
+    assert verdict.faults == []
+    assert any(it.startswith("all of it existed by 20") for it in verdict.checked)
+    unasked = verify.verify(exported.path, exported.key)
+    assert unasked.faults == []
+    assert any("give the certificate of its authority" in it for it in unasked.unchecked)
+
+
+def test_a_timestamp_of_another_authority_or_checkpoint_is_a_fault(
+    stamping: LedgerService, authority: Authority, tmp_path: Path
+) -> None:
+    exported = export(stamping, Scope(process_id="p1"), tmp_path / "p.zip")
+    other = tmp_path / "other"
+    other.mkdir()
+    impostor = Authority(other)
+    impostor.close()
+    verdict = verify.verify(exported.path, exported.key, authority=str(impostor.certificate))
+    assert verdict.faults == ["data/checkpoint.tsr is not signed by the timestamp authority given"]
+    files = forgery.read(exported.path)
+    files["data/checkpoint.tsr"] = timestamps.stamp(authority.url, b"something else")
+    assert stamping.signer is not None
+    forged = forgery.write(tmp_path / "f.zip", forgery.seal(files, stamping.signer))
+    assert verify.verify(forged, exported.key, authority=str(authority.certificate)).faults == [
+        "data/checkpoint.tsr is not a timestamp of this"
+    ]
+
+
+def test_a_timestamp_cannot_be_dropped(stamping: LedgerService, tmp_path: Path) -> None:
+    exported = export(stamping, Scope(process_id="p1"), tmp_path / "p.zip")
+    files = forgery.read(exported.path)
+    del files["data/checkpoint.tsr"]
+    assert stamping.signer is not None
+    forged = forgery.write(tmp_path / "f.zip", forgery.seal(files, stamping.signer))
+    assert verify.verify(forged, exported.key).faults == [
+        "data/checkpoint.tsr is missing, or there unannounced"
+    ]
+
+
+class Slow(http.server.BaseHTTPRequestHandler):
+    """Answers without an end: bytes of a body, or of a head, one after the other."""
+
+    def do_POST(self) -> None:
+        self.server.seen.append(dict(self.headers))
+        self.rfile.read(int(self.headers["Content-Length"]))
+        try:
+            if self.path == "/endless":
+                self.send_response(200)
+                self.end_headers()
+                while True:
+                    self.wfile.write(bytes(65_536))
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+            while self.path == "/slow":
+                self.wfile.write(b"x")
+                time.sleep(0.05)
+        except OSError:
+            pass  # whoever asked has hung up
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def endless() -> Iterator[http.server.ThreadingHTTPServer]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+    server.seen = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_an_answer_without_an_end_is_left_after_its_bytes_or_its_time(
+    endless: http.server.ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte began the wait again, and the whole body was kept before its size was looked at."""
+    monkeypatch.setattr(asking, "ANSWER_SECONDS", 0.5)
+    url = f"http://127.0.0.1:{endless.server_port}"
+    with pytest.raises(OperatorError, match="its answer is over 65536 bytes"):
+        timestamps.stamp(f"{url}/endless", b"x")
+    began = time.monotonic()
+    with pytest.raises(OperatorError, match=r"had not answered after 0\.5 s"):
+        timestamps.stamp(f"{url}/slow", b"x")
+    assert time.monotonic() - began < 10
+
+
+def test_credentials_in_an_authoritys_address_go_to_it_and_are_shown_nowhere(
+    endless: http.server.ThreadingHTTPServer, authority: Authority, tmp_path: Path
+) -> None:
+    address = f"ana:s3cret@127.0.0.1:{endless.server_port}"
+    with pytest.raises(OperatorError) as refused:
+        timestamps.stamp(f"http://{address}/none?key=s3cret", b"x")
+    assert "s3cret" not in str(refused.value)
+    assert f"http://127.0.0.1:{endless.server_port}/none" in str(refused.value)
+    assert endless.seen[0]["Authorization"] == f"Basic {b64encode(b'ana:s3cret').decode()}"
+    for url in ("http://ana:s3/cret@a.example", "ana:s3cret@a.example", "http://[s3cret"):
+        with pytest.raises(OperatorError) as refused:
+            timestamps.stamp(url, b"x")
+        assert "s3" not in str(refused.value)
+
+    url = authority.url.replace("//", "//ana:s3cret@") + "?key=s3cret"
+    with closing(LedgerService(settings_in(tmp_path, timestamp_url=url))) as service:
+        story.record(service.inbox, service.settings.artifacts)
+        service.catch_up()
+        exported = export(service, Scope(process_id="p1"), tmp_path / "p.zip")
+    files = forgery.read(exported.path)
+    assert json.loads(files["data/parameters.json"])["timestamp_authority"] == authority.url
+    assert [name for name, content in files.items() if b"s3cret" in content] == []
+
+
+def test_an_authority_that_gives_nothing_fails_the_export_with_what_to_do(
+    stamping: LedgerService, authority: Authority, tmp_path: Path
+) -> None:
+    authority.is_wrong = True
+    with pytest.raises(OperatorError, match="unset PRAZO_TIMESTAMP_URL"):
+        export(stamping, Scope(process_id="p1"), tmp_path / "p.zip")
+    assert not (tmp_path / "p.zip").exists()
+
+
+# --- what a reply may say beside what was signed ------------------------------------------------
+
+
+def der(tag: int, content: bytes) -> bytes:
+    length = len(content)
+    if length < 128:
+        return bytes((tag, length)) + content
+    octets = length.to_bytes((length.bit_length() + 7) // 8, "big")
+    return bytes((tag, 0x80 | len(octets))) + octets + content
+
+
+def with_text(reply: bytes, text: str) -> bytes:
+    """The same token, in a reply whose status carries a text that nobody signed."""
+    [(_, content)] = verify._der(reply)
+    _, (tag, token) = verify._der(content)
+    status = der(0x30, b"\x02\x01\x00" + der(0x30, der(0x0C, text.encode())))
+    return der(0x30, status + der(tag, token))
+
+
+def test_the_time_is_that_which_the_authority_signed(
+    stamping: LedgerService, authority: Authority, tmp_path: Path
+) -> None:
+    """It was read from openssl's text of the reply, where an unsigned status could name another."""
+    exported = export(stamping, Scope(process_id="p1"), tmp_path / "p.zip")
+    files = forgery.read(exported.path)
+    files["data/checkpoint.tsr"] = with_text(
+        files["data/checkpoint.tsr"], "fine\nTime stamp: Jan  1 00:00:00 2020 GMT\n"
+    )
+    assert stamping.signer is not None
+    forged = forgery.write(tmp_path / "f.zip", forgery.seal(files, stamping.signer))
+    verdict = verify.verify(forged, exported.key, authority=str(authority.certificate))
+    assert verdict.faults == []
+    honest = verify.verify(exported.path, exported.key, authority=str(authority.certificate))
+    said = [it for it in honest.checked if it.startswith("all of it existed by ")]
+    assert len(said) == 1
+    assert said == [it for it in verdict.checked if it.startswith("all of it existed by ")]
+    assert "2020" not in said[0]
+
+
+# --- ten years later ----------------------------------------------------------------------------
+
+DATA = b"a package"
+
+
+@pytest.fixture
+def in_ten_years(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What openssl would judge by today's time, it judges by that of ten years later."""
+    honest = verify.openssl
+    later = ["-attime", str(int(time.time()) + 10 * 365 * 86_400)]
+
+    def openssl(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+        is_judged = "-CAfile" in arguments and "-attime" not in arguments
+        return honest(*arguments, *(later if is_judged else []))
+
+    monkeypatch.setattr(verify, "openssl", openssl)
+
+
+def stamped(authority: Authority, data: bytes = DATA) -> verify.Stamp:
+    answer = timestamps.stamp(authority.url, data)
+    return verify.Stamp(answer, hashlib.sha256(data).hexdigest())
+
+
+@pytest.mark.usefixtures("in_ten_years")
+def test_a_certificate_that_ended_since_is_named_unless_an_archive_timestamp_holds_it(
+    authority: Authority, tmp_path: Path
+) -> None:
+    (tmp_path / "newer").mkdir()
+    newer = Authority(tmp_path / "newer", days=20 * 365)
+    both = tmp_path / "both.pem"
+    both.write_bytes(authority.certificate.read_bytes() + newer.certificate.read_bytes())
+    stamp, package = stamped(authority), tmp_path / "package.zip"
+    try:
+        package.write_bytes(DATA)
+        archives = [timestamps.archive(newer.url, package)]
+        archives.append(timestamps.archive(newer.url, package, archives))
+        foreign = [timestamps.stamp(newer.url, b"another package")]
+    finally:
+        newer.close()
+    without = verify.Verdict()
+    at = verify._stamped_long_ago(stamp, str(both), [], b"", without)
+    assert abs(at.timestamp() - time.time()) < 600
+    assert [it[:46] for it in without.unchecked] == [
+        "whether the authority's key was misused later:"
+    ]
+    with_archive = verify.Verdict()
+    assert at == verify._stamped_long_ago(
+        stamp, str(both), verify._over(package, archives), b"", with_archive
+    )
+    assert with_archive.unchecked == []
+    with pytest.raises(verify.Fault, match="not held by the archive timestamp"):
+        verify._stamped_long_ago(stamp, str(both), verify._over(package, foreign), b"", without)
+    with pytest.raises(verify.Fault, match="not held by the archive timestamp"):
+        verify._stamped_long_ago(
+            stamp, str(both), verify._over(package, archives[::-1]), b"", without
+        )
+
+
+def test_an_authority_whose_certificate_was_revoked_at_the_time_is_not_believed(
+    tmp_path: Path,
+) -> None:
+    """The lists of the time are in the package; the authority's root, and nothing else, is from
+    outside."""
+    (tmp_path / "issued").mkdir()
+    issued = Authority(tmp_path / "issued")
+    try:
+        root, clean, revoking = issue(tmp_path / "issued")
+        stamp = stamped(issued)
+    finally:
+        issued.close()
+    verdict = verify.Verdict()
+    assert verify._stamped_long_ago(stamp, str(root), [], clean, verdict)
+    with pytest.raises(verify.Fault, match="its certificate was revoked"):
+        verify._stamped_long_ago(stamp, str(root), [], revoking, verdict)
+    stranger = Path(tmp_path / "stranger.pem")
+    stranger.write_bytes(root.read_bytes()[:-60])
+    with pytest.raises(verify.Fault):
+        verify._stamped_long_ago(stamp, str(stranger), [], clean + root.read_bytes(), verdict)
+
+
+def issue(folder: Path) -> tuple[Path, bytes, bytes]:
+    """A root that issues the certificate of the authority in a folder again; its file, and what a
+    package may keep: a list that names no certificate, and one that names this."""
+    now, key = datetime.now(UTC), ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Root of the tests")])
+    own = x509.load_pem_x509_certificate((folder / "authority.pem").read_bytes())
+
+    def certificate(subject: x509.Name, public: Any) -> x509.CertificateBuilder:
+        return (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(name)
+            .public_key(public)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - timedelta(days=1))
+            .not_valid_after(now + timedelta(days=30))
+        )
+
+    root = certificate(name, key.public_key()).add_extension(
+        x509.BasicConstraints(ca=True, path_length=None), critical=True
+    )
+    tsa = certificate(own.subject, own.public_key()).add_extension(
+        x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.TIME_STAMPING]), critical=True
+    )
+    issued = tsa.sign(key, hashes.SHA256())
+    pem = serialization.Encoding.PEM
+    (folder / "authority.pem").write_bytes(issued.public_bytes(pem))
+    (folder / "root.pem").write_bytes(root.sign(key, hashes.SHA256()).public_bytes(pem))
+    lists = x509.CertificateRevocationListBuilder().issuer_name(name)
+    lists = lists.last_update(now - timedelta(hours=2)).next_update(now + timedelta(days=7))
+    revoked = (
+        x509.RevokedCertificateBuilder()
+        .serial_number(issued.serial_number)
+        .revocation_date(now - timedelta(hours=1))
+        .build()
+    )
+    clean = lists.sign(key, hashes.SHA256()).public_bytes(pem)
+    revoking = lists.add_revoked_certificate(revoked).sign(key, hashes.SHA256())
+    return folder / "root.pem", clean, revoking.public_bytes(pem)

@@ -1,0 +1,331 @@
+"""A witness cosigns what continues what it saw, and nothing else; a policy asks for its word."""
+
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+import pytest
+
+from pipeline.audit import export as evidence
+from pipeline.audit import verify
+from pipeline.audit.request import Scope
+from pipeline.audit.witness.service import Answer, Witness
+from pipeline.errors import OperatorError
+from pipeline.ledger.service import LedgerService
+from pipeline.log import tree
+from pipeline.log.checkpoints import Cosigner, Signer
+from tests.audit import story
+from tests.audit.conftest import request
+from tests.audit.forgery import subtree_over
+from tests.support.machine import free_port
+from tests.support.stores import settings_in
+
+LEAVES = [b"leaf %d" % it for it in range(20)]
+OTHERS = [b"another", *LEAVES[1:]]
+
+
+class Log(NamedTuple):
+    """A log whose leaves anybody may know, and its key."""
+
+    signer: Signer
+
+    def note(self, size: int, leaves: list[bytes] = LEAVES) -> str:
+        root = tree.Frontier()
+        root.extend(map(tree.leaf_hash, leaves[:size]))
+        return self.signer.checkpoint(size, root.root())
+
+    def body(self, old: int, size: int, leaves: list[bytes] = LEAVES, *, stated: int = -1) -> bytes:
+        proof = tree.consistency_proof(old, size, subtree_over(leaves)) if 0 < old <= size else []
+        lines = "".join(f"{base64.b64encode(it).decode()}\n" for it in proof)
+        first = old if stated < 0 else stated
+        return f"old {first}\n{lines}\n{self.note(size, leaves)}".encode()
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    return Log(Signer.made("prazo/0123456789abcdef", tmp_path / "log.key"))
+
+
+@pytest.fixture
+def witness(tmp_path: Path, log: Log) -> Iterator[Witness]:
+    opened = Witness(
+        Cosigner("audit.example/w1", tmp_path / "w.key"), [log.signer.key], tmp_path / "w"
+    )
+    yield opened
+    opened.close()
+
+
+def cosigned_at(witness: Witness, note: str, answer: Answer) -> float:
+    at = verify.cosigned_at(
+        (note + answer.text).encode(), verify.read_key(str(witness.cosigner.key), 4)
+    )
+    assert at is not None
+    return at.timestamp()
+
+
+# --- the protocol (C2SP tlog-witness) -----------------------------------------------------------
+
+
+def test_each_checkpoint_that_continues_the_last_is_cosigned(witness: Witness, log: Log) -> None:
+    for old, size in ((0, 3), (3, 3), (3, 8), (8, 20)):
+        answer = witness.add(log.body(old, size))
+        assert answer.status == 200
+        assert cosigned_at(witness, log.note(size), answer) > 1_700_000_000
+
+
+def test_a_wrong_old_size_is_a_conflict_that_names_the_right_one(
+    witness: Witness, log: Log
+) -> None:
+    witness.add(log.body(0, 8))
+    for body in (log.body(0, 20), log.body(3, 20)):
+        assert witness.add(body) == Answer(409, "8\n", "text/x.tlog.size")
+    other = log.body(8, 8, OTHERS)
+    assert witness.add(other).status == 409, "the same size with another root"
+
+
+def test_a_log_that_was_rewritten_is_not_cosigned(witness: Witness, log: Log) -> None:
+    """Neither with the proof of the other log, nor with that of the honest one."""
+    witness.add(log.body(0, 8))
+    assert witness.add(log.body(8, 20, OTHERS)).status == 422
+    honest = log.body(8, 20).partition(b"\n\n")[0]
+    assert witness.add(honest + b"\n\n" + log.note(20, OTHERS).encode()).status == 422
+    assert witness.add(log.body(8, 20)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b"old 0\n", 400),
+        (b"old 00\n\nCHECKPOINT", 400),
+        (b"old -1\n\nCHECKPOINT", 400),
+        (b"new 0\n\nCHECKPOINT", 400),
+        (b"old 0\nnot base64\n\nCHECKPOINT", 400),
+        (b"old 0\nAAAA\n\nCHECKPOINT", 400),
+        (b"old 0\n" + b"A" * 43 + b"=\n\nCHECKPOINT", 422),
+        (b"old 0\n" + (b"A" * 43 + b"=\n") * 64 + b"\nCHECKPOINT", 400),
+        (b"old 9\n\nCHECKPOINT", 400),
+        (b"old 0\n\n\xff\xfe", 400),
+        (b"old 0\n\nCHECKPOIN", 403),
+    ],
+)
+def test_what_is_not_such_a_request_is_refused(
+    witness: Witness, log: Log, body: bytes, status: int
+) -> None:
+    note = log.note(8).encode()
+    body = body.replace(b"CHECKPOINT", note).replace(b"CHECKPOIN", note[:-9] + b"AAAAAAA=\n")
+    assert witness.add(body).status == status
+    assert witness.newest(log.signer.key.name) is None
+
+
+def test_logs_and_keys_that_are_not_known_are_refused_each_in_its_way(
+    witness: Witness, tmp_path: Path, log: Log
+) -> None:
+    stranger = Log(Signer.made("prazo/another", tmp_path / "another.key"))
+    assert witness.add(stranger.body(0, 3)).status == 404
+    impostor = Log(Signer.made(log.signer.key.name, tmp_path / "impostor.key"))
+    assert witness.add(impostor.body(0, 3)).status == 403
+
+
+def test_of_requests_at_once_one_alone_continues_the_same_checkpoint(
+    witness: Witness, log: Log
+) -> None:
+    witness.add(log.body(0, 3))
+    answers: list[Answer] = []
+    bodies = [log.body(3, size) for size in range(4, 20)]
+    threads = [
+        threading.Thread(target=lambda body=body: answers.append(witness.add(body)))
+        for body in bodies
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(it.status for it in answers) == [200] + [409] * 15
+
+
+def test_two_witnesses_do_not_share_a_folder(witness: Witness, tmp_path: Path, log: Log) -> None:
+    with pytest.raises(OperatorError, match="give a folder that no other witness uses"):
+        Witness(witness.cosigner, [log.signer.key], tmp_path / "w")
+
+
+def test_a_witness_that_lost_what_it_saw_cosigns_nothing(
+    witness: Witness, tmp_path: Path, log: Log
+) -> None:
+    witness.add(log.body(0, 8))
+    [kept] = (tmp_path / "w").glob("*.note")
+    kept.write_bytes(b"half a checkpoint")
+    with pytest.raises(OperatorError, match="restore it from a backup"):
+        witness.add(log.body(8, 20))
+
+
+# --- a process of its own -----------------------------------------------------------------------
+
+
+def test_what_was_cosigned_is_on_disk_before_it_is_answered(log: Log, tmp_path: Path) -> None:
+    """Killed right behind its answer, it knows the checkpoint when it is back."""
+    port, folder = free_port(), tmp_path / "folder"
+    for old, size in ((0, 5), (5, 9), (9, 20)):
+        process = serving(folder, port, log)
+        try:
+            url = f"http://127.0.0.1:{port}/add-checkpoint"
+            if old:
+                assert httpx.post(url, content=log.body(0, size)).text == f"{old}\n"
+            answer = httpx.post(url, content=log.body(old, size))
+            assert answer.status_code == 200
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.wait(30)
+    assert answer.text.startswith("— audit.example/w1 ")
+
+
+def serving(folder: Path, port: int, log: Log) -> subprocess.Popen[str]:
+    arguments = ["--name", "audit.example/w1", "--log", str(log.signer.key), "--port", str(port)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline.cli", "witness", "--folder", str(folder), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("audit.example/w1+")
+    process.stdout.close()
+    for _ in range(200):
+        try:
+            httpx.get(f"http://127.0.0.1:{port}/key", timeout=1)
+        except httpx.TransportError:
+            threading.Event().wait(0.1)
+        else:
+            return process
+    raise AssertionError("the witness did not start")
+
+
+# --- packages -----------------------------------------------------------------------------------
+
+
+class Observed(NamedTuple):
+    """A package that witnesses cosigned, the key of its log, and the policy."""
+
+    path: Path
+    key: str
+    policy: bytes
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LedgerService, Observed]]:
+    """Two witnesses, of whom one is away."""
+    folder = tmp_path_factory.mktemp("observed")
+    service = LedgerService(settings_in(folder, witnesses_file=folder / "policy"))
+    story.record(service.inbox, service.settings.artifacts)
+    service.catch_up()
+    assert service.signer is not None
+    port = free_port()
+    process = serving(folder / "witness", port, Log(service.signer))
+    try:
+        here = Cosigner("audit.example/w1", folder / "witness" / "witness.key").key
+        away = Cosigner("audit.example/w2", folder / "away.key").key
+        policy = (
+            "# whom this log asks\n"
+            f"witness w1 {here} http://127.0.0.1:{port}\n"
+            f"witness w2 {away} http://127.0.0.1:{free_port()}/\n"
+            "group enough 1 w1 w2\nquorum enough\n"
+        )
+        (folder / "policy").write_text(policy, encoding="utf-8")
+        exported = evidence.export(service, request(Scope(process_id="p3")), folder / "p3.zip")
+        yield service, Observed(exported.path, exported.key, policy.encode())
+    finally:
+        process.kill()
+        process.wait(30)
+        service.close()
+
+
+def test_a_package_shows_by_its_witnesses_that_the_log_was_not_rewritten(
+    observed: tuple[LedgerService, Observed],
+) -> None:
+    _, made = observed
+    without = verify.verify(made.path, made.key)
+    assert any(it.startswith("that the log was not rewritten") for it in without.unchecked)
+    verdict = verify.verify(made.path, made.key, policy=made.policy)
+    assert verdict.faults == []
+    assert not any(it.startswith("that the log was not rewritten") for it in verdict.unchecked)
+    said = "the log continues what its witnesses saw: the checkpoint was cosigned by w1 at 20"
+    assert any(it.startswith(said) for it in verdict.checked)
+
+
+@pytest.mark.parametrize("quorum", ["w2", "both"])
+def test_a_policy_that_asks_for_more_than_cosigned_is_a_fault(
+    observed: tuple[LedgerService, Observed], quorum: str
+) -> None:
+    _, made = observed
+    lines = made.policy.decode().splitlines()[:-1]
+    stricter = "\n".join([*lines, "group both all enough", f"quorum {quorum}"])
+    if quorum == "both":
+        stricter = stricter.replace("enough 1", "enough 2")
+    verdict = verify.verify(made.path, made.key, policy=stricter.encode())
+    [fault] = verdict.faults
+    assert fault.startswith("the policy of witnesses is not fulfilled: of 2 witnesses, w1 at 20")
+
+
+def test_a_cosignature_of_another_checkpoint_does_not_count(
+    observed: tuple[LedgerService, Observed],
+) -> None:
+    service, made = observed
+    witness = verify.Policy(made.policy.decode()).witnesses["w1"]
+    signed = service.inbox.checkpoint()
+    assert signed is not None
+    with_line = verify.Package(made.path)
+    with with_line as package:
+        note = package.read("data/checkpoint.note")
+    assert verify.cosigned_at(note, witness) is not None
+    line = note.splitlines(keepends=True)[-1]
+    other = service.signer.checkpoint(3, bytes(32)).encode() if service.signer else b""
+    assert verify.cosigned_at(other + line, witness) is None
+
+
+def test_without_enough_witnesses_no_package_is_made(
+    observed: tuple[LedgerService, Observed], tmp_path: Path
+) -> None:
+    service, made = observed
+    assert service.settings.witnesses_file is not None
+    stricter = made.policy.decode().replace("enough 1", "enough 2")
+    service.settings.witnesses_file.write_text(stricter, encoding="utf-8")
+    try:
+        with pytest.raises(OperatorError, match="not cosigned by enough witnesses: w2 at http"):
+            evidence.export(service, request(Scope(process_id="p3")), tmp_path / "p3.zip")
+    finally:
+        service.settings.witnesses_file.write_bytes(made.policy)
+    assert not (tmp_path / "p3.zip").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "quorum w1",
+        "quorum none\nquorum none",
+        "witness w1 x+y\nquorum w1",
+        "group g 2 a\nquorum g",
+        "group g 0 a\nquorum g",
+        "what is this\nquorum none",
+    ],
+)
+def test_a_policy_of_another_form_is_no_policy(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011
+        verify.Policy(text)
+
+
+def test_the_settings_name_the_file_that_cannot_be_used(tmp_path: Path) -> None:
+    from pipeline.audit.witness.cosigned import read_policy
+
+    (tmp_path / "policy").write_text(json.dumps({}), encoding="utf-8")
+    with pytest.raises(OperatorError, match="line 1 cannot be read"):
+        read_policy(tmp_path / "policy")

@@ -1,0 +1,67 @@
+"""`prazo ticket` and `prazo remind`: entries of what a person did, each under a name."""
+
+import json
+
+import pytest
+
+from pipeline.log.entries import Entry
+from tests.support.commands import run
+from tests.support.marketplace import Marketplace, Review
+
+
+@pytest.fixture
+def review(marketplace: Marketplace) -> Review:
+    return marketplace.review(is_answered=False)
+
+
+def recorded(marketplace: Marketplace, review: Review, kind: str) -> list[Entry]:
+    return marketplace.inbox.find(process_id=review.process_id, kind=kind)
+
+
+def test_a_ticket_is_opened_and_closed(marketplace: Marketplace, review: Review) -> None:
+    opened = ("ticket", review.process_id, "--opened", " 4711 ", "--actor", "maria")
+    assert run(marketplace, *opened).code == 0
+    done = run(marketplace, "ticket", review.process_id, "--closed", "--actor", "ana")
+    first, second = recorded(marketplace, review, "ticket")
+    assert json.loads(first.body or b"") == {"actor": "maria", "number": "4711", "step": "opened"}
+    assert json.loads(second.body or b"") == {"actor": "ana", "step": "closed"}
+    assert {first.seller_id, second.seller_id} == {review.seller_id}
+    assert first.recorded_by.startswith("user:")
+    assert done.out == f"recorded, entry {second.seq}\n"
+
+
+@pytest.mark.parametrize("steps", [(), ("--opened", "4711", "--closed")])
+def test_a_ticket_is_either_opened_or_closed(
+    marketplace: Marketplace, review: Review, steps: tuple[str, ...]
+) -> None:
+    done = run(marketplace, "ticket", review.process_id, *steps, "--actor", "maria")
+    assert (done.code, recorded(marketplace, review, "ticket")) == (2, [])
+    assert "--opened NUMBER or --closed" in done.err
+
+
+@pytest.mark.parametrize(
+    ("number", "actor", "said"), [(" ", "maria", "its number is needed"), ("1", " ", "a name")]
+)
+def test_a_ticket_has_a_number_and_a_name(
+    marketplace: Marketplace, review: Review, number: str, actor: str, said: str
+) -> None:
+    done = run(marketplace, "ticket", review.process_id, "--opened", number, "--actor", actor)
+    assert done.code != 0
+    assert said in done.err
+    assert recorded(marketplace, review, "ticket") == []
+
+
+def test_a_reminder_has_its_channel(marketplace: Marketplace, review: Review) -> None:
+    done = run(marketplace, "remind", review.process_id, "--channel", "phone", "--actor", "maria")
+    [entry] = recorded(marketplace, review, "reminded")
+    assert json.loads(entry.body or b"") == {"actor": "maria", "channel": "phone"}
+    assert (done.code, done.out) == (0, f"recorded, entry {entry.seq}\n")
+    wrong = run(marketplace, "remind", review.process_id, "--channel", "owl", "--actor", "maria")
+    assert wrong.code == 2
+
+
+def test_a_process_that_nothing_names_has_no_ticket(marketplace: Marketplace) -> None:
+    done = run(marketplace, "ticket", "prc_typo", "--opened", "1", "--actor", "maria")
+    assert done.code != 0
+    assert "There is no review process prc_typo" in done.err
+    assert marketplace.inbox.find(process_id="prc_typo") == []

@@ -1,0 +1,43 @@
+"""`prazo alerts`: what is due, and by which settings."""
+
+import json
+
+from tests.support.lines import aci
+
+ALERTS = """
+silence_hours = 12
+[ladder]
+opened = []
+before = ["36h"]
+"""
+
+
+def test_what_is_due_is_listed(prazo) -> None:
+    assert prazo("ingest", "-", given=json.dumps(aci())).returncode == 0
+    listed = prazo("alerts", "--as-of", "2026-03-30T12:00:00Z", "--format", "json")
+    [alert] = json.loads(listed.stdout)
+    assert (alert["kind"], alert["process_id"], alert["next_action"], alert["raised_at"]) == (
+        *("before_1d", "p1", "start_collection", None),
+    )
+
+
+def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
+    (tmp_path / "alerts.toml").write_text(ALERTS)
+    environment["PRAZO_ALERTS_FILE"] = "alerts.toml"
+    shown = prazo("alerts", "routes")
+    assert shown.stdout.splitlines() == [
+        "Settings    alerts.toml",
+        "Ladder      overdue, before_36h, expired",
+        "Conditions  breach, unauthorized, tls_refused, ticket_due, retries_exhausted, quarantined,"
+        " silence",
+        "Look back   7 days",
+        "Silence     after 12 hours",
+    ]
+
+
+def test_settings_with_a_fault_are_refused(prazo, environment, tmp_path) -> None:
+    (tmp_path / "alerts.toml").write_text("look_back_days = 0")
+    environment["PRAZO_ALERTS_FILE"] = "alerts.toml"
+    refused = prazo("alerts", "routes")
+    assert refused.returncode == 2
+    assert "look_back_days" in refused.stderr

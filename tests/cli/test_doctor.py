@@ -1,0 +1,317 @@
+"""`prazo doctor` on the way to the platform, on the ledger, and on what somebody does regularly."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import instants
+from pipeline.cli.doctor import Diagnosis, examine, stores
+from pipeline.inbox.clock import Clock
+from pipeline.inbox.heartbeats import Part, beat
+from pipeline.ledger.service import LedgerService
+from pipeline.settings import Settings
+from tests.ledger.conftest import deliver
+from tests.support.machine import free_port
+from tests.support.marketplace import Marketplace
+from tests.support.stores import settings_in
+
+
+def diagnoses(marketplace: Marketplace, **changes: Any) -> list[Diagnosis]:
+    settings = marketplace.settings(**changes)
+    return [it for it in examine(settings) if it.check in ("platform", "certificates")]
+
+
+def test_a_platform_that_is_set_up_is_well(marketplace: Marketplace) -> None:
+    found = diagnoses(marketplace)
+    assert {it.verdict for it in found} == {"ok"}
+    assert any("the client certificate" in it.found for it in found)
+
+
+def test_an_expired_certificate_is_a_fault(marketplace: Marketplace) -> None:
+    pair = marketplace.platform.certificates.expired_client
+    found = diagnoses(marketplace, client_cert_file=pair.certificate, client_key_file=pair.key)
+    [fault] = [it for it in found if it.verdict == "fault"]
+    assert (fault.check, "put a new one" in fault.remedy) == ("certificates", True)
+
+
+def test_a_key_of_another_certificate_is_a_fault(marketplace: Marketplace) -> None:
+    key = marketplace.platform.certificates.stranger_client.key
+    [fault] = [it for it in diagnoses(marketplace, client_key_file=key) if it.verdict == "fault"]
+    assert "client certificate cannot be used" in fault.found
+
+
+def test_credentials_without_a_password_are_a_fault_that_does_not_show_them(
+    marketplace: Marketplace, tmp_path: Path
+) -> None:
+    path = tmp_path / "credentials"
+    path.write_text("s3cret")
+    path.chmod(0o600)
+    [fault] = [
+        diagnosis
+        for diagnosis in diagnoses(marketplace, platform_credentials_file=path)
+        if diagnosis.verdict == "fault"
+    ]
+    assert "user:password" in fault.remedy
+    assert "s3cret" not in fault.found + fault.remedy
+
+
+def test_what_is_not_set_is_named(marketplace: Marketplace) -> None:
+    settings = marketplace.settings().model_copy(update={"marketplace_id": None})
+    faults = [it for it in examine(settings) if it.check == "platform" and it.verdict == "fault"]
+    assert [it.found for it in faults] == [
+        "Nothing can be sent to the platform: PRAZO_MARKETPLACE_ID is not set"
+    ]
+
+
+def test_a_misspelt_setting_is_named_with_the_one_that_is_meant(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRAZO_LOGN", "oidc")
+    found = [it for it in examine(marketplace.settings()) if it.check == "settings"]
+    assert [(it.verdict, it.remedy) for it in found] == [("warning", "is it PRAZO_LOGIN?")]
+
+
+def of(check: str, settings: Settings) -> Diagnosis:
+    [found] = [it for it in examine(settings) if it.check == check]
+    return found
+
+
+def test_what_is_open_to_whom_is_said(tmp_path: Path) -> None:
+    alone = settings_in(tmp_path)
+    assert "to this machine alone: receiver: /healthz" in of("open", alone).found
+    assert "receiver: /webhooks" in of("open", alone).found
+    assert "dashboard: every page" in of("open", alone).found
+    assert (of("API", alone).verdict, "no tokens" in of("API", alone).found) == ("warning", True)
+    (tmp_path / "secret").write_text("s3cret")
+    behind = settings_in(tmp_path, webhook_auth="header", webhook_secret_file=tmp_path / "secret")
+    assert "to whoever reaches the ports" in of("open", behind).found
+    assert "/webhooks" not in of("open", behind).found
+    assert "tokens are required and there are none" in of("API", behind).found
+
+
+def test_a_receiver_that_does_not_answer_is_said(tmp_path: Path) -> None:
+    found = of("receiver", settings_in(tmp_path, receiver_port=free_port()))
+    assert found.verdict == "warning"
+    assert "nothing that the platform sends is taken" in found.found
+    assert "`prazo serve`" in found.remedy
+
+
+def asked(marketplace: Marketplace, **changes: Any) -> list[Diagnosis]:
+    settings = marketplace.settings(**changes)
+    found = examine(settings, asks_platform=True)
+    return [it for it in found if it.check in ("handshake", "credentials")]
+
+
+def test_the_platform_is_asked_without_a_submission(marketplace: Marketplace) -> None:
+    before = len(marketplace.platform.requests)
+    assert [(it.check, it.verdict) for it in asked(marketplace)] == [
+        ("handshake", "ok"),
+        ("credentials", "ok"),
+    ]
+    assert [it.method for it in marketplace.platform.requests[before:]] == ["GET"]
+
+
+def test_the_platform_is_left_alone_unless_asked_for(marketplace: Marketplace) -> None:
+    before = len(marketplace.platform.requests)
+    diagnoses(marketplace)
+    assert len(marketplace.platform.requests) == before
+
+
+def test_a_certificate_that_the_platform_refuses_is_said_of_the_handshake(
+    marketplace: Marketplace,
+) -> None:
+    pair = marketplace.platform.certificates.stranger_client
+    [fault] = asked(marketplace, client_cert_file=pair.certificate, client_key_file=pair.key)
+    assert (fault.check, fault.verdict) == ("handshake", "fault")
+    assert "hung up before any request" in fault.found
+    assert "PRAZO_CLIENT_CERT_FILE" in fault.remedy
+
+
+def test_a_platform_that_we_do_not_trust_is_said_of_the_handshake(
+    marketplace: Marketplace,
+) -> None:
+    stranger = marketplace.platform.certificates.stranger_authority
+    [fault] = asked(marketplace, platform_ca_file=stranger)
+    assert "the platform's certificate is not trusted" in fault.found
+
+
+def test_credentials_that_the_platform_refuses_are_a_fault(
+    marketplace: Marketplace, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "credentials"
+    wrong.write_text("somebody:else\n")
+    found = asked(marketplace, platform_credentials_file=wrong)
+    assert [(it.check, it.verdict) for it in found] == [
+        ("handshake", "ok"),
+        ("credentials", "fault"),
+    ]
+
+
+def ledgers(marketplace: Marketplace) -> list[Diagnosis]:
+    return [it for it in examine(marketplace.settings()) if it.check == "ledger"]
+
+
+def test_a_look_at_the_ledger_makes_none_and_no_key(marketplace: Marketplace) -> None:
+    """Doctor built a ledger, made a signing key and left a head, where it was asked to look."""
+    settings = marketplace.settings()
+    [found] = ledgers(marketplace)
+    assert (found.verdict, "there is none" in found.found) == ("warning", True)
+    assert not settings.ledger.exists()
+    assert not settings.signing_key_file.exists()
+
+
+def test_a_damaged_ledger_is_named_and_stays_as_it_is(marketplace: Marketplace) -> None:
+    """Doctor rebuilt it: what a person should have looked at was gone."""
+    settings = marketplace.settings()
+    settings.ledger.parent.mkdir(parents=True, exist_ok=True)
+    settings.ledger.write_bytes(b"no database" * 1000)
+    [found] = ledgers(marketplace)
+    assert (found.verdict, found.remedy) == (
+        "fault",
+        "`prazo rebuild` makes it again from the inbox",
+    )
+    assert settings.ledger.read_bytes() == b"no database" * 1000
+
+
+def test_a_sound_ledger_is_counted_and_not_written(marketplace: Marketplace) -> None:
+    marketplace.review()
+    with closing(LedgerService(marketplace.settings())) as service:
+        service.catch_up()
+        size = service.ledger.size
+    before = marketplace.settings().ledger.read_bytes()
+    [found] = ledgers(marketplace)
+    assert (found.verdict, found.found.split(" of ")[0]) == ("ok", f"{size} entries")
+    assert marketplace.settings().ledger.read_bytes() == before
+
+
+def test_what_nobody_does_any_more_is_a_warning(marketplace: Marketplace) -> None:
+    def said() -> dict[str, str]:
+        checks = ("resumer", "backup", "verification")
+        found = examine(marketplace.settings())
+        return {it.check: it.verdict for it in found if it.check in checks}
+
+    assert said() == {"resumer": "warning", "backup": "warning", "verification": "warning"}
+    beat(marketplace.inbox, Part.RESUMER)
+    marketplace.inbox.execute(
+        "insert into heartbeats (name, at) values ($1, $2)",
+        "backup",
+        marketplace.inbox.now() - 3 * instants.DAY,
+    )
+    beat(marketplace.inbox, Part.VERIFICATION)
+    assert said() == {"resumer": "ok", "backup": "warning", "verification": "ok"}
+    beat(marketplace.inbox, Part.BACKUP)
+    assert said()["backup"] == "ok"
+
+
+def test_an_inbox_that_lacks_what_was_signed_is_a_fault_with_its_remedy(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+
+    def kept_head() -> Diagnosis:
+        [found] = [it for it in examine(settings) if it.check == "kept head"]
+        return found
+
+    with closing(LedgerService(settings)) as service:
+        deliver(service.inbox, range(3))
+        assert kept_head().verdict == "warning"  # nothing was kept yet
+        service.catch_up()
+    assert (kept_head().verdict, "the 3 entries" in kept_head().found) == ("ok", True)
+    with closing(sqlite3.connect(settings.inbox)) as raw, raw:
+        raw.execute("drop trigger entries_no_delete")
+        raw.execute("delete from entries where seq > 1")
+    assert kept_head().verdict == "fault"
+    assert "prazo reconcile" in kept_head().remedy
+
+
+# --- the signing key ---
+
+
+def test_a_signing_key_that_is_not_here_is_named_with_the_one_that_is_needed(
+    tmp_path: Path,
+) -> None:
+    settings = settings_in(tmp_path)
+
+    def signing_key(**changes: Any) -> Diagnosis:
+        found = examine(settings.model_copy(update=changes))
+        [diagnosis] = [it for it in found if it.check == "signing key"]
+        return diagnosis
+
+    with closing(LedgerService(settings)) as service:
+        deliver(service.inbox, range(3))
+        assert signing_key().verdict == "ok"
+        service.catch_up()
+        key = str(service.signing.known().current)  # type: ignore[union-attr]
+    assert signing_key().found == f"{key} is here"
+    settings.signing_key_file.unlink()
+    lost = signing_key()
+    assert (lost.verdict, key in lost.found) == ("fault", True)
+    assert "bring its file" in lost.remedy
+    elsewhere = signing_key(ledger=tmp_path / "a machine that never signed" / "ledger.duckdb")
+    assert (elsewhere.verdict, elsewhere.found) == ("warning", lost.found)
+    assert not settings.signing_key_file.exists()
+
+
+def test_a_log_that_nobody_has_signed_yet_has_no_key(marketplace: Marketplace) -> None:
+    marketplace.review()
+    [found] = [it for it in examine(marketplace.settings()) if it.check == "signing key"]
+    assert (found.verdict, found.remedy) == (
+        "warning",
+        "`prazo serve` registers one when it starts",
+    )
+    assert not marketplace.settings().signing_key_file.exists()
+
+
+# --- the clock ---
+
+A_LONG_TIME = 10**6 * instants.SECOND  # since the machine was started
+
+
+def a_clock(jump: int = 0, *, database: int | None = None) -> Clock:
+    """A clock that was right until it jumped, and what the database's then says of it."""
+    offsets = [-A_LONG_TIME]
+    clock = Clock(
+        wall=lambda: instants.now() + offsets[0] + A_LONG_TIME,
+        steady=instants.now,
+        is_synchronised=lambda: False,
+    )
+    offsets[0] += jump
+    if database is not None:
+        clock.hear_database(instants.now(), instants.now() + database)
+    clock.now()
+    return clock
+
+
+def test_clocks_that_agree_are_well() -> None:
+    assert stores.clock(a_clock(), instants.now()).verdict == "ok"
+    with_database = stores.clock(a_clock(database=instants.SECOND), instants.now())
+    assert (with_database.verdict, ", the database's +1.0" in with_database.found) == ("ok", True)
+
+
+def test_a_clock_that_jumped_is_a_fault_that_says_how_far() -> None:
+    found = stores.clock(a_clock(instants.DAY), instants.now())
+    assert found.verdict == "fault"
+    assert found.found == "the clock is +86,400 s off: it jumped since this machine started"
+    assert "PRAZO_BELIEVE_CLOCK=true" in found.remedy
+
+
+def test_a_clock_that_contradicts_the_databases_is_a_fault() -> None:
+    found = stores.clock(a_clock(-instants.HOUR, database=0), instants.now())
+    assert (found.verdict, found.found) == ("fault", "the clock is -3,600 s off the database's")
+    assert "set both clocks" in found.remedy
+
+
+def test_a_clock_behind_the_newest_entry_is_a_fault() -> None:
+    found = stores.clock(a_clock(), instants.now() + instants.MINUTE)
+    assert found.verdict == "fault"
+    assert found.found in (
+        "the clock is 60 s behind the newest entry",
+        "the clock is 59 s behind the newest entry",  # on a machine that is busy just then
+    )
+
+
+def test_the_clock_of_this_machine_is_among_what_is_examined(marketplace: Marketplace) -> None:
+    marketplace.review()
+    [found] = [it for it in examine(marketplace.settings()) if it.check == "clock"]
+    assert found.verdict == "ok"

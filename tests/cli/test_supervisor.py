@@ -1,0 +1,135 @@
+"""What falls is started again, what refuses its settings is not, and a signal stops all."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SUPERVISE = """
+import sys
+from pipeline.cli.supervisor import Supervisor
+supervisor = Supervisor()
+for number, program in enumerate(sys.argv[1:]):
+    supervisor.add(str(number), [sys.executable, "-c", program])
+sys.exit(supervisor.run())
+"""
+
+Supervise = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def supervise(tmp_path: Path):
+    started = []
+
+    def run(*programs: str) -> subprocess.Popen[bytes]:
+        running = subprocess.Popen(
+            [sys.executable, "-c", SUPERVISE, *programs], cwd=tmp_path, stderr=subprocess.PIPE
+        )
+        started.append(running)
+        return running
+
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def ending(code: int, *, later: int | None = None) -> str:
+    """A program that notes its start, ends with a code, and with another from the second on."""
+    then = code if later is None else later
+    return (
+        "import os, sys; open('starts', 'a').write('.');"
+        f"sys.exit({code} if os.path.getsize('starts') == 1 else {then})"
+    )
+
+
+STAYING = "import time; open('alive', 'w').close(); time.sleep(600)"
+
+
+def starts(folder: Path, at_least: int) -> int:
+    until = time.monotonic() + 60
+    path = folder / "starts"
+    while time.monotonic() < until:
+        if path.exists() and len(path.read_text()) >= at_least:
+            return len(path.read_text())
+        time.sleep(0.05)
+    return len(path.read_text()) if path.exists() else 0
+
+
+@pytest.mark.parametrize("code", [0, 1, -9 % 256])
+def test_what_ends_by_itself_is_started_again(supervise: Supervise, tmp_path: Path, code: int):
+    running = supervise(ending(code))
+    assert starts(tmp_path, 2) >= 2
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(60) == 0
+
+
+def test_settings_that_are_refused_at_the_start_stop_everything(
+    supervise: Supervise, tmp_path: Path
+):
+    running = supervise(STAYING, ending(2))
+    assert running.wait(60) == 2
+    assert starts(tmp_path, 1) == 1
+
+
+def test_settings_that_are_refused_later_leave_the_others_alone(
+    supervise: Supervise, tmp_path: Path
+):
+    running = supervise(STAYING, ending(1, later=2))
+    assert starts(tmp_path, 3) >= 3
+    assert running.poll() is None
+    running.send_signal(signal.SIGINT)
+    assert running.wait(60) == 0
+
+
+def test_what_a_process_said_last_and_how_it_ended_are_logged(supervise: Supervise, tmp_path: Path):
+    """It said `ended with code 1`, and which of three parts failed for what was for the reader."""
+    failing = "import os, sys; open('starts', 'a').write('.'); sys.exit('the disk is full')"
+    running = supervise(failing)
+    assert starts(tmp_path, 2) >= 2
+    running.send_signal(signal.SIGTERM)
+    said = running.communicate(timeout=60)[1].decode()
+    assert "the 0 ended with code 1 after 0 s; started again in 1 s" in said
+    assert 'it said last: "the disk is full"' in said
+
+
+def test_a_signal_that_ended_a_process_is_named(supervise: Supervise, tmp_path: Path):
+    killed = "import os; open('starts', 'a').write('.'); os.kill(os.getpid(), 9)"
+    running = supervise(killed)
+    assert starts(tmp_path, 2) >= 2
+    running.send_signal(signal.SIGTERM)
+    assert b"the 0 ended by SIGKILL after" in running.communicate(timeout=60)[1]
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux tells a process of its parent's end"
+)
+def test_nothing_goes_on_without_its_supervisor(supervise: Supervise, tmp_path: Path):
+    """Killed, it left the receiver on its port and the dashboard on the ledger: the next one could
+    start neither."""
+    staying = (
+        "import os, time; open('draft', 'w').write(str(os.getpid()));"
+        "os.rename('draft', 'pid'); time.sleep(600)"
+    )
+    running = supervise(staying)
+    until = time.monotonic() + 60
+    while not (tmp_path / "pid").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    pid = int((tmp_path / "pid").read_text())
+    running.kill()
+    while is_alive(pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not is_alive(pid)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has waited for yet does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"

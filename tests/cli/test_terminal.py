@@ -1,0 +1,70 @@
+"""What commands print and write: nothing from outside is obeyed, and no link is followed."""
+
+import os
+import re
+from pathlib import Path
+
+import click
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+from pipeline.cli import group, main, terminal
+from pipeline.errors import OperatorError
+from pipeline.ledger import formats
+
+EVIL = "\x1b]0;VERIFIED\x07\u202e\nVERIFIED"
+SHOWN = r"\x1b]0;VERIFIED\x07\u202e\nVERIFIED"
+ROWS = pa.table({"seller_id": [EVIL]})
+CLI = Path(group.__file__).parent
+PRINTING = re.compile(r"\bclick\.s?echo\(|(?<![\w.])print\(|sys\.std(?:out|err)\.write\(")
+
+
+def test_commands_print_by_one_function_that_escapes() -> None:
+    """Nearly sixty calls printed ids, reasons and file names as they came."""
+    found = {
+        path.name: PRINTING.findall(path.read_text(encoding="utf-8")) for path in CLI.rglob("*.py")
+    }
+    assert {name: calls for name, calls in found.items() if calls} == {"group.py": ["click.echo("]}
+
+
+def test_an_errors_own_lines_are_lines_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    @click.command()
+    def fails() -> None:
+        raise OperatorError(f"what {EVIL}", f"why {EVIL}", f"remedy {EVIL}")
+
+    monkeypatch.setitem(main.commands, "fails", fails)
+    result = CliRunner().invoke(main, ["fails"])
+    assert result.stderr == f"Error: what {SHOWN}: why {SHOWN}\n  To fix it: remedy {SHOWN}\n"
+
+
+def test_a_table_shows_text_as_it_is(tmp_path: Path) -> None:
+    terminal.print_rows(ROWS, 1, tmp_path / "table")
+    assert SHOWN in (tmp_path / "table").read_text()
+    assert "\x1b" not in (tmp_path / "table").read_text()
+
+
+def test_a_file_to_write_replaces_a_link_and_never_follows_it(tmp_path: Path) -> None:
+    """`prazo show --out` opened it: whoever may make a link chose what was overwritten."""
+    victim, out = tmp_path / "victim", tmp_path / "out"
+    for write in (
+        lambda: terminal.print_rows(ROWS, 1, out),
+        lambda: formats.write(ROWS, "csv", out),
+    ):
+        victim.write_text("mine")
+        out.unlink(missing_ok=True)
+        out.symlink_to(victim)
+        write()
+        assert victim.read_text() == "mine"
+        assert not out.is_symlink()
+        assert "seller_id" in out.read_text()
+
+
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+    """As root, `--out /dev/null` made a file of the device."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for place in (pipe, tmp_path):
+        with pytest.raises(FileExistsError):
+            formats.write(ROWS, "csv", place)
+    assert pipe.is_fifo()

@@ -1,0 +1,97 @@
+"""JSON -> dotted fields: the paths by which the contract, evidence and findings name fields."""
+
+from collections.abc import Mapping
+
+import duckdb
+
+from pipeline.contract.fields import (
+    BODY,
+    MAX_PATH_CHARACTERS,
+    Format,
+    Shown,
+    flatten,
+    flatten_under,
+)
+from pipeline.ledger.catalogue import catalogue
+
+
+def test_objects_are_flattened_to_dotted_fields_in_their_order() -> None:
+    owner = {"revenue": "1_to_2", "address": {"line1": "Rua A, 1", "city": "Recife"}}
+    record = {"type": "business", "owner": owner, "revenue": "3_to_4"}
+
+    assert list(flatten(record)) == [
+        ("type", "business"),
+        ("owner.revenue", "1_to_2"),
+        ("owner.address.line1", "Rua A, 1"),
+        ("owner.address.city", "Recife"),
+        ("revenue", "3_to_4"),
+    ]
+
+
+def test_arrays_empty_objects_and_null_are_fields_as_they_are() -> None:
+    record = {"a": [1, {"b": 2}], "c": {}, "d": None, "e": {"f": []}}
+
+    assert list(flatten(record)) == [("a", [1, {"b": 2}]), ("c", {}), ("d", None), ("e.f", [])]
+
+
+def test_a_record_without_keys_has_no_field() -> None:
+    assert list(flatten({})) == []
+
+
+def test_dotted_keys_and_nested_objects_name_the_same_field() -> None:
+    assert list(flatten({"address.city": "Recife"})) == [("address.city", "Recife")]
+    assert dict(flatten({"address.city": "Recife", "address": {"city": "Olinda"}})) == {
+        "address.city": "Olinda"
+    }
+
+
+def test_an_empty_key_does_not_hide_that_its_members_are_nested() -> None:
+    assert list(flatten({"": {"revenue": 1}})) == [(".revenue", 1)]
+    assert list(flatten({"": {}})) == [("", {})]
+
+
+def test_a_value_at_a_path_is_its_own_field_unless_it_is_an_object_with_keys() -> None:
+    assert list(flatten_under("x", 5)) == [("x", 5)]
+    assert list(flatten_under("x", {})) == [("x", {})]
+    assert list(flatten_under("x", {"y": 5})) == [("x.y", 5)]
+
+
+def test_a_huge_key_cannot_be_repeated_into_the_path_of_every_member() -> None:
+    """A megabyte of body, half of it one key and half small members, made gigabytes of paths."""
+    key = "k" * (MAX_PATH_CHARACTERS + 1)
+    members = {str(n): n for n in range(1000)}
+
+    assert list(flatten({key: members})) == [(key, members)]
+
+
+def test_each_object_of_the_body_requires_all_its_fields_but_line2() -> None:
+    sql = f"select path, field from ({catalogue()['required_fields'].sql})"
+    rows = duckdb.connect(":memory:").execute(sql).fetchall()
+
+    assert sorted(rows) == sorted(
+        (path, field)
+        for path, shown in every_path(BODY)
+        if not isinstance(shown, Format)
+        for field, format_ in every_path(shown, f"{path}.")
+        if isinstance(format_, Format) and not field.endswith(".line2")
+    )
+    assert ("owner", "owner.address.city") in rows
+    assert ("address", "address.line2") not in rows
+
+
+def test_the_codes_list_each_path_of_the_body_and_the_two_that_identify_it() -> None:
+    sql = f"select code from ({catalogue()['contract_codes'].sql}) where kind = 'requested path'"
+    rows = duckdb.connect(":memory:").execute(sql).fetchall()
+
+    listed = ["process_id", "type", *(path for path, _ in every_path(BODY))]
+    assert sorted(code for (code,) in rows) == sorted(listed)
+
+
+def every_path(shown: Mapping[str, Shown], prefix: str = "") -> list[tuple[str, Shown]]:
+    """Objects and fields, each with its dotted path."""
+    found: list[tuple[str, Shown]] = []
+    for key, inner in shown.items():
+        found.append((f"{prefix}{key}", inner))
+        if isinstance(inner, Mapping):
+            found += every_path(inner, f"{prefix}{key}.")
+    return found

@@ -1,0 +1,68 @@
+"""Reading JSON: each text has one meaning, or is refused with the reason."""
+
+import pytest
+
+from pipeline.contract.body import parse_json
+from pipeline.errors import Unreadable
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (b"{}", {}),
+        (b" [1, 2.5, null, true] \n", [1, 2.5, None, True]),
+        (b'"\\u0041\\ud83d\\ude00"', "A😀"),  # a pair of surrogates is one character
+        ('"😀 ação"'.encode(), "😀 ação"),
+        (b'"\\\\ud800"', "\\ud800"),  # a backslash and five letters, no surrogate
+        (b'"\\u0000"', "\0"),
+        (b"-9223372036854775808", -(2**63)),
+        (b"18446744073709551615", 2**64 - 1),
+        (b"1.7976931348623157e308", 1.7976931348623157e308),
+        (b"1e-400", 0.0),
+        (b'{"a":{"a":1},"b":{"a":2}}', {"a": {"a": 1}, "b": {"a": 2}}),
+    ],
+)
+def test_a_json_value_is_read(data: bytes, value: object):
+    assert parse_json(data) == value
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b"{} {}", "not JSON"),
+        (b"{'a':1}", "not JSON"),
+        (b"[1,]", "not JSON"),
+        (b"01", "not JSON"),
+        (b'"\n"', "not JSON"),
+        (b"\xff\xfe{\x00}\x00", "not UTF-8"),  # UTF-16
+        (b'"\xe9"', "not UTF-8: .* at byte 1"),  # Latin-1
+        (b'"\xed\xa0\x80"', "not UTF-8"),  # a surrogate, encoded
+        (b"\xef\xbb\xbf{}", "byte order mark"),
+        (b"NaN", "NaN is not a JSON number"),
+        (b"[-Infinity]", "-Infinity is not a JSON number"),
+        (b"1e400", "range of a double"),
+        (b"-1e400", "range of a double"),
+        (b"18446744073709551616", "beyond 64 bits"),
+        (b"-9223372036854775809", "beyond 64 bits"),
+        (b"1" * 5000, "beyond 64 bits"),
+        (b'{"a":1,"a":1}', "'a' stands twice"),
+        (b'[{"b":{"a":1,"\\u0061":2}}]', "'a' stands twice"),
+        (b'"\\ud800"', "lone surrogate"),
+        (b'{"\\udc00":1}', "lone surrogate"),
+        (b'["\\ud83d\\ude00","\\ude00\\ud83d"]', "lone surrogate"),
+        (b"[" * 65 + b"]" * 65, "deeper than 64"),
+        (b'{"a":' * 65 + b"1" + b"}" * 65, "deeper than 64"),
+        (b"[" * 500_000, "deeper than 64"),
+    ],
+)
+def test_what_two_readers_could_read_differently_is_unreadable(data: bytes, reason: str):
+    with pytest.raises(Unreadable, match=reason):
+        parse_json(data)
+
+
+def test_sixty_four_levels_and_many_brackets_side_by_side_are_not_too_deep():
+    assert isinstance(parse_json(b"[" * 64 + b"]" * 64), list)
+    assert len(parse_json(b"[" + b"[]," * 1000 + b"[]]")) == 1001
+    assert parse_json(b'"' + b"[" * 1000 + b'"') == "[" * 1000

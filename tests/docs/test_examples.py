@@ -1,0 +1,159 @@
+"""The examples of the pages do what the pages say, each page's in a folder of their own."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline import instants
+from pipeline.cli import main
+from pipeline.log.artifacts import FolderArtifacts
+from pipeline.log.entries import COLLECTION
+from tests.docs import pages
+from tests.docs.pages import ROOT
+from tests.support.gateway import Client
+from tests.support.marketplace import Marketplace, Review
+
+PAGE = (ROOT / "docs/developers.md").read_text(encoding="utf-8")
+SCREEN = b"\x89PNG what the seller saw"
+
+
+def example(pattern: str) -> str:
+    """The indented lines that begin with a pattern, up to the next prose."""
+    [found] = re.findall(rf"^ {{4}}{pattern}.*?(?=^\S)", PAGE, re.MULTILINE | re.DOTALL)
+    return textwrap.dedent(found)
+
+
+def occurrence_of(review: Review) -> dict[str, Any]:
+    """The occurrence that the page shows, for a review of ours, now."""
+    shown: dict[str, Any] = json.loads(example(r'\{"occurred_at"'))
+    return {
+        **shown,
+        "occurred_at": instants.canonical(instants.now()),
+        "process_id": review.process_id,
+        "seller_id": review.seller_id,
+    }
+
+
+def kept_artifacts(marketplace: Marketplace, review: Review) -> list[bytes | None]:
+    [entry] = marketplace.inbox.find(process_id=review.process_id, kind=COLLECTION)
+    store = FolderArtifacts(marketplace.settings().artifacts)
+    return [store.read(it["sha256"]) for it in json.loads(entry.body or b"")["artifacts"]]
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not on this machine")
+def test_curl_sends_the_file_that_prazo_collect_takes_with_its_artifact(
+    marketplace: Marketplace, gateway: Client, tmp_path: Path
+) -> None:
+    """The example once sent the JSON alone, which names a file of the caller's machine: 422."""
+    review = marketplace.review(is_answered=False)
+    (tmp_path / "answered.json").write_text(json.dumps(occurrence_of(review)))
+    (tmp_path / "screen.png").write_bytes(SCREEN)
+    [line] = re.findall(r"^ {4}(curl .*/v1/collections.*)$", PAGE, re.MULTILINE)
+    command = shlex.split(line.replace(":8400", f":{gateway.port}"))
+    done = subprocess.run([*command, "-sS"], cwd=tmp_path, capture_output=True, check=True)
+    assert json.loads(done.stdout)["recorded"] == "new"
+    assert kept_artifacts(marketplace, review) == [SCREEN]
+
+
+def test_the_client_collects(marketplace: Marketplace, gateway: Client) -> None:
+    review = marketplace.review(is_answered=False)
+    known = {"answered": occurrence_of(review), "screen": SCREEN}
+    exec(example(r"from pipeline\.client").replace(":8400", f":{gateway.port}"), known)
+    assert kept_artifacts(marketplace, review) == [SCREEN]
+
+
+def test_the_python_interface_submits(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    review = marketplace.review()
+    for name, value in marketplace.environment.items():
+        monkeypatch.setenv(name, value)
+    script = example(r"from pipeline.submit.resume import submit").replace(
+        "prc_123", review.process_id
+    )
+    exec(script, {"payload": review.payload})
+    assert capsys.readouterr().out.startswith("True Sent(")
+    assert marketplace.state(review.process_id) == "FINISHED"
+
+
+# --- commands, one after the other as a reader would type them --------------------------------
+
+REVIEW = "prc_6a0d71c51ee01834"
+"""The process of `data/samples/occurrences.ndjson`."""
+NOT_RUN = {
+    *("prazo serve", "prazo follow --without-bodies --port 8502"),  # run until they are stopped
+    "prazo doctor --platform",  # needs a platform
+    "prazo quarantine --supply 17 payload.object.process_id=prc_9"
+    ' --reason "the platform named it" --actor ana',  # needs such an entry
+    "prazo restore --from-ledger",  # needs a broken inbox
+}
+
+Type = Callable[[str], str]
+
+
+@pytest.fixture
+def type_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Type]:
+    """`type_("prazo show watchlist")` in a checkout with the samples alone -> what it prints."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "data/samples", tmp_path / "data/samples")
+    mask = os.umask(0)
+    os.umask(mask)
+
+    def run(line: str) -> str:
+        done = CliRunner().invoke(main, shlex.split(line)[1:], catch_exceptions=False)
+        assert done.exit_code == 0 or line == "prazo doctor", f"{line}\n{done.output}"
+        return done.output
+
+    yield run
+    os.umask(mask)
+
+
+def typed(page: str) -> list[str]:
+    """The commands of a page, in its order, but for those that need more than the samples."""
+    return [it for it in pages.commands(ROOT / page) if it not in NOT_RUN]
+
+
+def test_the_first_hour_of_the_readme(type_: Type, tmp_path: Path) -> None:
+    ingest, show, export, verify, doctor = typed("README.md")
+    type_(ingest)
+    assert REVIEW in type_(show)
+    type_(export)
+    assert (tmp_path / "review.zip").is_file()
+    assert type_(verify).rstrip().splitlines()[-1].startswith("VERIFIED")
+    assert "to do: " in type_(doctor)
+
+
+def test_the_views_of_the_analysts_page(type_: Type, tmp_path: Path) -> None:
+    type_("prazo ingest data/samples/occurrences.ndjson")
+    watchlist, reasons, late = typed("docs/analysts.md")
+    assert "rows" in type_(watchlist)
+    assert type_(reasons).startswith("reason,detail,denials,")
+    type_(late)
+    assert (tmp_path / "late.xlsx").read_bytes().startswith(b"PK")
+
+
+def test_the_commands_of_the_operations_page(type_: Type, tmp_path: Path) -> None:
+    """Between backup and restore, all is lost but the backup."""
+    samples = tmp_path / "data/samples"
+    shutil.copy(samples / "occurrences.ndjson", tmp_path / "history.ndjson")
+    events = [json.loads(it.read_bytes()) for it in sorted(samples.glob("*.json"))]
+    (tmp_path / "saved.ndjson").write_text("".join(f"{json.dumps(it)}\n" for it in events))
+    before: list[str] = []
+    for line in typed("docs/operations.md"):
+        if line.startswith("prazo restore "):
+            before = type_("prazo show log_entries --format ndjson").splitlines()
+            samples.rename(tmp_path / "samples")
+            shutil.rmtree(tmp_path / "data")
+        type_(line.replace("/mnt/backup", str(tmp_path)).replace("FOLDER", "samples"))
+    assert len(before) == 3 + len(events)
+    assert type_("prazo show log_entries --format ndjson").splitlines()[: len(before)] == before

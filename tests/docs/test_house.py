@@ -1,0 +1,177 @@
+"""The style that `CONTRIBUTING.md` asks for, as far as a program can tell."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT
+
+FOLDERS = ("app_pages", "pipeline", "queries", "sandbox", "tests")
+MOST_LINES, MOST_MODULES = 500, 14
+ONE_FILE_FOR_AUDITORS = "pipeline/audit/verify.py"
+
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+def code(suffix: str) -> dict[str, str]:
+    """The text of each file of code with this suffix, by its path in the checkout."""
+    files = [ROOT / "app.py", *(file for name in FOLDERS for file in (ROOT / name).rglob("*"))]
+    return {
+        file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8")
+        for file in files
+        if file.suffix == suffix
+    }
+
+
+PYTHON, SQL = code(".py"), code(".sql")
+TREES = {path: ast.parse(text) for path, text in PYTHON.items()}
+
+
+def names_in(node: ast.AST) -> Iterator[str]:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            yield inner.id
+        elif isinstance(inner, ast.arg):
+            yield inner.arg
+
+
+def wrong_its(tree: ast.AST) -> list[int]:
+    """The lines where `it` is bound, or used, outside a comprehension on one line."""
+    found: list[int] = []
+
+    def look(node: ast.AST, *, is_named: bool) -> None:
+        if isinstance(node, Comprehension) and node.lineno == node.end_lineno:
+            is_named = is_named or any("it" in names_in(part.target) for part in node.generators)
+        name = node.id if isinstance(node, ast.Name) else getattr(node, "arg", None)
+        if name == "it" and not (is_named and isinstance(node, ast.Name)):
+            found.append(node.lineno)  # type: ignore[attr-defined]
+        for inner in ast.iter_child_nodes(node):
+            look(inner, is_named=is_named)
+
+    look(tree, is_named=False)
+    return found
+
+
+def test_no_file_of_code_is_too_long_but_the_verifier_which_auditors_run_as_one_file():
+    long = {path for path, text in {**PYTHON, **SQL}.items() if len(text.splitlines()) > MOST_LINES}
+    assert long <= {ONE_FILE_FOR_AUDITORS}
+
+
+def test_no_folder_holds_too_many_modules():
+    modules = [Path(path) for path in (*PYTHON, *SQL) if not path.endswith("__init__.py")]
+    counted = Counter(module.parent.as_posix() for module in modules)
+    assert {folder: count for folder, count in counted.items() if count > MOST_MODULES} == {}
+
+
+def undocumented(tree: ast.AST, within: str = "") -> Iterator[str]:
+    """Public classes, functions and methods without a docstring, by their qualified names."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if not node.name.startswith("_"):
+            if ast.get_docstring(node) is None:
+                yield within + node.name
+            if isinstance(node, ast.ClassDef):
+                yield from undocumented(node, f"{within}{node.name}.")
+
+
+def test_all_that_is_public_in_the_pipeline_has_a_docstring():
+    pipeline = {path: tree for path, tree in TREES.items() if path.startswith("pipeline/")}
+    assert [path for path, tree in pipeline.items() if ast.get_docstring(tree) is None] == []
+    found = {path: names for path, tree in pipeline.items() if (names := [*undocumented(tree)])}
+    assert found == {}
+
+
+def test_what_has_no_docstring_is_named():
+    lines = [
+        "class Inbox:",
+        "    def read(self): ...",
+        "    def _seek(self): ...",
+        "def _open(): ...",
+    ]
+    assert [*undocumented(ast.parse("\n".join(lines)))] == ["Inbox", "Inbox.read"]
+
+
+def test_it_is_a_name_in_comprehensions_on_one_line_alone():
+    found = {path: lines for path, tree in TREES.items() if (lines := wrong_its(tree))}
+    assert found == {}
+
+
+AVOIDED = {
+    r"\banew\b|_anew_": "again",
+    r"\bthat is none\b": "say what it is",
+    r"(?<!here )\b(is|are|was|were) no (?!longer|more|matter|such|\w+er\b)\w": "is not a",
+    r"\b[Tt]old (again|twice)\b|_told_|\btold_|_told\b": "say, record, show",
+    r"\b[mM]end(s|ed|ing)?\b|\bmend_": "correct",
+    r"\b_?[A-Z_]+_AN?_(BATCH|COMMIT|READ|MINUTE|SECOND|GROUP|PART|ROUND)\b": "_PER_",
+}
+"""Words and turns that a reader stumbles over -> what to write in their place."""
+
+
+def avoided(text: str) -> list[str]:
+    """The lines in which a text uses one of them, and what to write."""
+    return [
+        f"{line.strip()} -> {better}"
+        for line in text.splitlines()
+        for pattern, better in AVOIDED.items()
+        if re.search(pattern, line)
+    ]
+
+
+def test_nothing_is_said_in_words_that_readers_stumble_over():
+    pages = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
+    own = "tests/docs/test_house.py"
+    found = {
+        path: lines
+        for path, text in {**PYTHON, **SQL, **pages}.items()
+        if path != own and (lines := avoided(text))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the ledger is made anew",
+        "def test_a_file_is_written_anew_after_a_crash():",
+        "what a package that is none makes it raise",
+        "a date alone is no instant",
+        "Told twice, it counts once",
+        "def _told_plainly():",
+        "then 'mend_payload'",
+        "LINES_A_COMMIT = 500",
+    ],
+)
+def test_such_words_are_found(text):
+    assert avoided(text) != []
+
+
+@pytest.mark.parametrize(
+    "text", ["there is no inbox", "it is no longer there", "nobody was told to act", "amended"]
+)
+def test_ordinary_words_are_not(text):
+    assert avoided(text) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for it in rows: pass",
+        "with opened() as it: pass",
+        "it = 1",
+        "sorted(rows, key=lambda it: it.seq)",
+        "[\n    it\n    for it in rows\n]",
+        "[one for one in rows if (it := one)]",
+        "def count(it): pass",
+    ],
+)
+def test_any_other_it_is_found(code):
+    assert wrong_its(ast.parse(code)) != []
+
+
+def test_a_comprehension_on_one_line_may_say_it():
+    assert wrong_its(ast.parse("[it.seq for it in rows if it.seq in {it for it in seqs}]")) == []

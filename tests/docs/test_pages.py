@@ -1,0 +1,101 @@
+"""The documents are true: settings are settings, commands are commands, links lead somewhere."""
+
+import re
+import shlex
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import main
+from pipeline.settings import Settings
+from tests.docs import pages
+from tests.docs.pages import PAGES, ROOT
+
+FOLDERS = ("app_pages", "data/samples", "docs", "pipeline", "queries", "sandbox", "tests")
+
+
+def settings_table() -> str:
+    lines = ["| variable | default | meaning |", "|---|---|---|"]
+    for name, field in Settings.model_fields.items():
+        default = "" if field.default is None else f"`{field.default}`"
+        lines.append(f"| `PRAZO_{name.upper()}` | {default} | {field.description} |")
+    return "\n".join(lines)
+
+
+def by_path(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=by_path)
+
+
+def test_every_setting_is_listed_with_its_default_and_meaning():
+    assert settings_table() in pages.text(ROOT / "docs/operations.md")
+
+
+@each_page
+def test_every_command_that_is_named_exists(page):
+    named = set(re.findall(r"prazo ([a-z]+(?:-[a-z]+)*)", pages.text(page))) - {"is", "records"}
+    assert named <= set(main.commands), named - set(main.commands)
+
+
+@each_page
+def test_every_command_that_is_shown_has_its_options(page):
+    for line in pages.commands(page):
+        words = shlex.split(line)[1:]
+        if not words:
+            continue
+        options = {it for param in main.commands[words[0]].params for it in param.opts}
+        shown = {it.partition("=")[0] for it in words if it.startswith("--")}
+        assert shown <= options, line
+
+
+def test_every_command_has_an_example_in_its_help():
+    for name, command in main.commands.items():
+        assert "Example" in (command.help or ""), name
+
+
+@each_page
+def test_every_link_leads_to_a_page_and_a_section_that_exist(page):
+    for link in pages.links(page):
+        if link.startswith(("http://", "https://")):
+            continue
+        target, _, section = link.partition("#")
+        file = (page.parent / target).resolve() if target else page
+        assert file.is_relative_to(ROOT), link
+        assert file.is_file(), link
+        if section:
+            assert section in pages.anchors(file), link
+
+
+@each_page
+def test_every_file_that_is_named_exists(page):
+    for name in re.findall(r"`([\w./-]+/[\w./-]*)`", pages.text(page)):
+        if name.startswith(FOLDERS):
+            assert (ROOT / name).exists(), name
+
+
+@each_page
+def test_a_pages_headings_are_distinct(page):
+    """An anchor names one section."""
+    counted = Counter(map(pages.anchor, pages.headings(page)))
+    assert [it for it, count in counted.items() if count > 1] == []
+
+
+@each_page
+def test_every_page_can_be_reached_from_the_readme(page):
+    reached: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        current = waiting.pop()
+        reached.add(current)
+        for link in pages.links(current):
+            target = (current.parent / link.partition("#")[0]).resolve()
+            if target.suffix == ".md" and target.is_file() and target not in reached:
+                waiting.append(target)
+    assert page in reached
+
+
+def test_the_readme_is_a_front_door():
+    assert len(pages.text(ROOT / "README.md").splitlines()) <= 150

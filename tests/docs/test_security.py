@@ -1,0 +1,53 @@
+"""What SECURITY.md promises is tried by tests that exist, on versions that are fixed."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, text
+
+TESTS = re.compile(r"^(?:    )?(?:async )?def (test_\w+)", re.MULTILINE)
+LOCKS = sorted(it.name for it in ROOT.glob("requirements*.lock"))
+
+
+def rows() -> list[list[str]]:
+    """The cells of each threat."""
+    section = text(ROOT / "SECURITY.md").partition("## Threats")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
+
+
+def test_every_threat_names_a_test_that_exists() -> None:
+    known = {
+        name
+        for file in (ROOT / "tests").rglob("test_*.py")
+        for name in TESTS.findall(file.read_text(encoding="utf-8"))
+    }
+    assert len(rows()) > 20
+    for cells in rows():
+        assert len(cells) == 4, cells
+        named = re.findall(r"`(\w+)`", cells[3])
+        assert named, cells
+        assert [it for it in named if it not in known] == []
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_lock_fixes_versions_and_digests_and_names_no_host(lock: str) -> None:
+    content = (ROOT / lock).read_text(encoding="ascii")
+    assert not re.search(r"https?:|index-url|^-", content, re.MULTILINE)
+    packages = re.split(r"\n(?=\S)", content.strip())
+    for package in packages:
+        assert re.match(r"[A-Za-z0-9._-]+(\[[a-z0-9,-]+\])?==\S+ (; .+ )?\\\n", package), package
+        assert "--hash=sha256:" in package
+
+
+def names(lock: str) -> set[str]:
+    return set(re.findall(r"^([A-Za-z0-9._-]+)==", Path(ROOT / lock).read_text(), re.MULTILINE))
+
+
+def test_the_products_lock_holds_no_tool_of_its_development() -> None:
+    product, development = names("requirements.lock"), names("requirements-dev.lock")
+    assert product < development
+    assert not product & {"pytest", "mypy", "ruff", "uv", "playwright", "trustme", "hypothesis"}
+    assert {"pytest", "mypy", "ruff", "uv", "playwright", "trustme"} <= development

@@ -1,0 +1,103 @@
+"""A process that freezes itself while it holds the lock under which all writers take turns.
+
+`python -m tests.faults.frozen LOCATION lock|copy` stops itself (SIGSTOP) right before it adds its
+entries, or in the middle of that; when it is continued, it says what came of them: `recorded` or
+`failed`, with the reason.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import InboxUnavailable
+from pipeline.inbox import open_inbox
+from pipeline.log.entries import Entry
+from tests.inbox.drafts import note
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def frozen(location: str, where: str) -> Iterator[subprocess.Popen[str]]:
+    """Such a process, frozen already; killed at the end of the block if it still is there."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.frozen", location, where],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        os.waitpid(process.pid, os.WUNTRACED)
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def thawed(process: subprocess.Popen[str]) -> str:
+    """Lets it go on; what came of its entries."""
+    process.send_signal(signal.SIGCONT)
+    said, _ = process.communicate(timeout=60)
+    return said
+
+
+def _freeze() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+class _Freezing(Sequence[Any]):
+    """The values of a row, with a stop before the first."""
+
+    def __init__(self, entry: Entry) -> None:
+        self._entry = entry
+
+    def __len__(self) -> int:
+        return len(self._entry)
+
+    def __getitem__(self, index: Any) -> Any:
+        if index == 0:
+            _freeze()
+        return self._entry[index]
+
+
+def _freeze_in_copy(inbox: Any) -> None:
+    """Some rows are on their way, others are not."""
+    writing = inbox._writing
+
+    @contextmanager
+    def slowed() -> Iterator[Any]:
+        with writing() as transaction:
+            insert = transaction.insert
+            transaction.insert = lambda entries: insert([*entries[:-1], _Freezing(entries[-1])])
+            yield transaction
+
+    inbox._writing = slowed
+
+
+def _freeze_at_the_lock(inbox: Any) -> None:
+    def freeze() -> int:
+        _freeze()
+        return time.time_ns() // 1000
+
+    inbox.clock = freeze  # asked for between the lock and the entries
+
+
+def _main(location: str, where: str) -> None:
+    inbox = open_inbox(location)
+    (_freeze_in_copy if where == "copy" else _freeze_at_the_lock)(inbox)
+    try:
+        inbox.append([note(body=bytes(50_000)) for _ in range(4)])
+    except InboxUnavailable as error:
+        sys.stdout.write(f"failed: {error}\n")
+    else:
+        sys.stdout.write("recorded\n")
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1], sys.argv[2])

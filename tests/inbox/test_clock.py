@@ -1,0 +1,252 @@
+"""Which of three clocks is believed, and what is said about the others."""
+
+import socket
+import threading
+
+import pytest
+
+from pipeline.inbox.clock import STEADY_FOR, TOLERANCE, Change, Clock, judge
+from pipeline.instants import DAY, HOUR, SECOND
+
+NOON = 1_772_366_400_000_000  # 2026-03-01T12:00:00Z
+
+
+class Clocks:
+    """A wall clock and a steady one that a test moves; the machine has been up for an hour."""
+
+    def __init__(self, wall: int = NOON) -> None:
+        self.wall, self.steady, self.is_synchronised = wall, HOUR, False
+        self.clock = Clock(
+            wall=lambda: self.wall,
+            steady=lambda: self.steady,
+            is_synchronised=lambda: self.is_synchronised,
+        )
+
+    def pass_(self, microseconds: int) -> None:
+        self.wall += microseconds
+        self.steady += microseconds
+
+    def jump(self, microseconds: int) -> None:
+        self.wall += microseconds
+
+    def database_says(self, now: int) -> None:
+        self.clock.hear_database(self.steady, now)
+
+
+@pytest.mark.parametrize(
+    ("believed", "wall", "database", "expected"),
+    [
+        (100, 100, None, (100, None)),
+        (100, 100 + TOLERANCE, None, (100 + TOLERANCE, None)),
+        (100, 101 + TOLERANCE, None, (100, "machine")),
+        (100, 100 - DAY, None, (100, "machine")),
+        (100, 100, 100, (100, None)),
+        (100, 100 + DAY, 100, (100, "machine")),
+        (100, 100 + DAY, 200, (200, "machine")),
+        (100, 100 + DAY, 100 + DAY, (100 + DAY, None)),  # our own reckoning was interrupted
+        (100, 100, 100 + DAY, (100, "database")),
+        (100, 100 - DAY, 100 + DAY, (100, "machine")),  # no two agree
+    ],
+)
+def test_two_clocks_that_agree_are_believed(
+    believed: int, wall: int, database: int | None, expected: tuple[int, str | None]
+):
+    assert judge(believed, wall, database) == expected
+
+
+def test_a_clock_that_jumps_a_day_ahead_is_not_believed_and_says_so_once():
+    clocks = Clocks()
+    assert clocks.clock.now() == NOON
+    clocks.jump(DAY)
+    clocks.pass_(SECOND)
+    assert clocks.clock.now() == NOON + SECOND
+    assert clocks.clock.offset == DAY
+    assert clocks.clock.marks == {"clock": "suspect", "clock_offset_us": DAY}
+    clocks.pass_(SECOND)
+    assert clocks.clock.now() == NOON + 2 * SECOND
+    assert clocks.clock.take_changes() == [
+        Change(NOON + SECOND, "machine", "steady", DAY, DAY, HOUR + SECOND)
+    ]
+    assert clocks.clock.take_changes() == []
+
+
+def test_a_clock_that_jumps_back_is_not_believed_either():
+    clocks = Clocks()
+    clocks.jump(-DAY)
+    assert clocks.clock.now() == NOON
+    assert clocks.clock.doubted == "machine"
+
+
+def test_a_clock_that_is_put_right_is_believed_again():
+    clocks = Clocks()
+    clocks.jump(DAY)
+    clocks.pass_(HOUR)
+    clocks.clock.take_changes()
+    clocks.jump(-DAY + SECOND)
+    assert clocks.clock.now() == NOON + HOUR + SECOND
+    assert clocks.clock.marks == {}
+    [change] = clocks.clock.take_changes()
+    assert (change.doubted, change.by, change.offset_after) == (None, "steady", 0)
+
+
+def test_a_clock_that_is_corrected_bit_by_bit_raises_nothing():
+    """A time service moves it by up to 500 millionths; small steps count as well."""
+    clocks = Clocks()
+    for _ in range(1000):
+        clocks.pass_(10 * SECOND)
+        clocks.jump(5000)
+        assert clocks.clock.now() == clocks.wall
+    assert clocks.clock.take_changes() == []
+
+
+def test_a_machine_that_slept_raises_nothing():
+    """Both clocks count on meanwhile."""
+    clocks = Clocks()
+    clocks.pass_(3 * DAY)
+    assert clocks.clock.now() == NOON + 3 * DAY
+    assert clocks.clock.take_changes() == []
+
+
+def test_without_a_database_the_kernels_word_counts_after_a_steady_minute():
+    """A virtual machine that was paused: its steady clock stood still, and a time service then set
+    the wall clock right."""
+    clocks = Clocks()
+    clocks.jump(DAY)
+    clocks.is_synchronised = True
+    assert clocks.clock.now() == NOON
+    clocks.pass_(STEADY_FOR - 1)
+    assert clocks.clock.now() == NOON + STEADY_FOR - 1
+    clocks.pass_(1)
+    assert clocks.clock.now() == NOON + DAY + STEADY_FOR
+    assert [(it.doubted, it.by) for it in clocks.clock.take_changes()] == [
+        ("machine", "steady"),
+        (None, "kernel"),
+    ]
+
+
+def test_without_a_database_and_a_time_service_it_stays_doubted_until_a_person_speaks():
+    clocks = Clocks()
+    clocks.jump(DAY)
+    clocks.clock.now()
+    clocks.pass_(30 * DAY)
+    assert clocks.clock.now() == NOON + 30 * DAY
+    clocks.clock.believe()
+    assert clocks.clock.now() == NOON + 31 * DAY
+    assert clocks.clock.take_changes()[-1].by == "operator"
+
+
+def test_the_databases_clock_decides_at_once_about_one_that_was_wrong_from_the_start():
+    clocks = Clocks(wall=NOON + DAY)
+    clocks.database_says(NOON)
+    assert clocks.clock.now() == NOON
+    assert clocks.clock.database_offset == 0
+    clocks.pass_(SECOND)
+    clocks.database_says(NOON + SECOND)
+    assert clocks.clock.now() == NOON + SECOND
+    clocks.jump(-DAY)
+    clocks.database_says(NOON + SECOND)
+    assert (clocks.clock.now(), clocks.clock.doubted) == (NOON + SECOND, None)
+
+
+def test_the_databases_clock_lets_one_be_believed_that_was_set_right():
+    clocks = Clocks()
+    clocks.database_says(NOON)
+    clocks.jump(DAY)
+    assert clocks.clock.now() == NOON
+    clocks.database_says(NOON + DAY)  # it is the same day for both, and we stood still
+    assert (clocks.clock.now(), clocks.clock.doubted) == (NOON + DAY, None)
+
+
+def test_a_database_whose_clock_jumps_moves_nobody():
+    clocks = Clocks()
+    clocks.database_says(NOON)
+    clocks.pass_(SECOND)
+    clocks.database_says(NOON + DAY)
+    assert (clocks.clock.now(), clocks.clock.doubted) == (NOON + SECOND, "database")
+    assert clocks.clock.database_offset == DAY - SECOND
+
+
+def test_a_database_that_took_its_time_to_answer_is_not_heard():
+    clocks = Clocks()
+    asked = clocks.steady
+    clocks.pass_(10 * SECOND)  # we were frozen in between
+    clocks.clock.hear_database(asked, NOON)
+    assert (clocks.clock.doubted, clocks.clock.database_offset) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("is_synchronised", "now"), [(False, NOON + HOUR), (True, NOON)], ids=["alone", "kept"]
+)
+def test_a_clock_far_behind_the_newest_entry_is_believed_only_if_a_time_service_keeps_it(
+    is_synchronised: bool, now: int
+):
+    """A machine whose battery is empty starts years ago."""
+    clocks = Clocks()
+    clocks.is_synchronised = is_synchronised
+    clocks.clock.hear_log(NOON + HOUR, {})
+    assert clocks.clock.now() == now
+
+
+def test_a_clock_far_ahead_of_the_newest_entry_is_believed_at_a_start():
+    """Nothing came for a month."""
+    clocks = Clocks()
+    clocks.clock.hear_log(NOON - 30 * DAY, {})
+    assert (clocks.clock.now(), clocks.clock.doubted) == (NOON, None)
+
+
+def test_a_process_that_starts_after_the_jump_goes_on_with_the_time_of_the_one_before():
+    before = Clocks()
+    before.jump(DAY)
+    before.clock.now()
+    [change] = before.clock.take_changes()
+    after = Clocks(wall=NOON + DAY)
+    after.pass_(HOUR)
+    after.clock.hear_log(NOON, change.particulars())
+    assert after.clock.now() == NOON + HOUR
+    elsewhere = Clocks(wall=NOON + DAY)
+    elsewhere.clock.hear_log(NOON, {**change.particulars(), "boot": "another start"})
+    assert elsewhere.clock.now() == NOON + DAY
+
+
+def test_that_a_clock_was_put_right_while_no_process_ran_is_recorded_by_the_next():
+    before = Clocks()
+    before.jump(DAY)
+    before.clock.now()
+    [jumped] = before.clock.take_changes()
+    recorded = {**jumped.particulars(), "machine": socket.gethostname()}
+    for last in (recorded, {**recorded, "boot": "an earlier start"}):
+        after = Clocks()
+        after.clock.hear_log(NOON, last)
+        [change] = after.clock.take_changes()
+        assert (change.doubted, change.by) == (None, "log")
+        assert (change.offset_before, change.offset_after) == (DAY, 0)
+        assert after.clock.now() == NOON
+    other = Clocks()
+    other.clock.hear_log(NOON, {**recorded, "machine": "another", "boot": "another's start"})
+    assert other.clock.take_changes() == []
+
+
+def test_what_the_database_says_between_two_looks_at_the_clock_is_not_undone():
+    """One thread has found the clocks to agree; before it says so, another hears otherwise."""
+    clocks = Clocks()
+    heard = []
+
+    class Interrupted:
+        """The clock's lock, which another thread takes first."""
+
+        def __init__(self) -> None:
+            self.inner = threading.Lock()
+
+        def __enter__(self) -> None:
+            if not heard:
+                heard.append(True)
+                clocks.clock._lock = self.inner
+                clocks.clock.hear_database(clocks.steady, NOON + 4000 * SECOND)
+            self.inner.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self.inner.release()
+
+    clocks.clock._lock = Interrupted()  # type: ignore[assignment]
+    assert clocks.clock.now() == NOON + 4000 * SECOND
+    assert clocks.clock.doubted == "machine"

@@ -1,0 +1,217 @@
+"""The follower's thread outlives every error but a refusal, and a full disk is called one."""
+
+import contextlib
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import InboxUnavailable, OperatorError
+from pipeline.inbox import open_inbox
+from pipeline.ledger import follower, refresh
+from pipeline.ledger.service import LedgerService
+from pipeline.ledger.store import Ledger, LedgerStalled
+from pipeline.settings import Settings
+from tests.faults.shim import small_disk
+from tests.ledger.conftest import deliver
+from tests.support.ledgers import KEYS
+
+__all__ = ["small_disk"]
+
+PATIENCE_SECONDS = 60.0
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def fill(disk: Path) -> Path:
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+    return ballast
+
+
+ERRORS = (
+    RuntimeError("not one of ours"),
+    MemoryError(),
+    KeyError("reason"),
+    InboxUnavailable("The inbox cannot be read"),
+)
+
+
+def test_it_goes_on_after_any_error_shows_it_and_is_not_verified_meanwhile(
+    settings: Settings, inbox, monkeypatch, caplog
+):
+    """One that is not ours killed the thread in silence; the pages went on saying verified."""
+    monkeypatch.setattr(follower, "RETRY_SECONDS", 0.01)
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+        service.start()
+        assert service.status().is_verified
+        for number, error in enumerate(ERRORS):
+            size = service.ledger.size
+
+            def fail(*_: object, error: Exception = error, **__: object) -> None:
+                raise error
+
+            caplog.clear()
+            with monkeypatch.context() as broken:
+                broken.setattr(refresh, "refresh", fail)
+                deliver(inbox, range(size, size + 10))
+                until(lambda: service.status().problem is not None)
+                status = service.status()
+                is_ours = isinstance(error, InboxUnavailable)
+                told = str(error) if is_ours else type(error).__name__
+                assert told in (status.problem or "")
+                assert not status.is_verified
+                assert status.last_seq == size
+                assert ("Traceback" in caplog.text) == (not is_ours), number
+            until(lambda size=size: service.status().last_seq == size + 10)
+            until(lambda: service.status().problem is None)
+            assert service.status().is_verified
+
+
+def test_a_ledger_that_is_behind_is_not_verified(settings: Settings, inbox, monkeypatch):
+    """Nobody follows: the first look says that entries are missing, a later one for how long."""
+    monkeypatch.setattr(follower, "BEHIND_SECONDS", 0.05)
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+        assert service.status().is_verified
+        deliver(inbox, range(300, 310))
+        service.status()
+        time.sleep(0.1)
+        assert service.status().lag_seconds >= 0.1
+        assert not service.status().is_verified
+        service.catch_up()
+        assert service.status().lag_seconds == 0.0
+        assert service.status().is_verified
+
+
+def test_a_head_that_cannot_be_kept_is_said_and_kept_later(
+    small_disk: Path, settings: Settings, inbox, monkeypatch
+):
+    monkeypatch.setattr(follower, "RETRY_SECONDS", 0.01)
+    head = small_disk / "head"
+    ballast = fill(small_disk)
+    with closing(LedgerService(settings.model_copy(update={"head_file": head}))) as service:
+        service.start()
+        until(lambda: "could not be kept" in (service.status().problem or ""))
+        assert not service.status().is_verified
+        ballast.unlink()
+        until(head.exists)
+        until(lambda: service.status().problem is None)
+        assert service.status().is_verified
+
+
+# --- a full disk -------------------------------------------------------------------------------
+
+
+def opened(path: Path, log: str = "tests") -> Ledger:
+    return Ledger(path, log=log, keys=KEYS, memory="512MB", threads=1)
+
+
+def test_a_new_ledger_on_a_full_disk_says_disk_and_not_rebuild(small_disk: Path):
+    fill(small_disk)
+    with pytest.raises(LedgerStalled) as stalled:
+        opened(small_disk / "ledger.duckdb")
+    assert stalled.value.remedy == "make room on its disk"
+
+
+def test_a_ledger_on_a_full_disk_is_opened_and_read(small_disk: Path, settings: Settings, inbox):
+    """Each opening wrote the macros again, so nobody could even look."""
+    on_small = settings.model_copy(update={"ledger": small_disk / "ledger.duckdb"})
+    with closing(LedgerService(on_small)) as service:
+        service.catch_up()
+        root = service.ledger.frontier.root()
+    fill(small_disk)
+    with closing(LedgerService(on_small)) as service:
+        assert service.ledger.frontier.root() == root
+        assert service.reader.count("process_state") == 300
+
+
+@pytest.mark.parametrize(
+    "known", ["delete from meta", "update meta set value = 'of another release'"]
+)
+def test_the_macros_of_another_release_are_replaced(tmp_path: Path, known: str):
+    """Whichever release wrote them: the first did not say."""
+    path = tmp_path / "ledger.duckdb"
+    with closing(opened(path)) as ledger:
+        ledger.cursor().execute(
+            "create or replace macro whole_days(later, earlier) as 'of another release'"
+        )
+        ledger.cursor().execute(f"{known} where name = 'macros'")
+    asked = "select whole_days(timestamp '2026-03-03', timestamp '2026-03-01')"
+    with closing(opened(path)) as ledger:
+        assert ledger.cursor().execute(asked).fetchall() == [(2,)]
+
+
+def test_a_ledger_that_follows_onto_a_full_disk_says_so_and_goes_on_when_there_is_room(
+    small_disk: Path, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setattr(follower, "RETRY_SECONDS", 0.01)
+    settings = Settings(
+        _env_file=None,
+        inbox=str(tmp_path / "inbox.db"),
+        ledger=small_disk / "ledger.duckdb",
+        signing_key_file=tmp_path / "signing.key",
+        taxpayer_key_file=tmp_path / "taxpayer.key",
+        head_file=tmp_path / "head",
+    )
+    with closing(open_inbox(settings.inbox)) as inbox, closing(LedgerService(settings)) as service:
+        ballast = fill(small_disk)
+        service.start()
+        deliver(inbox, range(300))
+        until(lambda: service.status().problem is not None)
+        assert "make room on its disk" in (service.status().problem or "")
+        assert "rebuild" not in (service.status().problem or "")
+        assert not service.status().is_verified
+        ballast.unlink()
+        until(lambda: service.status().last_seq == 300)
+        until(lambda: service.status().is_verified)
+        assert service.status().recovered is None
+
+
+def test_a_checkpoint_of_the_file_that_finds_no_room_says_disk_to_readers_too(
+    small_disk: Path, monkeypatch
+):
+    """DuckDB invalidates the whole database then: every page failed, and `rebuild` was advised."""
+    ledger = opened(small_disk / "ledger.duckdb")
+    with closing(ledger):
+        ledger.cursor().execute("create table room as select repeat('x', 1000) from range(300)")
+        ledger.cursor().execute("checkpoint")
+        ledger.cursor().execute("create table more as select random()::varchar from range(30000)")
+        ballast = fill(small_disk)
+        monkeypatch.setattr(ledger, "_most_of_indexes", -1)
+        with pytest.raises(LedgerStalled) as stalled:
+            ledger._let_go_of_indexes()
+        assert stalled.value.remedy == "make room on its disk"
+        with contextlib.suppress(LedgerStalled):
+            ledger.cursor()
+        ballast.unlink()
+        ledger.open_again()
+        assert ledger.cursor().execute("select count(*) from log").fetchall() == [(0,)]
+        ledger._let_go_of_indexes()
+
+
+def test_a_rebuild_without_room_says_disk_and_leaves_the_ledger_as_it_was(
+    small_disk: Path, settings: Settings, inbox
+):
+    on_small = settings.model_copy(update={"ledger": small_disk / "ledger.duckdb"})
+    with closing(LedgerService(on_small)) as service:
+        service.catch_up()
+        root = service.ledger.frontier.root()
+        ballast = fill(small_disk)
+        with pytest.raises(OperatorError) as stalled:
+            service.rebuild()
+        assert stalled.value.remedy.startswith("make room on its disk")
+        ballast.unlink()
+    assert not list(small_disk.glob("*.rebuilding*"))
+    with closing(LedgerService(on_small)) as service:
+        assert service.ledger.frontier.root() == root

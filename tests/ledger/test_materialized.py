@@ -1,0 +1,257 @@
+"""Materialized rows are what the log says, at any instant, after any batches."""
+
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline import instants
+from pipeline.ledger import checks, materialized
+from pipeline.ledger.catalogue import catalogue, whole_sql
+from pipeline.ledger.reader import Reader
+from pipeline.ledger.service import LedgerService
+from pipeline.ledger.store import Ledger
+from tests.ledger.conftest import deliver
+from tests.support.histories import histories_and_as_of
+from tests.support.ledgers import ledger_of, rows
+from tests.support.lines import acp, at, finished, seller, started
+from tests.support.rich import MOVED
+
+few = settings(max_examples=settings.default.max_examples // 25)
+
+SHORTCUTS = (
+    "process_state",
+    "timeline",
+    "submission_attempts",
+    "submission_outcomes",
+    "next_actions",
+    "evidence_coverage",
+    "findings",
+    "denial_retries",
+)
+"""Views over materialized rows, or over both these and facts."""
+
+END = datetime(2200, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+BATCHES = st.lists(st.tuples(st.integers(1, 6), st.booleans()), max_size=12)
+
+
+def by_log(reader: Reader, view: str, as_of: datetime) -> list[dict[str, Any]]:
+    """The view over the log alone, which is its definition."""
+    cursor = reader._ledger.cursor()
+    cursor.execute("set variable as_of = ?", [as_of])
+    return cursor.sql(whole_sql(catalogue()[view])).to_arrow_table().to_pylist()
+
+
+def assert_rows_say_what_the_log_says(reader: Reader, as_of: datetime) -> None:
+    for view in SHORTCUTS:
+        found, expected = rows(reader, view, as_of), by_log(reader, view, as_of)
+        assert sorted(map(repr, found)) == sorted(map(repr, expected)), (view, as_of)
+
+
+@few
+@given(histories_and_as_of(), BATCHES)
+def test_materialized_rows_say_what_the_log_says_at_every_instant_and_after_any_batches(
+    case, batches
+):
+    history, as_of = case
+    with ledger_of(history, batches) as reader:
+        assert_rows_say_what_the_log_says(reader, as_of)
+        assert_rows_say_what_the_log_says(reader, END)
+        for check in checks.names():
+            if check.startswith("materialized_"):
+                assert checks.run(check, reader._ledger) is None
+
+
+@few
+@given(histories_and_as_of())
+def test_views_are_right_while_materialized_rows_wait_for_the_batches_behind_them(case):
+    history, as_of = case
+    with ledger_of(history) as reader:
+        reader._ledger.cursor().execute(
+            "update materialized.watermark set materialized_entries = 0"
+        )
+        for table in (
+            "materialized.processes",
+            "materialized.attempts",
+            "materialized.findings",
+            "materialized.sellers",
+        ):
+            reader._ledger.cursor().execute(f"delete from {table}")
+        reader._ledger.watermark = None  # it was changed behind the ledger's back
+        assert_rows_say_what_the_log_says(reader, as_of)
+
+
+def materialized_rows(ledger: Ledger) -> dict[str, list[tuple[Any, ...]]]:
+    return {
+        table: ledger.cursor().execute(f"from {table} order by all").fetchall()
+        for table in materialized.tables()
+    }
+
+
+@few
+@given(histories_and_as_of(), BATCHES)
+def test_materialized_rows_do_not_depend_on_the_batches(case, batches):
+    history, _ = case
+    with ledger_of(history) as reader:
+        expected = materialized_rows(reader._ledger)
+    with ledger_of(history, batches) as reader:
+        found = materialized_rows(reader._ledger)
+    del (
+        found["materialized.timeline"],
+        expected["materialized.timeline"],
+    )  # leaves are salted: no two logs share one
+    assert found == expected
+
+
+SAME = {"type": "individual", "revenue": "1000_to_5000"}
+
+
+@pytest.mark.parametrize("batches", [[], [(1, False)] * 6])
+@pytest.mark.parametrize(
+    ("history", "process_id"),
+    [
+        (
+            [
+                acp(),
+                started("a1", "2026-03-02T00:00:00Z", process_id="p3", body=SAME),
+                finished("a1", 500, "2026-03-02T00:00:01Z", process_id="p3"),
+                started("a2", "2026-03-03T00:00:00Z", seller_id=None, body=SAME),
+                finished("a2", 200, "2026-03-03T00:00:01Z", process_id="p2", seller_id="s1"),
+            ],
+            "p1",
+        ),
+        (
+            [
+                started("a1", "2026-03-02T00:00:00Z", process_id="p3", seller_id=None, body=SAME),
+                finished("a1", 500, "2026-03-02T00:00:01Z", process_id="p4", seller_id="s1"),
+                started("a2", "2026-03-03T00:00:00Z", process_id="p4", body=SAME),
+                finished("a2", 200, "2026-03-03T00:00:01Z", process_id="p4"),
+            ],
+            "p4",
+        ),
+    ],
+)
+def test_values_reused_are_found_whichever_entry_names_the_seller(history, process_id, batches):
+    with ledger_of(history, batches) as reader:
+        found = [it for it in rows(reader, "findings", END) if it["rule"] == "values_reused"]
+        assert [it["process_id"] for it in found] == [process_id]
+        assert checks.run("materialized_findings_disagree", reader._ledger) is None
+
+
+@pytest.mark.parametrize("batches", [[], [(1, False)] * 3, [(1, True)] * 2])
+@pytest.mark.parametrize(
+    ("history", "created_at"),
+    [
+        (
+            [
+                seller("denied", "v1", "2026-03-02T00:00:00Z", "s1"),
+                seller("denied", "v1", "2026-03-01T00:00:00Z", "s2"),
+            ],
+            {"s1": at("2026-03-02T00:00:00")},
+        ),
+        (
+            [
+                seller("denied", "v1", "2026-03-02T00:00:00Z", "s1"),
+                acp("e1", "2026-03-01T12:00:00Z", customer_id="s1"),
+                acp("e1", "2026-03-01T11:00:00Z", customer_id="s2"),
+            ],
+            {"s1": at("2026-03-01T12:00:00")},
+        ),
+        (
+            [
+                acp("e1", "2026-03-01T12:00:00Z", customer_id="s1"),
+                acp("e1", "2026-03-01T11:00:00Z", process_id="p2", customer_id="s2"),
+                seller("denied", "v1", "2026-03-02T00:00:00Z", "s2"),
+            ],
+            {"s2": at("2026-03-01T11:00:00")},
+        ),
+    ],
+)
+def test_a_seller_is_known_by_the_events_that_count(history, created_at, batches):
+    with ledger_of(history, batches) as reader:
+        cursor = reader._ledger.cursor()
+        materialized_sellers = "select seller_id, created_at from materialized.sellers"
+        assert dict(cursor.execute(materialized_sellers).fetchall()) == created_at
+        assert checks.run("materialized_sellers_disagree", reader._ledger) is None
+
+
+def test_a_rebuilt_ledger_keeps_the_same_rows(settings, inbox):
+    with closing(LedgerService(settings)) as service:
+        for number in range(4):
+            deliver(inbox, range(250 + 40 * number, 320 + 40 * number))
+            service.catch_up()
+
+        before = materialized_rows(service.ledger)
+        assert len(before["materialized.processes"]) == 440
+        service.rebuild()
+        assert materialized_rows(service.ledger) == before
+
+
+@pytest.mark.parametrize("batches", [[], [(1, False)] * 4, [(1, True)] * 3])
+@pytest.mark.parametrize(
+    ("as_of", "known"),
+    [
+        ("2026-03-01T11:30:00", ["p2"]),
+        ("2026-03-02T12:00:00", ["p1", "p2", "p4"]),
+        ("2026-03-03T12:00:00", ["p1", "p2", "p3", "p7"]),
+    ],
+)
+def test_a_process_is_known_only_while_an_entry_of_its_own_counts(as_of, known, batches):
+    with ledger_of(MOVED, batches) as reader:
+        found = rows(reader, "process_state", at(as_of))
+        assert sorted(row["process_id"] for row in found) == known
+
+
+@pytest.mark.parametrize(
+    ("as_of", "outcome"),
+    [("2026-03-02T00:00:59.999999", "in_flight"), ("2026-03-02T00:01:00", "unknown")],
+)
+def test_an_attempt_without_an_end_is_unknown_from_its_timeout_on(as_of, outcome):
+    with ledger_of([acp(), started("a1", "2026-03-02T00:00:00Z")]) as reader:
+        [row] = rows(reader, "process_state", at(as_of))
+        assert row["last_outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("as_of", "deadline_at", "state"),
+    [
+        ("2026-04-29T12:00:00", "2026-04-30T12:00:00", "OVERDUE"),
+        ("2026-04-30T12:00:00", "2026-04-30T12:00:00", "EXPIRED"),
+        ("2026-05-01T12:00:00", "2026-06-30T12:00:00", "OVERDUE"),
+        ("2026-05-31T12:00:00", "2026-06-30T12:00:00", "OVERDUE"),
+    ],
+)
+def test_an_extension_dated_ahead_counts_from_its_own_instant(as_of, deadline_at, state):
+    extension = acp("e2", "2026-05-01T12:00:00Z", deadline_at="2026-06-30T12:00:00Z")
+    with ledger_of([acp(), extension]) as reader:
+        [row] = rows(reader, "process_state", at(as_of))
+        assert (row["deadline_at"], row["state"]) == (at(deadline_at), state)
+
+
+def test_one_entry_dated_ahead_leaves_the_others_to_materialized_rows():
+    history = [acp(), acp("e2", "2090-01-01T00:00:00Z", process_id="p2")]
+    with ledger_of(history) as reader:
+        now = at("2026-03-02T00:00:00")
+        cursor = reader._ledger.cursor()
+        cursor.execute(
+            "update materialized.processes set seller_id = 'written' where process_id = 'p1'"
+        )
+        [row] = rows(reader, "process_state", now)
+        assert row["seller_id"] == "written"
+
+
+def test_an_early_read_reads_no_instant_twice():
+    """`now` is asked for once: a row kept for later must not slip in between two clocks."""
+    with ledger_of([acp(occurred_at=instants.canonical(instants.now()))]) as reader:
+        assert len(rows(reader, "process_state")) == 1
+
+
+def test_what_is_narrowed_names_no_table_that_is_not():
+    sql = materialized.of_processes(
+        whole_sql(catalogue()["process_facts"]), "select 'p1' as process_id"
+    )
+    narrowed = sql.partition("select * from (")[2]
+    assert "facts." not in narrowed

@@ -1,0 +1,126 @@
+"""SQL is led to some rows of its tables completely, and nothing but a table's name is replaced."""
+
+import re
+
+import pytest
+
+from pipeline.ledger import materialized
+from pipeline.ledger.catalogue import QUERIES, catalogue, whole_sql
+from pipeline.ledger.narrowing import narrowed, rows_of, stand_in, tables
+from tests.support.ledgers import ledger_of
+from tests.support.lines import at
+from tests.support.rich import RICH
+
+AS_OF = at("2026-06-01T00:00:00")
+
+ROWS = {"asked_reviews": "from facts.reviews where seq > 7", "asked_log": "from log where seq > 7"}
+
+every_view = pytest.mark.parametrize("view", catalogue().values(), ids=lambda view: view.name)
+
+
+def over(sql: str) -> str:
+    """The narrowed SQL behind its WITH clause, on one line."""
+    return " ".join(narrowed(sql, ROWS).partition("select * from (")[2].split())
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("select seq from facts.reviews", "FROM asked_reviews AS reviews"),
+        ("select r.seq from facts.reviews as r", "FROM asked_reviews AS r"),
+        ("FROM   FACTS.Reviews", "FROM asked_reviews AS Reviews"),
+        ('select seq from "facts"."reviews"', "FROM asked_reviews AS reviews"),
+        ("select seq from facts . reviews", "FROM asked_reviews AS reviews"),
+        ("select seq from facts.events, facts.reviews", "asked_reviews AS reviews"),
+        ("select 1 where exists (from log)", "FROM asked_log AS log"),
+        ("with t as (from log) from t", "FROM asked_log AS log"),
+    ],
+)
+def test_a_table_is_found_however_it_is_written(sql, expected):
+    assert expected in over(sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "stays"),
+    [
+        ("select 'from facts.reviews' as text from facts.webhooks", "'from facts.reviews'"),
+        ("select seq from facts.webhooks -- from facts.reviews", "facts.webhooks"),
+        ("select seq from facts.webhooks /* join log on */", "facts.webhooks"),
+        ("select log.seq from facts.webhooks as log", "facts.webhooks AS log"),
+        ("with reviews as (from facts.webhooks) from reviews", "FROM reviews"),
+        ("with log as (from facts.webhooks) from log", "FROM log"),
+        ("select reviews.log from other.reviews", "other.reviews"),
+    ],
+)
+def test_what_only_looks_like_a_table_stays(sql, stays):
+    found = over(sql)
+    assert stays in found
+    assert "asked_" not in found
+
+
+@every_view
+def test_no_table_that_should_be_narrowed_is_left(view):
+    sql = whole_sql(view)
+    rows = {stand_in(table): f"from {table} where false" for table in tables(sql)}
+    if rows:
+        _, _, rest = narrowed(sql, rows).partition("select * from (\n")
+        assert tables(rest.rpartition("\n)")[0]) == frozenset()
+
+
+@every_view
+def test_tables_are_those_of_the_headers(view):
+    reads, waiting = set(), [view.name]
+    while waiting:
+        name = waiting.pop()
+        if name in catalogue():
+            waiting += catalogue()[name].reads
+        elif name not in ("tree_heads", "tree_nodes"):
+            reads.add(name)
+    assert tables(whole_sql(view)) == reads
+
+
+@pytest.fixture(scope="module")
+def ledger():
+    with ledger_of(RICH) as reader:
+        yield reader._ledger
+
+
+@every_view
+def test_sql_says_the_same_after_duckdb_has_parsed_and_rendered_it(view, ledger):
+    sql = whole_sql(view)
+    rows = {f"asked_{number}": "select 1" for number in range(2)}  # of no table
+    cursor = ledger.cursor()
+    cursor.execute("set variable as_of = ?", [AS_OF])
+    expected, found = cursor.sql(sql), cursor.sql(narrowed(sql, rows))
+    assert (found.columns, found.types) == (expected.columns, expected.types)
+    assert sorted(map(repr, found.fetchall())) == sorted(map(repr, expected.fetchall()))
+
+
+NAMES_OF_NO_TABLE = ("asked", "asked_entries", "asked_attempt_ids", "sellers_of_asked")
+
+
+@pytest.mark.parametrize("name", ["by_process", "by_seller", "by_touched_seller"])
+def test_each_query_reads_its_own_table(name):
+    for query, sql in rows_of(name).items():
+        read = {stand_in(table) for table in tables(sql)}
+        assert query in read or query in NAMES_OF_NO_TABLE
+
+
+def test_every_table_that_views_of_a_process_read_is_narrowed():
+    """What is asked of few processes reads no table whole."""
+    for view in catalogue().values():
+        if "process_id" in view.by:
+            for stand_ins in (materialized.while_behind(), materialized.when_settled()):
+                sql = materialized.of_processes(
+                    whole_sql(view, stand_ins), "select 'p' as process_id"
+                )
+                left = tables(sql.partition("select * from (\n")[2].rpartition("\n)")[0])
+                assert {it for it in left if it.startswith("facts.")} == set(), view.name
+
+
+def test_no_module_replaces_text_of_sql():
+    """Names of tables are replaced by `narrowing` alone."""
+    folder = QUERIES.parent / "pipeline" / "ledger"
+    for module in ("materialized.py", "refresh.py", "narrowing.py"):
+        source = (folder / module).read_text(encoding="utf-8")
+        assert not re.search(r"\bre\.|\.replace\(", source), module

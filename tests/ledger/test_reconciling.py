@@ -1,0 +1,183 @@
+"""What is looked at is not changed, who cannot sign reconciles nothing, and what came back is known
+as before. See `test_forks.py` for the rest."""
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pipeline.audit.backup import backup
+from pipeline.errors import InboxForked, OperatorError
+from pipeline.inbox import Head, SignedHead, open_inbox
+from pipeline.inbox.heartbeats import heartbeats
+from pipeline.inbox.kept_heads import open_guarded
+from pipeline.inbox.signing_keys import register, registered
+from pipeline.ledger.reconcile import Reconciled, reconcile
+from pipeline.ledger.service import LedgerService
+from pipeline.log.ndjson import read_collection
+from pipeline.serve.commands import audit
+from pipeline.settings import Settings
+from tests.ledger.older import (
+    LOST,
+    SHARED,
+    Lost,
+    Past,
+    copies,
+    followed,
+    in_inbox,
+    lose,
+    lost,
+    past,
+)
+from tests.support.postgres import database, postgres
+from tests.support.stores import settings_in
+
+__all__ = ["copies", "database", "lost", "past", "postgres"]
+
+MORE = 15
+ON_SQLITE = pytest.mark.parametrize("past", ["sqlite"], indirect=True)
+"""For what does not depend on the engine."""
+
+
+@pytest.fixture
+def settings(past: Past, tmp_path: Path) -> Settings:
+    return settings_in(tmp_path, inbox=past.location)
+
+
+def reconciled(settings: Settings, *, is_dry_run: bool = False) -> Reconciled:
+    return reconcile(
+        settings, reason="r", actor="ana", recorded_by="user:ana", is_dry_run=is_dry_run
+    )
+
+
+def size(settings: Settings) -> int:
+    with closing(open_inbox(settings.inbox)) as inbox:
+        return inbox.last()[0]
+
+
+@ON_SQLITE
+def test_who_only_looks_gives_nothing_back(settings: Settings, past: Past, lost: Lost):
+    """A dry run and `prazo verify` wrote what was lost into whatever inbox was in its place, before
+    anybody had asked whether that is the right one."""
+    lose(settings, past, lost, 0)
+    [fault] = audit(settings, None, lambda *_: None).faults
+    assert f"lacks the last {LOST} of {SHARED + LOST} entries" in fault
+    done = reconciled(settings, is_dry_run=True)
+    assert done == Reconciled(
+        None, f"The inbox lacks {LOST} entries, which would be given back as they were."
+    )
+    assert size(settings) == SHARED
+    assert "gave them back" in (reconciled(settings).note or "")
+    assert size(settings) == SHARED + LOST
+
+
+@ON_SQLITE
+def test_with_a_key_of_another_log_nothing_is_reconciled(
+    settings: Settings, past: Past, lost: Lost, tmp_path: Path
+):
+    """It was, with exit code 0, and nobody could sign it: receivers answered 503 for ever."""
+    lose(settings, past, lost, MORE)
+    key = settings.signing_key_file.read_bytes()
+    other = settings_in(tmp_path / "other", inbox=str(tmp_path / "other.db"))
+    in_inbox(other, range(1))
+    followed(other)
+    shutil.copy(other.signing_key_file, settings.signing_key_file)
+    with pytest.raises(OperatorError, match="the key that signs for the log is not in"):
+        reconciled(settings)
+    assert size(settings) == SHARED + MORE
+    settings.signing_key_file.write_bytes(key)
+    assert reconciled(settings).seq == SHARED + MORE + 1
+
+
+@ON_SQLITE
+def test_no_backup_is_made_of_an_inbox_that_lacks_what_was_signed(
+    settings: Settings, past: Past, lost: Lost, tmp_path: Path
+):
+    """It counted as whole, and its heartbeat said so."""
+    lose(settings, past, lost, MORE)
+    with pytest.raises(InboxForked, match="Nothing was copied"):
+        backup(settings, tmp_path / "saved")
+    assert not (tmp_path / "saved").exists()
+    with closing(open_inbox(settings.inbox)) as inbox:
+        assert heartbeats(inbox) == {}
+
+
+def test_nothing_is_written_beside_the_log_either(settings: Settings, past: Past, lost: Lost):
+    """With PostgreSQL, artifacts, keys and heads reached an inbox that was not proved."""
+    lose(settings, past, lost, MORE)
+    with closing(open_guarded(settings)) as inbox:
+        with pytest.raises(InboxForked):
+            register(inbox, 9, "another")
+        with pytest.raises(InboxForked):
+            inbox.put_head(Head(99, b"r" * 32))
+        with pytest.raises(InboxForked):
+            inbox.put_checkpoint(SignedHead(99, "note"))
+        assert [it.number for it in registered(inbox)] == [1]
+
+
+@ON_SQLITE
+def test_a_collection_that_was_lost_counts_once_when_it_is_sent_again(
+    settings: Settings, past: Past
+):
+    def collect() -> bool:
+        draft = read_collection(
+            {
+                "occurred_at": "2026-03-01T10:00:00Z",
+                "process_id": "p1",
+                "seller_id": "s0",
+                "journey_id": "j1",
+                "step": "answered",
+                "channel": "web_form",
+                "source": "portal",
+                "fields": {"revenue": 10.50},
+                "artifacts": [{"name": "screen", "sha256": "a" * 64, "size_bytes": 3}],
+            },
+            recorded_by="portal",
+            keep=lambda artifact: {**artifact, "kept": "elsewhere"},
+        )
+        with closing(open_inbox(settings.inbox)) as inbox:
+            [receipt] = inbox.append([draft])
+        return receipt.entry is not None
+
+    in_inbox(settings, range(SHARED))
+    followed(settings)
+    past.keep()
+    assert collect()
+    followed(settings)
+    past.put_back()
+    in_inbox(settings, range(200, 200 + MORE))
+    assert reconciled(settings).seq == SHARED + MORE + 1
+    assert not collect()
+    assert reconciled(settings).fork is None
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("others", [0, MORE])
+def test_a_key_whose_rotation_was_lost_has_its_row_again(
+    settings: Settings, past: Past, others: int
+):
+    """Row 2 was lacking, and the next key took the third."""
+    in_inbox(settings, range(SHARED))
+    followed(settings)
+    past.keep()
+    with closing(LedgerService(settings)) as service:
+        service.signing.rotate(actor="ana", reason="yearly", recorded_by="user:ana")
+        service.catch_up()
+        service.sign()
+        key = str(service.signing.present())
+    past.put_back()
+    in_inbox(settings, range(200, 200 + others))
+    reconciled(settings)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        assert [it.key for it in registered(inbox)][1:] == [key]
+
+
+@ON_SQLITE
+def test_who_asks_for_a_checkpoint_hears_of_the_fork(settings: Settings, past: Past, lost: Lost):
+    lose(settings, past, lost, MORE)
+    with (
+        closing(LedgerService(settings, serves_a_fork=True)) as service,
+        pytest.raises(InboxForked, match=f"they part after entry {SHARED}"),
+    ):
+        service.signed_checkpoint()

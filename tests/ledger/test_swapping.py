@@ -1,0 +1,104 @@
+"""A ledger that was built beside the old one takes its place in one step."""
+
+import os
+import shutil
+import signal
+from collections import namedtuple
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline import files
+from pipeline.errors import OperatorError
+from pipeline.inbox import Inbox
+from pipeline.ledger import recovery
+from pipeline.ledger.service import LedgerService
+from pipeline.settings import Settings
+from tests.support.machine import killed
+
+STEPS = ["rename", "link", "replace", "sync"]
+
+
+@pytest.fixture
+def root(settings: Settings, inbox: Inbox) -> bytes:
+    """Of a ledger whose last commits stand in a WAL, with a finished draft beside it."""
+    service = LedgerService(settings)
+    service.catch_up()
+    root = service.ledger.frontier.root()
+    service.close()
+    shutil.copy(settings.ledger, draft_of(settings.ledger))
+    wal_of(settings.ledger).write_bytes(b"what must never be read into the new file")
+    return root
+
+
+def draft_of(ledger: Path) -> Path:
+    return ledger.with_name(f"{ledger.name}.rebuilding")
+
+
+def wal_of(ledger: Path) -> Path:
+    return ledger.with_name(f"{ledger.name}.wal")
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_swap_that_was_killed_leaves_a_ledger_that_opens(
+    settings: Settings, root: bytes, step: str, when: str
+) -> None:
+    killed(lambda: _swap_and_die(settings.ledger, step, when))
+    assert settings.ledger.exists(), "at no moment is there none"
+    if not (step == "rename" and when == "before"):
+        assert not wal_of(settings.ledger).exists()
+    service = LedgerService(settings)
+    try:
+        service.catch_up()
+        assert service.ledger.frontier.root() == root
+    finally:
+        service.close()
+
+
+def _swap_and_die(ledger: Path, step: str, when: str) -> None:
+    owner = {"link": os, "sync": files}.get(step, Path)
+    do: Callable[..., object] = getattr(owner, step)
+
+    def instead(*given: object) -> object:
+        if when == "after":
+            do(*given)
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+    setattr(owner, step, instead)
+    files.swap_in(draft_of(ledger), ledger)
+
+
+def test_the_old_ledger_is_kept_and_the_new_one_serves(
+    settings: Settings, inbox: Inbox, root: bytes
+) -> None:
+    wal_of(settings.ledger).unlink()
+    service = LedgerService(settings)
+    try:
+        service.rebuild()
+        assert service.ledger.frontier.root() == root
+    finally:
+        service.close()
+    [aside] = settings.ledger.parent.glob("ledger.duckdb.set-aside-*")
+    assert aside.stat().st_size > 0
+    assert not draft_of(settings.ledger).exists()
+
+
+def test_without_room_for_a_second_ledger_the_present_one_stays(
+    settings: Settings, inbox: Inbox, root: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wal_of(settings.ledger).unlink()
+    usage = namedtuple("usage", "total used free")
+    service = LedgerService(settings)
+    with monkeypatch.context() as full:
+        full.setattr(recovery.shutil, "disk_usage", lambda _: usage(10**9, 10**9, 1000))
+        with pytest.raises(OperatorError, match="cannot be rebuilt") as refused:
+            service.rebuild()
+    assert "make room" in refused.value.remedy
+    again = LedgerService(settings)
+    try:
+        assert again.ledger.frontier.root() == root
+    finally:
+        again.close()

@@ -1,0 +1,180 @@
+"""Attempts, their outcomes and how often they are accepted.
+
+Pins the oracle itself: every expected value is written out by hand from docs/rules.md.
+"""
+
+from datetime import date
+
+import pytest
+
+from tests.oracle.builders import found, process, review
+from tests.support import oracle
+from tests.support.lines import at, finished, started
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "outcome"),
+    [
+        (200, None, "accepted"),
+        (400, None, "invalid_payload"),
+        (401, None, "unauthorized"),
+        (404, None, "not_found"),
+        (409, None, "conflict"),
+        (429, None, "rate_limited"),
+        (500, None, "platform_error"),
+        (599, None, "platform_error"),
+        (600, None, "unexpected_status"),
+        (201, None, "unexpected_status"),
+        (302, None, "unexpected_status"),
+        (499, None, "unexpected_status"),
+        (None, "timeout", "timeout"),
+        (None, "network_error", "network_error"),
+        (None, "tls_refused", "tls_refused"),
+        (None, "refused", "refused"),
+        (None, None, "unknown"),
+    ],
+)
+def test_every_answer_has_its_outcome(status, error, outcome):
+    history = [started(), finished(status=status, error=error)]
+    [row] = oracle.rows("submission_attempts", history, at("2026-03-02T00:00:01"))
+    assert (row["outcome"], row["status"], row["error"]) == (outcome, status, error)
+
+
+@pytest.mark.parametrize(
+    ("timeout", "as_of", "outcome"),
+    [
+        ({}, "2026-03-02T00:00:59.999999", "in_flight"),
+        ({}, "2026-03-02T00:01:00", "unknown"),
+        ({"timeout_seconds": 5}, "2026-03-02T00:00:04.999999", "in_flight"),
+        ({"timeout_seconds": 5}, "2026-03-02T00:00:05", "unknown"),
+        ({"timeout_seconds": 0.5}, "2026-03-02T00:00:00.500000", "unknown"),
+    ],
+)
+def test_an_unfinished_attempt_is_in_flight_until_its_timeout_is_over(timeout, as_of, outcome):
+    [row] = oracle.rows("submission_attempts", [started(**timeout)], at(as_of))
+    assert row["outcome"] == outcome
+
+
+def test_an_attempt_came_in_by_what_its_live_start_says_or_by_a_file():
+    live = {"origin": "live", "via": "gateway"}
+    history = [started("a1"), started("a2", **live), finished("a3"), started("a1", **live)]
+    rows = oracle.rows("submission_attempts", history, at("2026-03-02T00:00:01"))
+    assert {row["attempt_id"]: row["via"] for row in rows} == {
+        "a1": "gateway",
+        "a2": "gateway",
+        "a3": None,
+    }
+    [row] = oracle.rows("submission_attempts", history[:1], at("2026-03-02T00:00:01"))
+    assert row["via"] == "ingested"
+
+
+def test_a_finish_without_a_start_is_an_attempt_ordered_by_its_finish():
+    history = [
+        review(),
+        finished("a1", 500, "2026-03-02T00:00:02Z"),
+        started("a2", "2026-03-02T00:00:01Z"),
+        finished("a2", 400, "2026-03-02T00:00:09Z"),
+    ]
+    row = process(history, "2026-03-03T00:00:00")
+    assert (row["attempts"], row["last_outcome"]) == (2, "platform_error")
+    assert row["last_attempt_at"] == at("2026-03-02T00:00:02")
+
+
+def test_one_attempt_recorded_twice_counts_from_the_earliest_record():
+    history = [
+        started(),
+        finished("a1", 500, "2026-03-02T00:00:02Z"),
+        finished("a1", 200, "2026-03-02T00:00:01Z"),
+        started(occurred_at="2026-03-02T00:00:00.000001Z", body={"other": 1}),
+    ]
+    [row] = oracle.rows("submission_attempts", history, at("2026-03-03T00:00:00"))
+    assert (row["started_at"], row["finished_at"], row["outcome"]) == (
+        at("2026-03-02T00:00:00"),
+        at("2026-03-02T00:00:01"),
+        "accepted",
+    )
+
+
+def test_a_refusal_is_shown_but_in_no_count():
+    refused_at = "2026-03-02T00:00:00Z"
+    history = [review(), started(), finished("a1", None, refused_at, error="refused")]
+    assert len(oracle.rows("submission_attempts", history, at("2026-03-03T00:00:00"))) == 1
+    row = process(history, "2026-03-03T00:00:00")
+    assert (row["attempts"], row["last_outcome"], row["last_attempt_at"]) == (0, None, None)
+    assert oracle.rows("submission_outcomes", history, at("2026-03-03T00:00:00")) == []
+    assert oracle.rows("submission_retries", history, at("2026-03-03T00:00:00")) == [
+        {
+            "processes": 0,
+            "first_try_accepted": 0,
+            "first_try_acceptance": None,
+            "with_failure": 0,
+            "accepted_after_failure": 0,
+            "success_after_retry": None,
+        }
+    ]
+    assert found(history, "2026-03-03T00:00:00", "field_without_evidence") == []
+
+
+def test_acceptance_is_measured_per_process():
+    def attempts(process_id: str, *statuses: int) -> list[dict]:
+        lines = []
+        for number, status in enumerate(statuses):
+            name = {"attempt_id": f"{process_id}-{number}", "process_id": process_id}
+            lines += [
+                started(**name, occurred_at=f"2026-03-02T00:0{number}:00Z"),
+                finished(**name, status=status, occurred_at=f"2026-03-02T00:0{number}:01Z"),
+            ]
+        return lines
+
+    history = [
+        *attempts("at once", 200),
+        *attempts("on retry", 500, 200),
+        *attempts("never", 400, 401),
+        *attempts("then again", 200, 409),
+        started("open", "2026-03-02T23:59:30Z", process_id="in flight"),
+    ]
+    assert oracle.rows("submission_retries", history, at("2026-03-02T23:59:59.999999")) == [
+        {
+            "processes": 5,
+            "first_try_accepted": 2,
+            "first_try_acceptance": 0.4,
+            "with_failure": 2,
+            "accepted_after_failure": 1,
+            "success_after_retry": 0.5,
+        }
+    ]
+    assert oracle.rows("submission_outcomes", history, at("2026-03-02T23:59:59.999999")) == [
+        {"day": date(2026, 3, 2), "outcome": "accepted", "attempts": 3},
+        {"day": date(2026, 3, 2), "outcome": "conflict", "attempts": 1},
+        {"day": date(2026, 3, 2), "outcome": "in_flight", "attempts": 1},
+        {"day": date(2026, 3, 2), "outcome": "invalid_payload", "attempts": 1},
+        {"day": date(2026, 3, 2), "outcome": "platform_error", "attempts": 1},
+        {"day": date(2026, 3, 2), "outcome": "unauthorized", "attempts": 1},
+    ]
+
+
+def test_attempts_are_numbered_in_their_process_and_in_their_try():
+    other = {"process_id": "p1", "type": "individual", "revenue": "5000_to_9000"}
+    history = [
+        started("a1", "2026-03-02T00:00:00Z"),
+        finished("a1", 500, "2026-03-02T00:00:01Z"),
+        started("a2", "2026-03-02T01:00:00Z"),
+        finished("a2", None, "2026-03-02T01:00:00Z", error="refused"),
+        started("a3", "2026-03-02T02:00:00Z"),
+        finished("a3", 400, "2026-03-02T02:00:01Z"),
+        started("a4", "2026-03-02T03:00:00Z", body=other),
+        finished("a4", 500, "2026-03-02T03:00:01Z"),
+    ]
+
+    def numbers(as_of: str) -> list[tuple]:
+        names = ("attempt_id", "attempt_number", "try_number", "attempt_of_try", "is_given_up")
+        rows = oracle.rows("submission_attempts", history, at(as_of))
+        return [tuple(row[name] for name in names) for row in rows]
+
+    assert numbers("2026-03-03T02:59:59.999999") == [
+        ("a1", 1, 1, 1, False),
+        ("a2", None, None, None, False),
+        ("a3", 2, 1, 2, False),
+        ("a4", 3, 2, 1, False),
+    ]
+    assert numbers("2026-03-03T03:00:00")[3] == ("a4", 3, 2, 1, True)

@@ -1,0 +1,131 @@
+"""Instants, JSON and what goes to quarantine.
+
+Pins the oracle itself: every expected value is written out by hand from docs/rules.md.
+"""
+
+import pytest
+
+from tests.oracle.builders import found, process, review
+from tests.support import oracle
+from tests.support.lines import at, webhook
+from tests.support.oracle.reading import Unreadable, instant, read_json
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-03-01T12:00:00Z", "2026-03-01T12:00:00"),
+        ("2026-03-01T12:00:00", "2026-03-01T12:00:00"),
+        ("2026-03-01T12:00:00+00:00", "2026-03-01T12:00:00"),
+        ("2026-03-01T09:00:00-03:00", "2026-03-01T12:00:00"),
+        ("2026-03-01T17:45:00+05:45", "2026-03-01T12:00:00"),
+        ("2026-03-01T12:00:00.1Z", "2026-03-01T12:00:00.100000"),
+        ("2026-03-01T12:00:00.123456999Z", "2026-03-01T12:00:00.123456"),
+        ("2026-03-01T23:59:59.9999999-01:00", "2026-03-02T00:59:59.999999"),
+        ("2026-03-01T24:00:00Z", "2026-03-02T00:00:00"),
+        ("2026-12-31T24:00Z", "2027-01-01T00:00:00"),
+        ("2026-03-01T12:59:60Z", "2026-03-01T13:00:00"),
+        ("20260301T120000Z", "2026-03-01T12:00:00"),
+        ("20260301T0900-0300", "2026-03-01T12:00:00"),
+    ],
+)
+def test_an_instant_is_utc_and_digits_past_the_microsecond_are_cut(text, expected):
+    assert instant(text) == at(expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-03-01",
+        "20260301",
+        "",
+        "soon",
+        None,
+        5,
+        1_772_366_400,
+        "1772366400",
+        "2026-02-30T00:00:00Z",
+        "2026-03-01T24:00:01Z",
+        "2026-03-01T12:00:61Z",
+        "2026-03-01T1200Z",
+        "0001-01-01T00:00:00+01:00",
+    ],
+)
+def test_what_is_no_date_and_time_is_no_instant(text):
+    assert instant(text) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"not json",
+        b"\xff",
+        b"\xef\xbb\xbf{}",
+        b'{"a":1,"a":1}',
+        b'{"a":{"b":1,"b":2}}',
+        b'{"a":NaN}',
+        b'{"a":-Infinity}',
+        b'{"a":1e400}',
+        b'{"a":"\\ud800"}',
+        b"[" * 5000 + b"]" * 5000,
+    ],
+)
+def test_each_json_trap_is_unreadable(body):
+    with pytest.raises(Unreadable):
+        read_json(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "not json",
+        "[]",
+        '{"id":"e1"}',
+        '{"id":"e1","type":""}',
+        '{"id":"e1","type":7}',
+        '{"type":"regulatory.registration.review.required","payload":{}}',
+    ],
+)
+def test_a_body_without_a_type_or_a_review_goes_to_quarantine(body):
+    history = [webhook(body)]
+    [row] = oracle.rows("quarantine", history, at("2026-03-01T12:00:00"))
+    assert (row["seq"], row["occurred_at"]) == (1, at("2026-03-01T12:00:00"))
+    [delivery] = oracle.rows("deliveries", history, at("2026-03-02T00:00:00"))
+    assert (delivery["kind"], delivery["event_id"]) == ("quarantine", None)
+    assert found(history, "2026-03-02T00:00:00", "quarantined") == [
+        ("quarantined", "risk", 1, at("2026-03-01T12:00:00"))
+    ]
+
+
+@pytest.mark.parametrize("value", ["", None, True, 5.5, [], {}])
+def test_a_review_event_must_name_its_process(value):
+    history = [review(process_id=value)]
+    assert len(oracle.rows("quarantine", history, at("2026-03-02T00:00:00"))) == 1
+    assert oracle.rows("process_state", history, at("2026-03-02T00:00:00")) == []
+
+
+def test_a_whole_number_where_an_id_is_expected_is_read_as_its_digits():
+    row = process([review(process_id=5, customer_id=70)], "2026-03-02T00:00:00")
+    assert (row["process_id"], row["seller_id"]) == ("5", "70")
+    numeric = webhook({"id": 7, "type": "x"})
+    history = [numeric, webhook({"id": "7", "type": "x"}, "2026-03-01T12:00:01Z")]
+    rows = oracle.rows("deliveries", history, at("2026-03-02T00:00:00"))
+    assert [(row["event_id"], row["is_altered"]) for row in rows] == [("7", False), ("7", True)]
+
+
+@pytest.mark.parametrize("key", ["customer_id", "type", "status"])
+@pytest.mark.parametrize("value", ["", None, 5.5, []])
+def test_a_part_that_cannot_be_read_is_null_and_the_event_is_recorded(key, value):
+    [row] = oracle.rows("process_state", [review(**{key: value})], at("2026-03-02T00:00:00"))
+    column = {"customer_id": "seller_id", "type": "review_type", "status": "reported_status"}[key]
+    assert row[column] is None
+    assert row["deadline_at"] == at("2026-04-30T12:00:00")
+
+
+def test_a_replay_takes_a_delivery_out_of_the_quarantined_findings():
+    history = [webhook("{}"), {**review(), "replay_of": 1, "origin": "live"}]
+    assert found(history, "2026-03-02T00:00:00", "quarantined") == []
+    assert process(history, "2026-03-02T00:00:00")["state"] == "PENDING"
+    [row] = oracle.rows("quarantine", history, at("2026-03-02T00:00:00"))
+    assert row["replayed_as"] == 2

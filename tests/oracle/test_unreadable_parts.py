@@ -1,0 +1,171 @@
+"""Nothing in a known event vanishes without a finding.
+
+Pins the oracle itself: every expected value is written out by hand from docs/rules.md.
+"""
+
+import pytest
+
+from tests.oracle.builders import aci, review, seller_event
+from tests.support import oracle
+from tests.support.lines import at, webhook
+
+
+def unreadable(*history: dict) -> list[str]:
+    return sorted(
+        row["detail"]
+        for row in oracle.rows("findings", list(history), at("2026-03-05T00:00:00"))
+        if row["rule"] == "unreadable_part"
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "detail"),
+    [
+        ({"customer_id": 7}, "customer_id: 7"),
+        ({"customer_id": None}, "customer_id: missing"),
+        ({"customer_id": ""}, 'customer_id: ""'),
+        ({"process_id": 7}, "process_id: 7"),
+        ({"type": None}, "type: missing"),
+        ({"type": ["ACP"]}, 'type: ["ACP"]'),
+        ({"status": None}, "status: missing"),
+        ({"status": True}, "status: true"),
+        ({"deadline_at": "2026-03-01"}, 'deadline_at: "2026-03-01"'),
+        ({"deadline_at": 1_774_000_000}, "deadline_at: 1774000000"),
+        ({"deadline_at": None}, "deadline_at: missing"),
+        ({"requested_fields": None}, "requested_fields: missing"),
+        ({"requested_fields": "revenue"}, 'requested_fields: "revenue"'),
+        (
+            {"requested_fields": [{"path": "revenue", "as": "é"}]},
+            'requested_fields: [{"as":"é","path":"revenue"}]',
+        ),
+        ({"requested_fields": ["revenue", 5]}, 'requested_fields: ["revenue",5]'),
+        ({"requested_fields": "r" * 200}, 'requested_fields: "' + "r" * 99),
+    ],
+)
+def test_a_part_of_a_review_event_that_was_not_read_as_it_came_is_named(part, detail):
+    assert unreadable(review(**part)) == [detail]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        review(),
+        review(requested_fields=[]),
+        review(requested_fields=["no such path"]),
+        review(type="SOMETHING_NEW", status="SOMETHING_NEW"),
+        review(status="FINISHED", deadline_at=None, requested_fields=None),
+        webhook({"id": "e1", "type": "seller.paused", "created_at": 5}),
+        webhook({"type": "bank_account.deleted", "payload": "text"}),
+        seller_event("enabled", "e1", decision_reasons={}, retry="true"),
+        seller_event("denied", "e1", decision_reasons=[{"reason": "A", "detail": ""}], retry=True),
+        seller_event("denied", "e1", decision_reasons=None, retry=None),
+    ],
+)
+def test_what_was_read_or_is_rightly_absent_is_no_finding(event):
+    assert unreadable(event) == []
+
+
+def test_a_finished_report_names_what_is_there_in_another_shape():
+    event = review(status="FINISHED", deadline_at="2026-03-01", requested_fields="revenue")
+    assert unreadable(event) == ['deadline_at: "2026-03-01"', 'requested_fields: "revenue"']
+
+
+def test_an_aci_that_asks_for_nothing_is_named():
+    assert unreadable(aci(requested_fields=[])) == ["requested_fields: []"]
+
+
+@pytest.mark.parametrize(
+    ("part", "details"),
+    [
+        ({"id": 7}, ["id: 7"]),
+        ({"id": []}, ["id: []"]),
+        ({"id": None}, []),
+        ({"created_at": "2026-03-01"}, ['created_at: "2026-03-01"']),
+        ({"created_at": None}, []),
+    ],
+)
+@pytest.mark.parametrize("event", [review(), seller_event("enabled", "e1")])
+def test_the_envelope_of_a_known_event_is_read_too(event, part, details):
+    assert unreadable({**event, "body": {**event["body"], **part}}) == details
+
+
+@pytest.mark.parametrize(
+    ("part", "detail"),
+    [
+        ({"decision_reasons": {"reason": "A"}}, 'decision_reasons: {"reason":"A"}'),
+        ({"decision_reasons": ["A"]}, 'decision_reasons: ["A"]'),
+        ({"decision_reasons": [{"detail": "B"}]}, 'decision_reasons: [{"detail":"B"}]'),
+        (
+            {"decision_reasons": [{"reason": "A", "detail": 5}]},
+            'decision_reasons: [{"detail":5,"reason":"A"}]',
+        ),
+        ({"retry": "true"}, 'retry: "true"'),
+        ({"retry": 1}, "retry: 1"),
+        ({"status": 5}, "record.status: 5"),
+    ],
+)
+def test_a_part_of_a_denial_that_was_not_read_as_it_came_is_named(part, detail):
+    assert unreadable(seller_event("denied", "e1", **part)) == [detail]
+
+
+def test_an_instant_of_a_record_that_cannot_be_read_is_named_and_an_earlier_one_stands():
+    history = [
+        seller_event("created", "e1", "2026-03-01T12:00:00Z"),
+        seller_event("enabled", "e2", "2026-03-02T12:00:00Z"),
+    ]
+    history[0]["body"]["payload"]["object"]["created_at"] = "2026-02-01T00:00:00Z"
+    history[1]["body"]["payload"]["object"]["created_at"] = "2026-03-01"
+    assert unreadable(*history) == ['record.created_at: "2026-03-01"']
+    [row] = oracle.rows("seller_state", history, at("2026-03-05T00:00:00"))
+    assert row["created_at"] == at("2026-02-01T00:00:00")
+
+
+def test_what_stands_beside_the_record_is_not_read_and_is_named():
+    event = seller_event("denied", "e1", retry=True)
+    event["body"]["payload"] |= {"decision_reasons": [{"reason": "A"}], "retry": False}
+    assert unreadable(event) == ['decision_reasons: [{"reason":"A"}]', "retry: false"]
+    [row] = oracle.rows("denials", [event], at("2026-03-05T00:00:00"))
+    assert (row["retry"], row["reasons"]) == (True, [])
+
+
+def test_the_readable_reasons_of_a_denial_count():
+    given = ["A", {"reason": "B"}, {"reason": "C", "detail": 5}]
+    history = [seller_event("denied", "e1", decision_reasons=given)]
+    [row] = oracle.rows("denials", history, at("2026-03-05T00:00:00"))
+    assert row["reasons"] == [{"reason": "B", "detail": None}, {"reason": "C", "detail": None}]
+
+
+def test_a_numeric_id_of_a_record_and_of_an_account_is_read_and_named():
+    account = {"id": "e2", "type": "bank_account.associated", "payload": {"customer_id": 8}}
+    history = [seller_event("enabled", "e1", seller_id=7), webhook(account)]
+    assert unreadable(*history) == ["customer_id: 8", "record.id: 7"]
+    rows = oracle.rows("seller_state", history, at("2026-03-05T00:00:00"))
+    assert [(row["seller_id"], row["status"]) for row in rows] == [
+        ("7", "enabled"),
+        ("8", "unknown"),
+    ]
+
+
+def test_the_finding_is_about_the_event_that_shows_it():
+    history = [
+        review("e1"),
+        review("e2", occurred_at="2026-03-02T12:00:00Z", customer_id=None, deadline_at=5),
+    ]
+    rows = oracle.rows("findings", history, at("2026-03-05T00:00:00"))
+    assert [
+        (row["severity"], row["process_id"], row["seller_id"], row["seq"], row["found_at"])
+        for row in rows
+        if row["rule"] == "unreadable_part"
+    ] == [("risk", "p1", "s1", 2, at("2026-03-02T12:00:00"))] * 2
+
+
+def test_where_the_process_has_no_seller_the_findings_own_event_names_it():
+    history = [
+        review("e1", customer_id=None),
+        review("e2", "2026-03-02T12:00:00Z", "2026-03-02T12:00:00Z", deadline_at=5),
+    ]
+    rows = oracle.rows("findings", history, at("2026-03-05T00:00:00"))
+    assert [(row["seq"], row["seller_id"]) for row in rows if row["rule"] == "unreadable_part"] == [
+        (1, None),
+        (2, "s1"),
+    ]

@@ -1,0 +1,87 @@
+"""`alerts` holds what docs/alerts.md says, whatever happened and whenever somebody looks."""
+
+from datetime import datetime, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.histories.episodes import EPISODES
+from tests.support.histories.moments import DAY, HOUR, START, TICK, in_zulu
+from tests.support.histories.questions import histories_and_as_of
+from tests.support.ledgers import ledger_of, rows
+from tests.support.lines import aci, acp, finished, invited, started
+from tests.support.oracle.alerts import alerts
+from tests.support.oracle.model import Log, entries
+
+few = settings(max_examples=settings.default.max_examples // 20)
+
+COLUMNS = ("kind", "severity", "role", "process_id", "since")
+
+
+def plain(table: list[dict]) -> list[tuple]:
+    return sorted((tuple(row[name] for name in COLUMNS) for row in table), key=repr)
+
+
+def assert_same(history: list[dict], as_of: datetime) -> list[dict]:
+    with ledger_of(history) as reader:
+        found = rows(reader, "alerts", as_of)
+        next_actions = rows(reader, "next_actions", as_of)
+    actions = {row["process_id"]: row["next_action"] for row in next_actions}
+    expected = alerts(Log(entries(history), as_of), actions)
+    assert plain(found) == plain(expected)
+    assert len({row["alert_id"] for row in found}) == len(found)
+    return found
+
+
+@few
+@given(histories_and_as_of(episodes=tuple(EPISODES)))
+def test_whatever_happens_the_alerts_are_those_that_the_rules_give(case):
+    history, as_of = case
+    assert_same(history, as_of)
+
+
+SPANS = [15 * DAY, 7 * DAY, 3 * DAY, DAY, 4 * HOUR, timedelta(0), -7 * DAY]
+
+
+@st.composite
+def reviews_and_as_of(draw) -> tuple[list[dict], datetime]:
+    """Some reviews of any length, reported and received at any time, and an instant at a rung of
+    one of them or a microsecond beside it."""
+    history, points = [], []
+    for number in range(draw(st.integers(1, 3))):
+        opened = START + draw(st.integers(-24 * 5, 24 * 5)) * HOUR
+        deadline = opened + draw(st.sampled_from([2, 10, 16, 30, 33, 60, 75])) * DAY
+        received = opened + draw(st.sampled_from([timedelta(0), HOUR, 8 * DAY]))
+        review = draw(st.sampled_from([acp, aci]))
+        event = review(
+            f"e{number}",
+            in_zulu(opened),
+            process_id=f"p{number}",
+            customer_id="s1",
+            deadline_at=in_zulu(deadline),
+            status=draw(st.sampled_from(["PENDING", "OVERDUE", "EXPIRED", "FINISHED"])),
+        )
+        history.append({**event, "occurred_at": in_zulu(received)})
+        of_process = {"process_id": f"p{number}"}
+        for happens in draw(st.sets(st.sampled_from(["invited", "sent", "extended"]))):
+            at = received + draw(st.integers(1, 24 * 40)) * HOUR
+            if happens == "invited":
+                history.append(invited(in_zulu(at), **of_process))
+            elif happens == "sent":
+                history.append(started(f"a{number}", in_zulu(at), **of_process))
+                status = draw(st.sampled_from([200, 400, 500]))
+                history.append(finished(f"a{number}", status, in_zulu(at + HOUR), **of_process))
+            else:
+                later = in_zulu(deadline + 10 * DAY)
+                history.append(review(f"x{number}", in_zulu(at), **of_process, deadline_at=later))
+        points += [deadline - span for span in SPANS]
+        points += [received, opened + 7 * DAY, opened + 30 * DAY, deadline - 30 * DAY]
+    ticks = draw(st.sampled_from([0, 0, -1, 1])) * TICK
+    return history, draw(st.sampled_from(points)) + ticks
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(reviews_and_as_of())
+def test_a_review_stands_on_the_rung_that_it_reached_last(case):
+    history, as_of = case
+    assert_same(history, as_of)

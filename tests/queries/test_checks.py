@@ -1,0 +1,99 @@
+"""Every check finds nothing in a sound ledger, and something once its invariant is broken."""
+
+import dataclasses
+
+import pytest
+
+from pipeline import instants
+from pipeline.ledger import checks
+from pipeline.ledger.catalogue import catalogue
+from tests.support.ledgers import ledger_of
+from tests.support.lines import action, started
+from tests.support.rich import RICH
+
+BREAKING = {
+    "seq_gaps": "delete from log where seq = 2",
+    "stream_gaps": "update log set process_n = process_n + 1 where seq = 4",
+    "leaves_disagree": "update log set recorded_by = 'someone else' where seq = 3",
+    "tree_sizes": "insert into tree_nodes values (8, 0, '\\x00'::blob)",
+    "facts_missing": "delete from facts.collections where seq = 8",
+    "facts_disagree": "update facts.reviews set occurred_at = occurred_at + interval 1 second",
+    "details_missing": "delete from facts.seller_events where event_type = 'seller.denied'",
+    "materialized_processes_disagree": "update materialized.processes set attempts = attempts + 1",
+    "materialized_repeated_deliveries_disagree": "delete from materialized.repeated_deliveries",
+    "materialized_timeline_disagree": "delete from materialized.timeline where seq = 5",
+    "materialized_attempts_disagree": "update materialized.attempts set is_last = not is_last",
+    "materialized_findings_disagree": (
+        "delete from materialized.findings where rule = 'deadline_changed'"
+    ),
+    "materialized_sellers_disagree": (
+        "update materialized.sellers set was_enabled = not was_enabled"
+    ),
+    "materialized_repeated_collections_disagree": (
+        "insert into materialized.repeated_collections values (8)"
+    ),
+    "materialized_subjects_disagree": "update materialized.subjects set is_shared = not is_shared",
+    "materialized_unlisted_codes_disagree": "delete from materialized.unlisted_codes",
+    "counted_deliveries": "update facts.webhooks set is_again = false",
+}
+"""One statement for each check that breaks what it is about; sums can only be broken by a view."""
+
+
+@pytest.fixture
+def ledger():
+    with ledger_of(RICH) as reader:
+        yield reader._ledger
+
+
+def test_a_sound_ledger_breaks_no_check(ledger):
+    assert list(checks.broken(ledger)) == []
+
+
+def test_attempts_that_wait_for_their_answers_break_no_check():
+    """`prazo verify` called the stores false for as long as any submission was under way."""
+    now = instants.canonical(instants.now())
+    first, second = (started(it, now, process_id=it, timeout_seconds=600) for it in ("p1", "p2"))
+    again = started("again", now, process_id="p2", timeout_seconds=600)
+    with ledger_of([*RICH, first, second, again]) as reader:
+        assert list(checks.broken(reader._ledger)) == []
+        [row] = reader.read("process_state", where={"process_id": "p1"}).to_pylist()
+        assert row["last_outcome"] == "in_flight"
+
+
+def test_every_check_is_broken_below():
+    assert {*BREAKING, "sums_disagree"} == set(checks.names())
+
+
+@pytest.mark.parametrize("check", BREAKING)
+def test_a_check_finds_its_invariant_broken(check, ledger):
+    cursor = ledger.cursor()
+    cursor.execute("drop trigger log_no_update on log")
+    cursor.execute("drop trigger log_no_delete on log")
+    cursor.execute(BREAKING[check])
+    broken = checks.run(check, ledger)
+    assert broken is not None
+    assert broken.rows >= 1
+    assert str(broken).startswith(check)
+
+
+def test_a_finding_written_twice_is_noticed(ledger):
+    ledger.cursor().execute("insert into materialized.findings from materialized.findings")
+    assert checks.run("materialized_findings_disagree", ledger) is not None
+
+
+def test_an_action_to_come_of_no_process_hides_no_fault():
+    action_to_come = action("override", "2090-01-01T00:00:00Z", process_id=None, seller_id="s1")
+    with ledger_of([*RICH, action_to_come]) as reader:
+        reader._ledger.cursor().execute("update materialized.attempts set outcome = 'accepted'")
+        assert checks.run("materialized_attempts_disagree", reader._ledger) is not None
+
+
+def test_sums_disagree_once_a_view_loses_a_row(ledger, monkeypatch):
+    watchlist = catalogue()["watchlist"]
+    shorter = dataclasses.replace(watchlist, sql=f"from ({watchlist.sql}) offset 1")
+    known = {**catalogue(), "watchlist": shorter}
+    monkeypatch.setattr("pipeline.ledger.catalogue.catalogue", lambda: known)
+    broken = checks.run("sums_disagree", ledger)
+    assert broken is not None
+    assert broken.rows == 1
+    assert broken.shown == ("what late processes on the watchlist, by_process 5, elsewhere 4",)

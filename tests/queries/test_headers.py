@@ -1,0 +1,134 @@
+"""The headers of `queries/` are true: people read them, and the data dictionary is made of them."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipeline.ledger import facts, materialized
+from pipeline.ledger.catalogue import View, catalogue
+from pipeline.ledger.reader import Reader, install
+from tests.support.ledgers import ledger_of
+from tests.support.lines import (
+    at,
+)
+from tests.support.rich import RICH
+
+TABLES = {*facts.TABLES.values(), *materialized.tables(), "log", "tree_heads", "tree_nodes"}
+AS_OF = at("2026-06-01T00:00:00")
+
+EMPTY_WHEN_SOUND = "checks"
+"""The folder of views that must have no rows."""
+
+
+@pytest.fixture(scope="module")
+def reader():
+    with ledger_of(RICH) as reader:
+        install(reader._ledger)
+        yield reader
+
+
+def cursor_of(reader: Reader) -> duckdb.DuckDBPyConnection:
+    cursor = reader._ledger.cursor()
+    cursor.execute("set variable as_of = ?", [AS_OF])
+    return cursor
+
+
+def read_by(view: View) -> set[str]:
+    """Tables and views that the SQL names, as DuckDB's own parser finds them."""
+    [(text,)] = duckdb.execute("select json_serialize_sql(?::varchar)", [view.sql]).fetchall()
+    nodes = list(nodes_of(json.loads(text)))
+    ctes = {entry["key"] for node in nodes for entry in node.get("cte_map", {}).get("map", [])}
+    named = {
+        f"{node['schema_name']}.{node['table_name']}".lstrip(".")
+        for node in nodes
+        if node.get("type") == "BASE_TABLE"
+    }
+    return named - ctes
+
+
+def nodes_of(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object of a syntax tree."""
+    if isinstance(value, dict):
+        yield value
+        for child in value.values():
+            yield from nodes_of(child)
+    elif isinstance(value, list):
+        for child in value:
+            yield from nodes_of(child)
+
+
+every_view = pytest.mark.parametrize("view", catalogue().values(), ids=lambda view: view.name)
+
+
+@every_view
+def test_a_view_reads_what_its_header_says(view):
+    assert set(view.reads) == read_by(view)
+
+
+@every_view
+def test_what_a_view_reads_exists(view):
+    assert set(view.reads) <= {*catalogue(), *TABLES}
+
+
+@every_view
+def test_a_views_columns_are_the_documented_ones_in_their_order(view, reader):
+    described = cursor_of(reader).execute(f"describe {view.name}").fetchall()
+    assert [row[0] for row in described] == list(view.columns)
+
+
+@every_view
+def test_the_header_states_the_order_of_a_views_rows(view):
+    """What is public has one of its own; the SQL has none, so that no view above it sorts."""
+    assert view.order or not view.is_public
+    [(text,)] = duckdb.execute("select json_serialize_sql(?::varchar)", [view.sql]).fetchall()
+    [statement] = json.loads(text)["statements"]
+    assert [it["type"] for it in statement["node"]["modifiers"] if "ORDER" in it["type"]] == []
+
+
+def test_views_are_made_again_only_where_they_changed(reader):
+    cursor = cursor_of(reader)
+    cursor.execute("drop view watchlist")
+    install(reader._ledger)
+    with pytest.raises(duckdb.CatalogException):
+        cursor.execute("from watchlist")
+    cursor.execute("update meta set value = 'of an older release' where name = 'views'")
+    install(reader._ledger)
+    assert cursor.execute("select count(*) from watchlist").fetchall() == [(5,)]
+
+
+@every_view
+def test_every_column_is_explained(view):
+    assert view.summary
+    assert all(view.columns.values())
+
+
+@every_view
+def test_a_views_key_is_unique_and_not_null(view, reader):
+    """A part of a key may be null only where its column says so, and never all of it."""
+    assert set(view.key) <= set(view.columns)
+    key = ", ".join(view.key)
+    keys = cursor_of(reader).execute(f"select {key} from {view.name}").fetchall()
+    assert len(keys) == len(set(keys))
+    if view.group != EMPTY_WHEN_SOUND:
+        assert keys, "the rich history leaves it empty"
+    for name, values in zip(view.key, zip(*keys, strict=True), strict=False):
+        assert None not in values or "null" in view.columns[name]
+    assert all(any(value is not None for value in each) for each in keys)
+
+
+@every_view
+def test_a_view_asks_for_the_time_by_no_way_but_as_of(view):
+    assert not re.search(r"\b(now|current_timestamp|current_date|today)\b *\(", view.sql)
+    assert "as_of" not in re.findall(r"getvariable\('(\w+)'\)", view.sql)
+
+
+def test_the_rich_history_is_over_at_its_instant():
+    assert (
+        max(datetime.fromisoformat(line["occurred_at"]) for line in RICH).replace(tzinfo=None)
+        < AS_OF
+    )

@@ -1,0 +1,181 @@
+"""Every view equals the oracle, written from docs/rules.md alone; the two share no code.
+
+Histories are generated, a few for each property; `make test-long` tries twenty times as many.
+"""
+
+from datetime import UTC, datetime, time, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.ledger.reader import Reader
+from tests.support import oracle
+from tests.support.histories import histories_and_as_of, reordered, repeated
+from tests.support.ledgers import ledger_of, rows
+from tests.support.oracle.model import entries
+
+few = settings(max_examples=settings.default.max_examples // 20)
+"""Each example asks every view of a whole ledger: a twentieth of what other properties try."""
+
+FOREVER = datetime(2200, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+
+FROM_RECORDING = {
+    "seq",
+    "recorded_at",
+    "record_seconds",
+    "is_redelivery",
+    "start_seq",
+    "finish_seq",
+}
+"""Columns that may differ with the order of recording (docs/rules.md#as-of)."""
+
+RULES_FROM_RECORDING = {"evidence_recorded_late", "slow_record"}
+"""Findings that are about the recording itself."""
+
+COUNTS_OF_DELIVERIES = {"deliveries", "redeliveries", "quarantine"}
+"""Views that tell how often something was delivered."""
+
+
+def as_recorded(history: list[dict], reader: Reader) -> list[dict]:
+    """The lines that the ledger holds, each with the instant at which it was recorded really."""
+    recorded_at = {row["seq"]: row["recorded_at"] for row in rows(reader, "timeline", FOREVER)}
+    return [
+        {**entry.line, "recorded_at": recorded_at[entry.seq].isoformat()}
+        for entry in entries(history)
+    ]
+
+
+def assert_same(view: str, found: list[dict], expected: list[dict]) -> None:
+    """Row by row in an order of their own, on the columns that both have.
+
+    For a body that cannot be read, each parser may use its own words.
+    """
+    assert len(found) == len(expected), (view, found, expected)
+    if not found:
+        return
+    columns = set(found[0]) & set(expected[0])
+    if view == "quarantine":
+        columns -= {"reason"}
+
+    def plain(table: list[dict]) -> list[dict]:
+        chosen = [{name: row[name] for name in columns} for row in table]
+        for row in chosen:
+            if row.get("rule") == "quarantined":
+                row["detail"] = ""
+        return sorted(chosen, key=lambda row: [repr(row[name]) for name in sorted(row)])
+
+    assert plain(found) == plain(expected), view
+
+
+@few
+@given(histories_and_as_of())
+def test_each_view_holds_the_rows_that_the_rules_give(case):
+    history, as_of = case
+    with ledger_of(history) as reader:
+        history = as_recorded(history, reader)
+        for view in oracle.VIEWS:
+            assert_same(view, rows(reader, view, as_of), oracle.rows(view, history, as_of))
+
+
+def without_recording(view: str, table: list[dict]) -> list[str]:
+    """What must not depend on the order of recording, in an order of its own."""
+    return sorted(
+        repr({name: row[name] for name in row if name not in FROM_RECORDING})
+        for row in table
+        if not (view == "findings" and row["rule"] in RULES_FROM_RECORDING)
+    )
+
+
+@few
+@given(
+    histories_and_as_of().flatmap(
+        lambda case: st.tuples(st.just(case[0]), st.just(case[1]), reordered(case[0]))
+    )
+)
+def test_the_order_of_recording_changes_nothing(case):
+    history, as_of, shuffled = case
+    views = sorted(oracle.VIEWS)
+    with ledger_of(history) as reader:
+        before = {view: without_recording(view, rows(reader, view, as_of)) for view in views}
+    with ledger_of(shuffled) as reader:
+        for view in views:
+            assert without_recording(view, rows(reader, view, as_of)) == before[view], view
+
+
+@few
+@given(
+    histories_and_as_of().flatmap(
+        lambda case: st.tuples(st.just(case[0]), st.just(case[1]), repeated(case[0]))
+    )
+)
+def test_what_is_recorded_again_changes_nothing(case):
+    history, as_of, recorded_again = case
+    views = sorted(set(oracle.VIEWS) - COUNTS_OF_DELIVERIES)
+
+    def texts(view: str, table: list[dict]) -> list[str]:
+        kept = [row for row in table if row.get("rule") != "quarantined"]
+        return without_recording(view, kept)
+
+    with ledger_of(history) as reader:
+        before = {view: texts(view, rows(reader, view, as_of)) for view in views}
+    with ledger_of(recorded_again) as reader:
+        for view in views:
+            assert texts(view, rows(reader, view, as_of)) == before[view], view
+
+
+@few
+@given(histories_and_as_of())
+def test_a_day_of_state_daily_is_process_state_at_its_end(case):
+    history, as_of = case
+    with ledger_of(history) as reader:
+        days = rows(reader, "state_daily", as_of)
+        assert [row["day"] for row in days] == [
+            days[0]["day"] + timedelta(days=number) for number in range(len(days))
+        ]
+        for row in [*days[:3], *days[3:-1:7], *days[-1:]]:
+            end = min(datetime.combine(row["day"], time.max), as_of)
+            states = [
+                process["state"]
+                for process in rows(reader, "process_state", end)
+                if process["opened_at"] is not None
+            ]
+            assert row == {
+                "day": row["day"],
+                "pending": states.count("PENDING"),
+                "overdue": states.count("OVERDUE"),
+                "expired": states.count("EXPIRED"),
+                "finished": states.count("FINISHED"),
+            }
+
+
+@few
+@given(histories_and_as_of())
+def test_sums_agree_across_views(case):
+    history, as_of = case
+    with ledger_of(history) as reader:
+        processes = rows(reader, "process_state", as_of)
+        states = [row["state"] for row in processes]
+        late = states.count("OVERDUE") + states.count("EXPIRED")
+        unfinished = late + states.count("PENDING")
+        assert len(rows(reader, "watchlist", as_of)) == late
+        assert len(rows(reader, "expired_processes", as_of)) == states.count("EXPIRED")
+
+        calendar = rows(reader, "deadline_calendar", as_of)
+        assert sum(row["due"] for row in calendar) == unfinished
+        sellers = rows(reader, "seller_state", as_of)
+        # A process whose events name no seller is in no seller's count.
+        sellerless = [row for row in processes if row["seller_id"] is None]
+        nobodys = sum(row["state"] in ("PENDING", "OVERDUE", "EXPIRED") for row in sellerless)
+        assert sum(row["open_processes"] for row in sellers) == unfinished - nobodys
+
+        denials = len(rows(reader, "denials", as_of))
+        assert sum(row["denials"] for row in sellers) == denials
+
+        attempts = [
+            row for row in rows(reader, "submission_attempts", as_of) if row["outcome"] != "refused"
+        ]
+        assert sum(row["attempts"] for row in processes) == len(attempts)
+        by_day = rows(reader, "submission_outcomes", as_of)
+        assert sum(row["attempts"] for row in by_day) == len(attempts)
+        [retries] = rows(reader, "submission_retries", as_of)
+        assert retries["processes"] == sum(row["attempts"] > 0 for row in processes)

@@ -1,0 +1,312 @@
+"""A receiver writes to no inbox that is older than what was signed, and says so; real processes."""
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline.cli.backups import reconcile as reconcile_command
+from pipeline.cli.doctor import examine
+from pipeline.errors import InboxForked
+from pipeline.inbox import open_inbox
+from pipeline.inbox.kept_heads import ASK_SECONDS, RETRY_SECONDS, Gate, place
+from pipeline.ledger.reconcile import reconcile
+from pipeline.log.entries import RECONCILIATION
+from pipeline.log.reconciling import reconciliation
+from pipeline.settings import Settings
+from tests.ledger.conftest import deliver
+from tests.ledger.older import SHARED, Lost, Past, copies, followed, in_inbox, lose, lost, past
+from tests.support.events import event
+from tests.support.machine import wait_until
+from tests.support.postgres import database, postgres
+from tests.support.receiver import RunningReceiver, receiver
+from tests.support.stores import environment_in, settings_in
+
+__all__ = ["copies", "database", "lost", "past", "postgres"]
+
+OTHERS = 15
+PATIENCE_SECONDS = 60.0
+
+
+@pytest.fixture
+def settings(past: Past, tmp_path: Path) -> Settings:
+    return settings_in(tmp_path, inbox=past.location)
+
+
+@contextmanager
+def receiving(settings: Settings, **more: str) -> Iterator[RunningReceiver]:
+    folder = settings.ledger.parent
+    named = {name.removeprefix("PRAZO_"): it for name, it in environment_in(folder).items()}
+    with receiver(folder, **{**named, "INBOX": settings.inbox, **more}) as running:
+        yield running
+
+
+def at(settings: Settings, running: RunningReceiver) -> Settings:
+    """The settings of whoever looks for that receiver."""
+    return settings.model_copy(update={"receiver_port": running.port})
+
+
+def last(settings: Settings) -> int:
+    with closing(open_inbox(settings.inbox)) as inbox:
+        return inbox.last()[0]
+
+
+def test_it_acknowledges_nothing_until_the_inbox_was_reconciled_and_then_goes_on(
+    settings: Settings, past: Past, lost: Lost
+):
+    lose(settings, past, lost, OTHERS)
+    with receiving(settings) as running:
+        answer = running.deliver(event())
+        assert answer.status == 503
+        assert answer.headers["retry-after"] == "5"
+        ready = running.ask("GET", "/readyz")
+        assert ready.status == 503
+        assert "prazo reconcile" in json.loads(ready.body)["error"]
+        assert running.ask("GET", "/healthz").status == 200
+        [fault] = [it for it in examine(at(settings, running)) if it.check == "receiver"]
+        assert fault.verdict == "fault"
+        assert "it answers 503 to the platform: Nothing is recorded" in fault.found
+        assert "\n" not in fault.found
+        assert last(settings) == SHARED + OTHERS
+
+        reconcile(settings, reason="r", actor="ana", recorded_by="user:ana")
+        until = time.monotonic() + PATIENCE_SECONDS
+        while running.deliver(event()).status == 503 and time.monotonic() < until:
+            time.sleep(0.2)
+        assert running.deliver(event()).status == 200
+        assert "prazo reconcile" in running.log.read_text()
+        assert "entries are recorded in it again" in running.log.read_text()
+        [well] = [it for it in examine(at(settings, running)) if it.check == "receiver"]
+        assert well.verdict == "ok"
+    followed(settings)
+
+
+@pytest.mark.parametrize("others", [0, OTHERS])
+def test_what_it_wrote_itself_it_misses_when_an_older_inbox_takes_over(
+    settings: Settings, past: Past, others: int
+):
+    """Nobody has signed anything yet: a standby is promoted that had not received all. A file was
+    put back in its place, and more was recorded in it than was lost: it went on."""
+    with receiving(settings) as running:
+        assert running.deliver(event()).status == 200
+        past.keep()
+        assert [running.deliver(event()).status for _ in range(3)] == [200, 200, 200]
+        past.put_back()
+        in_inbox(settings, range(200, 200 + others))
+        statuses = [running.deliver(event()).status for _ in range(3)]
+        assert statuses == [503, 503, 503]
+        assert "is no longer in it, nor is any of 2-4" in running.log.read_text()
+    assert last(settings) == 1 + others
+
+
+def delivered(running: RunningReceiver, count: int) -> None:
+    assert {running.deliver(event()).status for _ in range(count)} == {200}
+
+
+def goes_on(running: RunningReceiver) -> bool:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while running.deliver(event()).status == 503 and time.monotonic() < until:
+        time.sleep(0.2)
+    return running.deliver(event()).status == 200
+
+
+def test_what_nobody_else_knew_of_is_given_up_by_name_and_then_it_goes_on(
+    settings: Settings, past: Past, monkeypatch: pytest.MonkeyPatch
+):
+    """It answered 503 for ever, while reconciling said that there was nothing to do; a restart
+    cured it, and nothing told of the loss."""
+    for name, value in environment_in(settings.ledger.parent).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PRAZO_INBOX", settings.inbox)
+
+    def said(*more: str) -> str:
+        ended = CliRunner().invoke(reconcile_command, ["--reason", "r", "--actor", "ana", *more])
+        return f"{ended.output}{ended.exception or ''}"
+
+    with receiving(settings) as running:
+        delivered(running, 5)
+        past.keep()
+        delivered(running, 8)
+        followed(settings)
+        delivered(running, 4)  # nobody has followed these
+        newest = json.loads(running.ask("GET", "/readyz").body)["newest"]
+        assert newest["seq"] == 17
+        past.put_back()
+        assert running.deliver(event()).status == 503
+        assert "gave them back" in said()
+        assert running.deliver(event()).status == 503
+        time.sleep(RETRY_SECONDS)  # of the gate, and a trial write is made once a second
+        unready = json.loads(running.ask("GET", "/readyz").body)
+        assert "`prazo reconcile --lost 14-17`" in unready["error"]
+        assert newest["leaf"] in unready["error"]
+        assert unready["newest"] == newest
+
+        assert "names no entries" in said("--lost", "17-14")
+        assert "The inbox lost 4" in said("--lost", "14-17", "--dry-run")
+        assert "4 entries that were recorded are neither" in said("--lost", "14-17")
+        assert last(settings) == 13
+        assert "after entry 14" in said("--lost", "14-17", "--accept-loss")
+        assert goes_on(running)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        [entry] = inbox.find(kind=RECONCILIATION)
+        told = json.loads(entry.body or b"")
+        assert (told["fork"], told["reached"], told["lost"]) == (13, 17, 4)
+    followed(settings)
+
+
+@pytest.mark.parametrize("past", ["sqlite"], indirect=True)
+def test_it_goes_on_once_its_past_has_ended_even_if_more_of_that_is_lost_than_anybody_knew(
+    settings: Settings, past: Past
+):
+    with receiving(settings) as running:
+        delivered(running, 5)
+        past.keep()
+        delivered(running, 8)
+        followed(settings)
+        delivered(running, 4)
+        past.put_back()
+        in_inbox(settings, range(200, 220))
+        assert running.deliver(event()).status == 503
+        reconcile(settings, reason="r", actor="ana", recorded_by="user:ana")
+        assert goes_on(running)
+        assert "entries 14 to 17 of the past that entry 26 has ended" in running.log.read_text()
+
+
+@pytest.mark.parametrize("past", ["sqlite"], indirect=True)
+def test_a_reconciliation_from_before_a_loss_does_not_explain_it(settings: Settings, past: Past):
+    earlier = reconciliation(
+        fork=1,
+        abandoned_size=2,
+        abandoned_root=b"r" * 32,
+        recorded_again=1,
+        reached=2,
+        checkpoint=None,
+        reason="r",
+        actor="ana",
+        recorded_by="user:ana",
+    )
+    with closing(open_inbox(settings.inbox)) as inbox:
+        deliver(inbox, range(3))
+        inbox.append([earlier])
+        past.keep()
+        deliver(inbox, range(100, 103))
+        past.put_back()
+        for _ in range(2):
+            with pytest.raises(InboxForked, match="nor is any of 5-7"):
+                deliver(inbox, range(200, 201))
+
+
+# --- a keeper on another machine ---
+
+
+class Keeper:
+    """Answers as the holder of the ledger does, with whatever head it is given."""
+
+    def __init__(self) -> None:
+        keeper = self
+        self.head: bytes | None = None
+
+        class Answers(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                assert self.path == "/api/head"
+                self.send_response(404 if keeper.head is None else 200)
+                self.end_headers()
+                self.wfile.write(keeper.head or b"")
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.mark.parametrize("past", ["sqlite"], indirect=True)
+def test_it_asks_the_keeper_on_another_machine(
+    settings: Settings, past: Past, lost: Lost, tmp_path: Path
+):
+    lose(settings, past, lost, OTHERS)
+    with closing(Keeper()) as keeper:
+        keeper.head = place(settings).read_bytes()
+        place(settings).unlink()
+        elsewhere = str(tmp_path / "elsewhere.duckdb")
+        with receiving(settings, LEDGER=elsewhere, KEEPER_URL=keeper.url) as running:
+            assert running.deliver(event()).status == 503
+    assert last(settings) == SHARED + OTHERS
+
+
+@pytest.mark.parametrize("past", ["sqlite"], indirect=True)
+def test_a_keeper_that_cannot_be_reached_holds_nothing_up_and_is_asked_again(
+    settings: Settings, past: Past, lost: Lost, tmp_path: Path
+):
+    lose(settings, past, lost, OTHERS)
+    head = place(settings).read_bytes()
+    place(settings).unlink()
+    keeper = Keeper()
+    keeper.head = b"not a head"
+    elsewhere = str(tmp_path / "elsewhere.duckdb")
+    with (
+        closing(keeper),
+        receiving(settings, LEDGER=elsewhere, KEEPER_URL=keeper.url) as running,
+    ):
+        assert running.deliver(event()).status == 200
+        assert f"the keeper at {keeper.url} did not give its newest head" in running.log.read_text()
+        keeper.head = head
+        until = time.monotonic() + PATIENCE_SECONDS
+        while running.ask("GET", "/readyz").status == 200 and time.monotonic() < until:
+            time.sleep(0.2)
+        assert running.deliver(event()).status == 503
+
+
+def test_a_keeper_whose_answer_comes_byte_by_byte_is_not_waited_for(
+    tmp_path: Path,
+) -> None:
+    """Each byte comes in time; the whole never does. What it says later still counts."""
+    is_slow = threading.Event()
+    is_slow.set()
+
+    class Dripping(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                while is_slow.is_set():
+                    self.wfile.write(b" ")
+                    time.sleep(0.1)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Dripping)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    gate = Gate(settings_in(tmp_path, keeper_url=url))
+    try:
+        with closing(open_inbox(str(tmp_path / "new.db"))) as inbox:
+            began = time.monotonic()
+            gate(inbox)
+            gate(inbox)
+            assert time.monotonic() - began < 3 * ASK_SECONDS
+            assert "no whole answer has come yet" in (gate.unreached or "")
+            is_slow.clear()
+
+            def is_answered() -> bool:
+                gate(inbox)
+                return "not a proof" in (gate.unreached or "")
+
+            wait_until(is_answered)
+    finally:
+        is_slow.clear()
+        server.shutdown()
+        server.server_close()

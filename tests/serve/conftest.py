@@ -1,0 +1,5 @@
+"""The stores of the audit's story, for what serves them."""
+
+from tests.audit.conftest import at_rest, made, settings
+
+__all__ = ["at_rest", "made", "settings"]

@@ -1,0 +1,271 @@
+"""What others are given over HTTP: checkpoints for witnesses, packages and verdicts by token."""
+
+import asyncio
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from pipeline.audit import stores
+from pipeline.audit.verify import Verdict, verify
+from pipeline.inbox.kept_heads import KeptHead, place
+from pipeline.ledger.service import LedgerService, ledger_service
+from pipeline.log.checkpoints import Checkpoint, VerificationKey
+from pipeline.serve import api
+from pipeline.settings import Settings
+from tests.support.receiver import receiver
+from tests.support.stores import settings_in
+
+TOKENS = {
+    "reader": "read",
+    "partner": "read,export",
+    "officer": "read,export,read_personal",
+}
+
+
+def bearer(name: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer secret of {name}"}
+
+
+@pytest.fixture
+def held(settings: Settings, tmp_path: Path) -> Iterator[LedgerService]:
+    """The story's ledger, held by this process, behind tokens."""
+    lines = (
+        f"{name}:{scopes}:{hashlib.sha256(f'secret of {name}'.encode()).hexdigest()}\n"
+        for name, scopes in TOKENS.items()
+    )
+    (tmp_path / "tokens").write_text("".join(lines), encoding="ascii")
+    with ledger_service(settings_in(tmp_path, api_tokens_file=tmp_path / "tokens")) as service:
+        yield service
+
+
+class Client:
+    """Asks the API of this process, one request at a time."""
+
+    def __init__(self) -> None:
+        self._transport = httpx.ASGITransport(app=Starlette(routes=api.routes()))
+
+    def get(self, path: str, **options: Any) -> httpx.Response:
+        return self._ask("GET", path, **options)
+
+    def post(self, path: str, **options: Any) -> httpx.Response:
+        return self._ask("POST", path, **options)
+
+    def _ask(self, method: str, path: str, **options: Any) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            url = "http://127.0.0.1"
+            async with httpx.AsyncClient(transport=self._transport, base_url=url) as client:
+                return await client.request(method, path, timeout=120, **options)
+
+        return asyncio.run(ask())
+
+
+@pytest.fixture
+def client(held: LedgerService) -> Client:
+    return Client()
+
+
+ASKED = {"process_id": "p1", "reason": "yearly audit", "actor": "somebody else"}
+
+
+def test_a_package_is_made_under_the_name_of_the_token(
+    client: Client, held: LedgerService, tmp_path: Path
+) -> None:
+    answer = client.post("/api/exports", json=ASKED, headers=bearer("officer"))
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/zip")
+    (tmp_path / "p1.zip").write_bytes(answer.content)
+    summary = json.loads(answer.headers["Prazo-Export"])
+    assert summary["sha256"] == hashlib.sha256(answer.content).hexdigest()
+    assert verify(tmp_path / "p1.zip", summary["key"]).faults == []
+    [entry] = held.ledger.select("kind = 'export'", [])
+    assert json.loads(entry.body or b"")["actor"] == "officer"
+    assert entry.recorded_by == "officer"
+
+
+def test_who_may_not_see_personal_data_gets_a_masked_package_alone(
+    client: Client, held: LedgerService, tmp_path: Path
+) -> None:
+    full = client.post("/api/exports", json=ASKED, headers=bearer("partner"))
+    lacking = "this token lacks the scope read_personal"
+    assert (full.status_code, full.json()["error"]) == (403, lacking)
+    assert held.ledger.select("kind = 'export'", []) == []
+    masked = {**ASKED, "profile": "masked"}
+    answer = client.post("/api/exports", json=masked, headers=bearer("partner"))
+    assert answer.status_code == 200
+    (tmp_path / "p1.zip").write_bytes(answer.content)
+    verdict = verify(tmp_path / "p1.zip")
+    assert verdict.faults == []
+    assert any("withheld (the masked profile)" in it for it in verdict.unchecked)
+
+
+def test_who_may_not_see_personal_data_is_shown_none_whatever_the_reason(
+    client: Client, held: LedgerService
+) -> None:
+    asked = {"unmask": "yearly audit", "actor": "somebody else"}
+    answer = client.post("/api/views/seller_state", json=asked, headers=bearer("reader"))
+    lacking = "this token lacks the scope read_personal"
+    assert (answer.status_code, answer.json()["error"]) == (403, lacking)
+    assert held.ledger.select("kind = 'unmask'", []) == []
+
+
+def test_no_link_and_no_page_of_another_site_unmasks(client: Client, held: LedgerService) -> None:
+    """An image on any page was enough: `GET ...?unmask=` wrote an entry in the reader's name."""
+    path, asked = "/api/views/seller_state", {"unmask": "yearly audit"}
+    linked = client.get(path, params=asked, headers=bearer("officer"))
+    assert (linked.status_code, "'unmask'" in linked.json()["error"]) == (400, True)
+    foreign = {**bearer("officer"), "Origin": "https://a.example", "Sec-Fetch-Site": "cross-site"}
+    assert client.post(path, json=asked, headers=foreign).status_code == 403
+    for body in ({}, {"unmask": 1}, {"unmask": "x", "who": "y"}, []):
+        assert client.post(path, json=body, headers=bearer("officer")).status_code == 400
+    assert held.ledger.select("kind = 'unmask'", []) == []
+    shown = client.post(path, json=asked, headers=bearer("officer"))
+    assert shown.status_code == 200
+    [entry] = held.inbox.find(kind="unmask")
+    assert json.loads(entry.body or b"")["actor"] == "officer"
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "status"),
+    [
+        (ASKED, "reader", 403),
+        (ASKED, "nobody", 401),
+        ({**ASKED, "reason": ""}, "officer", 400),
+        ({**ASKED, "process_id": "p9"}, "officer", 400),
+        ({**ASKED, "seller_id": "s1"}, "officer", 400),
+        ({**ASKED, "profile": "naked"}, "officer", 400),
+        ({**ASKED, "withhold": ["1"]}, "officer", 400),
+        ({**ASKED, "against": "no checkpoint"}, "officer", 400),
+        ({"from": "2026-03-01", "to": "x", "reason": "r"}, "officer", 400),
+        ([], "officer", 400),
+        ({**ASKED, "Profile": "masked"}, "officer", 400),
+        ({**ASKED, "withheld": [7]}, "officer", 400),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_and_not_recorded(
+    client: Client, held: LedgerService, asked: object, name: str, status: int
+) -> None:
+    answer = client.post("/api/exports", json=asked, headers=bearer(name))
+    assert (answer.status_code, held.inbox.last()[0]) == (status, 16)
+    assert answer.json()["error"]
+
+
+def test_the_head_that_is_kept_outside_of_the_inbox_is_given_to_anybody(
+    client: Client, settings: Settings
+) -> None:
+    """A receiver on another machine asks for it; it is a size, hashes and a signature."""
+    kept = place(settings)
+    text = kept.read_text()
+    answer = client.get("/api/head")
+    assert (answer.status_code, answer.text) == (200, text)
+    head = KeptHead.read(answer.text)
+    key = VerificationKey.parse(
+        client.get("/api/checkpoint", headers=bearer("reader")).json()["key"]
+    )
+    assert Checkpoint.read(key.opened(head.note)) == (head.log, 16, head.root)
+    kept.unlink()
+    assert client.get("/api/head").status_code == 404
+
+
+def test_stores_are_verified_and_checkpoints_signed_on_request(client: Client) -> None:
+    signed = client.get("/api/checkpoint", headers=bearer("reader")).json()
+    text = VerificationKey.parse(signed["key"]).opened(signed["checkpoint"])
+    assert Checkpoint.read(text).size == 16
+    asked = {"against": signed["checkpoint"]}
+    verdict = client.post("/api/audits", json=asked, headers=bearer("reader")).json()
+    assert verdict["faults"] == []
+    assert "the log continues the earlier checkpoint at 16" in verdict["checked"]
+    for empty in ({"against": ""}, {"against": 5}, {"earlier": signed["checkpoint"]}):
+        answer = client.post("/api/audits", json=empty, headers=bearer("reader"))
+        assert answer.status_code == 400
+    assert client.get("/api/checkpoint").status_code == 401
+
+
+def test_one_audit_runs_at_a_time_and_keeps_nobody_else_waiting(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each reads the whole log: forty-five of them took every thread that answers."""
+    begun, may_end, audit = threading.Event(), threading.Event(), stores.audit
+
+    def slow(*arguments: Any, **options: Any) -> Verdict:
+        begun.set()
+        assert may_end.wait(60)
+        return audit(*arguments, **options)
+
+    monkeypatch.setattr(stores, "audit", slow)
+
+    def ask() -> httpx.Response:
+        return client.post("/api/audits", json={}, headers=bearer("reader"))
+
+    with ThreadPoolExecutor(1) as other:
+        first = other.submit(ask)
+        assert begun.wait(60)
+        refused = [ask() for _ in range(45)]
+        assert {it.status_code for it in refused} == {503}
+        assert refused[0].headers["retry-after"] == "10"
+        assert "is under way" in refused[0].json()["error"]
+        assert client.get("/api/status", headers=bearer("reader")).status_code == 200
+        may_end.set()
+        assert first.result(60).json()["faults"] == []
+    assert ask().status_code == 200
+
+
+def test_a_witness_gets_the_newest_checkpoint_from_the_receiver(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """It needs no ledger for that, and no credentials: a checkpoint is there to be handed on."""
+    service = LedgerService(settings)
+    assert service.signer is not None
+    key = service.signer.key
+    service.close()
+    with receiver(tmp_path) as running:
+        answer = running.ask("GET", "/checkpoint")
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    assert Checkpoint.read(key.opened(answer.body.decode())).size == 16
+
+
+def test_before_anything_was_signed_there_is_no_checkpoint(tmp_path: Path) -> None:
+    with receiver(tmp_path) as running:
+        answer = running.ask("GET", "/checkpoint")
+    assert answer.status == 404
+    assert json.loads(answer.body) == {"error": "no checkpoint has been signed yet"}
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("state=EXPIRED", "'state'"),
+        ("limit=1&limit=5", "limit"),
+        ("order=deadline_at", "'order'"),
+        ("Unmask=x", "'Unmask'"),
+    ],
+)
+def test_a_parameter_that_is_not_known_is_no_parameter_that_is_not_there(
+    client: Client, query: str, named: str
+) -> None:
+    answer = client.get(f"/api/views/process_state?{query}", headers=bearer("reader"))
+    assert answer.status_code == 400
+    assert named in answer.json()["error"]
+    counted = client.get(f"/api/views/process_state/count?{query}", headers=bearer("reader"))
+    assert counted.status_code == 400
+
+
+def test_the_ledgers_figures_and_its_readiness_are_there_for_who_watches_it(
+    client: Client, held: LedgerService
+) -> None:
+    held.reach(held.inbox.last()[0])
+    metrics = client.get("/api/metrics", headers=bearer("reader")).text.splitlines()
+    assert f"prazo_ledger_last_seq {held.ledger.size:.1f}" in metrics
+    assert "prazo_ledger_verified 1.0" in metrics
+    assert 'prazo_retries{state="overdue"} 0.0' in metrics
+    assert any(line.startswith('prazo_attempts{outcome="accepted"} ') for line in metrics)
+    ready = client.get("/api/ready", headers=bearer("reader"))
+    assert (ready.status_code, ready.json()) == (200, {"status": "up to date"})
+    assert client.get("/api/metrics").status_code == 401
+    assert client.get("/api/ready").status_code == 401

@@ -1,0 +1,75 @@
+"""Ids that look like a tax id or an e-mail address are masked where personal values are."""
+
+import pyarrow as pa
+import pytest
+
+from pipeline.serve.identifiers import mask, mask_within, masked
+
+KEY = b"of this log"
+
+
+@pytest.mark.parametrize(
+    ("identifier", "shown"),
+    [
+        ("12345678901", "***01~"),
+        ("123.456.789-01", "***01~"),
+        ("123456789-01", "***01~"),
+        ("123.456.789/01", "***01~"),
+        ("123 456 789 01", "***01~"),
+        ("12345678000195", "***95~"),
+        ("12345678/0001-95", "***95~"),
+        ("12.345.678/0001-95", "***95~"),
+        ("12ABC34501DE35", "***35~"),
+        ("ana@example.com", "a***~"),
+    ],
+)
+def test_such_an_id_keeps_what_its_mask_keeps_and_who_it_is(identifier: str, shown: str) -> None:
+    found = mask(identifier, KEY)
+    assert found.startswith(shown)
+    assert len(found) == len(shown) + 10
+    assert found == mask(identifier, KEY)
+    assert found != mask(identifier, b"of another log")
+
+
+def test_two_such_ids_stay_two() -> None:
+    assert mask("12345678901", KEY) != mask("22345678901", KEY)
+
+
+@pytest.mark.parametrize("identifier", ["prc_1", "17", "123456789012", "sel_f4fc712993f05b48", ""])
+def test_any_other_id_stays_as_it_is(identifier: str) -> None:
+    assert mask(identifier, KEY) == identifier
+
+
+def test_columns_of_ids_are_masked_and_so_are_ids_in_texts() -> None:
+    """A finding names the journey that served two processes: an e-mail address was shown whole."""
+    rows = pa.table(
+        {
+            "seller_id": ["12345678901", None, "s1"],
+            "detail": ["ana@example.com", 'part: ["123456789-01", 17]', "documents.0"],
+            "uri": ["/sellers/12345678901", "/sellers/s1", None],
+            "type": ["12345678901", "", "y"],
+        }
+    )
+    shown = masked(rows, KEY)
+    assert shown.schema == rows.schema
+    assert shown["seller_id"].to_pylist() == [mask("12345678901", KEY), None, "s1"]
+    assert shown["detail"].to_pylist() == [
+        mask("ana@example.com", KEY),
+        f'part: ["{mask("123456789-01", KEY)}", 17]',
+        "documents.0",
+    ]
+    assert shown["uri"].to_pylist() == [f"/sellers/{mask('12345678901', KEY)}", "/sellers/s1", None]
+    assert shown["type"] == rows["type"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "created_at: 2026-11-22T10:00:00.123456Z",
+        "8f14e45fceea167a5a36dedd4bea2543000000000000000000000000000000ff",
+        "prc_1234567890123",
+        "documents.0, documents.1.number",
+    ],
+)
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    assert mask_within(text, KEY) == text

@@ -1,0 +1,58 @@
+"""What the log and the settings add to a payload's rules: a seller's type, the bands."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline import instants
+from pipeline.errors import SettingsError
+from pipeline.submit.decision import Approval
+from tests.submit.test_decisions import rules_of, submit
+from tests.support.marketplace import Marketplace, Review
+
+
+def says_its_seller_is(marketplace: Marketplace, review: Review, seller_type: str) -> None:
+    marketplace.append(
+        kind="webhook",
+        occurred_at=instants.canonical(instants.now()),
+        body={
+            "id": f"seller of {review.process_id} {seller_type}",
+            "type": "seller.updated",
+            "created_at": instants.canonical(instants.now()),
+            "payload": {"object": {"id": review.seller_id, "type": seller_type}},
+        },
+    )
+
+
+def test_a_type_other_than_the_sellers_latest_record_needs_an_override(
+    marketplace: Marketplace,
+) -> None:
+    review = marketplace.review()
+    says_its_seller_is(marketplace, review, "individual")
+    says_its_seller_is(marketplace, review, "business")
+    assert rules_of(submit(marketplace, review)) == {("type", "type_mismatch")}
+    assert submit(marketplace, review, override=Approval("sole trader now", "ana")).is_finished
+    [entry] = marketplace.inbox.find(process_id=review.process_id, kind="override")
+    assert json.loads(entry.body or b"")["gates"] == ["type_mismatch"]
+
+
+def test_only_the_platforms_own_bands_are_sent_where_a_file_lists_them(
+    marketplace: Marketplace, tmp_path: Path
+) -> None:
+    bands = tmp_path / "bands"
+    bands.write_text("0_to_1000\n\n5000_to_9000\n")
+    review = marketplace.review()
+    ended = submit(marketplace, review, settings={"revenue_bands_file": bands})
+    assert rules_of(ended) == {("revenue", "wrong_format")}
+    bands.write_text("1000_to_5000\n")
+    assert submit(marketplace, review, settings={"revenue_bands_file": bands}).is_finished
+
+
+def test_a_file_of_bands_that_lists_none_is_a_wrong_setting(
+    marketplace: Marketplace, tmp_path: Path
+) -> None:
+    bands = tmp_path / "bands"
+    bands.write_text("\n")
+    with pytest.raises(SettingsError, match="lists none"):
+        submit(marketplace, marketplace.review(), settings={"revenue_bands_file": bands})

@@ -1,0 +1,171 @@
+"""A log that cannot be written loses no answer; lower-level errors are all outcomes."""
+
+import asyncio
+import ssl
+
+import httpcore
+import httpx
+import pytest
+
+from pipeline.errors import InboxUnavailable
+from pipeline.inbox import GroupCommit, Receipt
+from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Draft
+from pipeline.submit import attempt
+from pipeline.submit import platform as platforms
+from pipeline.submit.attempt import Sent, Submissions
+from pipeline.submit.decision import Busy, Order, Terms
+from pipeline.submit.platform import Platform, failure_of
+from tests.support.marketplace import Marketplace, Review
+
+
+class Failing:
+    """A recorder whose disk is full for the first so many entries of a kind."""
+
+    def __init__(self, recorder: GroupCommit, kind: str, times: int) -> None:
+        self._recorder, self._kind, self._times = recorder, kind, times
+
+    async def record(self, draft: Draft) -> Receipt:
+        if draft.kind == self._kind and self._times > 0:
+            self._times -= 1
+            raise InboxUnavailable("The inbox cannot be written", "the disk is full")
+        return await self._recorder.record(draft)
+
+
+async def attempts(
+    marketplace: Marketplace, review: Review, *, failing: str, times: int, calls: int = 1
+) -> tuple[list[object], Sent | None]:
+    """The results of so many attempts on a failing disk."""
+    recorder = GroupCommit(marketplace.inbox, asyncio.get_running_loop())
+    submissions = Submissions(
+        marketplace.inbox,
+        Failing(recorder, failing, times),
+        Platform(marketplace.settings()),
+        Terms("block", False),
+    )
+    order = Order(review.process_id, review.seller_id, review.payload, "api", "test")
+    try:
+        results: list[object] = [await submissions.attempt(order) for _ in range(calls)]
+    finally:
+        await submissions.close()
+        await asyncio.to_thread(recorder.close)
+    first = results[0]
+    return results, first if isinstance(first, Sent) else None
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempt, "RECORD_AGAIN_SECONDS", 0.3)
+    monkeypatch.setattr(attempt, "FINISH_SECONDS", 0.1)
+
+
+def test_a_200_that_cannot_be_recorded_is_passed_on_and_recorded_as_soon_as_it_can(
+    marketplace: Marketplace, impatient: None
+) -> None:
+    review = marketplace.review()
+    _, sent = asyncio.run(attempts(marketplace, review, failing=SUBMISSION_FINISHED, times=3))
+    assert sent is not None
+    assert (sent.outcome, sent.is_recorded) == ("accepted", False)
+    assert marketplace.outcomes(review.process_id) == ["accepted"]
+
+
+def test_while_an_answer_waits_to_be_recorded_its_process_is_busy(
+    marketplace: Marketplace, impatient: None
+) -> None:
+    review = marketplace.review()
+    results, _ = asyncio.run(
+        attempts(marketplace, review, failing=SUBMISSION_FINISHED, times=2, calls=2)
+    )
+    assert isinstance(results[1], Busy)
+    assert len(marketplace.puts(review.process_id)) == 1
+
+
+def test_without_a_durable_start_nothing_is_sent(marketplace: Marketplace) -> None:
+    review = marketplace.review()
+    with pytest.raises(InboxUnavailable):
+        asyncio.run(attempts(marketplace, review, failing=SUBMISSION_STARTED, times=1))
+    assert marketplace.puts(review.process_id) == []
+
+
+def test_an_error_of_our_own_after_the_start_is_unknown_never_silent(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(platforms, "_exchange", broken)
+    review = marketplace.review()
+    _, sent = asyncio.run(attempts(marketplace, review, failing="", times=0))
+    assert sent is not None
+    assert sent.outcome == "unknown"
+    assert marketplace.outcomes(review.process_id) == ["unknown"]
+
+
+# Errors
+
+
+def _subclasses(root: type[BaseException]) -> set[type[BaseException]]:
+    return {root, *(it for child in root.__subclasses__() for it in _subclasses(child))}
+
+
+def test_every_error_of_httpx_is_an_outcome() -> None:
+    for kind in _subclasses(httpx.HTTPError):
+        is_timeout = issubclass(kind, httpx.TimeoutException)
+        error = kind.__new__(kind)
+        assert failure_of(error) == ("timeout" if is_timeout else "network_error"), kind
+
+
+def test_every_network_error_of_the_layer_below_reaches_us_as_one_of_httpx() -> None:
+    """httpx maps them in one table; an addition there must not slip through ours."""
+    from httpx._transports.default import _load_httpcore_exceptions
+
+    mapped = _load_httpcore_exceptions()
+    below = {
+        kind
+        for name in dir(httpcore)
+        if isinstance(kind := getattr(httpcore, name), type) and issubclass(kind, Exception)
+    }
+    assert below - set(mapped) == {httpcore.ConnectionNotAvailable}  # never leaves its pool
+    assert all(issubclass(it, httpx.TransportError) for it in mapped.values())
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (OSError("x"), "network_error"),
+        (ConnectionResetError(), "network_error"),
+        (ssl.SSLError("x"), "network_error"),
+        (ssl.SSLCertVerificationError("x"), "tls_refused"),
+    ],
+)
+def test_errors_of_sockets_and_tls_are_failures_of_the_connection(
+    error: Exception, outcome: str
+) -> None:
+    assert failure_of(error) == outcome
+
+
+def test_running_out_of_time_is_a_timeout_and_a_bug_is_neither() -> None:
+    assert failure_of(TimeoutError()) == "timeout"
+    assert failure_of(RuntimeError()) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("7", 7),
+        (" 0 ", 0),
+        ("Sun, 01 Mar 2026 12:00:30 GMT", 30),
+        ("-1", None),
+        ("1.5", None),
+        ("soon", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(text: str | None, seconds: int | None) -> None:
+    noon = 1_772_366_400_000_000  # 2026-03-01T12:00:00Z
+    expected = None if seconds is None else noon + seconds * 1_000_000
+    assert platforms.retry_after(text, noon) == expected
+
+
+def test_a_retry_after_beyond_reason_stays_an_instant() -> None:
+    assert platforms.retry_after("9" * 40, 0) == 10 * 366 * 86_400 * 1_000_000

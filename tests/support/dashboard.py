@@ -1,0 +1,171 @@
+"""The dashboard as a server of its own, and a browser to look at it with."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.support.machine import free_port
+from tests.support.stores import environment_in
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 60
+RUN_SECONDS = 30
+
+
+@contextmanager
+def dashboard(
+    folder: Path, *options: str, port: int | None = None, **settings: str
+) -> Iterator[str]:
+    """`streamlit run app.py` over the inbox in the folder; its base URL.
+
+    `options` are Streamlit's, `settings` further variables of the environment.
+    """
+    port = port or free_port()
+    url = f"http://127.0.0.1:{port}"
+    environment = os.environ | {
+        **environment_in(folder),
+        "PRAZO_DASHBOARD_PORT": str(port),
+        **settings,
+    }
+    command = [
+        *(sys.executable, "-m", "streamlit", "run", "app.py"),
+        *("--server.address", "127.0.0.1", "--server.port", str(port)),
+        *options,
+    ]
+    log = folder / "dashboard.log"
+    with log.open("wb") as out:
+        server = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT
+        )
+    try:
+        _wait_until_healthy(server, url, log)
+        yield url
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(20)
+
+
+def _wait_until_healthy(server: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    give_up_at = time.monotonic() + START_SECONDS
+    while time.monotonic() < give_up_at:
+        if server.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise AssertionError(f"the dashboard did not start:\n{log.read_text()[-2000:]}")
+
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+WCAG_22_AA = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+BACKGROUNDS: Mapping[Literal["light", "dark"], str] = {
+    "light": "rgb(255, 255, 255)",
+    "dark": "rgb(13, 18, 27)",
+}
+IS_STILL = """() => document.getAnimations().every(it =>
+    it.playState !== "running" || it.effect.getComputedTiming().endTime === Infinity)"""
+"""What is still fading in is paler than it will be."""
+IS_BACKGROUND = """it => getComputedStyle(
+    document.querySelector('[data-testid="stApp"]')
+).backgroundColor === it"""
+
+
+class Reader:
+    """A tab of a browser that remembers what went wrong in it."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.url = url
+        self.elsewhere: list[str] = []  # requests to another host
+        self.complaints: list[str] = []  # errors on the console
+        page.on("request", self._note_request)
+        page.on("console", self._note_complaint)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def _note_request(self, request: Any) -> None:
+        if not request.url.startswith((self.url, self.url.replace("http", "ws"), "data:", "blob:")):
+            self.elsewhere.append(request.url)
+
+    def _note_complaint(self, message: Any) -> None:
+        # Streamlit asks for these beside a deep link before it finds its root; they are its own.
+        probes = ("/_stcore/health", "/_stcore/host-config")
+        where = (message.location or {}).get("url", "")
+        if message.type == "error" and not where.endswith(probes):
+            self.complaints.append(f"{message.text} ({where})")
+
+    def open(self, path: str) -> "Reader":
+        self.page.goto(self.url + path)
+        return self.settled()
+
+    def settled(self) -> "Reader":
+        """Waits until the script has run and the page shows a title."""
+        self.page.wait_for_selector(
+            '[data-testid="stApp"][data-test-script-state="notRunning"]',
+            timeout=RUN_SECONDS * 1000,
+        )
+        self.page.wait_for_selector("h1", timeout=RUN_SECONDS * 1000)
+        self.page.wait_for_timeout(600)
+        return self
+
+    def found_by_axe(
+        self, schemes: Iterable[Literal["light", "dark"]] = ("light", "dark")
+    ) -> Iterator[tuple[str, str, str]]:
+        """In which theme a rule of WCAG 2.2 AA is broken, which, and where.
+
+        Of Streamlit's date input, day, month and year are smaller targets than WCAG 2.5.8 asks for;
+        its calendar is the other way that the criterion allows.
+        """
+        options = {
+            "runOnly": {"type": "tag", "values": WCAG_22_AA},
+            "resultTypes": ["violations"],
+            "preload": False,  # of media, of which our pages have none
+        }
+        self.page.evaluate(AXE)
+        for scheme in schemes:
+            self.page.emulate_media(color_scheme=scheme)
+            self.page.wait_for_function(IS_BACKGROUND, arg=BACKGROUNDS[scheme])
+            self.page.wait_for_function(IS_STILL)
+            for broken in self.page.evaluate("it => axe.run(document, it)", options)["violations"]:
+                for node in broken["nodes"]:
+                    if broken["id"] != "target-size" or 'role="spinbutton"' not in node["html"]:
+                        yield scheme, broken["id"], node["html"][:200]
+
+    def title(self) -> str:
+        return self.page.locator("h1").inner_text()
+
+    def text(self) -> str:
+        return self.page.locator('[data-testid="stMain"]').inner_text()
+
+    def query(self) -> str:
+        return self.page.url.partition("?")[2]
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The machine's Chromium, which may call nobody on its own; its headless shell, where there is
+    one, shows the same for a quarter less of a core."""
+    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    if path is None:
+        pytest.skip("needs chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        try:
+            yield running
+        finally:
+            running.close()

@@ -1,0 +1,35 @@
+"""What tests ask of the machine that they run on."""
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+
+
+def free_port() -> int:
+    """A port of the loopback address on which nothing listened just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float = 60) -> None:
+    """Waits for what another thread or process does; a busy machine may take long."""
+    limit = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < limit, f"not so within {seconds} seconds"
+        time.sleep(0.01)
+
+
+def killed(work: Callable[[], None]) -> None:
+    """Does the work in a process of its own, which must end by SIGKILL."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL, f"it ended by itself: {status}"

@@ -1,0 +1,153 @@
+"""What is alarming (docs/alerts.md), with the default settings.
+
+Readings: `since` of `opened` and `overdue` may lie after `as_of` where the platform's clock is
+ahead; then the rung is not reached yet, and neither is one below it: it counts as the last one.
+What is left to do is asked of the caller, for the next actions have tests of their own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from .findings import findings
+from .model import ACP, Log
+from .processes import OPEN, Process, process_state, processes
+from .reading import DAY, HOUR, day_of
+from .tries import trailing_run, tries
+
+LOOK_BACK = 7 * DAY
+BEFORE = {
+    "before_15d": 15 * DAY,
+    "before_7d": 7 * DAY,
+    "before_3d": 3 * DAY,
+    "before_1d": DAY,
+    "before_4h": 4 * HOUR,
+}
+UNSAFE_TO_WAIT = 3 * DAY
+LISTENS_FOR = 28 * DAY
+FEWEST_DELIVERIES = 10
+FOR_ADMINS = {"unauthorized", "tls_refused", "quarantined", "silence"}
+
+
+@dataclass(frozen=True)
+class Rung:
+    name: str
+    since: datetime
+
+
+def reported(process: Process, status: str) -> list[datetime]:
+    return [event.created_at for event in process.current_events if event.status == status]
+
+
+def rungs(process: Process) -> list[Rung]:
+    """Those that a process has reached, in the order of the table."""
+    as_of = process.as_of
+    if process.state == "EXPIRED":
+        return [Rung("expired", min([process.deadline_at, *reported(process, "EXPIRED")]))]
+    found = [Rung("opened", process.opened_at)]
+    if process.state == "OVERDUE" and process.review_type == ACP:
+        found.append(Rung("overdue", min([process.overdue_at, *reported(process, "OVERDUE")])))
+    found += [
+        Rung(name, process.deadline_at - span)
+        for name, span in BEFORE.items()
+        if process.deadline_at - span <= as_of
+    ]
+    return found
+
+
+def on_ladder(log: Log, next_actions: Mapping[str, str]) -> list[dict]:
+    rows = []
+    for process in processes(log):
+        if process.state not in OPEN:
+            continue
+        reached = rungs(process)
+        last = max(it.since for it in reached)
+        rung = [it for it in reached if it.since == last][-1]
+        first_received = min(event.delivery.occurred_at for event in process.events)
+        left = process.deadline_at - log.as_of
+        action = next_actions[process.process_id]
+        may_wait = action.startswith("await_") and left >= UNSAFE_TO_WAIT
+        if action == "await_answer" or may_wait:
+            continue
+        severity = "risk" if left < UNSAFE_TO_WAIT else "notice"
+        rows.append(
+            alert(
+                rung.name,
+                "breach" if process.state == "EXPIRED" else severity,
+                max(last, first_received),
+                process.process_id,
+            )
+        )
+    return rows
+
+
+def alert(kind: str, severity: str, since: datetime, process_id: str | None) -> dict:
+    return {
+        "kind": kind,
+        "severity": severity,
+        "role": "admin" if kind in FOR_ADMINS else "officer",
+        "process_id": process_id,
+        "since": since,
+    }
+
+
+def conditions(log: Log) -> list[dict]:
+    rows, quarantined = [], {}
+    for found in findings(log):
+        rule, since = found["rule"], found["found_at"]
+        if not is_recent(since, log.as_of):
+            continue
+        if rule == "quarantined":
+            day = day_of(since)
+            quarantined[day] = min(since, quarantined.get(day, since))
+        elif (found["severity"] == "breach" and rule != "expired_unfinished") or rule in (
+            "unauthorized",
+            "tls_refused",
+            "retries_exhausted",
+        ):
+            rows.append(alert(rule, found["severity"], since, found["process_id"]))
+    rows += [alert("quarantined", "risk", since, None) for since in quarantined.values()]
+    due = {row["process_id"] for row in process_state(log) if row["ticket_due"]}
+    for process in processes(log):
+        if process.process_id in due:
+            since = ended(process)
+            rows.append(alert("ticket_due", "risk", since, process.process_id))
+    return rows
+
+
+def ended(process: Process) -> datetime:
+    """The end of the last attempt of the run that fails; else the start of the last attempt."""
+    run = trailing_run(tries(process.attempts)[-1], process.as_of)
+    return run[-1].finished_at if run else process.attempts[-1].attempted_at
+
+
+def silence(log: Log) -> list[dict]:
+    live = [
+        each.occurred_at
+        for each in [
+            *(delivery.entry for delivery in log.deliveries if not is_replay(delivery.entry)),
+            *(entry for entry, _ in log.quarantined),
+        ]
+        if each.origin == "live" and each.occurred_at > log.as_of - LISTENS_FOR
+    ]
+    minutes = sorted({at.replace(second=0, microsecond=0) for at in live})
+    pauses = sorted(later - earlier for earlier, later in pairwise(minutes))
+    if len(live) < FEWEST_DELIVERIES or len(pauses) < 3:
+        return []
+    longest = max(timedelta(hours=1), pauses[-3] * 3 / 2)
+    since = max(live) + longest
+    return [alert("silence", "risk", since, None)] if since <= log.as_of else []
+
+
+def is_replay(entry) -> bool:
+    return entry.line.get("replay_of") is not None
+
+
+def is_recent(since: datetime, as_of: datetime) -> bool:
+    return as_of - LOOK_BACK < since <= as_of
+
+
+def alerts(log: Log, next_actions: Mapping[str, str]) -> list[dict]:
+    found = [*on_ladder(log, next_actions), *conditions(log), *silence(log)]
+    return [row for row in found if is_recent(row["since"], log.as_of)]

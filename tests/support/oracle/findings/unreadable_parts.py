@@ -1,0 +1,119 @@
+"""Parts of a known event that were not read as they came (docs/rules.md#unreadable-parts)."""
+
+from collections.abc import Callable, Iterator
+
+from tests.support.oracle.deliveries import seller_named_by
+from tests.support.oracle.model import (
+    ACI,
+    BANK_EVENTS,
+    LISTED_EVENTS,
+    REVIEW_TYPES,
+    SELLER_EVENTS,
+    Delivery,
+    Log,
+)
+from tests.support.oracle.reading import instant, json_bytes, list_of_texts, text_of
+from tests.support.oracle.sellers import is_denial, record
+
+from .deliveries import subject_of
+from .finding import RISK, finding
+
+MISSING = "missing"
+LONGEST = 100
+
+Part = tuple[str, str]
+"""The part's name, and what came in one spelling, or `missing`."""
+
+
+def unreadable_part(log: Log) -> Iterator[dict]:
+    """One row per event and part, with what came."""
+    for event in log.events:
+        for name, came in dict(odd_parts(event)).items():
+            detail = f"{name}: {came}"
+            row = finding(
+                "unreadable_part", RISK, event.occurred_at, event.entry.seq, detail=detail
+            )
+            yield {**row, **subject_of(log, event)}
+
+
+def odd_parts(event: Delivery) -> Iterator[Part]:
+    if event.event_type not in LISTED_EVENTS:
+        return
+    yield from odd(event.envelope, "id", text_of)
+    yield from odd(event.envelope, "created_at", instant)
+    if event.is_review:
+        yield from odd_parts_of_review(event)
+    if event.event_type in SELLER_EVENTS and record(event):
+        for name, read in (
+            ("id", text_of),
+            ("created_at", instant),
+            ("status", text_of),
+            ("type", text_of),
+        ):
+            yield from odd(record(event), name, read, f"record.{name}")
+    if is_denial(event):
+        yield from odd_part_of_denial(event, "decision_reasons", list_of_reasons)
+        yield from odd_part_of_denial(event, "retry", truth)
+    if event.event_type in BANK_EVENTS:
+        named = dict(reversed(list(seller_named_by(event))))
+        for name in named:
+            yield from odd(named, name, text_of)
+
+
+def odd_parts_of_review(event: Delivery) -> Iterator[Part]:
+    review = event.envelope["payload"]["object"]
+    readers = {
+        "process_id": text_of,
+        "customer_id": text_of,
+        "type": text_of,
+        "status": text_of,
+        "deadline_at": instant,
+        "requested_fields": list_of_texts,
+    }
+    for name, read in readers.items():
+        yield from odd(review, name, read)
+    expected = ["customer_id", "type", "status"]
+    if event.review.status != "FINISHED":
+        expected += ["deadline_at", "requested_fields"]
+    for name in expected:
+        if review.get(name) is None:
+            yield name, MISSING
+    is_aci = REVIEW_TYPES.get(event.review.type_code) == ACI
+    if is_aci and event.review.requested_fields == []:
+        yield "requested_fields", spelled([])
+
+
+def odd_part_of_denial(event: Delivery, name: str, read: Callable) -> Iterator[Part]:
+    """In the record; and what stands beside it (the other of payload and object) is never read."""
+    yield from odd(record(event), name, read)
+    payload = event.envelope["payload"]
+    beside = payload if record(event) is payload.get("object") else payload.get("object")
+    if isinstance(beside, dict) and beside.get(name) is not None:
+        yield name, spelled(beside[name])
+
+
+def odd(holder: dict, name: str, read: Callable, called: str | None = None) -> Iterator[Part]:
+    """The part, where it is there (null is not) and cannot be read."""
+    value = holder.get(name)
+    if value is not None and read(value) is None:
+        yield called or name, spelled(value)
+
+
+def spelled(value: object) -> str:
+    return json_bytes(value).decode()[:LONGEST]
+
+
+def truth(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def list_of_reasons(value: object) -> list | None:
+    """A list of objects that each name a reason, with a detail that is a text or absent."""
+    if isinstance(value, list) and all(
+        isinstance(item, dict)
+        and text_of(item.get("reason"))
+        and isinstance(item.get("detail"), str | None)
+        for item in value
+    ):
+        return value
+    return None

@@ -1,0 +1,86 @@
+"""What a payload had to hold (docs/rules.md#what-may-be-sent): paths asked for, paths sent."""
+
+from .model import Attempt
+from .reading import Unreadable, flattened, read_json
+
+FULL_ADDRESS = ("line1", "line3", "city", "state", "postal_code", "country_code")
+ADDRESS = tuple(f"address.{field}" for field in FULL_ADDRESS)
+OWNER_ADDRESS = tuple(f"owner.address.{field}" for field in FULL_ADDRESS)
+FIELDS_UNDER = {
+    "address": ADDRESS,
+    "owner.address": OWNER_ADDRESS,
+    "owner": ("owner.revenue", *OWNER_ADDRESS),
+}
+ALWAYS_OPTIONAL = ("address.line2", "owner.address.line2")
+SHOWN_PATHS = (
+    "process_id",
+    "type",
+    "revenue",
+    "owner.revenue",
+    *FIELDS_UNDER,
+    *ADDRESS,
+    *OWNER_ADDRESS,
+    *ALWAYS_OPTIONAL,
+)
+NOT_COLLECTED = ("process_id", "type")
+
+
+def payload_of(attempt: Attempt) -> dict | None:
+    """The body as an object; None where the bytes are lost or no readable object."""
+    if attempt.body is None:
+        return None
+    try:
+        body = read_json(attempt.body)
+    except Unreadable:
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def sent_fields(attempt: Attempt) -> dict[str, object]:
+    """Every field sent except process_id and type."""
+    fields = flattened(payload_of(attempt) or {})
+    return {path: value for path, value in fields.items() if path not in NOT_COLLECTED}
+
+
+def covers(listed: str, path: str) -> bool:
+    """A listed path covers itself and what is under it."""
+    return path == listed or path.startswith(f"{listed}.")
+
+
+def fields_asked_for(listed: str) -> tuple[str, ...]:
+    """`address` asks for a full address; a path that the contract does not show, for itself."""
+    return FIELDS_UNDER.get(listed, (listed,))
+
+
+def missing_from_acp(attempt: Attempt, requested: list[str]) -> list[str]:
+    """What an ACP payload lacks: the fields foreseen for its type, and every path requested.
+
+    A gateway's call goes out as it came, and may leave out the `process_id`.
+    """
+    payload = payload_of(attempt) or {}
+    fields = flattened(payload)
+    wanted = ["type", "revenue", *ADDRESS]
+    if attempt.via != "gateway":
+        wanted.append("process_id")
+    if payload.get("type") == "business":
+        wanted += FIELDS_UNDER["owner"]
+    for listed in requested:
+        wanted += fields_asked_for(listed)
+    return sorted({path for path in wanted if not is_sent(path, fields)})
+
+
+def is_sent(path: str, fields: dict[str, object]) -> bool:
+    if path in ALWAYS_OPTIONAL:
+        return True
+    if path in SHOWN_PATHS:
+        return fields.get(path) is not None
+    return any(covers(path, field) for field in fields)
+
+
+def extra_in_aci(attempt: Attempt, requested: list[str]) -> list[str]:
+    """Fields sent that no requested path covers."""
+    return sorted(
+        path
+        for path in sent_fields(attempt)
+        if not any(covers(listed, path) for listed in requested)
+    )

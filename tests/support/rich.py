@@ -1,0 +1,93 @@
+"""One history in which every view has rows."""
+
+from tests.support.lines import (
+    aci,
+    acp,
+    action,
+    answered,
+    finished,
+    invited,
+    live,
+    refusal,
+    seller,
+    started,
+    webhook,
+)
+
+BANK = {"id": "b1", "type": "bank_account.associated", "payload": {"customer_id": "s1"}}
+ARTIFACT = [{"name": "screen.png", "sha256": "ab" * 32}]
+REASONS = [{"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"}, {"reason": "NEW"}]
+
+RICH = [
+    acp(),
+    live(acp(), "2026-03-01T12:01:00Z"),
+    acp(occurred_at="2026-03-01T13:00:00Z", requested_fields=["address"]),
+    acp("e2", "2026-03-05T00:00:00Z", deadline_at="2026-05-30T12:00:00Z", status="EXPIRED"),
+    acp("e3", process_id="p2", customer_id="s2", requested_fields=["documents"]),
+    acp("e4", process_id="p3", customer_id="s3", type="SOMETHING_NEW"),
+    aci("e5", process_id="p4", customer_id="s3", requested_fields=["revenue"]),
+    invited(),
+    answered(artifacts=ARTIFACT),
+    answered("2026-03-01T19:00:00Z", process_id="p2", artifacts=ARTIFACT),
+    answered("2026-03-01T19:00:00Z", process_id="p4", source="bureau"),
+    *refusal("a0", "2026-03-01T23:00:00Z"),
+    started("a1"),
+    finished("a1", 500),
+    finished("a1", 200, "2026-03-02T00:00:02Z"),
+    started("a2", "2026-03-02T01:00:00Z"),
+    finished("a2", 401, "2026-03-02T01:00:01Z"),
+    started("a3", "2026-03-02T02:00:00Z", process_id="p4", seller_id="s3"),
+    finished("a3", 200, "2026-03-02T02:00:01Z", process_id="p4"),
+    started("a4", "2026-03-02T03:00:00Z", process_id="p9"),
+    aci("e6", "2026-03-10T00:00:00Z", process_id="p5", customer_id="s3"),
+    aci("e7", "2026-03-11T00:00:00Z", process_id="p5", customer_id="s3", status="FINISHED"),
+    started("a5", "2026-03-12T00:00:00Z", process_id="p5", seller_id="s3"),
+    finished("a5", 200, "2026-03-12T00:00:01Z", process_id="p5"),
+    aci("e8", "2026-03-11T00:00:00Z", process_id="p6", customer_id="s3", status="FINISHED"),
+    seller("created", "v1", "2026-03-01T12:00:00Z", taxpayer_id="123"),
+    seller("denied", "v2", "2026-03-01T12:02:00Z", decision_reasons=REASONS, retry=False),
+    seller("created", "v3", "2026-03-02T12:00:00Z", "s2", taxpayer_id="1-2-3"),
+    seller("enabled", "v4", "2026-03-02T12:02:00Z", "s2"),
+    seller("denied", "v5", "2026-05-20T12:00:00Z", "s4", decision_reasons=REASONS),
+    seller("deleted", "v6", "2026-03-20T12:00:00Z", "s5"),
+    seller("enabled", "v7", "2026-03-21T12:00:00Z", "s5"),
+    acp("e9", "2026-03-19T00:00:00Z", process_id="p7", customer_id="s5", status=7),
+    aci("e10", "2026-03-19T00:00:00Z", process_id="p8", customer_id="s6"),
+    aci("e11", "2026-04-02T00:00:00Z", process_id="p8", customer_id="s6", status="FINISHED"),
+    finished("a8", 500, "2026-03-25T00:00:00Z", process_id="p7"),
+    webhook(BANK, "2026-03-01T12:00:00Z"),
+    webhook("not json", "2026-03-01T12:00:00Z"),
+    webhook({"id": "x1", "type": "seller.paused"}, "2026-03-01T12:00:00Z"),
+    action("override", "2026-03-02T00:00:00Z", gates=["evidence"]),
+    action("replacement", "2026-03-02T00:30:00Z"),
+    action("note", "2026-03-03T00:00:00Z"),
+    action("assignment", "2026-03-04T00:00:00Z", assignee="bia"),
+    action("ticket", "2026-03-14T00:00:00Z", process_id="p2", step="opened", number="T-1"),
+    action("reminded", "2026-03-14T01:00:00Z", process_id="p2", channel="email"),
+    started("a6", "2026-03-13T00:00:00Z", process_id="p2"),
+    finished("a6", 503, "2026-03-13T00:00:01Z", process_id="p2"),
+    live(invited(), "2026-03-13T01:00:00Z"),
+    started("a7", "2026-03-13T01:00:00Z", process_id="p2", body={"process_id": "p2"}),
+    aci("e12", "2026-05-05T00:00:00Z", process_id="p10", deadline_at="2026-06-04T00:00:00Z"),
+    *(live(seller("updated", f"v{20 + day}", f"2026-05-{day}T00:00:00Z")) for day in range(17, 27)),
+    action(
+        "alert",
+        "2026-05-28T00:00:01Z",
+        process_id="p10",
+        step="raised",
+        alert="9d3f",
+        channels=["compliance"],
+    ),
+]
+"""Something of everything, so that every view has rows."""
+
+MOVED = [
+    acp("e1", process_id="p1"),
+    acp("e1", occurred_at="2026-03-01T11:00:00Z", process_id="p2"),
+    started("a1", "2026-03-03T00:00:00Z", process_id="p3"),
+    finished("a1", 200, "2026-03-02T00:00:00Z", process_id="p4"),
+    started("a8", "2026-03-03T00:00:00Z", process_id="p7", seller_id=None),
+    finished("a8", 500, "2026-03-03T00:00:01Z", process_id="p8", seller_id="s8"),
+]
+"""An event recorded again earlier about another process, an attempt whose end, before its start,
+names another process, and one of which only the end, of yet another process, names the seller."""

@@ -1,0 +1,71 @@
+"""`alerts.toml`: what it says, and every fault in it at once."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline import alert_rules
+from pipeline.alert_rules import AlertRules
+from pipeline.errors import SettingsError
+
+WHOLE = """
+look_back_days = 3
+
+[ladder]
+opened = ["ACI"]
+before = ["36h", "10d"]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "alerts.toml"
+
+
+def test_the_rungs_stand_in_their_order(file: Path) -> None:
+    file.write_text(WHOLE)
+    assert list(alert_rules.load(file).rungs()) == [
+        *("opened", "overdue", "before_10d", "before_36h", "expired")
+    ]
+
+
+def test_without_a_file_the_defaults_hold() -> None:
+    assert alert_rules.load(None) == AlertRules()
+
+
+def test_every_fault_is_named_at_once(file: Path) -> None:
+    file.write_text(
+        """
+        look_back_days = 0
+        lookback = 1
+        [ladder]
+        before = ["15 days", "3d", "72h"]
+        """
+    )
+    with pytest.raises(SettingsError) as raised:
+        alert_rules.load(file)
+    for said in (
+        "look_back_days: Input should be greater than or equal to 1",
+        "lookback: Extra inputs are not permitted",
+        "ladder.before.1: '15 days' is not a span such as 15d or 4h",
+    ):
+        assert said in raised.value.why
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("[ladder]\nbefore = ['3d', '72h']", "ladder.before: names one span twice"),
+        ("not toml", "it is not TOML"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(file: Path, content: str, said: str) -> None:
+    file.write_text(content)
+    with pytest.raises(SettingsError, match="cannot be used") as raised:
+        alert_rules.load(file)
+    assert said in raised.value.why
+
+
+def test_a_missing_file_is_refused(file: Path) -> None:
+    with pytest.raises(SettingsError, match="No such file"):
+        alert_rules.load(file)

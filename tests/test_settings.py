@@ -1,0 +1,75 @@
+"""Settings that a slip would make dangerous are refused, and what may be secret is not repeated."""
+
+import pytest
+
+from pipeline.errors import SettingsError
+from pipeline.settings import Settings
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "postgres//prazo:s3cret@db.example/prazo",
+        "postgresql:/prazo:s3cret@db.example/prazo",
+        "postgresql:prazo:s3cret@db.example/prazo",
+        "Postgresql://prazo:s3cret@db.example/prazo",
+        "posgresql://prazo:s3cret@db.example/prazo",
+        " postgresql://prazo:s3cret@db.example/prazo",
+        "prazo:s3cret@db.example/prazo",
+        "//prazo:s3cret@db.example/prazo",
+        "host=db.example user=prazo password=s3cret",
+        "dbname = prazo password = s3cret",
+        "mysql://prazo:s3cret@db.example/prazo",
+        "sqlite:///var/lib/prazo/inbox.db",
+        "prazo/s3cret@db.example:5432/prazo",
+        "postgresql://prazo:p@s3cret@db.example/prazo",
+        "postgresql://prazo:s3cret/pw@db.example/prazo",
+        "postgresql://prazo:s3cret?pw@db.example/prazo",
+        "postgresql://prazo:5/s3cret@db.example/prazo",
+        "postgresql://prazo:s3cret",
+        "postgresql://db.example,prazo:s3cret/prazo",
+        "postgresql:///prazo:s3cret@127.0.0.1:1/db",
+        "postgresql://127.0.0.1:1/prazo:s3cret@db",
+    ],
+)
+def test_a_mistyped_address_of_an_inbox_is_refused_and_not_made_a_folder(location: str) -> None:
+    """It was a path like any other: the folder's name was the password, and so were messages. Or
+    a part of the password was taken for the host, the port or the database, which are shown."""
+    with pytest.raises(SettingsError, match="PRAZO_INBOX") as refused:
+        Settings.load(inbox=location)
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "inbox.db",
+        "data/inbox.db",
+        "/srv/2026-11-22T10:00/inbox.db",
+        "postgresql://prazo:s3cret@db.example/prazo",
+        "postgres://db.example/prazo?password=s3cret",
+        "postgresql://prazo:s3%40cret#:,[x]@db.example:5432,[::1]:5433,c/prazo",
+        "postgresql://prazo@/prazo?host=/run/postgresql",
+        "postgresql:///prazo",
+        "postgresql://%2Frun%2Fpostgresql/prazo",
+    ],
+)
+def test_paths_and_addresses_of_databases_are_taken(location: str) -> None:
+    assert Settings.load(inbox=location).inbox == location
+
+
+@pytest.mark.parametrize("name", ["platform_url", "keeper_url", "timestamp_url"])
+@pytest.mark.parametrize(
+    "url", ["https://", "https://a:s3cret", "ana:s3cret@a.example", "https://[s3"]
+)
+def test_what_is_no_url_is_refused_without_repeating_it(name: str, url: str) -> None:
+    with pytest.raises(SettingsError, match=f"PRAZO_{name.upper()}") as refused:
+        Settings.load(**{name: url})
+    assert "s3" not in str(refused.value)
+
+
+def test_credentials_of_platform_and_keeper_do_not_belong_into_an_address() -> None:
+    for name in ("platform_url", "keeper_url"):
+        with pytest.raises(SettingsError, match="holds credentials") as refused:
+            Settings.load(**{name: "https://ana:s3cret@a.example/"})
+        assert "s3cret" not in str(refused.value)

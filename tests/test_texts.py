@@ -1,0 +1,43 @@
+"""What came from outside is shown as it is: no terminal, log or page obeys it."""
+
+import io
+import logging
+
+import pytest
+
+from pipeline.texts import LogLines, printable
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("São Paulo, 東京 😀", "São Paulo, 東京 😀"),
+        ("\x1b[2J\x1b]0;VERIFIED\x07", r"\x1b[2J\x1b]0;VERIFIED\x07"),
+        ("a\r\nb\tc\x00\x7f\x9b", r"a\r\nb\tc\x00\x7f\x9b"),
+        ("user\u202efdp.exe\u2066\u200f", r"user\u202efdp.exe\u2066\u200f"),
+        ("a\u2028b\u2029c\ufeff", r"a\u2028b\u2029c\ufeff"),
+        ("a\N{NO-BREAK SPACE}b", "a b"),
+        ("\ud800", r"\ud800"),
+        (b"\x1b", r"b'\x1b'"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_written_out(text: object, shown: str) -> None:
+    assert printable(text) == shown
+    assert printable(printable(text)) == shown
+
+
+def test_no_line_from_outside_looks_like_a_record_of_the_log() -> None:
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
+    handler.setFormatter(LogLines("%(levelname)s %(message)s"))
+    log = logging.Logger("forged")
+    log.addHandler(handler)
+    log.error("no such thing: %s", "x\nERROR all is well\x1b[2J")
+    try:
+        raise ValueError("y\nERROR as well\u202e")
+    except ValueError:
+        log.exception("failed")
+    lines = said.getvalue().splitlines()
+    assert lines[:3] == ["ERROR no such thing: x", r"  ERROR all is well\x1b[2J", "ERROR failed"]
+    assert lines[-1] == r"  ERROR as well\u202e"
+    assert all(line.startswith("  ") for line in lines[3:])
