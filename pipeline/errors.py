@@ -28,14 +28,17 @@ class PrazoError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        text = f"{self.what}: {self.why}" if self.why else self.what
-        return f"{text}\n  To fix it: {self.remedy}" if self.remedy else text
+        return f"{self.finding}\n  To fix it: {self.remedy}" if self.remedy else self.finding
+
+    @property
+    def finding(self) -> str:
+        """What failed and why, for a place that gives the remedy elsewhere."""
+        return f"{self.what}: {self.why}" if self.why else self.what
 
     @property
     def in_one_line(self) -> str:
         """The same for a place that shows one line: a status, a page, a check's finding."""
-        text = f"{self.what}: {self.why}" if self.why else self.what
-        return f"{text}. To fix it: {self.remedy}" if self.remedy else text
+        return f"{self.finding}. To fix it: {self.remedy}" if self.remedy else self.finding
 
 
 class OperatorError(PrazoError):

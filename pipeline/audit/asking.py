@@ -1,12 +1,12 @@
 """Asks a service outside, such as a timestamp authority or a witness, and waits only so long."""
 
 import asyncio
-import threading
 from typing import Final, NamedTuple
 
 import httpx
 
 from pipeline.http import addresses
+from pipeline.http.aside import Aside
 
 ANSWER_SECONDS: Final = 20.0
 """From the call to the last byte of the answer, however the other side spreads them."""
@@ -27,22 +27,13 @@ def post(url: str, content: bytes, media_type: str) -> Answer:
 
     On a thread of its own: whoever calls may have an event loop, and waits no longer than it may.
     """
-    outcome: list[Answer | Exception] = []
-
-    def ask() -> None:
-        try:
-            outcome.append(asyncio.run(_exchange(url, content, media_type)))
-        except (OSError, ValueError, httpx.HTTPError) as error:
-            outcome.append(error)
-
-    asking = threading.Thread(target=ask, name="asking", daemon=True)
-    asking.start()
-    asking.join(ANSWER_SECONDS + ASIDE_SECONDS)
-    found = outcome[0] if outcome else TimeoutError()
-    if isinstance(found, Answer):
-        return found
-    is_late = isinstance(found, TimeoutError)
-    raise ValueError(f"it had not answered after {ANSWER_SECONDS:g} s" if is_late else str(found))
+    asked = Aside(lambda: asyncio.run(_exchange(url, content, media_type)), name="asking")
+    try:
+        return asked.outcome(ANSWER_SECONDS + ASIDE_SECONDS)
+    except TimeoutError:
+        raise ValueError(f"it had not answered after {ANSWER_SECONDS:g} s") from None
+    except (OSError, httpx.HTTPError) as error:
+        raise ValueError(str(error)) from None
 
 
 async def _exchange(url: str, content: bytes, media_type: str) -> Answer:

@@ -234,7 +234,7 @@ def _readable(store: ArtifactStore, sha256: str) -> tuple[bytes | None, str]:
     try:
         content = store.read(sha256)
     except ArtifactDamaged as error:
-        return None, f"{error.what}: {error.why}"
+        return None, error.finding
     return content, f"The artifact {sha256} is missing from {store.place}"
 
 

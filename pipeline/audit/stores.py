@@ -394,8 +394,8 @@ def _against(service: LedgerService, against: str, faults: Faults) -> None:
     except earlier.LogRewritten as error:
         faults(f"THE LOG WAS REWRITTEN: {error.why}")
     except earlier.PastAbandoned as error:
-        faults.verdict.notes.append(f"{error.what}: {error.why}")
+        faults.verdict.notes.append(error.finding)
     except CallerError as error:
-        faults(f"{error.what}: {error.why}")
+        faults(error.finding)
     else:
         faults.verdict.passed(f"the log continues the earlier checkpoint at {held.size}")

@@ -1207,7 +1207,7 @@ class Entries:
         is_export = not is_listed and seq > self.size and leaf["kind"] == "export"
         rotation = self.rotations.pop(seq, None)
         if rotation is not None and leaf["kind"] != "key_rotation":
-            raise Fault("rotations.json names it, and it is no rotation")
+            raise Fault("rotations.json names it, and it does not replace the key")
         is_unnamed = leaf["kind"] == "key_rotation" and seq not in self._named
         if is_unnamed and not is_listed:
             self.handovers.append(seq)
@@ -1233,7 +1233,7 @@ class Entries:
             self._follow(self.scope.stream, leaf)
 
     def _is_handover(self, seq: int, body: Body | None) -> bool:
-        """Whether a rotation changes the key: what the key in force did not sign is no rotation."""
+        """Whether a rotation changes the key. Without the word of the key in force it does not."""
         if body is None or body.bytes is None:
             return True
         try:
@@ -1490,8 +1490,8 @@ def _check_instant(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
     export."""
     as_of = sealed.parameters["as_of"]
     at, newest, exported = (
-        datetime.strptime(_full_instant(it), "%Y-%m-%dT%H:%M:%S.%f%z")
-        for it in (as_of, entries.listed_at, entries.export["recorded_at"])
+        datetime.strptime(_full_instant(instant), "%Y-%m-%dT%H:%M:%S.%f%z")
+        for instant in (as_of, entries.listed_at, entries.export["recorded_at"])
     )
     if not newest - CLOCK_TOLERANCE <= at <= exported + CLOCK_TOLERANCE:
         verdict.fault(f"as_of, {as_of}, is before its newest entry, or after the export")

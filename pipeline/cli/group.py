@@ -21,7 +21,7 @@ class _Group(click.Group):
         except PrazoError as error:
             if ctx.params.get("debug"):
                 raise
-            say(*_lines(f"Error: {error.what}", error.why, error.remedy), err=True)
+            say(*_lines(error.finding, error.remedy), err=True)
             ctx.exit(error.exit_code)
         except BrokenPipeError:  # the reader of our output has seen enough
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
@@ -31,7 +31,7 @@ class _Group(click.Group):
                 raise
             what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
             remedy = "check the path, the permissions and the disk's free space"
-            say(*_lines(f"Error: {what}", "", remedy), err=True)
+            say(*_lines(what, remedy), err=True)
             ctx.exit(1)
 
 
@@ -42,8 +42,8 @@ def say(*lines: str, err: bool = False) -> None:
         click.echo(printable(line), err=err)
 
 
-def _lines(what: str, why: str, remedy: str) -> list[str]:
-    return [f"{what}: {why}" if why else what, *([f"  To fix it: {remedy}"] if remedy else [])]
+def _lines(finding: str, remedy: str) -> list[str]:
+    return [f"Error: {finding}", *([f"  To fix it: {remedy}"] if remedy else [])]
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

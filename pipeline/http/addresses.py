@@ -21,6 +21,12 @@ def parted(url: str) -> Address:
     return Address(urlunsplit(bare), user, password)
 
 
+def local(host: str, port: int) -> str:
+    """The URL by which this machine reaches a server of its own that listens at host and port."""
+    reached = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
+    return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
+
+
 def shown(url: str | None) -> str | None:
     """The URL as logs, packages and people may see it: no credentials, no query, which may hold a
     key. None for none."""

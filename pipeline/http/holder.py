@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.files import write_whole
+from pipeline.http import addresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,7 @@ def find(ledger: Path) -> Announcement | None:
 @contextlib.contextmanager
 def announced(ledger: Path, host: str, port: int) -> Iterator[Announcement]:
     """Announces this process as the holder while the block runs."""
-    address = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
-    url = f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
-    holder = Announcement(url, secrets.token_urlsafe(32))
+    holder = Announcement(addresses.local(host, port), secrets.token_urlsafe(32))
     path = _path(ledger)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps({"url": holder.url, "token": holder.token}).encode())

@@ -95,13 +95,16 @@ def _agree(one: int, other: int) -> bool:
 
 def _is_doubted_since_this_boot(particulars: Mapping[str, Any]) -> bool:
     """Of an entry about a clock: whether the reckoning that it states goes on."""
-    return particulars.get("clock") == f"{MACHINE} doubted" and particulars["boot"] == boot_id()
+    return _is_of_machine(particulars) and particulars["boot"] == boot_id()
 
 
 def _is_doubted_on_this_machine(particulars: Mapping[str, Any]) -> bool:
     """Of an entry about a clock: whether it doubts this machine's, in this boot or an earlier."""
-    is_ours = particulars.get("machine") == socket.gethostname()
-    return particulars.get("clock") == f"{MACHINE} doubted" and is_ours
+    return _is_of_machine(particulars) and particulars.get("machine") == socket.gethostname()
+
+
+def _is_of_machine(particulars: Mapping[str, Any]) -> bool:
+    return particulars.get("clock") == f"{MACHINE} doubted"
 
 
 class Clock:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, Self
 
 from pipeline.errors import InboxForked
 from pipeline.http import addresses
+from pipeline.http.aside import Aside
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.signing_keys import log_keys
 from pipeline.log import tree
@@ -141,7 +142,7 @@ class Gate:
         self._key_file = settings.signing_key_file
         self._url = settings.keeper_url
         self._lock = threading.Lock()
-        self._question: _Question | None = None
+        self._question: Aside[KeptHead | None] | None = None
         self._answered: KeptHead | None = None  # the newest that the keeper gave over HTTP
         self._refusal: InboxForked | None = None
         self._refused_at = 0.0  # on the monotonic clock
@@ -185,9 +186,10 @@ class Gate:
         if self._url is None:
             return None
         patience = ASK_SECONDS if self.unreached is None else 0.0
-        self._question = self._question or _Question(self._url)
+        url = self._url
+        self._question = self._question or Aside(lambda: ask(url), name="kept head")
         try:
-            answer = self._question.answer(patience)
+            answer = self._question.outcome(patience)
             self.unreached, self._question = None, None
             self._answered = answer or self._answered
         except TimeoutError as error:
@@ -214,33 +216,6 @@ def open_guarded(settings: Settings, *, create: bool = True) -> Inbox:
     inbox = open_inbox(settings.inbox, create=create)
     inbox.guard(Gate(settings))
     return inbox
-
-
-class _Question:
-    """What the keeper was asked, in a thread of its own: looking up a name or an answer that comes
-    byte by byte may take as long as it likes, and whoever needs the answer waits no longer than
-    they say."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._said: KeptHead | Exception | None = None
-        self._thread = threading.Thread(target=self._ask, name="kept head", daemon=True)
-        self._thread.start()
-
-    def answer(self, seconds: float) -> KeptHead | None:
-        """What `ask` gives or raises; TimeoutError where it has not come after so long."""
-        self._thread.join(seconds)
-        if self._thread.is_alive():
-            raise TimeoutError("no whole answer has come yet")
-        if isinstance(self._said, Exception):
-            raise self._said
-        return self._said
-
-    def _ask(self) -> None:
-        try:
-            self._said = ask(self._url)
-        except Exception as error:
-            self._said = error
 
 
 def ask(url: str) -> KeptHead | None:

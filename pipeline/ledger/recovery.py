@@ -123,7 +123,7 @@ class Recovery:
         `abandoned`: whether a head in the inbox is of a past that a reconciliation has ended.
         """
         LOG.warning("rebuilding the ledger from the inbox: %s", why)
-        draft = self._path and self._path.with_name(f"{self._path.name}.rebuilding")
+        draft = self._path and _draft_of(self._path)
         if self._path is not None and draft is not None:
             files.remove_database(draft)
             self._check_room(self._path)
@@ -135,7 +135,7 @@ class Recovery:
             raise
         if fork is not None and self._path is not None and self._path.exists():
             ledger.close()
-            files.remove_database(self._path.with_name(f"{self._path.name}.rebuilding"))
+            files.remove_database(_draft_of(self._path))
             raise _unreadable(self._path, f"{fork.why}; {why}")
         self._note(f"the ledger was rebuilt from the inbox: {why}")
         if self._path is not None and draft is not None:
@@ -152,7 +152,7 @@ class Recovery:
 
         Raises `InboxForked`, and leaves the file where it is, where it is not read to its end.
         """
-        draft = path.with_name(f"{path.name}.rebuilding")
+        draft = _draft_of(path)
         try:
             with closing(duckdb.connect(str(path), read_only=True)) as former:
                 meta = dict(former.execute("select name, value from meta").fetchall())
@@ -366,6 +366,11 @@ class Recovery:
     def _note(self, note: str) -> None:
         LOG.warning("%s", note)
         self._recovered = note
+
+
+def _draft_of(path: Path) -> Path:
+    """Where a ledger is built that will stand at that path."""
+    return path.with_name(f"{path.name}.rebuilding")
 
 
 def _entries_of(former: duckdb.DuckDBPyConnection, first: int, last: int) -> list[Entry]:

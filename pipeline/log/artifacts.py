@@ -97,7 +97,7 @@ class ArtifactStore(ABC):
             if found != sha256:
                 raise damaged(sha256)
         except ArtifactDamaged as error:
-            return f"{error.what}: {error.why}"
+            return error.finding
         return None
 
     def vouch(self, sha256: str) -> bool:

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import prometheus_client
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, move_on_after, to_thread
 from starlette.applications import Starlette
-from starlette.background import BackgroundTask
 from starlette.datastructures import QueryParams
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 from pipeline import instants
 from pipeline.audit import export, stores
@@ -56,6 +56,9 @@ ROWS: Final = CapacityLimiter(16)
 _AUDITING: Final = threading.BoundedSemaphore(1)
 """Held by the audit that runs: each reads the whole log, and two find what one finds."""
 _EXPORTING: Final = threading.BoundedSemaphore(2)
+"""Held by each export until its package was sent, so that packages do not pile up on the disk."""
+DOWNLOAD_SECONDS: Final = 600.0
+"""For a package to be taken: whoever reads slower than that holds up the exports of others."""
 HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -265,6 +268,33 @@ def _signed(_: Caller, __: Any) -> Response:
     )
 
 
+class _Package(FileResponse):
+    """A package on its way. However its way ends, nothing of it stays behind: whoever asked may
+    have gone, or read too slowly."""
+
+    def __init__(self, exported: export.Exported, folder: Path) -> None:
+        summary = {name: it for name, it in asdict(exported).items() if name != "path"}
+        super().__init__(
+            exported.path,
+            media_type="application/zip",
+            filename=f"prazo-{exported.seq}.zip",
+            headers={"Prazo-Export": json.dumps(summary)},
+        )
+        self._at_end: list[Callable[[], None]] = [functools.partial(shutil.rmtree, folder)]
+
+    def at_end(self, do: Callable[[], None]) -> None:
+        """Has something done once the file was sent, or is not to be sent any longer."""
+        self._at_end.append(do)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            with move_on_after(DOWNLOAD_SECONDS):
+                await super().__call__(scope, receive, send)
+        finally:
+            for do in self._at_end:
+                do()
+
+
 async def _export(request: Request) -> Response:
     """A package as a zip file, for a request as `export_request.to_json` writes it."""
     return await _alone(_EXPORTING, "exports", request, "export", _exported)
@@ -280,14 +310,7 @@ def _exported(caller: Caller, content: Any) -> Response:
     except BaseException:
         shutil.rmtree(folder)
         raise
-    summary = {name: it for name, it in asdict(exported).items() if name != "path"}
-    return FileResponse(
-        exported.path,
-        media_type="application/zip",
-        filename=f"prazo-{exported.seq}.zip",
-        headers={"Prazo-Export": json.dumps(summary)},
-        background=BackgroundTask(shutil.rmtree, folder),
-    )
+    return _Package(exported, folder)
 
 
 async def _audit(request: Request) -> Response:
@@ -321,10 +344,15 @@ async def _alone(
     if not place.acquire(blocking=False):
         content = {"error": f"other work of this kind ({what}) is under way; ask again later"}
         return JSONResponse(content, 503, {"Retry-After": "10"})
+    response: Response | None = None
     try:
-        return await _work(request, scope, do, CapacityLimiter(1))
+        response = await _done(request, caller, do, CapacityLimiter(1))
     finally:
-        place.release()
+        if not isinstance(response, _Package):
+            place.release()
+    if isinstance(response, _Package):
+        response.at_end(place.release)
+    return response
 
 
 async def _in_thread(
@@ -342,6 +370,16 @@ async def _work(
     caller = _caller(request, scope)
     if isinstance(caller, Response):
         return caller
+    return await _done(request, caller, do, limiter)
+
+
+async def _done(
+    request: Request,
+    caller: Caller,
+    do: Callable[[Caller, Any], Response],
+    limiter: CapacityLimiter,
+) -> Response:
+    """The answer to an admitted caller, once the body of its request is there."""
     content = None
     if request.method == "POST":
         try:

@@ -386,13 +386,9 @@ class Resumer:
                 )
 
     async def _read_on(self) -> None:
-        if self._leaf:
-            newest = await asyncio.to_thread(self._inbox.read, self._after - 1, 1)
-            if not newest or newest[0].leaf != self._leaf:
-                LOG.warning(
-                    "the inbox is not the one that was read: its retries are looked at again"
-                )
-                self._after = -1
+        if self._leaf and await asyncio.to_thread(self._inbox.leaf, self._after) != self._leaf:
+            LOG.warning("the inbox is not the one that was read: its retries are looked at again")
+            self._after = -1
         if self._after < 0:
             since = await self._submissions.now() - REMEMBERED
             self._after, self._leaf = await asyncio.to_thread(_last_before, self._inbox, since), b""

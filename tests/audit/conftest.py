@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,32 +45,31 @@ EVERYTHING = Scope(since=0, until=instants.parse("2027-01-01T00:00:00Z"))
 def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of stores that nobody holds, with the story in them and nothing signed."""
     folder = tmp_path_factory.mktemp("followed")
-    opened = LedgerService(settings_in(folder))
-    try:
+    with closing(LedgerService(settings_in(folder))) as opened:
         story.record(opened.inbox, opened.settings.artifacts)
         opened.catch_up()
-    finally:
-        opened.close()
     return folder
+
+
+@contextmanager
+def copied(followed: Path, folder: Path) -> Iterator[LedgerService]:
+    """A ledger in a folder of its own that holds the story."""
+    shutil.copytree(followed, folder, dirs_exist_ok=True)
+    with closing(LedgerService(settings_in(folder))) as opened:
+        yield opened
 
 
 @pytest.fixture
 def service(followed: Path, tmp_path: Path) -> Iterator[LedgerService]:
-    """A ledger that holds the story."""
-    shutil.copytree(followed, tmp_path, dirs_exist_ok=True)
-    opened = LedgerService(settings_in(tmp_path))
-    yield opened
-    opened.close()
+    with copied(followed, tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+def made(followed: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
     """Everything, exported in full but for one body, after a checkpoint that somebody kept."""
     folder = tmp_path_factory.mktemp("made")
-    opened = LedgerService(settings_in(folder))
-    try:
-        story.record(opened.inbox, opened.settings.artifacts)
-        opened.catch_up()
+    with copied(followed, folder) as opened:
         earlier = opened.checkpoint()
         assert earlier is not None
         assert earlier.size == 16
@@ -77,21 +77,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         wanted = request(EVERYTHING, withhold=frozenset({WITHHELD}))
         exported = evidence.export(opened, wanted, folder / "package.zip")
         return Made(exported.path, exported.key, earlier.note.encode(), opened.signer)
-    finally:
-        opened.close()
 
 
 @pytest.fixture(scope="session")
-def at_rest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def at_rest(followed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of stores that nobody holds, with the story in them and a checkpoint over it."""
     folder = tmp_path_factory.mktemp("at-rest")
-    opened = LedgerService(settings_in(folder))
-    try:
-        story.record(opened.inbox, opened.settings.artifacts)
-        opened.catch_up()
+    with copied(followed, folder) as opened:
         assert opened.checkpoint() is not None
-    finally:
-        opened.close()
     return folder
 
 

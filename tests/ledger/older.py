@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from pipeline.inbox import open_inbox
+from pipeline.ledger.reconcile import Reconciled, reconcile
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.ledger.conftest import deliver
@@ -85,6 +86,21 @@ def past(request: pytest.FixtureRequest, tmp_path: Path, copies: Path) -> Past:
         return SqlitePast(tmp_path / "inbox.db", copies)
     request.getfixturevalue("database")
     return PostgresPast(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture
+def settings(past: Past, tmp_path: Path) -> Settings:
+    return settings_in(tmp_path, inbox=past.location)
+
+
+ON_SQLITE = pytest.mark.parametrize("past", ["sqlite"], indirect=True)
+"""For what does not depend on the engine."""
+
+
+def reconciled(settings: Settings, **more: bool) -> Reconciled:
+    return reconcile(
+        settings, reason="the standby lagged", actor="ana", recorded_by="user:ana", **more
+    )
 
 
 # --- stores of which the inbox can be put back -------------------------------------------------

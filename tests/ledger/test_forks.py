@@ -12,7 +12,6 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -23,7 +22,6 @@ from pipeline.cli.packages import rotate_key
 from pipeline.errors import CallerError, InboxForked
 from pipeline.inbox import open_inbox
 from pipeline.inbox.kept_heads import kept, open_guarded, place
-from pipeline.ledger.reconcile import Reconciled, reconcile
 from pipeline.ledger.service import LedgerService
 from pipeline.log.actions import action
 from pipeline.settings import Settings
@@ -31,6 +29,7 @@ from tests.audit import story
 from tests.ledger.conftest import OPENED, deliver
 from tests.ledger.older import (
     LOST,
+    ON_SQLITE,
     SHARED,
     Lost,
     Past,
@@ -40,30 +39,17 @@ from tests.ledger.older import (
     lose,
     lost,
     past,
+    reconciled,
+    settings,
 )
 from tests.support.postgres import database, postgres
 from tests.support.soundness import all_entries, assert_sound
 from tests.support.stores import environment_in, settings_in
 
-__all__ = ["copies", "database", "lost", "past", "postgres"]
+__all__ = ["copies", "database", "lost", "past", "postgres", "settings"]
 
 FEWER, MORE = 4, 15
 PATIENCE_SECONDS = 30.0
-
-
-@pytest.fixture
-def settings(past: Past, tmp_path: Path) -> Settings:
-    return settings_in(tmp_path, inbox=past.location)
-
-
-def reconciled(settings: Settings, **more: Any) -> Reconciled:
-    return reconcile(
-        settings, reason="the standby lagged", actor="ana", recorded_by="user:ana", **more
-    )
-
-
-ON_ONE_ENGINE = pytest.mark.parametrize("past", ["sqlite"], indirect=True)
-"""For what does not depend on the engine."""
 
 
 # --- it is noticed ---------------------------------------------------------------------------
@@ -115,7 +101,7 @@ def test_an_audit_says_so_before_the_follower_has_looked(
         assert f"they part after entry {SHARED}" in fault
 
 
-@ON_ONE_ENGINE
+@ON_SQLITE
 def test_what_is_followed_while_somebody_compares_is_no_fork(
     settings: Settings, past: Past, monkeypatch
 ):
@@ -205,7 +191,7 @@ def test_a_key_that_came_into_force_in_what_was_lost_vouches_for_it(settings: Se
         assert len(service.signing.known() or ()) == 2
 
 
-@ON_ONE_ENGINE
+@ON_SQLITE
 def test_no_key_is_rotated_in_it(settings: Settings, past: Past, lost: Lost, monkeypatch):
     """The command alone asked nobody: its entry stood where acknowledged ones had been."""
     lose(settings, past, lost, MORE)
@@ -219,7 +205,7 @@ def test_no_key_is_rotated_in_it(settings: Settings, past: Past, lost: Lost, mon
     assert settings.signing_key_file.read_bytes() == key
 
 
-@ON_ONE_ENGINE
+@ON_SQLITE
 def test_a_head_that_somebody_else_signed_is_not_believed(
     settings: Settings, past: Past, lost: Lost, tmp_path: Path
 ):
@@ -321,7 +307,7 @@ def test_reconciled_everything_stands_as_if_nothing_had_been_lost(
     assert said["checkpoint"].split("\n")[1] == str(SHARED + 18)
 
 
-@ON_ONE_ENGINE
+@ON_SQLITE
 def test_a_checkpoint_over_what_was_lost_is_explained_and_any_other_is_not(
     settings: Settings, past: Past, lost: Lost
 ):
@@ -337,7 +323,7 @@ def test_a_checkpoint_over_what_was_lost_is_explained_and_any_other_is_not(
             earlier.continued(service, forged, service.ledger.size)
 
 
-@ON_ONE_ENGINE
+@ON_SQLITE
 def test_a_dry_run_changes_nothing_and_nothing_is_reconciled_twice(
     settings: Settings, past: Past, lost: Lost
 ):
@@ -354,7 +340,7 @@ def test_a_dry_run_changes_nothing_and_nothing_is_reconciled_twice(
         assert inbox.last()[0] == SHARED + MORE + 1 + LOST
 
 
-@ON_ONE_ENGINE
+@ON_SQLITE
 def test_entries_that_are_nowhere_are_given_up_only_when_somebody_says_so(
     settings: Settings, past: Past, lost: Lost
 ):
@@ -440,7 +426,7 @@ def test_killed_at_any_step_it_goes_on_and_adds_nothing_twice(
         assert service.reader.count("process_state") == SHARED + LOST + FEWER
 
 
-@ON_ONE_ENGINE
+@ON_SQLITE
 def test_a_ledger_elsewhere_is_rebuilt_once_the_inbox_was_reconciled(
     settings: Settings, past: Past, lost: Lost, tmp_path: Path
 ):

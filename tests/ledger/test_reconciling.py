@@ -13,13 +13,14 @@ from pipeline.inbox import Head, SignedHead, open_inbox
 from pipeline.inbox.heartbeats import heartbeats
 from pipeline.inbox.kept_heads import open_guarded
 from pipeline.inbox.signing_keys import register, registered
-from pipeline.ledger.reconcile import Reconciled, reconcile
+from pipeline.ledger.reconcile import Reconciled
 from pipeline.ledger.service import LedgerService
 from pipeline.log.ndjson import read_collection
 from pipeline.serve.commands import audit
 from pipeline.settings import Settings
 from tests.ledger.older import (
     LOST,
+    ON_SQLITE,
     SHARED,
     Lost,
     Past,
@@ -29,26 +30,15 @@ from tests.ledger.older import (
     lose,
     lost,
     past,
+    reconciled,
+    settings,
 )
 from tests.support.postgres import database, postgres
 from tests.support.stores import settings_in
 
-__all__ = ["copies", "database", "lost", "past", "postgres"]
+__all__ = ["copies", "database", "lost", "past", "postgres", "settings"]
 
 MORE = 15
-ON_SQLITE = pytest.mark.parametrize("past", ["sqlite"], indirect=True)
-"""For what does not depend on the engine."""
-
-
-@pytest.fixture
-def settings(past: Past, tmp_path: Path) -> Settings:
-    return settings_in(tmp_path, inbox=past.location)
-
-
-def reconciled(settings: Settings, *, is_dry_run: bool = False) -> Reconciled:
-    return reconcile(
-        settings, reason="r", actor="ana", recorded_by="user:ana", is_dry_run=is_dry_run
-    )
 
 
 def size(settings: Settings) -> int:

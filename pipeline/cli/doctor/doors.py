@@ -8,6 +8,7 @@ from typing import Final
 import httpx
 
 from pipeline.cli.doctor.diagnosis import Diagnosis
+from pipeline.http import addresses
 from pipeline.http.tokens import Tokens
 from pipeline.serve.roles import RoleMap
 from pipeline.settings import Settings
@@ -27,14 +28,9 @@ READY_SECONDS: Final = 10.0
 
 def receiver(settings: Settings) -> Iterator[Diagnosis]:
     """Whether the receiver that these settings describe runs, and can record."""
-    anywhere = settings.receiver_host in ("0.0.0.0", "::")
-    url = httpx.URL(
-        scheme="http",
-        host="127.0.0.1" if anywhere else settings.receiver_host,
-        port=settings.receiver_port,
-    )
+    url = addresses.local(settings.receiver_host, settings.receiver_port)
     try:
-        answer = httpx.get(url.join("/readyz"), timeout=READY_SECONDS, trust_env=False)
+        answer = httpx.get(f"{url}/readyz", timeout=READY_SECONDS, trust_env=False)
         said = answer.json()
     except (httpx.HTTPError, ValueError) as error:
         why = str(error) or type(error).__name__

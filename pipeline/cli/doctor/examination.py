@@ -20,8 +20,7 @@ def examine(settings: Settings, *, asks_platform: bool = False) -> Iterator[Diag
         try:
             yield from check(settings)
         except PrazoError as error:
-            found = f"{error.what}: {error.why}" if error.why else error.what
-            yield Diagnosis(name, "fault", found, error.remedy)
+            yield Diagnosis(name, "fault", error.finding, error.remedy)
 
 
 def _names(settings: Settings) -> Iterator[Diagnosis]:

@@ -33,9 +33,7 @@ def platform(settings: Settings) -> Iterator[Diagnosis]:
         yield Diagnosis("platform", "ok", "not set up: reviews can be watched but not submitted")
         return
     for fault in platform_faults(settings):
-        yield Diagnosis(
-            "platform", "fault", fault.what + (f": {fault.why}" if fault.why else ""), fault.remedy
-        )
+        yield Diagnosis("platform", "fault", fault.finding, fault.remedy)
     Terms.of(settings)
     named = [("client certificate", settings.client_cert_file)]
     if settings.platform_ca_file is not None:

@@ -181,29 +181,25 @@ def test_a_path_that_leaves_the_package_is_refused(made: Made, tmp_path: Path, n
     assert found == [f"the path {name!r} leaves the package or is not plain"]
 
 
-def test_a_link_is_refused(made: Made, tmp_path: Path) -> None:
-    path = tmp_path / "link.zip"
-    shutil.copy(made.path, path)
-    with zipfile.ZipFile(path, "a") as package:
-        info = zipfile.ZipInfo("data/link", (1980, 1, 1, 0, 0, 0))
-        info.create_system = 3
-        info.external_attr = (stat.S_IFLNK | 0o777) << 16
-        package.writestr(info, "/etc/passwd")
-    found = verify.verify(path, made.key, made.earlier).faults
-    assert found == ["data/link is a link, encrypted or packed in another way"]
-
-
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_two_files_of_one_path_are_refused(made: Made, tmp_path: Path) -> None:
-    path = tmp_path / "twice.zip"
+@pytest.mark.parametrize(
+    ("kind", "name", "why"),
+    [
+        (stat.S_IFLNK, "data/link", "data/link is a link, encrypted or packed in another way"),
+        (stat.S_IFREG, "data/processes.csv", "a path stands twice in the package"),
+    ],
+)
+def test_a_link_and_a_second_file_of_one_path_are_refused(
+    made: Made, tmp_path: Path, kind: int, name: str, why: str
+) -> None:
+    path = tmp_path / "more.zip"
     shutil.copy(made.path, path)
     with zipfile.ZipFile(path, "a") as package:
-        info = zipfile.ZipInfo("data/processes.csv", (1980, 1, 1, 0, 0, 0))
+        info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
         info.create_system = 3
-        info.external_attr = (stat.S_IFREG | 0o644) << 16
-        package.writestr(info, "process_id\n")
-    found = verify.verify(path, made.key, made.earlier).faults
-    assert found == ["a path stands twice in the package"]
+        info.external_attr = (kind | 0o777) << 16
+        package.writestr(info, "/etc/passwd")
+    assert verify.verify(path, made.key, made.earlier).faults == [why]
 
 
 @pytest.mark.parametrize(

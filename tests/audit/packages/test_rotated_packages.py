@@ -22,7 +22,7 @@ from pipeline.log.entries import Entry
 from pipeline.log.signing import rotating
 from pipeline.settings import Settings
 from tests.audit import forgery, story
-from tests.audit.conftest import EVERYTHING, command, request
+from tests.audit.conftest import EVERYTHING, command, copied, request
 from tests.audit.test_stores import in_inbox
 from tests.support.stores import settings_in
 
@@ -40,12 +40,9 @@ class Rotated(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def rotated(tmp_path_factory: pytest.TempPathFactory) -> Rotated:
+def rotated(followed: Path, tmp_path_factory: pytest.TempPathFactory) -> Rotated:
     folder = tmp_path_factory.mktemp("rotated")
-    service = LedgerService(settings_in(folder))
-    try:
-        story.record(service.inbox, service.settings.artifacts)
-        service.catch_up()
+    with copied(followed, folder) as service:
         notes = [checkpoint(service)]
         for _ in range(2):
             service.signing.rotate(**WHO)
@@ -57,8 +54,6 @@ def rotated(tmp_path_factory: pytest.TempPathFactory) -> Rotated:
         assert service.signer is not None
         entries = service.ledger.select("true", [])
         return Rotated(made.path, [str(it.key) for it in keys], notes, service.signer, entries)
-    finally:
-        service.close()
 
 
 def checkpoint(service: LedgerService) -> bytes:
@@ -86,32 +81,26 @@ class Rogue:
 
 @pytest.mark.parametrize("is_period", [True, False])
 def test_a_key_that_was_replaced_signs_no_period_and_for_a_process_the_verdict_names_it(
-    tmp_path: Path, is_period: bool
+    service: LedgerService, tmp_path: Path, is_period: bool
 ) -> None:
     """Its holder leaves the rotation out of rotations.json, and signs as if nothing had been."""
-    service = LedgerService(settings_in(tmp_path))
-    try:
-        story.record(service.inbox, service.settings.artifacts)
-        service.catch_up()
-        checkpoint(service)
-        old, keys = service.signer, service.signing.known()
-        assert old is not None
-        assert keys is not None
-        service.signing.rotate(**WHO)
-        service.catch_up()
-        honest_checkpoint = service.checkpoint
+    checkpoint(service)
+    old, keys = service.signer, service.signing.known()
+    assert old is not None
+    assert keys is not None
+    service.signing.rotate(**WHO)
+    service.catch_up()
+    honest_checkpoint = service.checkpoint
 
-        def signed_by_the_old() -> object:
-            note = honest_checkpoint()
-            assert note is not None
-            text = note.note.partition("\n\n")[0]
-            return note._replace(note=old.sign(f"{text}\n"))
+    def signed_by_the_old() -> object:
+        note = honest_checkpoint()
+        assert note is not None
+        text = note.note.partition("\n\n")[0]
+        return note._replace(note=old.sign(f"{text}\n"))
 
-        rogue: Any = Rogue(service, old, keys, signed_by_the_old)
-        scope = EVERYTHING if is_period else Scope(process_id="p1")
-        made = evidence.export(rogue, request(scope), tmp_path / "p.zip")
-    finally:
-        service.close()
+    rogue: Any = Rogue(service, old, keys, signed_by_the_old)
+    scope = EVERYTHING if is_period else Scope(process_id="p1")
+    made = evidence.export(rogue, request(scope), tmp_path / "p.zip")
     found = verify(made.path, str(old.key))
     if is_period:
         assert found.faults == [

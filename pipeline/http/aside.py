@@ -1,0 +1,37 @@
+"""Runs a call aside, so that whoever needs its outcome waits only as long as they say."""
+
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Outcome = TypeVar("Outcome")
+
+
+class Aside(Generic[Outcome]):
+    """A call in a thread of its own, begun at once.
+
+    No time limit interrupts the look-up of a name, and an answer may come byte by byte: the call
+    takes as long as it likes, and its thread ends with the process at the latest.
+    """
+
+    def __init__(self, do: Callable[[], Outcome], *, name: str) -> None:
+        self._do = do
+        self._returned: list[Outcome] = []
+        self._raised: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def outcome(self, seconds: float) -> Outcome:
+        """What the call returns or raises; `TimeoutError` where it has not ended after so long."""
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            raise TimeoutError("no whole answer has come yet")
+        if self._raised is not None:
+            raise self._raised
+        return self._returned[0]
+
+    def _run(self) -> None:
+        try:
+            self._returned.append(self._do())
+        except Exception as error:
+            self._raised = error
