@@ -104,12 +104,14 @@ LEDGER_CHANGES = {
 
 
 @pytest.mark.parametrize("change", LEDGER_CHANGES)
-def test_a_changed_row_of_the_ledger_is_named_and_a_rebuild_heals_it(
-    settings: Settings, change: str
-) -> None:
+def test_a_changed_row_of_the_ledger_is_named(settings: Settings, change: str) -> None:
     in_ledger(settings, LEDGER_CHANGES[change])
     found = faults(settings)
     assert any("`prazo rebuild` rebuilds the ledger" in it for it in found), found
+
+
+def test_a_rebuild_heals_whatever_was_changed_in_the_ledger(settings: Settings) -> None:
+    in_ledger(settings, *LEDGER_CHANGES.values())
     service = LedgerService(settings)
     try:
         service.rebuild()
@@ -164,15 +166,17 @@ INBOX_CHANGES = {
 
 
 @pytest.mark.parametrize("change", INBOX_CHANGES)
-def test_a_changed_row_of_the_inbox_is_named_and_the_ledger_heals_it(
-    settings: Settings, change: str
-) -> None:
+def test_a_changed_row_of_the_inbox_is_named(settings: Settings, change: str) -> None:
     in_inbox(settings, INBOX_CHANGES[change])
     [fault] = [it for it in faults(settings) if it.startswith("entry ")]
     assert (
         "the inbox is wrong; `prazo restore` restores the inbox from a backup, or from the ledger"
         in fault
     )
+
+
+def test_the_ledger_heals_whatever_was_changed_in_the_inbox(settings: Settings) -> None:
+    in_inbox(settings, *INBOX_CHANGES.values())
     done = restore.restore_from_ledger(settings)
     assert done.verdict.faults == []
     assert done.notes[0] == "16 entries of the ledger went into the new inbox"

@@ -20,7 +20,7 @@ from tests.support.ledgers import ledger_of, rows
 from tests.support.lines import acp, at, finished, seller, started
 from tests.support.rich import MOVED
 
-few = settings(max_examples=settings.default.max_examples // 25)
+few = settings(max_examples=settings.default.max_examples // 33)
 
 SHORTCUTS = (
     "process_state",

@@ -91,9 +91,12 @@ def test_sql_says_the_same_after_duckdb_has_parsed_and_rendered_it(view, ledger)
     rows = {f"asked_{number}": "select 1" for number in range(2)}  # of no table
     cursor = ledger.cursor()
     cursor.execute("set variable as_of = ?", [AS_OF])
-    expected, found = cursor.sql(sql), cursor.sql(narrowed(sql, rows))
-    assert (found.columns, found.types) == (expected.columns, expected.types)
-    assert sorted(map(repr, found.fetchall())) == sorted(map(repr, expected.fetchall()))
+
+    def answer(sql):
+        cursor.execute(sql)
+        return cursor.description, sorted(map(repr, cursor.fetchall()))
+
+    assert answer(narrowed(sql, rows)) == answer(sql)
 
 
 NAMES_OF_NO_TABLE = ("asked", "asked_entries", "asked_attempt_ids", "sellers_of_asked")

@@ -14,8 +14,8 @@ from tests.support.histories import histories_and_as_of, reordered, repeated
 from tests.support.ledgers import ledger_of, rows
 from tests.support.oracle.model import entries
 
-few = settings(max_examples=settings.default.max_examples // 20)
-"""Each example asks every view of a whole ledger: a twentieth of what other properties try."""
+few = settings(max_examples=settings.default.max_examples // 33)
+"""Each example asks every view of a whole ledger: three percent of what other properties try."""
 
 FOREVER = datetime(2200, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 

@@ -80,7 +80,7 @@ def reviews_and_as_of(draw) -> tuple[list[dict], datetime]:
     return history, draw(st.sampled_from(points)) + ticks
 
 
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=settings.default.max_examples // 10)
 @given(reviews_and_as_of())
 def test_a_review_stands_on_the_rung_that_it_reached_last(case):
     history, as_of = case
