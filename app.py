@@ -19,7 +19,7 @@ from app_pages.door import access, audience
 from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language
-from app_pages.parts import elements, frame
+from app_pages.parts import elements, frame, freshness
 from pipeline.errors import PrazoError
 from pipeline.http import limits
 from pipeline.ledger import reader, service
@@ -67,7 +67,7 @@ def _draw() -> None:
         st.title(current.title, anchor=False)
         declare_language()
     with heading:
-        frame.freshness()
+        freshness.show()
         frame.time_travel_banner()
     current.run()
 

@@ -33,6 +33,7 @@ _VIEWS_FOR_ANALYSTS: Final = frozenset(
         "denials",
         "finding_counts",
         "findings",
+        "intake",
         "ledger_health",
         "onboarding_analysis",
         "onboarding_weeks",

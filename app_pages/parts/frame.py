@@ -1,17 +1,15 @@
-"""What stands around every page: instant, zone and language, and how fresh the figures are."""
+"""What stands around every page: instant, zone and language, and which instant it shows."""
 
-import time
 from datetime import UTC, datetime
 from typing import Final
 
 import streamlit as st
 
 from app_pages.language import formats
-from app_pages.language.i18n import LANGUAGES, _, ngettext, preferred
-from app_pages.parts import clocks, elements, views
+from app_pages.language.i18n import LANGUAGES, _, preferred
+from app_pages.parts import views
 from pipeline import instants
-from pipeline.ledger import follower, service
-from pipeline.ledger.follower import Status
+from pipeline.ledger import service
 
 ZONES: Final = (
     "America/Sao_Paulo",
@@ -21,9 +19,6 @@ ZONES: Final = (
     "Europe/Lisbon",
     "UTC",
 )
-FRESHNESS_SECONDS: Final = 5  # between two looks at how far the log has come
-BEHIND_SECONDS: Final = follower.BEHIND_SECONDS  # from here on the lag is shown in orange
-FAR_BEHIND_SECONDS: Final = 60  # and from here on in red
 
 
 # --- the reader's choices ------------------------------------------------------------------------
@@ -125,75 +120,3 @@ def time_travel_banner() -> None:
             title=_("That is not an instant, so the page shows the present"),
             icon=":material/event_busy:",
         )
-
-
-def freshness() -> None:
-    """As of when, up to which entry, how far behind, and whether the ledger is verified; live."""
-    _freshness(views.moment(), service.current().status().last_seq, time.monotonic())
-
-
-@st.fragment(run_every=FRESHNESS_SECONDS)
-def _freshness(drawn_at: datetime, drawn_seq: int, drew: float) -> None:
-    """While a page stands open the log goes on: this line says by how much, and offers a redraw.
-
-    It redraws nothing by itself: nothing may move under whoever is reading or writing there.
-    """
-    status = service.current().status()
-    parts = [
-        _("As of {instant}", instant=formats.second(drawn_at)),
-        formats.plain(str(formats.zone())),
-        _("up to entry {seq}", seq=formats.number(drawn_seq)),
-    ]
-    badges = [_verified_badge(status), _lag_badge(status.lag_seconds), *clocks.badges()]
-    if service.current().settings.webhook_auth == "none":
-        open_door = _("Deliveries are not authenticated")
-        badges.append(formats.badge(open_door, "orange", ":material/no_encryption:"))
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-    ):
-        with st.container(
-            horizontal=True, vertical_alignment="center", gap="small", width="content"
-        ):
-            st.markdown(formats.muted(" · ".join(parts)), width="content")
-            _offer_redraw(status.last_seq - drawn_seq, time.monotonic() - drew)
-        st.markdown(" ".join(badges), width="content")
-    if status.problem:
-        st.error(
-            elements.in_its_words(status.problem),
-            title=_("The ledger does not follow its inbox: these pages may miss what came last"),
-            icon=":material/error:",
-        )
-
-
-def _offer_redraw(new_entries: int, seconds: float) -> None:
-    """How old the figures are, and the way to newer ones; those of an instant that is over stay."""
-    if views.as_of() is not None:
-        return
-    if new_entries > 0:
-        label = ngettext(
-            "{n} new entry", "{n} new entries", new_entries, n=formats.number(new_entries)
-        )
-    else:
-        label = _("updated {time} ago", time=formats.seconds(round(seconds)))
-    if st.button(label, icon=":material/refresh:", type="tertiary", key="redraw"):
-        views.forget_answers()
-        st.rerun()
-
-
-def _verified_badge(status: Status) -> str:
-    if status.is_verified:
-        return formats.badge(_("Ledger verified"), "green", ":material/verified:")
-    if status.problem is None and status.inbox_seq == 0:
-        return formats.badge(_("Nothing to verify yet"), "gray", ":material/verified:")
-    if status.problem is None and status.lag_seconds >= BEHIND_SECONDS:
-        catching_up = _("Verified once it has caught up")
-        return formats.badge(catching_up, "orange", ":material/hourglass_top:")
-    return formats.badge(_("Ledger not verified"), "red", ":material/gpp_maybe:")
-
-
-def _lag_badge(lag_seconds: float) -> str:
-    colour = "blue"
-    if lag_seconds >= BEHIND_SECONDS:
-        colour = "orange" if lag_seconds < FAR_BEHIND_SECONDS else "red"
-    text = _("{duration} behind", duration=formats.seconds(lag_seconds))
-    return formats.badge(text, colour, ":material/sync:")

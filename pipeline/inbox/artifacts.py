@@ -2,24 +2,20 @@
 takes in the bytes of these from files."""
 
 import hashlib
-import logging
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from pipeline import instants
 from pipeline.contract.body import parse_json
-from pipeline.errors import PrazoError, Unreadable
+from pipeline.errors import Unreadable
+from pipeline.http.looks import Looks
 from pipeline.inbox.store import Inbox
 from pipeline.log.artifacts import ArtifactStore, FolderArtifacts, Keeper, is_digest, keeper
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
     from pipeline.inbox.postgres import PostgresInbox
-
-LOG = logging.getLogger(__name__)
 
 ENTRIES_PER_READ: Final = 64
 """A collection's body may have megabytes."""
@@ -129,57 +125,22 @@ def look(inbox: Inbox, store: ArtifactStore) -> Held:
     return Held(len(seen), lacking, not_stored)
 
 
-class Looked(NamedTuple):
-    """What a look found, and when it ended, in microseconds since 1970."""
+def looks(settings: Settings, open_inbox: Callable[[], Inbox]) -> Looks[Held]:
+    """Looks at the artifacts, over a connection of its own: each takes long where the log is.
 
-    held: Held
-    at: int
-
-
-class Looks:
-    """Says what the last look at the artifacts found, and looks again when that is old.
-
-    A look takes long where the log is, so it is made on a thread of its own, over a connection of
-    its own, one at a time.
+    `open_inbox`: opens the inbox of the settings once more.
     """
 
-    def __init__(self, settings: Settings, open_inbox: Callable[[], Inbox]) -> None:
-        """`open_inbox`: opens the inbox of the settings once more."""
-        self._settings = settings
-        self._open_inbox = open_inbox
-        self._lock = threading.Lock()
-        self._looking: threading.Thread | None = None
-        self._looked_at = float("-inf")  # the beginning of the last look, on the monotonic clock
-        self._last: Looked | None = None
+    def held() -> Held:
+        with closing(open_inbox()) as inbox:
+            return look(inbox, artifact_store(settings, inbox))
 
-    def last(self) -> Looked | None:
-        """What was found when somebody last looked; None while the first look goes on, or where
-        none has succeeded."""
-        with self._lock:
-            now = time.monotonic()
-            is_busy = self._looking is not None and self._looking.is_alive()
-            if not is_busy and now - self._looked_at >= SECONDS_BETWEEN_LOOKS:
-                self._looked_at = now
-                self._looking = threading.Thread(target=self._look, name="artifacts", daemon=True)
-                self._looking.start()
-            looking = self._looking
-        if self._last is None and looking is not None:
-            looking.join(FIRST_LOOK_SECONDS)
-        return self._last
-
-    def _look(self) -> None:
-        try:
-            inbox = self._open_inbox()
-            try:
-                held = look(inbox, artifact_store(self._settings, inbox))
-            finally:
-                inbox.close()
-        except PrazoError as error:
-            LOG.error("nobody knows whether artifacts are lacking: %s", error)
-        except Exception:
-            LOG.exception("nobody knows whether artifacts are lacking")
-        else:
-            self._last = Looked(held, instants.now())
+    return Looks(
+        held,
+        name="artifacts",
+        every_seconds=SECONDS_BETWEEN_LOOKS,
+        first_seconds=FIRST_LOOK_SECONDS,
+    )
 
 
 def take_in(inbox: Inbox, store: ArtifactStore, folder: Path) -> int:

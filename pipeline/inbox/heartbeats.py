@@ -15,6 +15,7 @@ _BEAT = """
 class Part(StrEnum):
     """Who has a heartbeat."""
 
+    RECEIVER = "receiver"  # one of an inbox that several machines share could record
     RESUMER = "resumer"  # it looks after retries
     BACKUP = "backup"  # one was made, and it was whole
     VERIFICATION = "verification"  # ledger and inbox were verified, and no fault was found

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import duckdb
+
 from pipeline.errors import InboxForked, LedgerRefused, OperatorError, PrazoError
 from pipeline.files import write_whole
 from pipeline.inbox import Head, Inbox, SignedHead
@@ -43,6 +45,8 @@ LONGEST_RETRY_SECONDS: Final = 30.0
 BEHIND_SECONDS: Final = 5.0
 """A ledger that is so far behind does not count as verified: nobody has looked at what it lacks."""
 REACH_SECONDS: Final = 60.0
+READING_SECONDS: Final = 10.0
+"""For what others read while the ledger is to be closed."""
 CHECKPOINT_SECONDS: Final = 300.0
 """Between signed checkpoints while entries come in: each stays in the inbox, so that a package can
 later be shown to continue it. Whoever needs one of this moment calls `Follower.checkpoint`."""
@@ -363,12 +367,20 @@ class Follower:
         return 0.0 if inbox_seq <= size or since is None else now - since.at
 
     def close(self) -> None:
-        """Ends the thread, then closes the ledger."""
+        """Ends the thread, then closes the ledger, once others have read what they are reading:
+        DuckDB refuses to close under them."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
+        until = time.monotonic() + READING_SECONDS
         with contextlib.suppress(PrazoError):
-            self.ledger.close()
+            while True:
+                try:
+                    return self.ledger.close()
+                except duckdb.ResourceInUseException:
+                    if time.monotonic() >= until:
+                        raise
+                    time.sleep(0.01)
 
 
 def _said(error: Exception) -> str:

@@ -17,8 +17,7 @@ from pipeline import alert_rules
 from pipeline.errors import CallerError, InboxForked, LedgerInUse
 from pipeline.http.holder import announced
 from pipeline.http.tokens import Tokens
-from pipeline.inbox import Inbox, SignedHead, open_inbox
-from pipeline.inbox.artifacts import Looks
+from pipeline.inbox import Inbox, SignedHead, artifacts, open_inbox
 from pipeline.inbox.kept_heads import Gate, place
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.keys import secret_key
@@ -106,7 +105,7 @@ class LedgerService:
             self.inbox.close()
             raise
         self.tokens = Tokens(None)
-        self.artifacts = Looks(settings, lambda: open_inbox(settings.inbox, create=False))
+        self.artifacts = artifacts.looks(settings, lambda: open_inbox(settings.inbox, create=False))
 
     def _serve(self, opened: Opened) -> None:
         self._follower = Follower(

@@ -42,6 +42,7 @@ from pipeline.log.entries import QUARANTINE
 from pipeline.receive.authenticity import Authenticator, Refused
 from pipeline.receive.clock_watch import ClockWatch
 from pipeline.receive.collections import Collecting
+from pipeline.receive.heart import beat_for_ever
 from pipeline.receive.rejections import SECONDS_BETWEEN_ENTRIES, Rejected, Rejections, entry_of
 from pipeline.settings import Settings
 
@@ -98,7 +99,8 @@ class Metrics:
         )
         self.heartbeats = prometheus_client.Gauge(
             "prazo_heartbeat_timestamp_seconds",
-            "When the resumer, a whole backup or a verification without faults was last there",
+            "When a receiver of a shared inbox, the resumer, a whole backup or a verification"
+            " without faults was last there",
             ["part"],
             registry=self.registry,
         )
@@ -132,6 +134,7 @@ class Receiver:
         self._writer: GroupCommit
         self._counting: asyncio.Task[None]
         self._watching: asyncio.Task[None]
+        self._beating: asyncio.Task[None] | None = None
         self._settings = settings
         self._gateway: asyncio.Task[Gateway]
         self._collecting = Collecting(settings)
@@ -203,10 +206,14 @@ class Receiver:
         self._counting = asyncio.create_task(self._record_rejections_in_time())
         watch = ClockWatch(self._inbox, self._writer, self._metrics.registry)
         self._watching = asyncio.create_task(watch.run())
+        if "://" in self._settings.inbox:  # one in a file has its receiver beside it, to be asked
+            self._beating = asyncio.create_task(beat_for_ever(self._inbox))
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self._counting.cancel()
         self._watching.cancel()
+        if self._beating is not None:
+            self._beating.cancel()
         await self._record_rejections(math.inf, time.monotonic() + LAST_RECORD_SECONDS)
         try:
             await (await self._gateway).close()

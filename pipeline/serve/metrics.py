@@ -92,7 +92,7 @@ class _Collector:
         looked = self._service.artifacts.last()
         if looked is None:
             return
-        held = looked.held
+        held = looked.found
         artifacts = GaugeMetricFamily(
             "prazo_artifacts", "Artifacts that our store should have", labels=["state"]
         )

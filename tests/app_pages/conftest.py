@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
@@ -26,7 +27,7 @@ from tests.support.stores import settings_in
 ROOT = Path(__file__).parents[2]
 
 Visit = Callable[..., AppTest]
-OpenLog = Callable[[Sequence[Occurrence]], AbstractContextManager[LedgerService]]
+OpenLog = Callable[..., AbstractContextManager[LedgerService]]
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +39,12 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_log(tmp_path: Path) -> OpenLog:
-    """`with open_log(history) as service:` the process's ledger, following such an inbox."""
+    """`with open_log(history) as service:` the process's ledger, following such an inbox; with
+    further settings by name."""
 
     @contextmanager
-    def opened(history: Sequence[Occurrence]) -> Iterator[LedgerService]:
-        settings = settings_in(tmp_path, time_zone="America/Sao_Paulo")
+    def opened(history: Sequence[Occurrence], **more: Any) -> Iterator[LedgerService]:
+        settings = settings_in(tmp_path, time_zone="America/Sao_Paulo", **more)
         if settings.ledger.exists():
             fill(tmp_path, history)
         else:

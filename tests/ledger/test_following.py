@@ -429,3 +429,26 @@ def test_a_ledger_without_room_is_not_taken_for_a_damaged_one(
     with closing(caught_up(settings)) as service:
         assert service.ledger.size == 300
         assert service.status().recovered is None
+
+
+def test_a_ledger_is_closed_once_others_have_read_what_they_are_reading(settings, inbox):
+    """DuckDB refuses to close while a cursor is at work: a dashboard that ended so left its
+    inbox open."""
+    service = caught_up(settings)
+    counted: list[int] = []
+    slow = "select count(*) from range(30_000_000) a, range(4)"
+
+    def read() -> None:
+        cursor = service.ledger.cursor()
+        may_close.set()
+        counted.extend(cursor.execute(slow).fetchone() or ())
+
+    may_close = threading.Event()
+    reading = threading.Thread(target=read)
+    reading.start()
+    assert may_close.wait(60)
+    service.close()
+    reading.join()
+    assert counted in ([120_000_000], [])
+    with closing(caught_up(settings)) as again:
+        assert again.ledger.size == 300

@@ -1,6 +1,7 @@
 """What the ledger's holder says of itself to those who watch it."""
 
 import json
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from pipeline import instants
 from pipeline.inbox import artifacts, open_inbox
+from pipeline.inbox.artifacts import Held
 from pipeline.ledger.follower import Status
 from pipeline.ledger.service import LedgerService
 from pipeline.log.artifacts import FolderArtifacts, keep_file
@@ -15,6 +17,7 @@ from pipeline.log.ndjson import read_line
 from pipeline.serve.metrics import Readiness, exposition, readiness
 from pipeline.settings import Settings
 from tests.support.lines import answered
+from tests.support.machine import wait_until
 from tests.support.stores import settings_in
 
 WELL = Status(
@@ -77,9 +80,7 @@ def _artifacts(service: LedgerService) -> dict[str, float]:
     return {name: float(value) for name, value in found}
 
 
-def test_artifacts_that_are_lost_are_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_artifacts_that_are_lost_are_counted(tmp_path: Path) -> None:
     """Nothing that watches said that 840 of 840 were gone."""
     settings = settings_in(tmp_path)
     _collected(settings, "one.png", "two.png")
@@ -95,22 +96,17 @@ def test_artifacts_that_are_lost_are_counted(
         }
         next(it for it in settings.artifacts.rglob("*") if it.is_file()).unlink()
         assert _artifacts(service)['prazo_artifacts{state="lacking"}'] == 0  # of the same look
-        monkeypatch.setattr(artifacts, "SECONDS_BETWEEN_LOOKS", 0.0)
-        _artifacts(service)
-        service.artifacts._looking.join()  # type: ignore[union-attr]
-        assert _artifacts(service)['prazo_artifacts{state="lacking"}'] == 1
+        service.artifacts.every_seconds = 0.0
+        wait_until(lambda: _artifacts(service)['prazo_artifacts{state="lacking"}'] == 1)
 
 
 def test_a_look_that_takes_long_holds_no_figure_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def gone() -> None:
-        raise RuntimeError("a bug of ours")
-
+    may_end = threading.Event()
     monkeypatch.setattr(artifacts, "FIRST_LOOK_SECONDS", 0.0)
-    settings = settings_in(tmp_path)
-    with closing(LedgerService(settings)) as service:
-        service.artifacts._open_inbox = gone  # type: ignore[assignment]
+    monkeypatch.setattr(artifacts, "look", lambda *_: may_end.wait(60) and Held(3, [], 0))
+    with closing(LedgerService(settings_in(tmp_path))) as service:
         assert _artifacts(service) == {}
-        service.artifacts._looking.join()  # type: ignore[union-attr]
-        assert _artifacts(service) == {}
+        may_end.set()
+        wait_until(lambda: _artifacts(service).get('prazo_artifacts{state="named"}') == 3)

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import httpx
-
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.http import addresses
 from pipeline.http.tokens import Tokens
+from pipeline.serve import intake
 from pipeline.serve.roles import RoleMap
 from pipeline.settings import Settings
 
@@ -22,26 +21,18 @@ _OIDC_NEEDS: Final = (
 )
 
 
-READY_SECONDS: Final = 10.0
-"""The receiver says after five that a trial write takes too long."""
-
-
 def receiver(settings: Settings) -> Iterator[Diagnosis]:
     """Whether the receiver that these settings describe runs, and can record."""
-    url = addresses.local(settings.receiver_host, settings.receiver_port)
-    try:
-        answer = httpx.get(f"{url}/readyz", timeout=READY_SECONDS, trust_env=False)
-        said = answer.json()
-    except (httpx.HTTPError, ValueError) as error:
-        why = str(error) or type(error).__name__
-        found = f"none answers at {url}: nothing that the platform sends is taken ({why})"
-        yield Diagnosis("receiver", "warning", found, "run `prazo serve`, or `prazo receive`")
-        return
-    if answer.status_code == httpx.codes.OK:
+    answer = intake.ask(settings)
+    if answer.is_ready:
+        url = addresses.local(settings.receiver_host, settings.receiver_port)
         yield Diagnosis("receiver", "ok", f"it records what comes to {url}")
-    else:
-        found = f"it answers 503 to the platform: {said.get('error')}"
+    elif answer.is_there:
+        found = f"it answers 503 to the platform: {answer.why}"
         yield Diagnosis("receiver", "fault", found, "its log says since when")
+    else:
+        found = f"{answer.why}: nothing that the platform sends is taken there"
+        yield Diagnosis("receiver", "warning", found, "run `prazo serve`, or `prazo receive`")
 
 
 def authenticity(settings: Settings) -> Iterator[Diagnosis]:

@@ -1,0 +1,123 @@
+"""Says how the intake is: when the last delivery came, and whether a receiver could record now."""
+
+import json
+import urllib.error
+import urllib.request
+from datetime import datetime
+from functools import lru_cache
+from http.client import HTTPException, HTTPResponse
+from typing import Any, Final, NamedTuple
+
+from pipeline import instants
+from pipeline.errors import InboxUnavailable
+from pipeline.http import addresses
+from pipeline.http.aside import Aside
+from pipeline.http.looks import Looks
+from pipeline.inbox.heartbeats import Part, heartbeats
+from pipeline.ledger.service import LedgerService
+from pipeline.settings import Settings
+
+LOOK_SECONDS: Final = 10.0
+"""Between two looks, however many people have a page open: each makes a receiver try a write."""
+STALE_SECONDS: Final = 30.0
+"""What was found before that is not shown any more, and a receiver elsewhere is not there without
+a heartbeat within this time."""
+READY_SECONDS: Final = 8.0
+"""For the receiver's whole answer; it says after five that a trial write takes too long."""
+MAX_BYTES: Final = 65_536
+
+
+class Answer(NamedTuple):
+    """What a receiver says of itself; `why` it cannot record, or does not answer."""
+
+    is_there: bool
+    is_ready: bool
+    why: str = ""
+
+
+class Intake(NamedTuple):
+    """The intake as it was found. Instants are naive UTC, as in views."""
+
+    last_at: datetime | None  # the last delivery; None before the first
+    silent_since: datetime | None  # None while deliveries come as usual
+    receiver: Answer
+
+
+READY: Final = Answer(is_there=True, is_ready=True)
+
+
+def ask(settings: Settings) -> Answer:
+    """What the receiver of the settings says, asked from its own machine."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    url = addresses.local(settings.receiver_host, settings.receiver_port)
+    try:
+        with opener.open(f"{url}/readyz", timeout=READY_SECONDS) as answer:
+            said = _said(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            why = _said(error).get("error", f"it answers {error.code}")
+            return Answer(is_there=True, is_ready=False, why=str(why))
+    except (OSError, HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        return Answer(False, False, f"none answers at {url} ({reason})")
+    if said.get("status") != "able to record":
+        return Answer(False, False, f"what answers at {url} is not a receiver")
+    return READY
+
+
+def _said(answer: HTTPResponse | urllib.error.HTTPError) -> dict[str, Any]:
+    try:
+        said = json.loads(answer.read(MAX_BYTES))
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+class _Receivers:
+    """The receiver of the settings, else any that shares the inbox from another machine."""
+
+    def __init__(self, service: LedgerService) -> None:
+        self._service = service
+        self._asking: Aside[Answer] | None = None
+
+    def answer(self) -> Answer:
+        """What they say, within `READY_SECONDS`; a question that hangs is not asked twice."""
+        settings = self._service.settings
+        self._asking = self._asking or Aside(lambda: ask(settings), name="receiver")
+        try:
+            answer = self._asking.outcome(READY_SECONDS)
+            self._asking = None
+        except TimeoutError as error:
+            answer = Answer(False, False, str(error))
+        return answer if answer.is_there or not self._one_is_elsewhere() else READY
+
+    def _one_is_elsewhere(self) -> bool:
+        if "://" not in self._service.settings.inbox:
+            return False  # only this machine reaches it
+        inbox = self._service.inbox
+        try:
+            at = heartbeats(inbox).get(Part.RECEIVER)
+            return at is not None and inbox.now() - at < STALE_SECONDS * instants.SECOND
+        except InboxUnavailable:
+            return False
+
+
+@lru_cache(maxsize=1)
+def watch(service: LedgerService) -> Looks[Intake]:
+    """The looks at the intake of this process's ledger, which everybody who asks shares."""
+    receivers = _Receivers(service)
+
+    def look() -> Intake:
+        answer = receivers.answer()
+        [row] = service.reader.read("intake").to_pylist()
+        return Intake(row["last_at"], row["silent_since"], answer)
+
+    return Looks(look, name="intake", every_seconds=LOOK_SECONDS)
+
+
+def current(service: LedgerService) -> Intake | None:
+    """What was found a moment ago; None while nobody knows. Never waits."""
+    looked = watch(service).last()
+    if looked is None or looked.seconds_ago > STALE_SECONDS:
+        return None
+    return looked.found

@@ -1,0 +1,31 @@
+-- One row: when the last delivery came, and whether none has come for longer than usual
+-- (docs/alerts.md#silence). Nothing that was ingested from files counts, and no replay.
+-- reads: facts.webhooks, facts.quarantined, delivery_silence
+-- key: last_seq
+-- order: last_at
+-- column: last_seq | the last delivery, one in quarantine too; null before the first
+-- column: last_at | when it was received
+-- column: silent_since | since when it is silence; null while it is not. 28 days without a delivery are, whatever is usual
+
+with latest as (
+    select max(occurred_at) as last_at, arg_max(seq, occurred_at) as last_seq
+    from (
+        select occurred_at, seq
+        from facts.webhooks
+        where origin = 'live' and replay_of is null and occurred_at <= as_of()
+        union all
+        select occurred_at, seq
+        from facts.quarantined
+        where origin = 'live' and occurred_at <= as_of()
+    )
+)
+
+select
+    last_seq,
+    latest.last_at,
+    case
+        when since is not null then since
+        when latest.last_at + interval 28 day <= as_of() then latest.last_at + interval 28 day
+    end as silent_since
+from latest
+left join delivery_silence on true

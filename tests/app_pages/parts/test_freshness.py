@@ -1,0 +1,129 @@
+"""Every page says when the last delivery came, and is red where none can come."""
+
+import json
+import re
+import socket
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from app_pages.parts import freshness
+from pipeline import instants
+from pipeline.serve import intake
+from pipeline.serve.intake import READY, Answer, Intake
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.reading import page_text
+from tests.support.dashboard import Reader, dashboard
+from tests.support.events import event
+from tests.support.machine import free_port, wait_until
+from tests.support.receiver import receiver
+
+GONE = Answer(False, False, "none answers at http://127.0.0.1:8400 (Connection refused)")
+FULL = Answer(True, False, "the disk [is](x) full")
+BEFORE = timedelta(minutes=12, seconds=10)
+
+
+def found(receiver: Answer = READY, before: timedelta | None = BEFORE, *, silent: bool = False):
+    """The intake as somebody finds it now."""
+    now = instants.of(instants.now()).replace(tzinfo=None)
+    return Intake(before and now - before, now if silent else None, receiver)
+
+
+@pytest.mark.parametrize(
+    ("look", "english", "portuguese"),
+    [
+        (
+            lambda: None,
+            [("gray", "Asking the receiver …")],
+            [("gray", "Consultando o receptor …")],
+        ),
+        (
+            partial(found, before=None),
+            [("gray", "No delivery yet")],
+            [("gray", "Nenhuma entrega ainda")],
+        ),
+        (
+            found,
+            [("green", "Last delivery 12 min ago")],
+            [("green", "Última entrega há 12 min")],
+        ),
+        (
+            partial(found, before=timedelta(hours=50), silent=True),
+            [("red", "No delivery for 2 d")],
+            [("red", "Nenhuma entrega há 2 d")],
+        ),
+        (
+            partial(found, GONE),
+            [("gray", "Last delivery 12 min ago"), ("red", "The receiver does not answer")],
+            [("gray", "Última entrega há 12 min"), ("red", "O receptor não responde")],
+        ),
+        (
+            partial(found, FULL, silent=True),
+            [("red", "No delivery for 12 min"), ("red", "The receiver cannot record")],
+            [("red", "Nenhuma entrega há 12 min"), ("red", "O receptor não consegue registrar")],
+        ),
+    ],
+)
+def test_the_freshness_line_says_how_the_intake_is(
+    look: Callable[[], Intake | None],
+    english: list[tuple[str, str]],
+    portuguese: list[tuple[str, str]],
+    open_log: OpenLog,
+    visit: Visit,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(intake, "current", lambda _: look())
+    with open_log([]):
+        for language, expected in (("en", english), ("pt", portuguese)):
+            line = next(it.value for it in visit(lang=language).markdown if "-badge[" in it.value)
+            badges = re.findall(r":(\w+)-badge\[:material/\w+: ([^]]+)\]", line)
+            assert badges[2:-1] == expected  # after the ledger's, before the open door
+
+
+def test_a_red_badge_says_what_to_do_and_another_says_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert freshness._intake_help(None) is None
+    assert freshness._intake_help(found()) is None
+    assert freshness._intake_help(found(before=None)) is None
+    silence = freshness._intake_help(found(silent=True))
+    assert silence is not None
+    assert "Ask the platform whether it sends" in silence
+    full = freshness._intake_help(found(FULL, silent=True))
+    assert full is not None
+    assert "`prazo doctor` says what to do. Prazo says: the disk \\[is\\]\\(x\\) full" in full
+
+
+def test_a_page_is_drawn_while_the_receiver_hangs(open_log: OpenLog, visit: Visit) -> None:
+    """The system takes the connection, and nothing ever answers on it."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with open_log([], receiver_port=port) as service:
+            for _ in range(3):
+                assert "Asking the receiver …" in page_text(visit())
+            assert intake.watch(service).last() is None, "the first question is still open"
+        listener.accept()[0].close()
+        listener.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+
+
+def test_a_browser_sees_red_once_the_receiver_was_killed(tmp_path: Path, browser: Browser) -> None:
+    with receiver(tmp_path, RECEIVER_PORT=str(free_port())) as running:
+        assert json.loads(running.deliver(event()).body)["recorded"] == "new"
+        with dashboard(tmp_path, PRAZO_RECEIVER_PORT=str(running.port)) as url:
+            context = browser.new_context(viewport={"width": 1440, "height": 1000})
+            tab = Reader(context.new_page(), url).open("/")
+            tab.page.get_by_text("Last delivery").wait_for(timeout=60_000)
+            wait_until(lambda: "does not answer" not in tab.text())
+            assert "cannot record" not in tab.text()
+            running.kill()
+            red = tab.page.get_by_text("The receiver does not answer")
+            red.wait_for(timeout=60_000)
+            tab.open("/findings?lang=pt")
+            tab.page.get_by_text("O receptor não responde").wait_for(timeout=60_000)
+            context.close()

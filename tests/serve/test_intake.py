@@ -1,0 +1,164 @@
+"""What is said of the intake: by a receiver that is asked, by the heartbeat of one elsewhere."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from pipeline.inbox.heartbeats import Part, beat
+from pipeline.ledger.service import LedgerService
+from pipeline.serve import intake
+from pipeline.serve.intake import READY, Answer
+from tests.support.events import event
+from tests.support.machine import free_port, wait_until
+from tests.support.postgres import database, postgres
+from tests.support.receiver import receiver
+from tests.support.stores import settings_in
+
+__all__ = ["database", "postgres"]
+
+
+@contextmanager
+def answering(status: int, body: bytes) -> Iterator[int]:
+    """A server that gives everybody this answer; its port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+
+
+def test_a_receiver_that_could_record_is_ready(tmp_path: Path) -> None:
+    with receiver(tmp_path) as running:
+        assert intake.ask(settings_in(tmp_path, receiver_port=running.port)) == READY
+
+
+def test_a_receiver_that_cannot_record_says_why(tmp_path: Path) -> None:
+    said = json.dumps({"status": "not able to record", "error": "the disk is full"}).encode()
+    with answering(503, said) as port:
+        found = intake.ask(settings_in(tmp_path, receiver_port=port))
+    assert found == Answer(is_there=True, is_ready=False, why="the disk is full")
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}"])
+def test_of_an_answer_without_a_reason_its_status_is_said(tmp_path: Path, body: bytes) -> None:
+    with answering(503, body) as port:
+        found = intake.ask(settings_in(tmp_path, receiver_port=port))
+    assert found == Answer(is_there=True, is_ready=False, why="it answers 503")
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"status": "alive"}'])
+def test_another_program_at_its_place_is_not_a_receiver(tmp_path: Path, body: bytes) -> None:
+    with answering(200, body) as port:
+        found = intake.ask(settings_in(tmp_path, receiver_port=port))
+    assert (found.is_there, found.is_ready) == (False, False)
+    assert found.why == f"what answers at http://127.0.0.1:{port} is not a receiver"
+
+
+def test_where_nobody_listens_nobody_answers(tmp_path: Path) -> None:
+    port = free_port()
+    found = intake.ask(settings_in(tmp_path, receiver_port=port))
+    assert (found.is_there, found.is_ready) == (False, False)
+    assert found.why.startswith(f"none answers at http://127.0.0.1:{port} (")
+
+
+def test_what_does_not_speak_http_is_not_there(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+        def babble() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b"220 mail.example ready\r\n\r\n")
+
+        threading.Thread(target=babble, daemon=True).start()
+        found = intake.ask(settings_in(tmp_path, receiver_port=port))
+    assert (found.is_there, found.is_ready) == (False, False)
+
+
+def test_a_receiver_that_hangs_is_asked_once_and_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its connection is accepted by the system, and nothing ever comes over it."""
+    monkeypatch.setattr(intake, "READY_SECONDS", 0.05)
+    monkeypatch.setattr(intake, "LOOK_SECONDS", 0.0)
+    asked: list[None] = []
+    may_end = threading.Event()
+
+    def hang(_: object) -> Answer:
+        asked.append(None)
+        may_end.wait(60)
+        return READY
+
+    monkeypatch.setattr(intake, "ask", hang)
+    with closing(LedgerService(settings_in(tmp_path))) as service:
+        assert intake.current(service) is None, "nobody waits for the first answer either"
+        for _ in range(3):
+            looked = intake.watch(service).last()
+            wait_until(lambda before=looked: intake.watch(service).last() != before)
+        found = intake.current(service)
+        assert found is not None
+        assert found.receiver == Answer(False, False, "no whole answer has come yet")
+        assert len(asked) == 1
+        may_end.set()
+        wait_until(lambda: (now := intake.current(service)) is not None and now.receiver == READY)
+
+
+def test_what_was_found_long_ago_is_not_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(LedgerService(settings_in(tmp_path, receiver_port=free_port()))) as service:
+        wait_until(lambda: intake.current(service) is not None)
+        monkeypatch.setattr(intake, "STALE_SECONDS", 0.0)
+        assert intake.current(service) is None
+
+
+def test_an_inbox_in_a_file_has_its_receiver_on_this_machine(tmp_path: Path) -> None:
+    """Whatever beat there: a copy of a shared inbox may have come with its heartbeats."""
+    with closing(LedgerService(settings_in(tmp_path, receiver_port=free_port()))) as service:
+        beat(service.inbox, Part.RECEIVER)
+        wait_until(lambda: intake.current(service) is not None)
+        found = intake.current(service)
+    assert found is not None
+    assert not found.receiver.is_there
+
+
+def test_a_receiver_on_another_machine_is_known_by_its_heartbeat(
+    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_in(tmp_path, inbox=database, receiver_port=free_port())
+    monkeypatch.setattr(intake, "LOOK_SECONDS", 0.0)
+    with receiver(tmp_path, INBOX=database) as elsewhere:
+        assert elsewhere.deliver(event()).status == 200
+        with closing(LedgerService(settings)) as service:
+            service.catch_up()
+
+            def found() -> bool:
+                now = intake.current(service)
+                return now is not None and now.receiver == READY
+
+            wait_until(found)
+            elsewhere.kill()
+            last = intake.current(service)
+            assert last is not None
+            assert last.last_at is not None
+            monkeypatch.setattr(intake, "STALE_SECONDS", 1.0)
+            wait_until(lambda: (now := intake.current(service)) is not None and not now.receiver[0])
