@@ -21,7 +21,17 @@ from pipeline import instants
 from pipeline.audit import verify as verifier
 from pipeline.audit.package import report, tables
 from pipeline.audit.package.tables import Selection
-from pipeline.audit.verify import Fault, Package, Verdict, verify
+from pipeline.audit.verify import (
+    MAX_SECONDS,
+    Fault,
+    Late,
+    Package,
+    Verdict,
+    limited,
+    quoted,
+    seconds_left,
+    verify,
+)
 from pipeline.contract.events import read_event
 from pipeline.errors import PrazoError
 from pipeline.ledger import facts
@@ -38,6 +48,9 @@ _QUOTED_OF: Final = {
     "facts.quarantined": (*_KNOWN, "size_bytes"),
     **{f"facts.{it}": _KNOWN[:-1] for it in ("reviews", "seller_events")},
 }
+_MALFORMED: Final = (
+    *(PrazoError, duckdb.Error, ValueError, KeyError, TypeError, AttributeError, IndexError),
+)
 _COLUMNS: Final = {table: kind._fields for kind, table in facts.TABLES.items()}
 
 
@@ -49,24 +62,26 @@ def verify_package(
     authority: str | None = None,
     policy: bytes | None = None,
     archives: Sequence[bytes] = (),
+    seconds: float = MAX_SECONDS,
 ) -> Verdict:
     """Runs every check of `verify.py`; where none fails, rebuilds and compares the tables and
-    reports.
+    reports, all within `seconds`.
 
     Raises `verify.Unusable` if `key` is not a key, or if the openssl command is missing.
     """
-    verdict = verify(path, key, against, authority, policy=policy, archives=archives)
-    if verdict.faults:
-        return verdict
-    try:
-        with Package(path) as package:
-            reproduce(package, verdict)
-    except (Fault, PrazoError) as error:
-        verdict.fault(f"the tables cannot be made again: {error}")
-    except duckdb.Error as error:
-        verdict.fault(f"the tables cannot be made again: {str(error).splitlines()[0]}")
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        verdict.fault(f"the tables cannot be made again: {type(error).__name__}: {error}")
+    with limited(seconds):
+        verdict = verify(
+            path, key, against, authority, policy=policy, archives=archives, seconds=seconds
+        )
+        if not verdict.faults:
+            try:
+                with Package(path) as package:
+                    reproduce(package, verdict)
+            except (Fault, Late) as fault:
+                verdict.fault(f"the tables cannot be made again: {fault}")
+            except _MALFORMED as error:
+                why = f"{type(error).__name__}: {quoted(error)}"
+                verdict.fault(f"the tables cannot be made again: {why}")
     return verdict
 
 
@@ -74,15 +89,15 @@ def reproduce(package: Package, verdict: Verdict) -> None:
     """Adds to the verdict whether the package's tables and reports follow from its entries. The
     package must have passed `verify`.
 
-    A malformed package raises `Fault`, `PrazoError`, `duckdb.Error`, ValueError, KeyError,
-    TypeError, AttributeError or IndexError; `verify_package` reports each as a fault.
+    A malformed package raises `Fault` or one of `_MALFORMED`; `verify_package` reports each as a
+    fault.
     """
     parameters = package.json("data/parameters.json")
     if parameters["software"] != tables.software():
         verdict.unchecked[:] = [it for it in verdict.unchecked if it != verifier.DERIVED]
         verdict.unchecked.append(
             f"{verifier.DERIVED}, and only that of the release which made the package, which calls"
-            f" itself {parameters['software']}, makes the same; this is {tables.software()}"
+            f" itself {quoted(parameters['software'])}, makes the same; this is {tables.software()}"
         )
         return
     if package.read("data/query.sql").decode("utf-8") != tables.query_file():
@@ -134,15 +149,17 @@ def _compare_tables(package: Package, parameters: Mapping[str, Any], verdict: Ve
             seqs += [it.seq for it in marked]
             processes |= {it.process_id for it in marked if it.process_id is not None}
         seller = parameters["scope"].get("seller")
-        derived = made.tables(
-            Selection(
-                as_of=instants.parse(parameters["as_of"]) or 0,
-                entries=seqs,
-                processes=sorted(processes),
-                sellers=[] if seller is None else [seller],
-                unmask=is_full,
-            )
+        selection = Selection(
+            as_of=instants.parse(parameters["as_of"]) or 0,
+            entries=seqs,
+            processes=sorted(processes),
+            sellers=[] if seller is None else [seller],
+            unmask=is_full,
         )
+        try:
+            derived = made.tables(selection, seconds_left())
+        except duckdb.InterruptException:
+            raise Late("its query took too long") from None
     not_of_log = parameters["not_of_log"]
     return sum(
         _compare(name, table, package, not_of_log.get(name, 0), verdict)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.audit import asking
+from pipeline.audit.verify import Fault, pem, pem_blocks
 from pipeline.errors import OperatorError
 from pipeline.http import addresses
 
@@ -51,18 +52,19 @@ def stamp_digest(url: str, digest: bytes) -> bytes:
 
 
 def read_chain(path: Path) -> bytes:
-    """The certificates and revocation lists in a PEM file; raises `OperatorError` for another."""
+    """The certificates and revocation lists in a PEM file, without any text beside them; raises
+    `OperatorError` if it holds none."""
     try:
-        content = path.read_bytes()
-        if b"-----BEGIN " not in content:
-            raise ValueError("it holds nothing in PEM")
-    except (OSError, ValueError) as error:
+        blocks = pem_blocks(path.read_bytes())
+        if not blocks:
+            raise ValueError("it holds no certificate and no revocation list in PEM")
+    except (OSError, ValueError, Fault) as error:
         raise OperatorError(
             f"The file {path} cannot be used",
             str(error),
             "correct PRAZO_TIMESTAMP_CHAIN_FILE, or unset it",
         ) from None
-    return content
+    return pem(blocks)
 
 
 def query(digest: bytes, nonce: int) -> bytes:

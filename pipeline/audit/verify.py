@@ -2,15 +2,16 @@
 """Verifies an audit package: offline, on Python 3.9 or newer with the openssl command, and no more.
 
     python3 verify.py PACKAGE.zip --key VKEY [--against CHECKPOINT] [--policy POLICY]
-                                  [--authority CA.pem [--archive STAMP.tsr ...]]
+                                  [--authority CA.pem [--archive STAMP.tsr ...]] [--seconds N]
 
 A copy of this file is in every package. If you distrust the package, get this file from elsewhere,
 together with the log's verification key, an earlier checkpoint of the log or a policy of witnesses,
 and the certificate of the timestamp authority: what the package says about them proves nothing.
 
 The seals come first: while the manifests are not signed by the log, nothing else is looked at. What
-a verdict quotes from a package stands in it without control characters. Packages of all formats
-are read as the same stream of entries; only `Stream` and `Folders` know how a format keeps them.
+a verdict quotes from a package stands in it between quotation marks, without control characters.
+Packages of all formats are read as the same stream of entries; only `Stream` and `Folders` know how
+a format keeps them.
 
 Exit codes: 0 verified, but for what the verdict lists as not checked; 1 at least one fault (each is
 named); 2 wrong usage; 3 no fault, but undecided, because the given checkpoint is newer than the
@@ -25,14 +26,19 @@ import csv
 import hashlib
 import io
 import json
+import math
 import re
 import stat
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
+import zlib
 from collections import Counter
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from operator import itemgetter
@@ -49,9 +55,12 @@ MAX_LEAF_BYTES = MIB
 MAX_CELL = 128 * MIB
 MAX_PARSED_BODY_BYTES = 128 * MIB
 MAX_ROTATIONS = 100
-MAX_FAULTS = 100
 MAX_NAMED = 20  # of artifacts, processes or sellers that one line is about
+MAX_LINES = 100  # of one kind in the verdict
 MAX_SHOWN = 600  # characters of a line of the verdict
+MAX_QUOTED = 100  # characters of a text of the package in it
+MAX_SECONDS = 3600.0  # for all of it, unless somebody gives it more
+MAX_OPENSSL_SECONDS = 60.0
 PIECE = MIB
 CLOCK_TOLERANCE = timedelta(minutes=5)
 MAKING_TOLERANCE = timedelta(hours=1)  # from the instant of the tables to the export's entry
@@ -68,7 +77,17 @@ STREAM_FILES = {
     *("data/leaves.ndjson", "data/proof.txt", "data/records.ndjson", "data/bodies.csv"),
     *("data/rotations.json", "data/names.ndjson"),
 }
-OPTIONAL_FILES = {"data/checkpoint.tsr", "data/timestamp.pem"}
+EXTENSIONS = {  # of an artifact's file, by its media type; any other is .bin
+    "application/json": "json",
+    "application/pdf": "pdf",
+    "image/jpeg": "jpg",
+    "image/png": "png",
+    "image/webp": "webp",
+    "text/html": "html",
+    "text/plain": "txt",
+}
+BY_EXPORTER, BY_PROFILE = "by the exporter", "the masked profile"  # why a body is withheld
+KEPT_ELSEWHERE = "kept by another system"  # why an artifact is, without a fault
 # What is made after the export's own entry, which names the digests of all other files.
 AFTER_THE_EXPORT = {
     *("data/checkpoint.note", "data/checkpoint.tsr", "data/consistency.json"),
@@ -99,6 +118,7 @@ IDENTIFIERS = {
     **{"process_id": "process_stream", "seller_id": "seller_stream"},
 }
 INSTANTS = ("occurred_at", "recorded_at")
+INSTANT = re.compile(r"-?[0-9]{4,6}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{6}Z")
 QUOTED = (  # other columns of entries.csv that quote a key of the leaf
     *("seq", "kind", "origin", "recorded_by", "status", "body_size"),
     *("process_n", "process_prev", "seller_n", "seller_prev"),
@@ -107,7 +127,8 @@ QUOTED = (  # other columns of entries.csv that quote a key of the leaf
 OPAQUE = re.compile(r"(?!sha256:|hmac:)(?![0-9.+()-]+$)(?![A-Z0-9]{12}[0-9]{2}$)[!-.0-?A-~]{1,128}")
 DERIVED = (
     "what follows from the entries: processes.csv, findings.csv, coverage.csv, the columns of"
-    " entries.csv that are read out of bodies, and the reports. `prazo verify` makes them again"
+    " entries.csv that are read out of bodies, the reports, and query.sql, which says how. `prazo"
+    " verify` makes them again"
 )
 
 
@@ -138,15 +159,59 @@ class Fault(Exception):
     """Something in the package is wrong."""
 
 
+class Late(Exception):
+    """The time is up that somebody allowed for all of it: no check may take it for its answer."""
+
+
 class Unusable(Exception):
     """The verifier was called wrongly, or something that it needs is missing."""
+
+
+# --- limits and texts ------------------------------------------------------------------------
+
+_limit: ContextVar[tuple[float, float]] = ContextVar("limit", default=(math.inf, math.inf))
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """All that is verified within must be done by then; otherwise `seconds_left` raises `Late`."""
+    token = _limit.set(min(_limit.get(), (time.monotonic() + seconds, seconds)))
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def seconds_left() -> float:
+    """The time that is left. Whatever may go on for long asks for it at each step."""
+    end, seconds = _limit.get()
+    left = end - time.monotonic()
+    if left <= 0:
+        raise Late(f"it could not be verified within {seconds:g} seconds: give it more (--seconds)")
+    return left
+
+
+BLANK = {*"\u115f\u1160\u2800\u3164\uffa0"}  # letters and signs that look like a space
 
 
 def plain(text: str) -> str:
     """A text as one line that no terminal takes for anything else: no control, direction or line
     break in it, and not endless."""
-    shown = text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
-    return "".join(it if it.isprintable() else f"\\u{ord(it):04x}" for it in shown)
+    more = f"... and {len(text) - MAX_SHOWN} more characters" if len(text) > MAX_SHOWN else ""
+    written = (it if it.isprintable() else f"\\u{ord(it):04x}" for it in text[:MAX_SHOWN])
+    return "".join(written) + more
+
+
+def quoted(text: object) -> str:
+    """What a package says, in a line of the verdict: between quotation marks that it cannot end,
+    short, and without blanks that could move a part of it to where a line begins."""
+    whole = str(text)
+    escaped = re.sub(r'["\\]', r"\\\g<0>", whole[:MAX_QUOTED])
+    seen = (it.isprintable() and it not in BLANK for it in escaped)
+    pairs = zip(escaped, seen)  # noqa: B905
+    shown = "".join(letter if is_seen else f"\\u{ord(letter):04x}" for letter, is_seen in pairs)
+    more = f" and {len(whole) - MAX_QUOTED} more characters" if len(whole) > MAX_QUOTED else ""
+    return '"' + re.sub("(?<= ) ", r"\\u0020", shown) + f'"{more}'
 
 
 class Verdict:
@@ -163,10 +228,10 @@ class Verdict:
 
     def fault(self, text: str) -> None:
         """Adds a fault: the package is not verified. There is a most that are named."""
-        if len(self.faults) < MAX_FAULTS:
+        if len(self.faults) < MAX_LINES:
             self.faults.append(text)
-        elif len(self.faults) == MAX_FAULTS:
-            self.faults.append(f"and more: only the first {MAX_FAULTS} are named")
+        elif len(self.faults) == MAX_LINES:
+            self.faults.append(f"and more: only the first {MAX_LINES} are named")
 
     def passed(self, text: str) -> None:
         """Adds a check that passed, unless a fault was added since the last call."""
@@ -189,13 +254,16 @@ class Verdict:
             ("OPEN    ", self.undecided),
             ("FAULT   ", self.faults),
         ):
-            yield from (f"  {name} {plain(it)}" for it in texts)
+            yield from (f"  {name} {plain(it)}" for it in texts[:MAX_LINES])
+            if len(texts) > MAX_LINES:
+                yield f"  {name} and {len(texts) - MAX_LINES} more"
         if self.faults:
             yield f"NOT VERIFIED: {len(self.faults)} faults"
         elif self.undecided:
             yield "UNDECIDED: no fault was found, and not everything could be compared"
         elif self.unchecked:
-            yield f"VERIFIED, but for what is not checked: {len(self.unchecked)} lines above"
+            named = min(len(self.unchecked), MAX_LINES + 1)
+            yield f"VERIFIED, but for what is not checked: {named} lines above"
         else:
             yield "VERIFIED"
 
@@ -314,7 +382,12 @@ class Checkpoint(NamedTuple):
 
 def read_key(vkey: str, kind: int = LOG_KEY) -> Key:
     """A verification key `name+hash+key`; ValueError for any other text."""
-    name, digest, encoded = vkey.strip().split("+", 2)
+    parts = vkey.strip().split("+", 2)
+    if len(parts) < 3:
+        raise ValueError("a verification key is name+hash+key")
+    name, digest, encoded = parts
+    if not re.fullmatch(r"[!-~]{1,200}", name):
+        raise ValueError("the name of a key is of visible ASCII characters")
     key = base64.b64decode(encoded, validate=True)
     known = hashlib.sha256(name.encode() + b"\n" + key).digest()[:4]
     if len(key) != 33 or key[0] != kind or known.hex() != digest:
@@ -324,12 +397,15 @@ def read_key(vkey: str, kind: int = LOG_KEY) -> Key:
 
 def openssl(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Runs the openssl command; raises `Unusable` where it is not installed."""
+    seconds = min(seconds_left(), MAX_OPENSSL_SECONDS)
     try:
-        return subprocess.run(["openssl", *arguments], capture_output=True, timeout=60, check=False)
+        return subprocess.run(
+            ["openssl", *arguments], capture_output=True, timeout=seconds, check=False
+        )
     except FileNotFoundError:
         raise Unusable("the openssl command (3.0 or newer) is not installed") from None
     except subprocess.TimeoutExpired:
-        raise Fault("openssl did not finish within a minute") from None
+        raise Late(f"openssl did not finish within {seconds:g} seconds") from None
 
 
 def signed_text(note: bytes, *keys: Key, is_cosigned: bool = False) -> str:
@@ -545,7 +621,8 @@ class Package:
             infos = self._zip.infolist()
             self._check_layout(self._file, infos)
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-            raise Fault(f"this is not a zip file: {error}") from None
+            raise Fault(f"this is not a zip file: {quoted(error)}") from None
+        self._infos = {it.filename: it for it in infos}
         self.names = [it.filename for it in infos]
         self.sizes = {it.filename: it.file_size for it in infos}  # of all that `read` gives
         if len({*self.names}) < len(infos):
@@ -560,7 +637,7 @@ class Package:
             name, kind = info.filename, info.external_attr >> 16
             is_plain = re.fullmatch(r"[A-Za-z0-9._/-]{1,200}", name)
             if not is_plain or {"", ".", ".."} & {*name.split("/")}:
-                raise Fault(f"the path {name!r} leaves the package or is not plain")
+                raise Fault(f"the path {quoted(name)} leaves the package or is not plain")
             if not stat.S_ISREG(kind) or info.flag_bits or info.compress_type not in (0, 8):
                 raise Fault(f"{name} is a link, encrypted or packed in another way")
             if info.header_offset != offset or info.comment or (info.extra and offset < 2**32 - 1):
@@ -575,13 +652,11 @@ class Package:
             raise Fault("bytes that belong to no file lie behind the last one")
 
     def open(self, name: str) -> IO[bytes]:
-        """A file to read from its start; raises `Fault` if it is missing or damaged."""
-        try:
-            return io.BufferedReader(_Member(self._zip.open(name), name), PIECE)
-        except KeyError:
-            raise Fault(f"{name} is missing") from None
-        except Exception as error:  # zipfile and zlib raise many kinds of errors for damaged bytes
-            raise Fault(f"{name} cannot be read: {error}") from None
+        """A file to read from its start; raises `Fault` if it is missing, and so does reading it
+        where it is damaged."""
+        if name not in self._infos:
+            raise Fault(f"{name} is missing")
+        return io.BufferedReader(_Member(self._file, self._infos[name]), PIECE)
 
     def read(self, name: str, limit: int = MAX_JSON_BYTES) -> bytes:
         """The bytes of a file; raises `Fault` if it is missing, damaged or over the limit."""
@@ -635,10 +710,16 @@ class Package:
 
 
 class _Member(io.RawIOBase):
-    """A file of the zip; what zipfile and zlib raise for damaged bytes becomes a `Fault`."""
+    """A file of the zip. Reading it to its end raises `Fault` unless its packed bytes are one
+    deflate stream and no more, which gives what the zip's directory says."""
 
-    def __init__(self, file: IO[bytes], name: str) -> None:
-        self._file, self._name = file, name
+    def __init__(self, file: IO[bytes], info: zipfile.ZipInfo) -> None:
+        self._file, self._info = file, info
+        self._at = info.header_offset + len(_local_header(info))
+        self._end = self._at + info.compress_size
+        self._unpacker = zlib.decompressobj(-zlib.MAX_WBITS) if info.compress_type else None
+        self._packed = b""
+        self._size = self._crc = 0
 
     def readable(self) -> bool:
         """It is only read."""
@@ -646,17 +727,39 @@ class _Member(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """As `io.RawIOBase` describes it."""
+        seconds_left()
+        name = self._info.filename
         try:
-            data = self._file.read(len(buffer))
-        except Exception as error:  # zipfile and zlib raise many kinds of errors for damaged bytes
-            raise Fault(f"{self._name} cannot be read: {error}") from None
+            data = self._unpacked(len(buffer)) if self._unpacker else self._next(len(buffer))
+        except zlib.error as error:
+            raise Fault(f"{name} cannot be read: {error}") from None
+        self._size += len(data)
+        self._crc = zlib.crc32(data, self._crc)
+        is_whole = (self._size, self._crc) == (self._info.file_size, self._info.CRC)
+        if self._size > self._info.file_size or not (data or is_whole):
+            raise Fault(f"{name} is not what the zip's directory says")
         buffer[: len(data)] = data
         return len(data)
 
-    def close(self) -> None:
-        """Closes the file of the zip."""
-        self._file.close()
-        super().close()
+    def _next(self, most: int) -> bytes:
+        self._file.seek(self._at)
+        data = self._file.read(min(most, self._end - self._at))
+        self._at += len(data)
+        return data
+
+    def _unpacked(self, most: int) -> bytes:
+        unpacker = self._unpacker
+        while unpacker is not None and not unpacker.eof:
+            packed = self._packed or self._next(PIECE)
+            data = unpacker.decompress(packed, most)
+            self._packed = unpacker.unconsumed_tail
+            if data:
+                return data
+            if not packed and not unpacker.eof:
+                raise Fault(f"{self._info.filename} ends too early")
+        if self._at < self._end or (unpacker is not None and unpacker.unused_data):
+            raise Fault(f"bytes that belong to no file lie behind the end of {self._info.filename}")
+        return b""
 
 
 def _check_directory(file: IO[bytes]) -> None:
@@ -726,7 +829,7 @@ def _check_manifest(package: Package, manifest: str, listed: set[str], verdict: 
         following = next(expected, None)
         if name != following:
             if name not in listed:
-                verdict.fault(f"{manifest} lists {name!r}, which is not there")
+                verdict.fault(f"{manifest} lists {quoted(name)}, which is not there")
             elif following is None or name < following:
                 verdict.fault(f"{manifest} is not the sorted list of its files")
             else:
@@ -770,8 +873,8 @@ def _seals(
     if given is None:
         given = signer
         verdict.unchecked.append(
-            f"that {given} is the log's key: this is the package's own word. Compare it with one"
-            " that came another way, and give it as --key"
+            f"that {quoted(given)} is the log's key: this is the package's own word. Compare it"
+            " with one that came another way, and give it as --key"
         )
     data = {it for it in package.names if it.startswith("data/")}
     rotations = _read_rotations(package, data, given.name)
@@ -784,7 +887,8 @@ def _seals(
     note = _open(package, "manifest.note", signer)
     form = note.partition("\n")[0]
     if form not in FORMATS:
-        raise Fault(f"the package is a {form!r}, and this verifier knows {', '.join(FORMATS)}")
+        known = ", ".join(FORMATS)
+        raise Fault(f"the package is a {quoted(form)}, and this verifier knows {known}")
     tags = TAG_FILES - {"manifest.note"}
     lines = [f"{package.digest(it)}  {it}" for it in sorted(tags)]
     if note != "\n".join([form, given.name, *lines, ""]):
@@ -838,11 +942,15 @@ def _check_form(sealed: Sealed, verdict: Verdict) -> None:
     package, parameters, data = sealed.package, sealed.parameters, sealed.data
     if package.read("bagit.txt", 1000) != BAG:
         verdict.fault("bagit.txt is not that of a BagIt 1.0 bag")
+    # Which files these folders hold exactly, `Stream`, `Stated`, `Folders` and artifacts say.
     folders = ["artifacts", *(["bodies", "stated"] if sealed.is_stream else ["entries"])]
     if sealed.form == FORMATS[1]:
         folders.append("rotations")
     needed = COMMON_FILES | (STREAM_FILES if sealed.is_stream else set())
-    for name in sorted(data - needed - OPTIONAL_FILES):
+    possible = {"data/checkpoint.tsr"}
+    if sealed.is_stream and "data/checkpoint.tsr" in data:
+        possible.add("data/timestamp.pem")
+    for name in sorted(data - needed - possible):
         if name.split("/")[1] not in folders or name.count("/") < 2:
             verdict.fault(f"{name} does not belong into a package")
     for name in sorted(needed - data):
@@ -855,7 +963,7 @@ def _check_form(sealed: Sealed, verdict: Verdict) -> None:
     if parameters["format"] != sealed.form or (
         not sealed.is_stream and has_rotations != (sealed.form == FORMATS[1])
     ):
-        verdict.fault(f"the package is not as {sealed.form!r} says")
+        verdict.fault(f"the package is not as {sealed.form} says")
     sizes = [package.sizes[it] for it in data]
     info = (
         f"Bag-Software-Agent: {parameters['software']}\nBagging-Date: {parameters['as_of'][:10]}\n"
@@ -894,8 +1002,8 @@ class Stream:
         self._records = package.lines("data/records.ndjson", MAX_PARSED_BODY_BYTES)
         self._checkpoint = sealed.checkpoint
         self._chunk: IO[bytes] | None = None
-        self._name, self._at = "", 0
-        self.chunks = {it for it in sealed.data if it.startswith("data/bodies/")}
+        self._name, self._at, self._number = "", 0, 0
+        self._chunks = {it for it in sealed.data if it.startswith("data/bodies/")}
 
     def leaves(self) -> Iterator[bytes]:
         """The bytes of each leaf, in order."""
@@ -921,8 +1029,8 @@ class Stream:
             raise Fault(f"bodies.csv has no row for entry {seq} in its place")
         _, salted, file, offset, sized, withheld = row
         if withheld:
-            if salted or file or offset or sized:
-                raise Fault(f"the body of entry {seq} is withheld, and there")
+            if salted or file or offset or sized or withheld not in (BY_EXPORTER, BY_PROFILE):
+                raise Fault(f"the body of entry {seq} is withheld, and there, or nobody knows why")
             return Body("", 0, None, withheld)
         salt, size = bytes.fromhex(salted), int(sized)
         if (salted, sized) != (salt.hex(), str(size)) or len(salt) != 32:
@@ -949,10 +1057,11 @@ class Stream:
         return Body(digest.hexdigest(), size, b"".join(pieces) if keep else None)
 
     def _next_chunk(self, name: str) -> None:
-        if name not in self.chunks:
-            raise Fault(f"bodies.csv names {name!r}, which is not there, or not in one piece")
+        self._number += 1
+        if name != f"data/bodies/{self._number:05}.bin" or name not in self._chunks:
+            raise Fault(f"bodies.csv names {quoted(name)}, which is not there, or not the next")
         self._end_of_chunk()
-        self.chunks.remove(name)
+        self._chunks.remove(name)
         self._name, self._at, self._chunk = name, 0, self._package.open(name)
 
     def _end_of_chunk(self) -> None:
@@ -963,7 +1072,7 @@ class Stream:
         """Fault unless everything was read."""
         self._end_of_chunk()
         if (
-            self.chunks
+            self._chunks
             or next(self._bodies, None) is not None
             or next(self._records, None) is not None
         ):
@@ -1050,13 +1159,13 @@ class Folders:
 
     def body(self, seq: int, rules: LeafRules, keep: bool) -> Body:
         """The body of an entry that has one."""
-        self._files[seq] -= {"body.bin", "body.salt"}
-        salt_path = self._path(seq, "body.salt")
         if str(seq) in self._withheld:
-            if salt_path in self._package.sizes:
-                raise Fault(f"the body of entry {seq} is withheld, and there")
-            return Body("", 0, None, self._withheld.pop(str(seq))["why"])
-        text = self._package.read(salt_path, 1000).decode("ascii")
+            why = self._withheld.pop(str(seq))["why"]
+            if self._files[seq] & {"body.bin", "body.salt"} or why not in (BY_EXPORTER, BY_PROFILE):
+                raise Fault(f"the body of entry {seq} is withheld, and there, or nobody knows why")
+            return Body("", 0, None, why)
+        self._files[seq] -= {"body.bin", "body.salt"}
+        text = self._package.read(self._path(seq, "body.salt"), 1000).decode("ascii")
         salt = bytes.fromhex(text)
         if len(salt) != 32 or text != salt.hex():
             raise Fault("body.salt is not in its one spelling")
@@ -1071,7 +1180,8 @@ class Folders:
             if files - {"entry.json", "entry.tlog-proof"}:
                 raise Fault(f"entry {seq}: it has a body or a record that its leaf does not name")
         if self._withheld:
-            raise Fault(f"bodies are listed as withheld without their entries: {self._withheld}")
+            listed = quoted(", ".join(self._withheld))
+            raise Fault(f"bodies are listed as withheld without their entries: {listed}")
 
     def _path(self, seq: int, name: str) -> str:
         return f"data/{self._kind}/{seq}/{name}"
@@ -1093,13 +1203,14 @@ class Scope:
     def __init__(self, sealed: Sealed, names: dict[str, str]) -> None:
         stated = sealed.parameters["scope"]
         hashes = {name: it for it, name in names.items()}
-        self.stated = ", ".join(f"{key} {value}" for key, value in sorted(stated.items()))
+        self.stated = ", ".join(f"{key} {quoted(stated[key])}" for key in sorted(stated))
         self.stream, self.name = "", ""
         if stated.keys() == {"process"} or stated.keys() == {"seller"}:
             [(self.stream, name)] = stated.items()
             self.name = hashes.get(name, name)
         elif stated.keys() == {"from", "to"}:
             self.since, self.until = (_full_instant(stated[it]) for it in ("from", "to"))
+            self.stated = f"from {stated['from']}, to {stated['to']}"
         else:
             raise Fault("parameters.json names no scope that is known here")
 
@@ -1114,7 +1225,7 @@ def _full_instant(text: str) -> str:
     """An instant as leaves have it, with microseconds; Fault for any other text."""
     match = re.fullmatch(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8})(?:\.([0-9]{1,6}))?Z", text)
     if match is None:
-        raise Fault(f"{text!r} is not an instant")
+        raise Fault(f"{quoted(text)} is not an instant")
     return f"{match[1]}.{(match[2] or ''):0<6}Z"
 
 
@@ -1143,6 +1254,7 @@ class Entries:
         self.kinds: Counter[str] = Counter()
         self.withheld: Counter[tuple[str, str]] = Counter()
         self.artifacts: dict[str, tuple[int, str]] = {}  # digest -> entry, who keeps it
+        self.artifact_files: set[str] = set()
         self.tails: dict[str, dict[str, Tail]] = {"process": {}, "seller": {}}
         self.in_scope: set[str] = set()  # processes of entries that belong to it by themselves
         self.beyond: set[str] = set()  # processes of leaves that are not listed
@@ -1158,6 +1270,7 @@ class Entries:
         wrong."""
         previous = 0
         for data in self._source.leaves():
+            seconds_left()
             if self.export:
                 raise Fault(f"an entry follows the export's own, {self.export['seq']}")
             leaf = canonical(data, f"the leaf behind entry {previous}", _parsed_leaf)
@@ -1180,7 +1293,7 @@ class Entries:
         if type(version) is not int or version not in LEAF_RULES:
             known = ", ".join(map(str, LEAF_RULES))
             raise Fault(
-                f"it is of version {version}, and this verifier knows {known}: take a newer"
+                f"it is of version {quoted(version)}, and this verifier knows {known}: take a newer"
                 " verify.py"
             )
         rules = LEAF_RULES[version]
@@ -1188,10 +1301,12 @@ class Entries:
         if shape not in self._shapes:
             for key, value in leaf.items():
                 if key not in {int: rules.numbers, str: rules.texts}.get(type(value), ()):
-                    raise Fault(f"its leaf has no right {key}")
+                    raise Fault(f"its leaf has no right {quoted(key)}")
             self._shapes.add(shape)
         if leaf["log"] != self._sealed.checkpoint.log or leaf["seq"] <= previous:
             raise Fault("its leaf is of another log, or not in order")
+        if not all(INSTANT.fullmatch(leaf[it]) for it in INSTANTS):
+            raise Fault("its leaf has no right instant")
         if leaf["recorded_at"] < self.recorded_at:
             raise Fault(f"it was recorded at {leaf['recorded_at']}, before the entry before it")
         self.recorded_at = leaf["recorded_at"]
@@ -1278,7 +1393,7 @@ class Entries:
         name = leaf[f"{stream}_stream"]
         tail = self.tails[stream].get(name, Tail(0, None))
         if leaf[f"{stream}_n"] != tail.n + 1 or leaf.get(f"{stream}_prev") != tail.seq:
-            raise Fault(f"entries of the {stream} {name} are missing before it")
+            raise Fault(f"entries of the {stream} {quoted(name)} are missing before it")
         self.tails[stream][name] = Tail(tail.n + 1, leaf["seq"])
 
     def _check_record(self, leaf: dict[str, Any]) -> None:
@@ -1310,8 +1425,13 @@ class Entries:
         if kept not in ("here", "elsewhere"):
             is_ours = leaf["origin"] == "live" or artifact.get("size_bytes") is not None
             kept = "here" if is_ours else "unknown"
-        if self.artifacts.get(artifact["sha256"], (0, ""))[1] != "here":
-            self.artifacts[artifact["sha256"]] = (leaf["seq"], kept)
+        digest, extension = (
+            artifact["sha256"],
+            EXTENSIONS.get(str(artifact.get("media_type")), "bin"),
+        )
+        self.artifact_files.add(f"data/artifacts/{digest}.{extension}")
+        if self.artifacts.get(digest, (0, ""))[1] != "here":
+            self.artifacts[digest] = (leaf["seq"], kept)
 
 
 def _value(body: Body | None, key: str) -> Any:
@@ -1369,7 +1489,10 @@ def _read_names(sealed: Sealed, contents: dict[str, Any]) -> dict[str, str]:
             raise Fault("data/names.ndjson names a hash twice")
     for hashed, name in names.items():
         if not HASHED.fullmatch(hashed) or OPAQUE.fullmatch(name) or HASHED.fullmatch(name):
-            raise Fault(f"{hashed} is given the name {name!r}, and is not a hash of such a name")
+            raise Fault(
+                f"{quoted(hashed)} is given the name {quoted(name)}, and is not a hash of such a"
+                " name"
+            )
     if len({*names.values()}) < len(names):
         raise Fault("two hashed identifiers are given one name")
     return names
@@ -1386,12 +1509,13 @@ def verify(
     *,
     policy: bytes | None = None,
     archives: Sequence[bytes] = (),
+    seconds: float = MAX_SECONDS,
 ) -> Verdict:
     """Runs every check that the package allows; whatever its bytes are, the answer is a verdict.
 
-    `authority`: path of a file. `archives`: timestamps over the package, oldest first. Raises
-    Unusable only for a wrong argument. An empty one is wrong too, since it would silently skip a
-    check.
+    `authority`: path of a file. `archives`: timestamps over the package, oldest first. `seconds`:
+    how long it may take. Raises Unusable only for a wrong argument. An empty one is wrong too,
+    since it would silently skip a check.
     """
     verdict = Verdict()
     given_texts = {"--key": key, "--against": against, "--authority": authority, "--policy": policy}
@@ -1410,19 +1534,21 @@ def verify(
         raise Unusable("--archive needs --authority, whose certificates it is checked with")
     if authority is not None and not Path(authority).is_file():
         raise Unusable(f"--authority: there is no file {authority}")
+    if not seconds > 0:
+        raise Unusable("--seconds must be more than 0")
     csv.field_size_limit(MAX_CELL)
     try:
-        with Package(path) as package:
+        with limited(seconds), Package(path) as package:
             sealed = _seals(package, given, trusted, verdict)
             if sealed is not None:
                 newest = _check(sealed, against, trusted, verdict)
                 _check_timestamp(sealed, path, newest, authority, archives, verdict)
-    except Fault as fault:
+    except (Fault, Late) as fault:
         verdict.fault(str(fault))
     except Unusable:
         raise
     except Exception as error:  # any bytes at all end in a verdict, never in a traceback
-        verdict.fault(f"the package cannot be read: {type(error).__name__}: {error}")
+        verdict.fault(f"the package cannot be read: {type(error).__name__}: {quoted(error)}")
     return verdict
 
 
@@ -1445,10 +1571,12 @@ def _check(sealed: Sealed, against: bytes | None, policy: Policy | None, verdict
     if not entries.export:
         raise Fault("the export's own entry is missing")
     verdict.about.append(
-        f"{entries.scope.stated}; as of {parameters['as_of']}; {parameters['profile']} profile;"
-        f" {entries.listed} entries of the first {entries.size} of {sealed.checkpoint.log};"
-        f" exported by {parameters['actor']}, entry {entries.export['seq']} of"
-        f" {entries.export['recorded_at']}, with {parameters['software']}"
+        f"{entries.scope.stated}; as of {quoted(parameters['as_of'])};"
+        f" {quoted(parameters['profile'])} profile; {entries.listed} entries of the first"
+        f" {entries.size} of {quoted(sealed.checkpoint.log)};"
+        f" exported by {quoted(parameters['actor'])}, because of {quoted(parameters['reason'])},"
+        f" entry {entries.export['seq']} of {entries.export['recorded_at']}, with"
+        f" {quoted(parameters['software'])}"
     )
     verdict.passed(
         f"{entries.listed + 1} entries stand in the log of {sealed.checkpoint.size}, canonical,"
@@ -1524,9 +1652,9 @@ def _check_completeness(sealed: Sealed, entries: Entries, verdict: Verdict) -> N
     scope, tails = entries.scope, entries.tails
     for name in sorted(tails["process"].keys() - entries.in_scope):
         if scope.stream != "process" or name != scope.name:
-            verdict.fault(f"the process {name} does not belong to {scope.stated}")
+            verdict.fault(f"the process {quoted(name)} does not belong to {scope.stated}")
     for name in sorted(tails["process"].keys() & entries.beyond):
-        verdict.fault(f"entries.csv does not list every entry of the process {name}")
+        verdict.fault(f"entries.csv does not list every entry of the process {quoted(name)}")
     processes = len(tails["process"])
     if scope.stream:
         if scope.name not in tails[scope.stream]:
@@ -1585,7 +1713,7 @@ def _check_range(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
 
 def _some(names: set[str]) -> str:
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    return ", ".join(sorted(names)[:MAX_NAMED]) + more
+    return ", ".join(map(quoted, sorted(names)[:MAX_NAMED])) + more
 
 
 def _check_export(
@@ -1616,23 +1744,27 @@ def _check_artifacts(
 ) -> None:
     """Each artifact that a collection names is there, or its entry says that another keeps it."""
     named, there = entries.artifacts, set()
-    for name in sealed.data:
+    for name in sorted(sealed.data):
         if name.startswith("data/artifacts/"):
             digest = name[len("data/artifacts/") :].partition(".")[0]
+            if digest in there:
+                verdict.fault(f"{name} stands there under another name, too")
             there.add(digest)
             if sealed.package.digest(name) != digest:
                 verdict.fault(f"{name} is not what was collected")
-            if digest not in named:
+            if name not in entries.artifact_files:
                 verdict.fault(f"{name} is named by no collection of these")
     reasons = contents["withheld_artifacts"]
     for digest in sorted(reasons.keys() - (named.keys() - there)):
-        verdict.fault(f"the artifact {digest} is listed as left out, and is not")
+        verdict.fault(f"the artifact {quoted(digest)} is listed as left out, and is not")
     elsewhere: dict[str, set[str]] = {"elsewhere": set(), "unknown": set()}
     for digest in sorted(named.keys() - there):
         seq, kept = named[digest]
         if kept == "here":
-            why = reasons.get(digest, "missing from the package")
-            verdict.fault(f"the artifact {digest} of entry {seq} is lost: {why}")
+            why = quoted(reasons.get(digest, "missing from the package"))
+            verdict.fault(f"the artifact {quoted(digest)} of entry {seq} is lost: {why}")
+        elif reasons.get(digest, KEPT_ELSEWHERE) != KEPT_ELSEWHERE:
+            verdict.fault(f"the artifact {quoted(digest)} is left out, and nobody knows why")
         else:
             elsewhere[kept].add(digest)
     for kept, said in (
@@ -1666,7 +1798,8 @@ def _check_tables(
             if key:
                 counted[key][row[column]] += 1
             if name != "findings.csv" and _unguarded(row["process_id"]) not in processes:
-                verdict.fault(f"{name} names the process {row['process_id']!r}, which is not here")
+                process = quoted(row["process_id"])
+                verdict.fault(f"{name} names the process {process}, which is not here")
     if {it: rows[it] for it in parameters["rows"]} != parameters["rows"]:
         verdict.fault("the tables have other numbers of rows than parameters.json says")
     if parameters["totals"] != {it: dict(count) for it, count in counted.items()}:
@@ -1759,12 +1892,20 @@ def _check_consistency(
 
 def _check_witnesses(sealed: Sealed, policy: Policy | None, newest: str, verdict: Verdict) -> bool:
     """Whether witnesses cosigned the checkpoint, after its newest entry, and enough of them: each
-    had followed the log, and signs nothing that does not continue what it saw."""
+    had followed the log, and signs nothing that does not continue what it saw. A cosignature from
+    before that entry does not count, since a clock or the log is wrong; enough others outweigh it,
+    as they do a witness that is away, so it is named and no fault by itself."""
     if policy is None:
         return False
     since = datetime.strptime(newest, "%Y-%m-%dT%H:%M:%S.%f%z") - CLOCK_TOLERANCE
     times = {name: cosigned_at(sealed.note, key) for name, key in policy.witnesses.items()}
     cosigned = {name: at for name, at in times.items() if at is not None and at >= since}
+    for name, at in times.items():
+        if at is not None and at < since:
+            verdict.unchecked.append(
+                f"the cosignature of {name}, which does not count: it is of {at:%Y-%m-%d %H:%M:%S}"
+                f" UTC, before the checkpoint's newest entry was recorded, at {newest}"
+            )
     said = ", ".join(f"{name} at {at:%Y-%m-%d %H:%M:%S} UTC" for name, at in cosigned.items())
     is_held = policy.holds({*cosigned})
     if not is_held:
@@ -1813,6 +1954,8 @@ def _check_timestamp(
     kept = b""
     if "data/timestamp.pem" in package.sizes:
         kept = package.read("data/timestamp.pem", MAX_JSON_BYTES)
+        if kept != pem(pem_blocks(kept)):
+            raise Fault("data/timestamp.pem holds more than certificates and revocation lists")
     try:
         if authority is None:
             _stamped(stamp, None, None, kept)
@@ -1827,6 +1970,11 @@ def _check_timestamp(
     if newest and datetime.strptime(newest, "%Y-%m-%dT%H:%M:%S.%f%z") > at + CLOCK_TOLERANCE:
         verdict.fault(f"an entry was recorded at {newest}, after the checkpoint's timestamp {at}")
     verdict.passed(f"all of it existed by {at:%Y-%m-%d %H:%M:%S} UTC, says the authority")
+    if CRL not in {kind for kind, _ in pem_blocks(kept)}:
+        verdict.unchecked.append(
+            "whether the authority's certificate was revoked at the time: the package holds no"
+            " revocation list"
+        )
 
 
 def _over(path: Path, archives: Sequence[bytes]) -> list[Stamp]:
@@ -1881,7 +2029,8 @@ def _stamped(
             raise Fault("is not a timestamp")
         extracting = ["cms", "-verify", "-inform", "DER", "-in", token, "-out", signed, "-binary"]
         chain: list[str] = []
-        lists, more = (_pem(kept, it) for it in (b"X509 CRL", b"CERTIFICATE"))
+        blocks = pem_blocks(kept)
+        lists, more = (pem([it for it in blocks if it[0] == kind]) for kind in (CRL, CERTIFICATE))
         if authority is not None:
             Path(trusted).write_bytes(Path(authority).read_bytes() + b"\n" + lists)
             Path(others).write_bytes(more)
@@ -1910,10 +2059,28 @@ def _stamped(
     return at
 
 
-def _pem(text: bytes, kind: bytes) -> bytes:
-    """The blocks of one kind in a PEM file."""
-    form = b"-----BEGIN %s-----\n[A-Za-z0-9+/=\n]+-----END %s-----\n" % (kind, kind)
-    return b"".join(re.findall(form, text))
+CERTIFICATE, CRL = b"CERTIFICATE", b"X509 CRL"
+
+
+def pem_blocks(text: bytes) -> list[tuple[bytes, bytes]]:
+    """(kind, DER) of each certificate and revocation list in a PEM file; ValueError for a block
+    of these kinds that holds something else."""
+    form = rb"-----BEGIN (CERTIFICATE|X509 CRL)-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END \1-----"
+    blocks = [(kind, base64.b64decode(it)) for kind, it in re.findall(form, text)]
+    for _, content in blocks:
+        if content[:1] != b"\x30" or len(_der(content)) != 1:
+            raise ValueError("it holds a block that is neither certificate nor revocation list")
+    return blocks
+
+
+def pem(blocks: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """These blocks in their one spelling, and nothing else."""
+    lines = []
+    for kind, content in blocks:
+        encoded = base64.b64encode(content)
+        parts = [encoded[at : at + 64] for at in range(0, len(encoded), 64)]
+        lines += [b"-----BEGIN %s-----" % kind, *parts, b"-----END %s-----" % kind]
+    return b"".join(it + b"\n" for it in lines)
 
 
 def _read_signed(data: bytes) -> tuple[str, datetime]:
@@ -1935,6 +2102,8 @@ def _der(data: bytes) -> list[tuple[int, bytes]]:
     """The values that stand one after another in DER: (tag, content)."""
     values, at = [], 0
     while at < len(data):
+        if at + 1 == len(data):
+            raise Fault("is cut off")
         tag, length, at = data[at], data[at + 1], at + 2
         if length & 0x80:
             octets = length & 0x7F
@@ -1956,6 +2125,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--authority", help="certificates of the timestamp authority")
     later = "a later timestamp over the package; of several, the oldest first"
     parser.add_argument("--archive", type=Path, action="append", default=[], help=later)
+    limit = "how long it may take (default: %(default)g)"
+    parser.add_argument("--seconds", type=float, default=MAX_SECONDS, metavar="N", help=limit)
     given = parser.parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -1973,6 +2144,7 @@ def main(arguments: list[str] | None = None) -> int:
             given.authority,
             policy=policy,
             archives=[it.read_bytes() for it in given.archive],
+            seconds=given.seconds,
         )
     except (Unusable, OSError) as error:
         print(f"Error: {plain(str(error))}", file=sys.stderr)

@@ -121,6 +121,12 @@ def export(
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Certificates of the timestamp authority, PEM.",
 )
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    metavar="N",
+    help="How long a package may take (default: 3600).",
+)
 def verify(
     file: Path | None,
     key: str | None,
@@ -128,6 +134,7 @@ def verify(
     policy: Path | None,
     archive: tuple[Path, ...],
     authority: Path | None,
+    seconds: float | None,
 ) -> None:
     """Verify an audit package FILE; without one, the ledger and the inbox themselves.
 
@@ -136,7 +143,7 @@ def verify(
     Example: prazo verify prc_123.zip --against 2026-03-01.note
     """
     from pipeline.audit.reproduce import verify_package
-    from pipeline.audit.verify import Unusable
+    from pipeline.audit.verify import MAX_SECONDS, Unusable
     from pipeline.cli import terminal
     from pipeline.serve import commands
 
@@ -144,9 +151,9 @@ def verify(
     if earlier is not None and not earlier.strip():
         raise click.UsageError(f"--against: {against} is empty")
     if file is None:
-        if key is not None or authority is not None or policy is not None or archive:
+        if archive or any(it is not None for it in (key, authority, policy, seconds)):
             raise click.UsageError(
-                "--key, --policy, --authority and --archive are for a package FILE"
+                "--key, --policy, --authority, --archive and --seconds are for a package FILE"
             )
         with terminal.progress() as on_progress:
             verdict = commands.audit(
@@ -165,6 +172,7 @@ def verify(
                 authority=None if authority is None else str(authority),
                 policy=None if policy is None else policy.read_bytes(),
                 archives=[it.read_bytes() for it in archive],
+                seconds=MAX_SECONDS if seconds is None else seconds,
             )
         except Unusable as error:
             raise click.UsageError(printable(error)) from None

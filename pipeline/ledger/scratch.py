@@ -57,10 +57,12 @@ class Copy:
         """The columns of a table, in order."""
         return self._columns[table]
 
-    def run(self, script: str, variables: Mapping[str, object]) -> list[pa.Table]:
+    def run(
+        self, script: str, variables: Mapping[str, object], seconds: float = MAX_SCRIPT_SECONDS
+    ) -> list[pa.Table]:
         """What each query of a script gives, in its order; raises `duckdb.Error`, also for one
         that takes too long."""
-        patience = threading.Timer(MAX_SCRIPT_SECONDS, self._connection.interrupt)
+        patience = threading.Timer(min(seconds, MAX_SCRIPT_SECONDS), self._connection.interrupt)
         patience.start()
         try:
             return arrow.run_script(self._connection, script, variables)

@@ -242,12 +242,12 @@ def test_a_package_without_artifacts_of_ours_is_not_verified_and_names_each(
     assert (exported.artifacts_left_out, exported.artifacts_lost) == (3, 2)
     found = verify_package(exported.path, key=exported.key)
     assert found.faults == [
-        f"the artifact {JOURNEY_LOG} of entry 5 is lost: damaged in the artifact store",
-        f"the artifact {SCREEN} of entry 5 is lost: not in the artifact store",
+        f'the artifact "{JOURNEY_LOG}" of entry 5 is lost: "damaged in the artifact store"',
+        f'the artifact "{SCREEN}" of entry 5 is lost: "not in the artifact store"',
     ]
     assert (
         "1 artifacts, which are not here: another system keeps them, as their entries say; "
-        + OTHERS
+        + f'"{OTHERS}"'
     ) in found.unchecked
     files = forgery.read(exported.path)
     assert b"1 \xc3\x97 artifact (not in the artifact store)" in files["data/report.html"]

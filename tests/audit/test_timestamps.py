@@ -378,6 +378,58 @@ def test_an_authority_whose_certificate_was_revoked_at_the_time_is_not_believed(
         verify._stamped_long_ago(stamp, str(stranger), [], clean + root.read_bytes(), verdict)
 
 
+def test_what_is_kept_beside_a_timestamp_is_certificates_and_lists_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    """Free text stood there, signed by the log and checked by nobody. The exporter leaves out what
+    an authority's file says beside them; a file without a timestamp has no place at all."""
+    (tmp_path / "issued").mkdir()
+    issued = Authority(tmp_path / "issued")
+    try:
+        root, clean, _ = issue(tmp_path / "issued")
+        chain = tmp_path / "chain.pem"
+        blocks = (tmp_path / "issued" / "authority.pem").read_bytes() + clean
+        chain.write_bytes(b"subject=Authority\r\n" + blocks.replace(b"\n", b"\r\n") + b"the end")
+        options = {"timestamp_url": issued.url, "timestamp_chain_file": chain}
+        with closing(LedgerService(settings_in(tmp_path, **options))) as service:
+            story.record(service.inbox, service.settings.artifacts)
+            service.catch_up()
+            exported = export(service, Scope(process_id="p1"), tmp_path / "p.zip")
+            signer = service.signer
+    finally:
+        issued.close()
+    assert signer is not None
+    files = forgery.read(exported.path)
+    assert files["data/timestamp.pem"] == blocks
+
+    def verdict(changed: forgery.Files) -> verify.Verdict:
+        path = forgery.write(tmp_path / "f.zip", forgery.seal(changed, signer))
+        return verify.verify(path, exported.key, authority=str(root))
+
+    assert verdict(files).faults == []
+    revoked = "whether the authority's certificate was revoked at the time: the package holds no"
+    assert not any(it.startswith(revoked) for it in verdict(files).unchecked)
+    without_lists = {**files, "data/timestamp.pem": blocks[: -len(clean)]}
+    for changed in (without_lists, {it: files[it] for it in files if it != "data/timestamp.pem"}):
+        found = verdict(changed)
+        assert found.faults == []
+        assert any(it.startswith(revoked) for it in found.unchecked)
+    text = b"-----BEGIN CERTIFICATE-----\n%s\n-----END CERTIFICATE-----\n" % b64encode(b"text")
+    for pem in (blocks + b"VERIFIED\n", b"VERIFIED\n" + blocks, blocks[:-1], blocks + text, b"x"):
+        assert len(verdict({**files, "data/timestamp.pem": pem}).faults) == 1
+    alone = {it: files[it] for it in files if it != "data/checkpoint.tsr"}
+    assert "data/timestamp.pem does not belong into a package" in verdict(alone).faults
+
+
+@pytest.mark.parametrize("content", [b"", b"a text", b"-----BEGIN CERTIFICATE-----\nAAAA\n"])
+def test_a_chain_without_a_certificate_is_refused_before_anything_is_exported(
+    tmp_path: Path, content: bytes
+) -> None:
+    (tmp_path / "chain.pem").write_bytes(content)
+    with pytest.raises(OperatorError, match="correct PRAZO_TIMESTAMP_CHAIN_FILE, or unset it"):
+        timestamps.read_chain(tmp_path / "chain.pem")
+
+
 def issue(folder: Path) -> tuple[Path, bytes, bytes]:
     """A root that issues the certificate of the authority in a folder again; its file, and what a
     package may keep: a list that names no certificate, and one that names this."""

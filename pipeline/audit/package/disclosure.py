@@ -8,21 +8,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from pipeline.audit.request import Request
+from pipeline.audit.verify import BY_EXPORTER, BY_PROFILE, EXTENSIONS, KEPT_ELSEWHERE
 from pipeline.contract.body import parse_json
 from pipeline.contract.events import REVIEW_REQUIRED
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, Keeper, keeper
 from pipeline.log.entries import COLLECTION, WEBHOOK, Entry, public_name
 from pipeline.log.signing import KEY_ROTATION
 
-_EXTENSIONS: Final = {
-    "application/json": "json",
-    "application/pdf": "pdf",
-    "image/jpeg": "jpg",
-    "image/png": "png",
-    "image/webp": "webp",
-    "text/html": "html",
-    "text/plain": "txt",
-}
 LOST: Final = frozenset({"damaged in the artifact store", "not in the artifact store"})
 """Why an artifact is left out that we should have."""
 
@@ -65,9 +57,9 @@ class Disclosure:
         if entry.body is None or entry.kind == KEY_ROTATION:
             return None
         if entry.seq in self._request.withhold:
-            return "by the exporter"
+            return BY_EXPORTER
         if self._request.profile == "masked" and not _is_impersonal(entry, self._log_key):
-            return "the masked profile"
+            return BY_PROFILE
         return None
 
     def shown(self, entry: Entry) -> Entry:
@@ -140,9 +132,9 @@ class Artifacts:
                 self.missing[digest] = "damaged in the artifact store"
                 continue
             if is_there:
-                extension = _EXTENSIONS.get(artifact.get("media_type"), "bin")
+                extension = EXTENSIONS.get(artifact.get("media_type"), "bin")
                 self.names.setdefault(digest, f"data/artifacts/{digest}.{extension}")
             elif keeper(artifact, entry.origin) is Keeper.ELSEWHERE:
-                self.missing.setdefault(digest, "kept by another system")
+                self.missing.setdefault(digest, KEPT_ELSEWHERE)
             else:
                 self.missing[digest] = "not in the artifact store"

@@ -24,7 +24,7 @@ from pipeline import instants
 from pipeline.inbox.store import COUNTED_ONCE
 from pipeline.ledger import facts, formats
 from pipeline.ledger.catalogue import catalogue, script, whole_sql
-from pipeline.ledger.scratch import Copy
+from pipeline.ledger.scratch import MAX_SCRIPT_SECONDS, Copy
 from pipeline.ledger.store import Ledger
 from pipeline.log.entries import Entry
 
@@ -242,9 +242,13 @@ class Facts:
         ]
         self._copy.add_facts(table, values, masked=True)
 
-    def tables(self, selection: Selection) -> dict[str, pa.Table]:
-        """The package's tables by name, as they follow from these facts alone."""
-        return dict(zip(TABLES, self._copy.run(query_file(), selection.variables), strict=True))
+    def tables(
+        self, selection: Selection, seconds: float = MAX_SCRIPT_SECONDS
+    ) -> dict[str, pa.Table]:
+        """The package's tables by name, as they follow from these facts alone. Raises
+        `duckdb.InterruptException` if that takes more than `seconds`."""
+        made = self._copy.run(query_file(), selection.variables, seconds)
+        return dict(zip(TABLES, made, strict=True))
 
     def close(self) -> None:
         """Closes the database, which is gone with it."""

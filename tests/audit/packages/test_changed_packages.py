@@ -178,7 +178,7 @@ def test_a_file_too_many_is_found(made: Made, tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize("name", ["../evil", "/evil", "data/../../evil", "data//evil", "a\\b"])
 def test_a_path_that_leaves_the_package_is_refused(made: Made, tmp_path: Path, name: str) -> None:
     found = faults(made, {**forgery.read(made.path), name: b"x"}, tmp_path)
-    assert found == [f"the path {name!r} leaves the package or is not plain"]
+    assert found == [f"the path {verify.quoted(name)} leaves the package or is not plain"]
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

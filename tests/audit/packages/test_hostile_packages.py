@@ -90,7 +90,7 @@ def test_sql_of_a_package_is_compared_and_never_run(
     ]
     verdict = verify_package(another.path, key=another.key)
     assert verdict.faults == []
-    said = f"calls itself prazo 9.9 (0123456789ab), makes the same; this is {ours}"
+    said = f'calls itself "prazo 9.9 (0123456789ab)", makes the same; this is {ours}'
     assert any(it.endswith(said) for it in verdict.unchecked)
 
 

@@ -114,7 +114,7 @@ def test_a_package_that_lacks_an_artifact_of_ours_is_not_verified(
     exported = export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
     assert (exported.artifacts_left_out, exported.artifacts_lost) == (1, 1)
     assert verify_package(exported.path, key=exported.key).faults == [
-        f"the artifact {digest} of entry 5 is lost: not in the artifact store"
+        f'the artifact "{digest}" of entry 5 is lost: "not in the artifact store"'
     ]
     contents = json.loads(forgery.read(exported.path)["data/contents.json"])
     assert contents["withheld_artifacts"] == {digest: "not in the artifact store"}

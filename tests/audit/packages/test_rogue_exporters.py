@@ -180,24 +180,24 @@ def verdict(exported: Exported) -> Verdict:
         (
             Scope(seller_id="s1"),
             "process_id = 'p3' or kind = 'export'",
-            "entries of the seller s1 are missing before it",
+            'entries of the seller "s1" are missing before it',
         ),
         # One attempt.
         (
             Scope(process_id="p1"),
             "attempt_id = 'a1'",
-            "entry 8: entries of the process p1 are missing before it",
+            'entry 8: entries of the process "p1" are missing before it',
         ),
         (
             Scope(seller_id="s1"),
             "attempt_id = 'a2'",
-            "entries of the seller s1 are missing before it",
+            'entries of the seller "s1" are missing before it',
         ),
         # The last entries of a process: the export's own entry would follow them.
         (
             Scope(process_id="p2"),
             "seq > 12",
-            "entries of the process p2 are missing before it",
+            'entries of the process "p2" are missing before it',
         ),
         # A process, an attempt and the tail of a period: their leaves stand in its range.
         (EVERYTHING, "process_id = 'p2'", "entry 10: it belongs to from 1970"),
@@ -247,7 +247,7 @@ def test_where_a_process_of_a_seller_ends_is_named_as_not_checked(
     said = "whether 2 processes go on in entries that do not name the seller"
     assert any(it.startswith(said) for it in found.unchecked)
     found = verdict(made(honest, tmp_path / "p3.zip", Scope(process_id="p3"), "seq = 17"))
-    assert "entries of the process p3 are missing before it" in found.faults[0]
+    assert 'entries of the process "p3" are missing before it' in found.faults[0]
 
 
 def test_sellers_that_entries_name_are_listed_where_they_are_not_complete(
@@ -257,7 +257,7 @@ def test_sellers_that_entries_name_are_listed_where_they_are_not_complete(
     assert found.faults == []
     assert (
         "what else the log holds of 1 sellers that entries name, and that are not complete here:"
-        f" {story.TAX_ID}"
+        f' "{story.TAX_ID}"'
     ) in found.unchecked
 
 
@@ -279,9 +279,9 @@ def test_the_export_of_one_process_cannot_be_shown_as_that_of_another(
 @pytest.mark.parametrize(
     ("names", "fault"),
     [
-        ({"400": "200"}, "400 is given the name '200', and is not a hash of such a name"),
-        ({"p1": "p2", "p2": "p1"}, "p1 is given the name 'p2', and is not a hash"),
-        ({"hmac:" + "0" * 64: "p1"}, "is given the name 'p1', and is not a hash of such a name"),
+        ({"400": "200"}, '"400" is given the name "200", and is not a hash of such a name'),
+        ({"p1": "p2", "p2": "p1"}, '"p1" is given the name "p2", and is not a hash'),
+        ({"hmac:" + "0" * 64: "p1"}, 'is given the name "p1", and is not a hash of such a name'),
         (
             {"hmac:" + "0" * 64: "11144477735", "hmac:" + "1" * 64: "11144477735"},
             "two hashed identifiers are given one name",

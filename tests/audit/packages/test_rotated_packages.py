@@ -190,7 +190,7 @@ def test_a_package_of_a_version_that_is_not_known_is_refused_by_its_name(
 ) -> None:
     sealed = forgery.seal(forgery.read(rotated.path), rotated.signer, form="prazo package v9")
     [fault] = verify(forgery.write(tmp_path / "f.zip", sealed), rotated.keys[0]).faults
-    assert "the package is a 'prazo package v9', and this verifier knows" in fault
+    assert 'the package is a "prazo package v9", and this verifier knows' in fault
 
 
 # --- stores and backups ----------------------------------------------------------------------

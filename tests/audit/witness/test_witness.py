@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from pipeline.errors import OperatorError
 from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
 from pipeline.log.checkpoints import Cosigner, Signer
-from tests.audit import story
+from tests.audit import forgery, story
 from tests.audit.conftest import request
 from tests.audit.forgery import subtree_over
 from tests.support.machine import free_port
@@ -291,6 +292,32 @@ def test_a_cosignature_of_another_checkpoint_does_not_count(
     assert verify.cosigned_at(other + line, witness) is None
 
 
+def test_a_cosignature_from_before_the_newest_entry_does_not_count_and_is_named(
+    observed: tuple[LedgerService, Observed], tmp_path: Path
+) -> None:
+    """A witness cannot have seen a checkpoint before its newest entry was recorded: one of the two
+    clocks is wrong. Enough others outweigh it; five minutes are within what clocks may differ."""
+    service, made = observed
+    assert service.signer is not None
+    files = forgery.read(made.path)
+    newest = json.loads(files["data/leaves.ndjson"].splitlines()[-1])["recorded_at"]
+    at = int(datetime.fromisoformat(newest).timestamp())
+    other = Cosigner("audit.example/w3", tmp_path / "w3.key")
+    witnesses = made.policy.decode().partition("group")[0] + f"witness w3 {other.key}\n"
+    text = files["data/checkpoint.note"].decode().partition("\n\n")[0] + "\n"
+    for early, is_counted in ((301, False), (299, True)):
+        note = files["data/checkpoint.note"] + other.cosignature(text, at - early).encode()
+        forged = forgery.seal({**files, "data/checkpoint.note": note}, service.signer)
+        path = forgery.write(tmp_path / "f.zip", forged)
+        for quorum in ("w1", "w3"):
+            policy = f"{witnesses}quorum {quorum}\n".encode()
+            verdict = verify.verify(path, made.key, policy=policy)
+            said = "the cosignature of w3, which does not count: it is of 20"
+            named = [it for it in verdict.unchecked if it.startswith(said)]
+            assert len(named) == (not is_counted)
+            assert len(verdict.faults) == (not is_counted and quorum == "w3")
+
+
 def test_without_enough_witnesses_no_package_is_made(
     observed: tuple[LedgerService, Observed], tmp_path: Path
 ) -> None:
@@ -306,21 +333,64 @@ def test_without_enough_witnesses_no_package_is_made(
     assert not (tmp_path / "p3.zip").exists()
 
 
+A = "witness a w.example/a+52ea87ed+BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+B = "witness b w.example/b+69535b73+BAEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB"
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "why"),
     [
-        "",
-        "quorum w1",
-        "quorum none\nquorum none",
-        "witness w1 x+y\nquorum w1",
-        "group g 2 a\nquorum g",
-        "group g 0 a\nquorum g",
-        "what is this\nquorum none",
+        ("", "it has no quorum line"),
+        (f"{A}", "it has no quorum line"),
+        ("quorum w1", "line 1 cannot be read: w1 is not known"),
+        ("quorum none\nquorum none", "line 2 cannot be read: it is not a line of a policy"),
+        ("quorum", "line 1 cannot be read: it is not a line of a policy"),
+        ("what is this\nquorum none", "line 1 cannot be read: it is not a line of a policy"),
+        ("witness w1 x+y\nquorum w1", "line 1 cannot be read: a verification key is name+hash+key"),
+        (A.replace("+BAAA", "+AQAA"), "line 1 cannot be read: not an Ed25519 verification key"),
+        (A.replace("52ea", "52eb"), "line 1 cannot be read: not an Ed25519 verification key"),
+        (f"{A}\n{A}", "line 2 cannot be read: this witness stands there already"),
+        (f"{A}\n{A.replace('witness a', 'witness b')}", "line 2 cannot be read: this witness"),
+        (f"{A}\n{B.replace('witness b', 'witness a')}", "line 2 cannot be read: a stands there"),
+        (A.replace("witness a", "witness none"), "line 1 cannot be read: none stands there"),
+        (f"{A}\ngroup a any a", "line 2 cannot be read: a stands there already"),
+        (f"{A}\ngroup g 2 a", "line 2 cannot be read: it cannot be fulfilled"),
+        (f"{A}\ngroup g 0 a", "line 2 cannot be read: it cannot be fulfilled"),
+        (f"{A}\ngroup g -1 a", "line 2 cannot be read: it cannot be fulfilled"),
+        (f"{A}\ngroup g 2 a a", "line 2 cannot be read: it cannot be fulfilled"),
+        (f"{A}\ngroup g most a", "line 2 cannot be read: invalid literal for int"),
+        (f"{A}\ngroup g any", "line 2 cannot be read: it is not a line of a policy"),
+        (f"{A}\ngroup g any b", "line 2 cannot be read: a member is not known"),
+        (f"{A}\ngroup g any g", "line 2 cannot be read: a member is not known"),
+        (f"{A}\ngroup g any a\ngroup h any a", "line 3 cannot be read: a member is not known, or"),
+        ("log x+y\nquorum none", "line 1 cannot be read: a verification key is name+hash+key"),
+        ("log\nquorum none", "line 1 cannot be read: it is not a line of a policy"),
     ],
 )
-def test_a_policy_of_another_form_is_no_policy(text: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
+def test_a_policy_with_a_mistake_names_its_line_and_what_is_wrong(text: str, why: str) -> None:
+    with pytest.raises(ValueError) as raised:  # noqa: PT011
         verify.Policy(text)
+    assert str(raised.value).startswith(why)
+
+
+def test_a_policy_without_a_mistake_asks_for_its_quorum() -> None:
+    text = f"# ours\n\n{A} https://a.example\n{B}\ngroup both all a b\ngroup one any both\n"
+    policy = verify.Policy(f"{text}quorum one")
+    assert policy.urls == {"a": "https://a.example"}
+    assert [policy.holds(it) for it in ({"a", "b"}, {"a"}, set())] == [True, False, False]
+
+
+def test_a_policy_with_a_mistake_is_wrong_usage_and_no_verdict(
+    observed: tuple[LedgerService, Observed], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, made = observed
+    for text, why in (("quorum w1\n", "line 1 cannot be read: w1 is not known"), ("", "is empty")):
+        (tmp_path / "policy").write_text(text, encoding="utf-8")
+        given = [str(made.path), "--key", made.key, "--policy", str(tmp_path / "policy")]
+        assert verify.main(given) == 2
+        shown = capsys.readouterr()
+        assert why in shown.err
+        assert shown.out == ""
 
 
 def test_the_settings_name_the_file_that_cannot_be_used(tmp_path: Path) -> None:
