@@ -4,7 +4,6 @@ What is alarming is worked out by the views, which get this as JSON (`AlertRules
 """
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -13,12 +12,11 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    ValidationError,
     field_validator,
 )
 
+from pipeline import settings_files
 from pipeline.contract.body import canonical_json
-from pipeline.errors import SettingsError
 
 Condition = Literal[
     "breach",
@@ -118,23 +116,4 @@ def load(path: Path | None) -> AlertRules:
     fault."""
     if path is None:
         return AlertRules.model_validate({})
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        return AlertRules.model_validate(content)
-    except OSError as error:
-        faults = [str(error.strerror)]
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        faults = [f"it is not TOML: {error}"]
-    except ValidationError as error:
-        faults = [_fault(it["loc"], it["msg"]) for it in error.errors()]
-    raise SettingsError(
-        f"The alerts' settings in {path} cannot be used",
-        "; ".join(faults),
-        "correct the file; docs/alerts.md says what may stand in it",
-    )
-
-
-def _fault(place: tuple[int | str, ...], message: str) -> str:
-    named = ".".join(str(it + 1) if isinstance(it, int) else it for it in place)
-    said = message.removeprefix("Value error, ")
-    return f"{named}: {said}" if named else said
+    return settings_files.read(path, AlertRules, what="The alerts' settings", page="docs/alerts.md")

@@ -197,6 +197,11 @@ class Settings(BaseSettings):
         description="TOML file that says what is alarming (docs/alerts.md). Without one the"
         " defaults hold. Read at the start.",
     )
+    forward_file: Path | None = Field(
+        None,
+        description="TOML file of the marketplace's endpoints to which deliveries are passed on"
+        " (docs/forwarding.md); none: nothing is. Read at the start.",
+    )
     time_zone: str = Field(
         "America/Sao_Paulo",
         description="Zone in which pages show instants by default.",

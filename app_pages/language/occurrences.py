@@ -61,6 +61,7 @@ KINDS: Final[Mapping[str, str]] = {
     "supply": N_("Delivery completed by hand"),
     "restoration": N_("Unsigned entries put back"),
     "reconciliation": N_("Lost entries recorded again"),
+    "forwarding": N_("Passing on to an endpoint"),
     "ticket": N_("Support ticket"),
     "reminded": N_("Seller reminded"),
 }
@@ -84,6 +85,7 @@ _KIND_ICONS: Final[Mapping[str, str]] = {
     "supply": ":material/edit_note:",
     "restoration": ":material/settings_backup_restore:",
     "reconciliation": ":material/merge:",
+    "forwarding": ":material/forward:",
     "ticket": ":material/support_agent:",
     "reminded": ":material/notifications_active:",
 }

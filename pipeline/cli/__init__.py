@@ -1,11 +1,21 @@
 """The `prazo` command: one thin function per command; the work is done elsewhere."""
 
-from pipeline.cli import alerts, backups, occurrences, packages, services, submissions, views
+from pipeline.cli import (
+    alerts,
+    backups,
+    forwarding,
+    occurrences,
+    packages,
+    services,
+    submissions,
+    views,
+)
 from pipeline.cli.group import main
 
 __all__ = [
     "alerts",
     "backups",
+    "forwarding",
     "main",
     "occurrences",
     "packages",

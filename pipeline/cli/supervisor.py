@@ -31,9 +31,11 @@ _SET_PARENT_DEATH_SIGNAL: Final = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
 def parts(settings: Settings) -> list[tuple[str, ...]]:
-    """The commands that make up the product; without a platform there is nothing to send again."""
+    """The commands that make up the product; without a platform there is nothing to send again, and
+    without endpoints nobody to pass deliveries on to."""
     resuming = [("resume", "--follow")] if settings.platform_url else []
-    return [("receive",), *resuming, ("dashboard",)]
+    forwarding = [("forward", "run")] if settings.forward_file else []
+    return [("receive",), *resuming, *forwarding, ("dashboard",)]
 
 
 @dataclass(slots=True)

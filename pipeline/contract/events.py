@@ -209,6 +209,12 @@ def identify(body: bytes) -> Identity:
     )
 
 
+def event_type(body: bytes) -> str:
+    """The type of the event in a delivery's bytes; raises `Unreadable` where they name none."""
+    name: str = _read_envelope(body)["type"]
+    return name
+
+
 def read_event(body: bytes) -> Event:
     """The event in a delivery's bytes; raises `Unreadable` for bytes that go to quarantine."""
     envelope = _read_envelope(body)

@@ -17,6 +17,7 @@ class Part(StrEnum):
 
     RECEIVER = "receiver"  # one of an inbox that several machines share could record
     RESUMER = "resumer"  # it looks after retries
+    FORWARDER = "forwarder"  # it passes deliveries on to the marketplace's endpoints
     BACKUP = "backup"  # one was made, and it was whole
     VERIFICATION = "verification"  # ledger and inbox were verified, and no fault was found
 

@@ -26,6 +26,8 @@ _TAKE: Final = """
     on conflict (name) do update
     set number = excluded.number, holder = excluded.holder, held_until = excluded.held_until
     where leases.number = $5 and leases.held_until = $6"""
+_RENEW: Final = """
+    update leases set held_until = $1 where name = $2 and number = $3 and held_until = $4"""
 _RELEASE: Final = "update leases set held_until = 0 where name = $1 and number = $2"
 
 
@@ -87,6 +89,15 @@ def left(inbox: Inbox, lease: Lease) -> int:
         return 0
     # After the row: nobody else takes a lease before its time, so until then it is still ours.
     return min(lease.until - inbox.steady(), lease.left_here)
+
+
+def renew(inbox: Inbox, lease: Lease) -> Lease | None:
+    """The same lease for its length from now on; None where somebody else has taken it since.
+    Raises `InboxUnavailable`."""
+    taken_at = instants.since_boot()
+    renewed = lease._replace(until=inbox.steady() + lease.length, taken_at=taken_at)
+    values = (renewed.until, lease.name, lease.number, lease.until)
+    return renewed if inbox.execute(_RENEW, *values) == 1 else None
 
 
 def release(inbox: Inbox, lease: Lease) -> None:

@@ -188,9 +188,25 @@ class Inbox(ABC):
         unknown: after an error at commit the entries may be there or not, so the sender must send
         again. Deliveries and lines of a file count once, however often they are sent.
         """
+        receipts = self._commit(drafts, claim, ())
+        return [Receipt(Outcome.CONFLICT, None) for _ in drafts] if receipts is None else receipts
+
+    def change(
+        self, claim: Statement, besides: Sequence[Statement] = (), drafts: Sequence[Draft] = ()
+    ) -> bool:
+        """Runs a statement on the tables beside the log and, if it changes a row, what belongs to
+        it: other statements, and drafts to record. All of it is one durable commit; false where the
+        claim changed no row, and then nothing was done. It raises as `append` does."""
+        return self._commit(drafts, claim, besides) is not None
+
+    def _commit(
+        self, drafts: Sequence[Draft], claim: Statement | None, besides: Sequence[Statement]
+    ) -> list[Receipt] | None:
         with self._writing() as transaction:
             if claim is not None and not transaction.execute(claim):
-                return [Receipt(Outcome.CONFLICT, None) for _ in drafts]
+                return None
+            for statement in besides:
+                transaction.execute(statement)
             receipts = list(self._place(transaction, drafts))
             entries = [it.entry for it in receipts if it.entry is not None]
             transaction.insert(entries)

@@ -1,6 +1,7 @@
 """Decides which entry a delivered body becomes: a webhook, or a quarantined one with its reason."""
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
@@ -11,6 +12,11 @@ from pipeline.errors import CallerError, Unreadable
 from pipeline.log.actions import action
 from pipeline.log.entries import LIVE, QUARANTINE, SUPPLY, WEBHOOK, Draft, Entry
 
+JSON: Final = b"application/json"
+"""The content type of a delivery that says no other."""
+
+_CONTENT_TYPE: Final = re.compile(rb"[!-~][ -~]{0,199}")
+
 
 class Delivery(NamedTuple):
     """The bytes of a delivered body, not parsed yet."""
@@ -18,10 +24,18 @@ class Delivery(NamedTuple):
     body: bytes
     occurred_at: int
     recorded_by: str
+    content_type: bytes = JSON
 
     def draft(self) -> Draft:
         """Parses the body and returns its draft (see `delivery`)."""
-        return delivery(self.body, occurred_at=self.occurred_at, recorded_by=self.recorded_by)
+        said = self.content_type
+        is_json = said == JSON or not _CONTENT_TYPE.fullmatch(said)
+        return delivery(
+            self.body,
+            occurred_at=self.occurred_at,
+            recorded_by=self.recorded_by,
+            particulars=None if is_json else {"content_type": said.decode("ascii")},
+        )
 
 
 def delivery(

@@ -47,6 +47,8 @@ RECONCILIATION: Final = "reconciliation"  # the inbox had lost entries; they fol
 
 RESTORATION: Final = "restoration"  # a person put back what no signature covers
 
+FORWARDING: Final = "forwarding"  # what became of deliveries that are passed on
+
 LIVE: Final = "live"
 
 INGESTED: Final = "ingested"

@@ -7,7 +7,6 @@ rotated without a gap.
 
 import base64
 import binascii
-import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +14,11 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pipeline import instants
-from pipeline.errors import SettingsError
 from pipeline.files import RereadFile
+from pipeline.http import standard_webhooks
 
 Method = Literal["none", "header", "basic", "hmac"]
 
-MAX_SIGNATURES: Final = 8
-"""Of one header, how many are tried. A sender that rotates its secret sends two."""
 _BASIC_CHALLENGE: Final = ((b"www-authenticate", b'Basic realm="webhooks"'),)
 
 
@@ -92,26 +89,12 @@ class Authenticator:
     def _check_signature(
         self, body: bytes, headers: Mapping[bytes, bytes], secrets: Sequence[bytes], now: int
     ) -> Verdict:
-        """Standard Webhooks: `v1,base64(HMAC-SHA256(secret, "id.timestamp.body"))`."""
-        message_id = headers.get(b"webhook-id")
-        timestamp = headers.get(b"webhook-timestamp")
-        given = headers.get(b"webhook-signature")
-        if not message_id or not timestamp or not given:
-            return Refused("webhook-id, webhook-timestamp or webhook-signature is missing")
-        if not timestamp.isdigit() or len(timestamp) > 12:
-            return Refused("webhook-timestamp is not whole seconds since the epoch")
-        if abs(now - int(timestamp) * instants.SECOND) > self._tolerance:
-            return Refused("webhook-timestamp is too far from our clock")
-        signed = b".".join((message_id, timestamp, body))
-        signatures = [it[3:] for it in given.split(b" ") if it.startswith(b"v1,")]
-        matching = None
-        for line, secret in enumerate(secrets, start=1):
-            expected = base64.b64encode(hmac.digest(secret, signed, hashlib.sha256))
-            for signature in signatures[:MAX_SIGNATURES]:
-                if hmac.compare_digest(signature, expected):
-                    matching = line
-        if matching is None:
-            return Refused("the signature does not match")
+        try:
+            matching = standard_webhooks.check(
+                secrets, headers, body, now=now, tolerance=self._tolerance
+            )
+        except standard_webhooks.NotSigned as error:
+            return Refused(str(error))
         return Verified("hmac", matching)
 
 
@@ -126,31 +109,13 @@ def _match(given: bytes | None, secrets: Sequence[bytes], method: Method) -> Ver
 
 
 def _secrets(text: str, method: Method, path: Path | None) -> list[bytes]:
+    if method == "hmac":
+        return standard_webhooks.secrets_in(text, path)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
-        raise _unusable(path, "the file is empty", "write one secret per line")
-    match method:
-        case "hmac":
-            return [_signing_secret(line, path) for line in lines]
-        case "basic" if not all(line.partition(":")[2] for line in lines):
-            raise _unusable(path, "a line has no password", "write user:password, one per line")
-        case _:
-            return [line.encode() for line in lines]
-
-
-def _signing_secret(line: str, path: Path | None) -> bytes:
-    try:
-        secret = base64.b64decode(line.removeprefix("whsec_"), validate=True)
-    except ValueError:
-        secret = b""
-    if not secret:  # with an empty key, anyone could sign
-        raise _unusable(
-            path,
-            "an hmac secret is not base64",
-            "write it as the platform shows it: whsec_ and base64",
+        raise standard_webhooks.unusable(path, "the file is empty", "write one secret per line")
+    if method == "basic" and not all(line.partition(":")[2] for line in lines):
+        raise standard_webhooks.unusable(
+            path, "a line has no password", "write user:password, one per line"
         )
-    return secret
-
-
-def _unusable(path: Path | None, why: str, remedy: str) -> SettingsError:
-    return SettingsError(f"The webhook secrets in {path} cannot be used", why, remedy)
+    return [line.encode() for line in lines]

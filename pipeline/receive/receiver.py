@@ -37,7 +37,7 @@ from pipeline.inbox import GroupCommit, open_inbox
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.kept_heads import Gate
 from pipeline.log import tree
-from pipeline.log.deliveries import Delivery
+from pipeline.log.deliveries import JSON, Delivery
 from pipeline.log.entries import QUARANTINE
 from pipeline.receive.authenticity import Authenticator, Refused
 from pipeline.receive.clock_watch import ClockWatch
@@ -261,7 +261,8 @@ class Receiver:
             await self._turn_away(send, TurnedAway(401, verdict.reason, challenge))
             return
         recorded_by = "webhook" if verdict.secret is None else f"webhook:{verdict.secret}"
-        await self._record(Delivery(body, occurred_at, recorded_by), began, send)
+        content_type = headers.get(b"content-type", JSON)
+        await self._record(Delivery(body, occurred_at, recorded_by, content_type), began, send)
 
     async def _record(self, delivery: Delivery, began: float, send: Send) -> None:
         """`began`: when the request came, by the monotonic clock."""

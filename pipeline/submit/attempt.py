@@ -23,6 +23,7 @@ from typing import Final, Literal, NamedTuple, Protocol
 from pipeline import instants
 from pipeline.contract.body import JsonValue
 from pipeline.errors import InboxUnavailable
+from pipeline.http.retry_after import retry_after
 from pipeline.inbox import Inbox, Outcome, Receipt
 from pipeline.inbox.leases import Held
 from pipeline.log.actions import action
@@ -42,7 +43,7 @@ from pipeline.submit.decision import (
 )
 from pipeline.submit.outcomes import outcome_of
 from pipeline.submit.permit import LeasePermit
-from pipeline.submit.platform import Answer, Platform, retry_after, withheld
+from pipeline.submit.platform import Answer, Platform, withheld
 from pipeline.submit.retries import Standing, UnderWay
 
 LOG = logging.getLogger(__name__)

@@ -8,7 +8,6 @@ certificates come from files and are read again when they change.
 import asyncio
 import base64
 import contextlib
-import email.utils
 import logging
 import re
 import ssl
@@ -20,7 +19,6 @@ from typing import Final, Protocol
 
 import httpx
 
-from pipeline import instants
 from pipeline.contract.paths import Address, is_segment, path_of
 from pipeline.errors import SettingsError
 from pipeline.files import RECHECK_SECONDS, RereadFile
@@ -212,19 +210,6 @@ def faults(settings: Settings) -> Iterator[SettingsError]:
 def is_header_value(text: str) -> bool:
     """Whether a header can carry a text as it is: no control characters, no spaces around it."""
     return _HEADER_VALUE.fullmatch(text) is not None
-
-
-def retry_after(text: str | None, now: int) -> int | None:
-    """The instant that a `Retry-After` names, in seconds or as a date; None where it names none."""
-    if text is None:
-        return None
-    stripped = text.strip()
-    if stripped.isascii() and stripped.isdigit():
-        return now + min(int(stripped[:12]), 10 * 366 * 86_400) * instants.SECOND
-    try:
-        return instants.from_datetime(email.utils.parsedate_to_datetime(stripped))
-    except (ValueError, TypeError, OverflowError):
-        return None
 
 
 # --- the exchange ----------------------------------------------------------------------------

@@ -146,26 +146,3 @@ def test_errors_of_sockets_and_tls_are_failures_of_the_connection(
 def test_running_out_of_time_is_a_timeout_and_a_bug_is_neither() -> None:
     assert failure_of(TimeoutError()) == "timeout"
     assert failure_of(RuntimeError()) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("7", 7),
-        (" 0 ", 0),
-        ("Sun, 01 Mar 2026 12:00:30 GMT", 30),
-        ("-1", None),
-        ("1.5", None),
-        ("soon", None),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_retry_after_is_seconds_or_a_date(text: str | None, seconds: int | None) -> None:
-    noon = 1_772_366_400_000_000  # 2026-03-01T12:00:00Z
-    expected = None if seconds is None else noon + seconds * 1_000_000
-    assert platforms.retry_after(text, noon) == expected
-
-
-def test_a_retry_after_beyond_reason_stays_an_instant() -> None:
-    assert platforms.retry_after("9" * 40, 0) == 10 * 366 * 86_400 * 1_000_000

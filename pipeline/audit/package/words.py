@@ -206,6 +206,7 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "supply": ("Delivery completed by hand", "Entrega completada manualmente"),
     "restoration": ("Unsigned entries put back", "Registros sem assinatura restaurados"),
     "reconciliation": ("Lost entries recorded again", "Registros perdidos, registrados de novo"),
+    "forwarding": ("Passing on to an endpoint", "Repasse a um endpoint"),
     "ticket": ("Support ticket", "Chamado"),
     "reminded": ("Seller reminded", "Vendedor lembrado"),
     "artifact": ("artifact", "artefato"),

@@ -12,7 +12,7 @@ from pipeline.errors import InboxUnavailable
 
 Engine = Literal["sqlite", "postgres"]
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of the tables that this release reads and writes: the number of the last step."""
 
 

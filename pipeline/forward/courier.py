@@ -1,0 +1,349 @@
+"""Passes on to one endpoint: reads the log on, sends what is for it, and keeps how far it is.
+
+It waits for nobody else's endpoint. What it keeps is behind what it has done, by a second at most:
+whoever goes on after a crash sends that much once more, and leaves nothing out.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+from pipeline import instants
+from pipeline.errors import InboxUnavailable
+from pipeline.forward import messages, pacing, progress, records
+from pipeline.forward.endpoints import Endpoint
+from pipeline.forward.lanes import Lanes, Try
+from pipeline.forward.progress import Standing, Waiting
+from pipeline.forward.sending import Answer, Post
+from pipeline.forward.tenure import Tenure
+from pipeline.http.retry_after import retry_after
+from pipeline.inbox import Inbox
+from pipeline.log.entries import LIVE, Draft, Entry
+
+LOG = logging.getLogger(__name__)
+
+POLL_SECONDS: Final = 0.25
+"""Between two looks for new entries, and at what commands have changed."""
+SAVE_SECONDS: Final = 1.0
+ENTRIES_PER_READ: Final = 256
+BYTES_PER_READ: Final = 8 * 2**20
+RECHECK_SECONDS: Final = 2.0
+"""After the inbox could not be asked."""
+REPORTED_AFTER: Final = 10 * instants.MINUTE
+"""Between two entries in the log that say how far an endpoint is, while it moves."""
+TURN_REPORTED_AFTER: Final = instants.MINUTE
+"""The same, where the endpoint began to fail or came back since."""
+THREADS: Final = 3
+"""That ask the inbox: reading on, saving, and what comes next in a lane."""
+ASKS_FOR_TIME: Final = (429, 503)
+
+_KINDS = ", ".join(f"'{it}'" for it in messages.DELIVERIES)
+_NEXT_OF_SELLER: Final = f"""
+    select seq from entries
+    where seller_id = $1 and seq > $2 and seq <= $3 and kind in ({_KINDS}) and origin = '{LIVE}'
+    order by seller_n limit 100"""
+_DELIVERY_BETWEEN: Final = f"""
+    select seq from entries
+    where seq > $1 and seq <= $2 and kind in ({_KINDS}) and origin = '{LIVE}' limit 1"""
+
+T = TypeVar("T")
+
+
+class _Overtaken(Exception):
+    """The endpoint's row, or the log before it, is not what was read: it is to be read again."""
+
+
+class Courier:
+    """For one event loop and one tenure."""
+
+    def __init__(self, inbox: Inbox, endpoint: Endpoint, tenure: Tenure) -> None:
+        """Raises `SettingsError` where the endpoint's files cannot be used any more."""
+        self._inbox = inbox
+        self._endpoint = endpoint
+        self._tenure = tenure
+        self._post = Post(endpoint, lambda: tenure.may_send)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix=f"to {endpoint.name}")
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._wake = asyncio.Event()
+        self._is_stopping = False
+        self._is_resting = True
+        self._look_at = self._save_at = 0.0  # on the monotonic clock
+        # Of the endpoint, since it was last loaded:
+        self._row = Standing(0, 0, None, None, None, None, 0, 0)
+        self._lanes = Lanes(0, None, ())
+        self._last_success_at: int | None = None
+        self._failing_since: int | None = None
+        self._drafts: list[Draft] = []
+        self._has_news = False  # deliveries were read since the last report
+        self._reported_down = False
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Runs until `stop` is set; what is under way comes to its end. Raises `InboxUnavailable`:
+        what was not kept yet is then sent once more by whoever goes on."""
+        stopping = asyncio.create_task(self._stop_with(stop))
+        try:
+            takes_over = True
+            while not self._is_stopping:
+                await self._load(takes_over=takes_over)
+                takes_over = False
+                try:
+                    await self._pass_on()
+                except _Overtaken as why:
+                    LOG.warning("%s is read again: %s", self._endpoint.name, why)
+                    await self._come_to_rest()
+            await self._come_to_rest()
+            with contextlib.suppress(_Overtaken):
+                await self._save()
+        finally:
+            self._is_stopping = True
+            stopping.cancel()
+            await self._come_to_rest()
+            await self._post.close()
+            self._threads.shutdown(wait=False)
+
+    async def _stop_with(self, stop: asyncio.Event) -> None:
+        await stop.wait()
+        self._is_stopping = True
+        self._wake.set()
+
+    async def _come_to_rest(self) -> None:
+        """Waits for what is under way, and begins nothing."""
+        self._is_resting = True
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _rest(self, seconds: float) -> None:
+        self._wake.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), seconds)
+
+    async def _ask(self, question: Callable[..., T], *given: object) -> T:
+        """Asks the inbox on a thread of this endpoint's own."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, question, *given)
+
+    # --- where it stands ---
+
+    async def _load(self, *, takes_over: bool) -> None:
+        name = self._endpoint.name
+        if takes_over:
+            await self._ask(progress.take_over, self._inbox, name)
+        row = await self._ask(self._sound_row)
+        waiting = await self._ask(progress.waiting, self._inbox, name)
+        self._row, self._lanes = row, Lanes(row.position, row.leaf, waiting)
+        self._last_success_at, self._failing_since = row.last_success_at, row.failing_since
+        self._drafts = []
+        between = (_DELIVERY_BETWEEN, row.reported_position, row.position)
+        self._has_news = bool(await self._ask(self._inbox.query, *between))
+        self._reported_down = self._is_resting = False
+
+    def _sound_row(self) -> Standing:
+        """The endpoint's row, which fits the log: made where it is missing, and taken back to where
+        the log says that all was settled where it is of another past."""
+        inbox, name = self._inbox, self._endpoint.name
+        while True:
+            row = progress.standing(inbox, name)
+            if row is not None and inbox.leaf(row.position) == row.leaf:
+                return row
+            last, now = inbox.last()[0], inbox.clock()
+            known = progress.settled_in_log(inbox, name)
+            if row is None and known is None:
+                progress.begin(inbox, name, last, now, records.begun(name, last, now))
+                continue
+            waiting = [] if row is None else progress.waiting(inbox, name)
+            settled = min([last, known or 0, *(it.seq - 1 for it in waiting)])
+            was = settled if row is None else row.position
+            LOG.critical(
+                "what is kept of %s does not fit the log: what follows entry %d is passed on again",
+                name,
+                settled,
+            )
+            draft = records.put_back(name, was, settled, now)
+            if row is None:
+                progress.begin(inbox, name, settled, now, draft)
+            else:
+                progress.go_back(inbox, name, settled, draft)
+
+    async def _pass_on(self) -> None:
+        self._look_at = self._save_at = 0.0
+        while not self._is_stopping:
+            await self._look()
+            has_more = await self._read_on()
+            self._start()
+            if time.monotonic() >= self._save_at:
+                await self._save()
+            if not has_more:
+                await self._rest(POLL_SECONDS)
+
+    async def _look(self) -> None:
+        """Looks at what commands have changed."""
+        if time.monotonic() < self._look_at:
+            return
+        row = await self._ask(progress.standing, self._inbox, self._endpoint.name)
+        if row is None or row.generation != self._row.generation:
+            raise _Overtaken("its row was changed")
+        self._row = self._row._replace(paused_at=row.paused_at)
+        for letter in await self._ask(progress.asked_for, self._inbox, self._endpoint.name):
+            self._lanes.ask(letter)
+        self._look_at = time.monotonic() + POLL_SECONDS
+
+    async def _read_on(self) -> bool:
+        """Reads some entries; whether there may be more to read at once."""
+        lanes = self._lanes
+        if self._row.paused_at is not None or not lanes.wants_more:
+            return False
+        # The entry before comes along: it says whether this is still the log that was read.
+        entries = await self._ask(self._read, max(lanes.after - 1, 0))
+        if lanes.after:
+            if not entries or (entries[0].seq, entries[0].leaf) != (lanes.after, lanes.leaf_after):
+                raise _Overtaken(f"the inbox no longer has the entry {lanes.after} that was read")
+            del entries[0]
+        for entry in entries:
+            is_delivery = entry.kind in messages.DELIVERIES and entry.origin == LIVE
+            self._has_news = self._has_news or is_delivery
+            lanes.read(entry, is_for_it=messages.is_for(entry, self._endpoint))
+        return bool(entries)
+
+    def _read(self, after: int) -> list[Entry]:
+        return self._inbox.read(after, ENTRIES_PER_READ, max_bytes=BYTES_PER_READ)
+
+    # --- sending ---
+
+    def _start(self) -> None:
+        """Begins what may be sent now."""
+        if self._is_stopping or self._is_resting or self._row.paused_at is not None:
+            return
+        while self._tenure.may_begin:
+            tried = self._lanes.next(self._inbox.clock(), self._endpoint.concurrency)
+            if tried is None:
+                return
+            task = asyncio.create_task(self._try(tried, self._lanes))
+            self._tasks.add(task)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._start()
+        self._wake.set()
+
+    async def _try(self, tried: Try, lanes: Lanes) -> None:
+        try:
+            entry = tried.entry or await self._ask(self._entry, tried.seq)
+            answer = Answer(None, "the entry is gone") if entry is None else await self._send(entry)
+            if answer.is_withheld:
+                lanes.put_off(tried, self._inbox.clock() + instants.SECOND)
+            elif answer.is_taken:
+                await self._taken(tried, lanes)
+            else:
+                await self._failed(tried, entry, answer, lanes)
+        except InboxUnavailable as error:
+            LOG.error("passing on to %s waits: %s", self._endpoint.name, error)
+            pause = round(RECHECK_SECONDS * instants.SECOND)
+            lanes.put_off(tried, self._inbox.clock() + pause)
+
+    async def _send(self, entry: Entry) -> Answer:
+        """What came of it; a bug of ours is a failure of this message alone."""
+        name = self._endpoint.name
+        message_id = messages.message_id(self._inbox.log, entry, name)
+        try:
+            return await self._post.send(
+                message_id, entry.body or b"", messages.content_type(entry), self._inbox.clock()
+            )
+        except Exception as error:
+            LOG.exception("entry %d could not be passed on to %s", entry.seq, name)
+            return Answer(None, f"it could not be sent: {type(error).__name__}")
+
+    async def _taken(self, tried: Try, lanes: Lanes) -> None:
+        successor = await self._successor(tried, lanes)
+        now = self._inbox.clock()
+        if lanes.is_down:
+            LOG.warning("%s takes deliveries again", self._endpoint.name)
+        lanes.taken(tried, successor, now, random.random())
+        self._last_success_at, self._failing_since = now, None
+
+    async def _failed(self, tried: Try, entry: Entry | None, answer: Answer, lanes: Lanes) -> None:
+        now = self._inbox.clock()
+        asks = answer.status in ASKS_FOR_TIME
+        asked = retry_after(answer.retry_after, now) if asks else None
+        # Looked up before: from here on nothing else may happen in between.
+        successor = await self._successor(tried, lanes)
+        was_down = lanes.is_down
+        chance = random.random()
+        letter = lanes.failed(tried, answer.words, now=now, asked=asked, random=chance)
+        self._failing_since = self._failing_since or now
+        if lanes.is_down and not was_down:
+            LOG.error("%s takes no deliveries: %s", self._endpoint.name, answer.words)
+        hours = self._endpoint.give_up_hours
+        first = letter.first_tried_at or now
+        if entry is not None and not pacing.is_over(letter.tries, first, now, hours):
+            return
+        LOG.error("entry %d was given up for %s: %s", letter.seq, self._endpoint.name, answer.words)
+        lanes.bury(letter, successor, now)
+        if entry is not None:
+            self._drafts.append(records.died(self._endpoint.name, letter, entry, now))
+
+    async def _successor(self, tried: Try, lanes: Lanes) -> Waiting | None:
+        """What comes next in a lane that waits, of what was read; None in one that does not."""
+        if tried.letter is None or tried.lane == messages.alone(tried.seq):
+            return None
+        seller = tried.lane.removeprefix("seller ")
+        while True:
+            until = lanes.after
+            seq = await self._ask(self._next_of, seller, tried.seq, until)
+            if seq is not None:
+                return Waiting(tried.lane, seq, 0, None, 0, None)
+            if lanes.after == until:  # what was read meanwhile waits in this lane as well
+                return None
+
+    def _next_of(self, seller: str, after: int, until: int) -> int | None:
+        while rows := self._inbox.query(_NEXT_OF_SELLER, seller, after, until):
+            for (seq,) in rows:
+                entry = self._entry(seq)
+                if entry is not None and messages.is_for(entry, self._endpoint):
+                    return int(seq)
+            after = rows[-1][0]
+        return None
+
+    def _entry(self, seq: int) -> Entry | None:
+        return next((it for it in self._inbox.read(seq - 1, 1) if it.seq == seq), None)
+
+    # --- keeping ---
+
+    async def _save(self) -> None:
+        """Keeps how far it is, and records what the log is to say. Raises `_Overtaken` where the
+        row is another process's, or a command's, by now."""
+        self._save_at = time.monotonic() + SAVE_SECONDS
+        lanes, name, now = self._lanes, self._endpoint.name, self._inbox.clock()
+        row = self._row._replace(
+            position=lanes.position,
+            leaf=lanes.leaf,
+            last_success_at=self._last_success_at,
+            failing_since=self._failing_since,
+        )
+        is_reported = self._is_to_report(lanes, now)
+        drafts = list(self._drafts)
+        if is_reported:
+            row = row._replace(reported_at=now, reported_position=row.position)
+            drafts.append(records.progress(name, row, lanes.settled, lanes.stuck, now))
+        changed = dict(lanes.changed)
+        if row == self._row and not changed and not drafts:
+            return
+        if not await self._ask(progress.save, self._inbox, name, row, changed, drafts):
+            raise _Overtaken("its row is another process's, or was taken back")
+        for lane, letter in changed.items():
+            if lane in lanes.changed and lanes.changed[lane] == letter:
+                del lanes.changed[lane]
+        del self._drafts[: len(drafts) - is_reported]
+        self._row = row._replace(paused_at=self._row.paused_at)
+        if is_reported:
+            self._has_news, self._reported_down = False, lanes.is_down
+
+    def _is_to_report(self, lanes: Lanes, now: int) -> bool:
+        since = now - self._row.reported_at
+        if lanes.is_down != self._reported_down and since >= TURN_REPORTED_AFTER:
+            return True
+        return self._has_news and since >= REPORTED_AFTER

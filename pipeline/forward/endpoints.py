@@ -1,0 +1,116 @@
+"""Reads the file of endpoints: who gets which deliveries, and with which secret they are signed."""
+
+import re
+import ssl
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+
+from pipeline import settings_files
+from pipeline.errors import SettingsError
+from pipeline.files import RereadFile
+from pipeline.http.standard_webhooks import MAX_SIGNATURES, secrets_in
+
+MAX_ENDPOINTS: Final = 32
+EVERYTHING: Final = "*"
+
+_PATTERN: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}\*?|\*")
+
+
+def _url(url: str) -> str:
+    """Messages show it, so it may hold no credentials; they would show a password otherwise."""
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.scheme in ("http", "https") and bool(parts.hostname)
+        _ = parts.port
+    except ValueError:
+        is_whole = False
+    if not is_whole or not url.isascii() or not url.isprintable() or " " in url:
+        raise ValueError("is not an http:// or https:// URL")
+    if "@" in parts.netloc:
+        raise ValueError("holds credentials: a URL is shown in logs; leave them out")
+    if parts.fragment:
+        raise ValueError("has a part after #, which is never sent")
+    return url
+
+
+def _secret_file(path: Path) -> Path:
+    try:
+        secrets = secrets_of(path).get()
+    except SettingsError as error:
+        raise ValueError(f"{error.what}: {error.why}") from None
+    if len(secrets) > MAX_SIGNATURES:
+        raise ValueError(f"{path} has more than {MAX_SIGNATURES} secrets")
+    return path
+
+
+def _ca_file(path: Path | None) -> Path | None:
+    try:
+        ssl.create_default_context(cafile=path)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} cannot be used: {error}") from None
+    return path
+
+
+class Endpoint(BaseModel):
+    """One of the marketplace's endpoints (docs/forwarding.md#settings)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")
+    url: Annotated[str, AfterValidator(_url)]
+    secret_file: Annotated[Path, AfterValidator(_secret_file)]
+    events: tuple[str, ...] = (EVERYTHING,)
+    redeliveries: bool = True
+    ca_file: Annotated[Path | None, AfterValidator(_ca_file)] = None
+    timeout_seconds: float = Field(10, ge=0.5, le=60)
+    concurrency: int = Field(8, ge=1, le=64)
+    give_up_hours: float = Field(72, gt=0, le=720)
+
+    @field_validator("events")
+    @classmethod
+    def _patterns(cls, events: tuple[str, ...]) -> tuple[str, ...]:
+        if not events:
+            raise ValueError("names no event type; leave it out for all of them")
+        odd = [it for it in events if not _PATTERN.fullmatch(it)]
+        if odd:
+            raise ValueError(f"{odd[0]!r} is neither an event type nor the beginning of one and *")
+        return events
+
+    def takes(self, event_type: str) -> bool:
+        """Whether its filter lets an event type through."""
+        return any(
+            event_type.startswith(pattern[:-1]) if pattern.endswith("*") else event_type == pattern
+            for pattern in self.events
+        )
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    endpoint: tuple[Endpoint, ...] = Field(min_length=1, max_length=MAX_ENDPOINTS)
+
+    @field_validator("endpoint")
+    @classmethod
+    def _each_name_once(cls, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
+        counted = Counter(it.name for it in endpoints)
+        if twice := [name for name, count in counted.items() if count > 1]:
+            raise ValueError(f"more than one is named {', '.join(twice)}")
+        return endpoints
+
+
+def load(path: Path | None) -> tuple[Endpoint, ...]:
+    """The endpoints of a file; none without one. Raises `SettingsError`, which names every fault,
+    also of the files that it names."""
+    if path is None:
+        return ()
+    file = settings_files.read(path, _File, what="The endpoints", page="docs/forwarding.md")
+    return file.endpoint
+
+
+def secrets_of(path: Path) -> RereadFile[list[bytes]]:
+    """The secrets of a file, the first one first; read again when it changes."""
+    return RereadFile(path, lambda text: secrets_in(text, path))

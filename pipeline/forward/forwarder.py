@@ -1,0 +1,143 @@
+"""The process that passes deliveries on: `prazo forward run`, a part of `prazo serve`.
+
+It reads the inbox alone. The receiver knows nothing of it, and is never waited for nor held up.
+"""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from pipeline import instants
+from pipeline.errors import InboxUnavailable, OperatorError
+from pipeline.forward import endpoints, tenure
+from pipeline.forward.courier import Courier
+from pipeline.forward.endpoints import Endpoint
+from pipeline.forward.tenure import Tenure
+from pipeline.http import addresses
+from pipeline.inbox import Inbox
+from pipeline.inbox.heartbeats import Part, beat
+from pipeline.inbox.kept_heads import open_guarded
+from pipeline.inbox.leases import Held
+from pipeline.settings import Settings
+
+LOG = logging.getLogger(__name__)
+
+BEAT_SECONDS: Final = 15.0
+START_AGAIN_SECONDS: Final = 30.0
+"""After settings that cannot be used: somebody has to correct them."""
+RECHECK_SECONDS: Final = 5.0
+"""After the inbox could not be asked."""
+RENEW_SECONDS: Final = 1.0
+LOOK_UP_THREADS: Final = 64
+"""For the names of endpoints: a resolver that hangs for one must not hold up another."""
+
+
+def run_for_ever(settings: Settings) -> None:
+    """Passes on until SIGTERM or SIGINT; what is under way then ends.
+
+    Wrong settings and an inbox that cannot be opened are logged and tried again: the receiver
+    beside us must not stop for them.
+    """
+
+    async def run() -> None:
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+        loop.set_default_executor(ThreadPoolExecutor(LOOK_UP_THREADS))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        while not stop.is_set():
+            try:
+                await pass_on(settings, stop)
+            except InboxUnavailable as error:
+                LOG.error("passing on waits: %s", error)
+                await _sleep(stop, RECHECK_SECONDS)
+            except OperatorError as error:
+                LOG.error("deliveries are not passed on: %s", error)
+                await _sleep(stop, START_AGAIN_SECONDS)
+
+    asyncio.run(run())
+
+
+async def pass_on(settings: Settings, stop: asyncio.Event) -> None:
+    """Passes on to the endpoints of the settings until `stop` is set. Raises `SettingsError` for
+    the endpoints' file, and `InboxUnavailable` where the inbox cannot be asked."""
+    given = endpoints.load(settings.forward_file)
+    inbox = await asyncio.to_thread(open_guarded, settings)
+    try:
+        await _Forwarder(inbox, given).run(stop)
+    finally:
+        inbox.close()
+
+
+class _Forwarder:
+    def __init__(self, inbox: Inbox, given: tuple[Endpoint, ...]) -> None:
+        self._inbox = inbox
+        self._endpoints = given
+        self._beat_at = 0.0  # on the monotonic clock
+        self._is_second = False
+
+    async def run(self, stop: asyncio.Event) -> None:
+        longest = max((it.timeout_seconds for it in self._endpoints), default=1.0)
+        while not stop.is_set():
+            taken = await asyncio.to_thread(tenure.begin, self._inbox, longest)
+            if isinstance(taken, Held):
+                if not self._is_second:
+                    LOG.warning("another process passes deliveries on; this one waits for its end")
+                self._is_second = True
+                await _sleep(stop, min(taken.left / instants.SECOND, RENEW_SECONDS))
+                continue
+            self._is_second = False
+            await self._serve(taken, stop)
+
+    async def _serve(self, held: Tenure, stop: asyncio.Event) -> None:
+        """Passes on for as long as the tenure lasts."""
+        over = asyncio.Event()
+        couriers = [Courier(self._inbox, it, held) for it in self._endpoints]
+        for endpoint in self._endpoints:
+            LOG.info("deliveries go to %s, %s", endpoint.name, addresses.shown(endpoint.url))
+        running = [asyncio.create_task(it.run(over)) for it in couriers]
+        try:
+            while not stop.is_set() and not any(it.done() for it in running):
+                await self._beat_in_time()
+                if not await self._keep(held):
+                    LOG.warning("another process passes deliveries on from now on")
+                    break
+                await _sleep(stop, RENEW_SECONDS)
+        finally:
+            over.set()
+            renewing = asyncio.create_task(self._keep_until_done(held))
+            try:
+                await asyncio.wait(running)
+            finally:
+                renewing.cancel()
+                await asyncio.to_thread(held.end)
+        for task in running:
+            task.result()
+
+    async def _keep(self, held: Tenure) -> bool:
+        try:
+            return await asyncio.to_thread(held.keep)
+        except InboxUnavailable as error:
+            LOG.error("the forwarder's lease could not be renewed: %s", error)
+            return True  # for as long as it lasts by our clock: see Tenure
+
+    async def _keep_until_done(self, held: Tenure) -> None:
+        """While the last messages come to their end, the lease must too."""
+        while await self._keep(held):
+            await asyncio.sleep(RENEW_SECONDS)
+
+    async def _beat_in_time(self) -> None:
+        if time.monotonic() >= self._beat_at:
+            self._beat_at = time.monotonic() + BEAT_SECONDS
+            try:
+                await asyncio.to_thread(beat, self._inbox, Part.FORWARDER)
+            except InboxUnavailable as error:
+                LOG.error("the forwarder cannot say that it is well: %s", error)
+
+
+async def _sleep(stop: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), seconds)

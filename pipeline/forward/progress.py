@@ -1,0 +1,160 @@
+"""Keeps how far each endpoint is, in tables beside the log, and reads it back.
+
+Every write is one commit, with the entries that say the same in the log. It is fenced by the
+endpoint's generation: whoever takes over, or goes back, makes it grow, and a process that had read
+the row before writes nothing more.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from pipeline.inbox import Inbox
+from pipeline.inbox.store import Statement
+from pipeline.log.entries import FORWARDING, Draft
+
+_STANDING: Final = """
+    select name, generation, position, leaf, paused_at, last_success_at, failing_since,
+        reported_at, reported_position
+    from forward_endpoints"""
+_WAITING: Final = """
+    select lane, seq, tries, first_tried_at, due_at, error, dead_at from forward_waiting
+    where endpoint = $1"""
+_BEGIN: Final = """
+    insert into forward_endpoints
+        (name, generation, position, leaf, reported_at, reported_position)
+    values ($1, 1, $2, $3, $4, $2)
+    on conflict (name) do nothing"""
+_TAKE_OVER: Final = "update forward_endpoints set generation = generation + 1 where name = $1"
+_GO_BACK: Final = """
+    update forward_endpoints
+    set generation = generation + 1, position = $2, leaf = $3, failing_since = null
+    where name = $1"""
+_SAVE: Final = """
+    update forward_endpoints
+    set position = $3, leaf = $4, last_success_at = $5, failing_since = $6, reported_at = $7,
+        reported_position = $8
+    where name = $1 and generation = $2"""
+_KEEP: Final = """
+    insert into forward_waiting
+        (endpoint, lane, seq, tries, first_tried_at, due_at, error, dead_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8)
+    on conflict (endpoint, lane) do update
+    set seq = excluded.seq, tries = excluded.tries, first_tried_at = excluded.first_tried_at,
+        due_at = excluded.due_at, error = excluded.error, dead_at = excluded.dead_at"""
+_DROP: Final = "delete from forward_waiting where endpoint = $1 and lane = $2"
+_DROP_AFTER: Final = "delete from forward_waiting where endpoint = $1 and seq > $2"
+_NEWEST_FIRST: Final = f"""
+    select seq, body from entries where kind = '{FORWARDING}' and seq < $1
+    order by seq desc limit 500"""
+
+
+class Standing(NamedTuple):
+    """An endpoint's row. Instants in microseconds."""
+
+    generation: int
+    position: int
+    leaf: bytes | None
+    paused_at: int | None
+    last_success_at: int | None
+    failing_since: int | None
+    reported_at: int
+    reported_position: int
+
+
+class Waiting(NamedTuple):
+    """A delivery that has failed, or comes after one that had; the seller's later ones wait too."""
+
+    lane: str
+    seq: int
+    tries: int
+    first_tried_at: int | None
+    due_at: int
+    error: str | None
+    dead_at: int | None = None
+
+
+def standings(inbox: Inbox) -> dict[str, Standing]:
+    """The rows of all endpoints that there ever were, by name."""
+    return {name: Standing._make(row) for name, *row in inbox.query(f"{_STANDING} order by name")}
+
+
+def standing(inbox: Inbox, name: str) -> Standing | None:
+    """An endpoint's row, if there is one."""
+    rows = inbox.query(f"{_STANDING} where name = $1", name)
+    return Standing._make(rows[0][1:]) if rows else None
+
+
+def waiting(inbox: Inbox, name: str) -> list[Waiting]:
+    """What waits for another try, in order of seq."""
+    rows = inbox.query(f"{_WAITING} and dead_at is null order by seq", name)
+    return [Waiting._make(row) for row in rows]
+
+
+def dead(inbox: Inbox, name: str) -> list[Waiting]:
+    """What was given up, in order of seq."""
+    rows = inbox.query(f"{_WAITING} and dead_at is not null order by seq", name)
+    return [Waiting._make(row) for row in rows]
+
+
+def asked_for(inbox: Inbox, name: str) -> list[Waiting]:
+    """What a command wants sent once more, and nobody has tried since."""
+    rows = inbox.query(
+        f"{_WAITING} and dead_at is null and first_tried_at is null and lane like 'entry %' "
+        "order by seq",
+        name,
+    )
+    return [Waiting._make(row) for row in rows]
+
+
+def begin(inbox: Inbox, name: str, position: int, now: int, draft: Draft) -> bool:
+    """Makes the row of an endpoint that has none, and records that; false where one was faster."""
+    claim = Statement(_BEGIN, (name, position, inbox.leaf(position), now))
+    return inbox.change(claim, drafts=[draft])
+
+
+def take_over(inbox: Inbox, name: str) -> None:
+    """Fences off whoever read the endpoint's row before."""
+    inbox.execute(_TAKE_OVER, name)
+
+
+def go_back(inbox: Inbox, name: str, position: int, draft: Draft) -> bool:
+    """Has an endpoint get everything after a position once more, and records that. What waits there
+    and the dead letters are among it. False where there is no such endpoint."""
+    claim = Statement(_GO_BACK, (name, position, inbox.leaf(position)))
+    return inbox.change(claim, [Statement(_DROP_AFTER, (name, position))], [draft])
+
+
+def save(
+    inbox: Inbox,
+    name: str,
+    row: Standing,
+    lanes: Mapping[str, Waiting | None],
+    drafts: Sequence[Draft],
+) -> bool:
+    """Writes an endpoint's row, and what changed among what waits (None: it no longer does).
+
+    False where the row has another generation by now: then nothing was written.
+    """
+    generation, position, leaf, _, last_success_at, failing_since, *reported = row
+    values = (name, generation, position, leaf, last_success_at, failing_since, *reported)
+    besides = [
+        Statement(_DROP, (name, lane)) if letter is None else Statement(_KEEP, (name, *letter))
+        for lane, letter in lanes.items()
+    ]
+    return inbox.change(Statement(_SAVE, values), besides, drafts)
+
+
+def settled_in_log(inbox: Inbox, name: str) -> int | None:
+    """Up to where the log says that nothing waits for an endpoint; None where it names none.
+
+    That is where to go on from when its row was lost: what was sent since is sent once more.
+    """
+    before = 2**62
+    while rows := inbox.query(_NEWEST_FIRST, before):
+        for _, body in rows:
+            said = json.loads(body)
+            if said.get("endpoint") == name and "settled" in said:
+                return int(said["settled"])
+        before = rows[-1][0]
+    return None

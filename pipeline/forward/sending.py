@@ -1,0 +1,145 @@
+"""Posts one message to an endpoint, and says what came of it.
+
+Whatever the network does becomes an `Answer`. Time and answer are bounded, and no redirect is
+followed: what is signed for one URL is nobody else's.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Callable
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Final, NamedTuple
+
+import httpx
+
+from pipeline.forward.endpoints import Endpoint, secrets_of
+from pipeline.http import standard_webhooks
+
+MAX_ANSWER_BYTES: Final = 65_536
+IDLE_SECONDS: Final = 5.0
+"""For which a connection is kept for the next message."""
+_WRITING: Final = "http11.send_request_headers.started"
+
+
+class Answer(NamedTuple):
+    """A status, or why there is none."""
+
+    status: int | None
+    error: str | None = None
+    retry_after: str | None = None
+    is_withheld: bool = False
+    """Nothing was sent, through no fault of the endpoint's."""
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the endpoint has the message now."""
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def words(self) -> str:
+        """What went wrong. The body of an answer is not kept: it may say anything."""
+        return self.error or f"status {self.status}"
+
+
+class Withheld(Exception):
+    """The message must not be sent any more."""
+
+
+class Post:
+    """The way to one endpoint. For one event loop; close it in the end."""
+
+    def __init__(self, endpoint: Endpoint, may_send: Callable[[], bool]) -> None:
+        """`may_send`: asked directly before a message is written."""
+        self._endpoint = endpoint
+        self._may_send = may_send
+        self._secrets = secrets_of(endpoint.secret_file)
+        context = ssl.create_default_context(cafile=endpoint.ca_file)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self._client = httpx.AsyncClient(
+            transport=httpx.AsyncHTTPTransport(
+                verify=context,
+                trust_env=False,
+                limits=httpx.Limits(
+                    max_connections=endpoint.concurrency,
+                    max_keepalive_connections=endpoint.concurrency,
+                    keepalive_expiry=IDLE_SECONDS,
+                ),
+            ),
+            trust_env=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
+            follow_redirects=False,
+            timeout=None,  # one limit covers the whole exchange
+        )
+
+    async def send(self, message_id: bytes, body: bytes, content_type: bytes, now: int) -> Answer:
+        """`now`: the instant that the signature says, in microseconds."""
+        request = self._client.build_request(
+            "POST",
+            self._endpoint.url,
+            content=body,
+            headers=[
+                (b"content-type", content_type),
+                *standard_webhooks.signed(self._secrets.get(), message_id, now, body),
+                (b"accept-encoding", b"identity"),
+                (b"user-agent", b"prazo"),
+            ],
+            extensions={"trace": self._note},
+        )
+        return await self._exchange(request)
+
+    async def _note(self, step: str, _: object) -> None:
+        if step == _WRITING and not self._may_send():
+            raise Withheld
+
+    async def _exchange(self, request: httpx.Request) -> Answer:
+        response: httpx.Response | None = None
+        try:
+            async with asyncio.timeout(self._endpoint.timeout_seconds):
+                response = await self._client.send(request, stream=True)
+                await _read(response)
+            return _answered(response)
+        except Withheld:
+            return Answer(None, "nothing was sent: another process may send by now", None, True)
+        except (TimeoutError, httpx.HTTPError, httpx.StreamError, OSError) as error:
+            if response is not None and 200 <= response.status_code < 300:
+                return _answered(response)  # it said so, whatever became of the rest
+            return Answer(None, self._words(error))
+        finally:
+            if response is not None:
+                with contextlib.suppress(Exception):  # it has been read as far as it goes
+                    await response.aclose()
+
+    def _words(self, error: BaseException) -> str:
+        """A failure for a person to read, from the error beneath it that says most."""
+        if isinstance(error, TimeoutError | httpx.TimeoutException):
+            return f"no whole answer within {self._endpoint.timeout_seconds:g} s"
+        said = next((it for it in _causes(error) if str(it)), error)
+        return f"{type(said).__name__}: {said}"[:200] if str(said) else type(said).__name__
+
+    async def close(self) -> None:
+        """Closes its connections."""
+        await self._client.aclose()
+
+
+async def _read(response: httpx.Response) -> None:
+    """Reads an answer to its end, so that the connection can be used again; one that is long is
+    left, and its connection is closed."""
+    size = 0
+    async for chunk in response.aiter_raw():
+        size += len(chunk)
+        if size > MAX_ANSWER_BYTES:
+            return
+
+
+def _answered(response: httpx.Response) -> Answer:
+    return Answer(response.status_code, None, response.headers.get("retry-after"))
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    causes = []
+    cause: BaseException | None = error
+    while cause is not None:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return causes
