@@ -5,6 +5,7 @@ import shlex
 from collections import Counter
 from pathlib import Path
 
+import click
 import pytest
 
 from pipeline.cli import main
@@ -46,14 +47,18 @@ def test_every_command_that_is_shown_has_its_options(page):
         words = shlex.split(line)[1:]
         if not words:
             continue
-        options = {it for param in main.commands[words[0]].params for it in param.opts}
+        command = main.commands[words[0]]
+        if isinstance(command, click.Group) and len(words) > 1:
+            command = command.commands[words[1]]
+        options = {it for param in command.params for it in param.opts}
         shown = {it.partition("=")[0] for it in words if it.startswith("--")}
         assert shown <= options, line
 
 
 def test_every_command_has_an_example_in_its_help():
     for name, command in main.commands.items():
-        assert "Example" in (command.help or ""), name
+        for each in command.commands.values() if isinstance(command, click.Group) else [command]:
+            assert "Example" in (each.help or ""), f"{name} {each.name}"
 
 
 @each_page
