@@ -2,9 +2,10 @@
 
 import tomllib
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 
 from pipeline.errors import SettingsError
 
@@ -29,6 +30,27 @@ def read(path: Path, model: type[Model], *, what: str, page: str) -> Model:
         "; ".join(faults),
         f"correct the file; {page} says what may stand in it",
     )
+
+
+def _url(url: str) -> str:
+    """Messages show it, so it may hold no credentials; they would show a password otherwise."""
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.scheme in ("http", "https") and bool(parts.hostname)
+        _ = parts.port
+    except ValueError:
+        is_whole = False
+    if not is_whole or not url.isascii() or not url.isprintable() or " " in url:
+        raise ValueError("is not an http:// or https:// URL")
+    if "@" in parts.netloc:
+        raise ValueError("holds credentials: a URL is shown in logs; leave them out")
+    if parts.fragment:
+        raise ValueError("has a part after #, which is never sent")
+    return url
+
+
+PlainUrl = Annotated[str, AfterValidator(_url)]
+"""An http(s) URL without credentials."""
 
 
 def _fault(place: tuple[int | str, ...], message: str) -> str:

@@ -11,9 +11,8 @@ from pathlib import Path
 import streamlit
 
 from pipeline.http.asgi import App, FixedHeaders
-from pipeline.serve import calendar
 
-PRIVATE = ("/api/", calendar.PATH, "/media/")
+PRIVATE = ("/api/", "/media/")
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 
 

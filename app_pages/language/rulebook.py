@@ -210,6 +210,11 @@ RULES: Final[Mapping[str, Rule]] = {
         N_("The platform may have changed its contract."),
         N_("Read the entry, and ask the platform what the code means."),
     ),
+    "alert_undelivered": Rule(
+        N_("Alert not delivered"),
+        N_("Somebody should have been told of it and was not: a deadline may pass unseen."),
+        N_("Correct the recipient's channel, test it, and see to what the alert is about."),
+    ),
     "override": Rule(
         N_("Rule overridden"),
         N_(

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from pipeline.audit import asking
 from pipeline.audit.verify import Fault, pem, pem_blocks
 from pipeline.errors import OperatorError
 from pipeline.http import addresses
+from pipeline.http.outgoing import asking
 
 _SHA256_ALGORITHM: Final = bytes.fromhex("300d06096086480165030402010500")
 _GRANTED: Final = (0, 1)  # PKIStatus: granted, granted with modifications

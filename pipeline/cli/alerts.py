@@ -1,38 +1,65 @@
-"""The commands of alerts and calendars: what is due, by which settings, and feeds of deadlines."""
+"""The commands of alerts: what is due, who is told and was told, acknowledging and putting off."""
 
-from contextlib import closing
+import contextlib
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
 
 import click
 
 from pipeline.cli.group import main, say, user
-from pipeline.errors import CallerError
+from pipeline.errors import SettingsError
 from pipeline.settings import Settings
 
+if TYPE_CHECKING:
+    from pipeline.alert_rules import AlertRules
 
-@main.command()
-@click.argument("what", type=click.Choice(["due", "routes"]), default="due")
+_ROWS = click.Choice(["table", "json", "ndjson", "csv"])
+
+
+@main.group(invoke_without_command=True)
+@click.pass_context
+def alerts(context: click.Context) -> None:
+    """List what is alarming, tell people of it, and record who sees to it (docs/alerts.md).
+
+    Without a command it lists what is due now. Example: prazo alerts
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(due)
+
+
+@alerts.command()
 @click.option("--as-of", help="Instant to look at, ISO 8601; now if not given.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "ndjson", "csv"]),
-    default="table",
-    show_default=True,
-)
-def alerts(what: str, as_of: str | None, form: str) -> None:
-    """List what is alarming now (due), or the ladder and the conditions that are set (routes).
+@click.option("--format", "form", type=_ROWS, default="table", show_default=True)
+def due(as_of: str | None, form: str) -> None:
+    """List what is alarming now, for whom, and since when.
 
     Example: prazo alerts due --format json
     """
-    if what == "routes":
-        _say_routes()
-        return
     from pipeline.cli.views import print_view
 
     print_view("alerts", as_of, (), None, form, None, None)
 
 
-def _say_routes() -> None:
+@alerts.command()
+@click.option("--format", "form", type=_ROWS, default="table", show_default=True)
+def sent(form: str) -> None:
+    """List who was told of what, when, and what the channel answered.
+
+    Example: prazo alerts sent --format csv
+    """
+    from pipeline.cli.views import print_view
+
+    print_view("alerts_sent", None, (), None, form, None, None)
+
+
+@alerts.command()
+def routes() -> None:
+    """Show the ladder, the conditions and who is told, as they are set.
+
+    Example: prazo alerts routes
+    """
     from pipeline import alert_rules
 
     path = Settings.load().alerts_file
@@ -43,85 +70,140 @@ def _say_routes() -> None:
     say(f"Look back   {rules.look_back_days} days")
     hours = rules.silence_hours
     say(f"Silence     {'worked out from the log' if hours is None else f'after {hours} hours'}")
+    days, at = " ".join(rules.hours.days), rules.hours
+    say(f"Hours       {days} {at.start:%H:%M} to {at.end:%H:%M}, {at.zone}, {at.holidays or '-'}")
+    for route in rules.routes:
+        conditions = [
+            f"{name} {', '.join(chosen)}"
+            for name in ("kinds", "severities", "roles", "review_types")
+            if (chosen := getattr(route, name)) is not None
+        ]
+        says = f"{'; '.join(conditions) or 'every alert'} to {', '.join(route.to)}"
+        then = "".join(f", after {it.after} h to {', '.join(it.to)}" for it in route.escalate)
+        say(f"Route       {says}{then}")
+    for name, recipient in rules.recipients.items():
+        say(f"Recipient   {name} ({recipient.role}) by {', '.join(recipient.channels)}")
+    if not rules.recipients:
+        say("Recipient   nobody is told: name recipients (docs/alerts.md#who-is-told)")
 
 
-# --- calendars -----------------------------------------------------------------------------------
+@alerts.command()
+def run() -> None:
+    """Tell people until SIGTERM; `prazo serve` does it where recipients are named.
 
-
-@main.group()
-def calendar() -> None:
-    """Make, list and revoke feeds of deadlines for programs such as Outlook or Google Calendar."""
-
-
-@calendar.command()
-@click.option("--for", "assignee", metavar="NAME", help="The deadlines of this assignee.")
-@click.option("--all", "is_for_all", is_flag=True, help="Every deadline.")
-@click.option("--actor", metavar="NAME", required=True, help="Who makes it.")
-def new(assignee: str | None, is_for_all: bool, actor: str) -> None:
-    """Make a feed and print its secret address, which nobody can print again.
-
-    Example: prazo calendar new --for maria --actor maria
+    Example: prazo alerts run
     """
-    from pipeline.http import addresses
+    from pipeline.alert.dispatcher import Dispatcher
+    from pipeline.alert.watch import Watch
     from pipeline.inbox.kept_heads import open_guarded
-    from pipeline.log import actions
-    from pipeline.serve import calendar as calendars
-
-    if (assignee is None) is not is_for_all:
-        raise click.UsageError("give --for NAME or --all, one of them")
-    settings = Settings.load()
-    secret = calendars.new_secret()
-    made = actions.calendar_made(
-        secret.feed_id,
-        token_sha256=secret.token_sha256,
-        assignee=assignee,
-        actor=actor,
-        recorded_by=user(),
-    )
-    with closing(open_guarded(settings)) as inbox:
-        inbox.append([made])
-    base = addresses.local(settings.dashboard_host, settings.dashboard_port)
-    say(
-        calendars.address(base, secret.token),
-        f"{secret.feed_id}: whoever has this address reads the calendar. Behind a proxy, put your"
-        f" own in front of {calendars.PATH}. `prazo calendar revoke {secret.feed_id}` ends it.",
-    )
-
-
-@calendar.command("list")
-def list_feeds() -> None:
-    """List the feeds, with who made and who revoked them.
-
-    Example: prazo calendar list
-    """
-    from pipeline.cli.views import print_view
-
-    print_view("calendar_feeds", None, (), None, "table", None, None)
-
-
-@calendar.command()
-@click.argument("feed")
-@click.option("--actor", metavar="NAME", required=True, help="Who revokes it.")
-def revoke(feed: str, actor: str) -> None:
-    """End FEED: its address is wrong from then on, for good.
-
-    Example: prazo calendar revoke cal_0123456789ab --actor maria
-    """
-    from pipeline.inbox.kept_heads import open_guarded
-    from pipeline.log import actions
-    from pipeline.serve.commands import CATCH_UP_SECONDS, open_ledger
+    from pipeline.serve.due_alerts import HeldLedger
 
     settings = Settings.load()
-    with open_ledger(settings) as ledger:
-        ledger.catch_up(CATCH_UP_SECONDS)
-        found = ledger.read("calendar_feeds", filters=[f"feed_id={feed}"]).to_pylist()
-    if not found or found[0]["revoked_at"] is not None:
-        raise CallerError(
-            f"The calendar {feed} was not revoked",
-            "it has been revoked already" if found else "there is none of that name",
-            "`prazo calendar list` says which there are",
+    rules = _with_recipients(settings)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    with contextlib.closing(open_guarded(settings)) as inbox:
+        Dispatcher(inbox, HeldLedger(settings), rules, Watch(settings, rules)).run(stop)
+
+
+@alerts.command()
+def send() -> None:
+    """Tell people once of what is due now, and end; exit 1 where somebody could not be told.
+
+    Example: prazo alerts send
+    """
+    from pipeline.alert.dispatcher import Dispatcher, Sent
+    from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.serve.commands import open_ledger
+    from pipeline.serve.due_alerts import OpenLedger
+
+    settings = Settings.load()
+    rules = _with_recipients(settings)
+    faults = 0
+
+    def on_sent(done: Sent) -> None:
+        nonlocal faults
+        faults += done.fault is not None
+        to, how_many = done.message.to, len(done.message.items)
+        said = "sent" if done.fault is None else f"not sent: {done.fault}"
+        say(f"{to} by {done.message.via}: {_counted(how_many)} {said}")
+
+    with (
+        contextlib.closing(open_guarded(settings)) as inbox,
+        open_ledger(settings) as ledger,
+    ):
+        Dispatcher(inbox, OpenLedger(ledger), rules, on_sent=on_sent).run_once()
+    sys.exit(1 if faults else 0)
+
+
+@alerts.command()
+@click.argument("recipient")
+def test(recipient: str) -> None:
+    """Send RECIPIENT a test message by every channel of theirs; nothing is recorded.
+
+    Example: prazo alerts test ana
+    """
+    from pipeline.alert.trial import try_channels
+
+    found = try_channels(_with_recipients(Settings.load()), recipient)
+    for via, fault in found.items():
+        say(f"{via}: {'sent' if fault is None else f'not sent: {fault}'}")
+    sys.exit(1 if any(found.values()) else 0)
+
+
+@alerts.command()
+@click.argument("alert")
+@click.option("--actor", required=True, metavar="NAME", help="Who sees to it.")
+@click.option("--reason", metavar="TEXT", help="What they will do.")
+def acknowledge(alert: str, actor: str, reason: str | None) -> None:
+    """Record that somebody sees to ALERT: nobody else is told of it.
+
+    Example: prazo alerts acknowledge 5f0c... --actor "Ana Lima"
+    """
+    from pipeline.alert import acting
+    from pipeline.inbox.kept_heads import open_guarded
+
+    with contextlib.closing(open_guarded(Settings.load(), create=False)) as inbox:
+        acting.acknowledge(inbox, alert, actor=actor, recorded_by=user(), reason=reason)
+    say(f"{actor} sees to alert {alert}.")
+
+
+@alerts.command()
+@click.argument("alert")
+@click.option("--until", required=True, metavar="INSTANT", help="ISO 8601.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why it can wait.")
+@click.option("--actor", required=True, metavar="NAME", help="Who puts it off.")
+def snooze(alert: str, until: str, reason: str, actor: str) -> None:
+    """Put ALERT off until an instant.
+
+    Example: prazo alerts snooze 5f0c... --until 2026-03-02T09:00Z --reason "ill" --actor Ana
+    """
+    from pipeline import instants
+    from pipeline.alert import acting
+    from pipeline.inbox.kept_heads import open_guarded
+
+    at = instants.parse(until)
+    if at is None:
+        raise click.UsageError(f"--until: {until!r} is not an instant like 2026-03-01T09:00:00Z")
+    with contextlib.closing(open_guarded(Settings.load(), create=False)) as inbox:
+        acting.snooze(inbox, alert, until=at, reason=reason, actor=actor, recorded_by=user())
+    say(f"Alert {alert} waits until {instants.readable(at)}.")
+
+
+def _counted(alerts: int) -> str:
+    return f"{alerts} alert" if alerts == 1 else f"{alerts} alerts"
+
+
+def _with_recipients(settings: Settings) -> "AlertRules":
+    """The rules of the settings. Raises `SettingsError` where nobody is to be told."""
+    from pipeline import alert_rules
+
+    rules = alert_rules.load(settings.alerts_file)
+    if not rules.recipients:
+        raise SettingsError(
+            "There is nobody to tell",
+            "the alerts' settings name no recipient",
+            "name recipients in the file of PRAZO_ALERTS_FILE (docs/alerts.md#who-is-told)",
         )
-    with closing(open_guarded(settings)) as inbox:
-        [receipt] = inbox.append([actions.calendar_revoked(feed, actor=actor, recorded_by=user())])
-    assert receipt.entry is not None  # nothing keeps a draft of a person's from being recorded
-    say(f"revoked, entry {receipt.entry.seq}")
+    return rules

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Final
 
+from pipeline import alert_rules
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -31,11 +32,12 @@ _SET_PARENT_DEATH_SIGNAL: Final = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
 def parts(settings: Settings) -> list[tuple[str, ...]]:
-    """The commands that make up the product; without a platform there is nothing to send again, and
-    without endpoints nobody to pass deliveries on to."""
+    """The commands that make up the product; without a platform there is nothing to send again,
+    without endpoints nobody to pass deliveries on to, and without recipients nobody to tell."""
     resuming = [("resume", "--follow")] if settings.platform_url else []
     forwarding = [("forward", "run")] if settings.forward_file else []
-    return [("receive",), *resuming, *forwarding, ("dashboard",)]
+    telling = [("alerts", "run")] if alert_rules.load(settings.alerts_file).recipients else []
+    return [("receive",), *resuming, *forwarding, *telling, ("dashboard",)]
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from pipeline.forward.lanes import Lanes, Try
 from pipeline.forward.progress import Standing, Waiting
 from pipeline.forward.sending import Answer, Post
 from pipeline.forward.tenure import Tenure
-from pipeline.http.retry_after import retry_after
+from pipeline.http.outgoing.retry_after import retry_after
 from pipeline.inbox import Inbox
 from pipeline.log.entries import LIVE, Draft, Entry
 

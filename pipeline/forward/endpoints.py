@@ -5,7 +5,6 @@ import ssl
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Final
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
@@ -18,23 +17,6 @@ MAX_ENDPOINTS: Final = 32
 EVERYTHING: Final = "*"
 
 _PATTERN: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}\*?|\*")
-
-
-def _url(url: str) -> str:
-    """Messages show it, so it may hold no credentials; they would show a password otherwise."""
-    try:
-        parts = urlsplit(url)
-        is_whole = parts.scheme in ("http", "https") and bool(parts.hostname)
-        _ = parts.port
-    except ValueError:
-        is_whole = False
-    if not is_whole or not url.isascii() or not url.isprintable() or " " in url:
-        raise ValueError("is not an http:// or https:// URL")
-    if "@" in parts.netloc:
-        raise ValueError("holds credentials: a URL is shown in logs; leave them out")
-    if parts.fragment:
-        raise ValueError("has a part after #, which is never sent")
-    return url
 
 
 def _secret_file(path: Path) -> Path:
@@ -61,7 +43,7 @@ class Endpoint(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")
-    url: Annotated[str, AfterValidator(_url)]
+    url: settings_files.PlainUrl
     secret_file: Annotated[Path, AfterValidator(_secret_file)]
     events: tuple[str, ...] = (EVERYTHING,)
     redeliveries: bool = True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from pipeline.contract.body import parse_json
 from pipeline.errors import Unreadable
-from pipeline.http.looks import Looks
+from pipeline.http.outgoing.looks import Looks
 from pipeline.inbox.store import Inbox
 from pipeline.log.artifacts import ArtifactStore, FolderArtifacts, Keeper, is_digest, keeper
 from pipeline.settings import Settings

@@ -18,6 +18,7 @@ class Part(StrEnum):
     RECEIVER = "receiver"  # one of an inbox that several machines share could record
     RESUMER = "resumer"  # it looks after retries
     FORWARDER = "forwarder"  # it passes deliveries on to the marketplace's endpoints
+    ALERTS = "alerts"  # it tells people
     BACKUP = "backup"  # one was made, and it was whole
     VERIFICATION = "verification"  # ledger and inbox were verified, and no fault was found
 

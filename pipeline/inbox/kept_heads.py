@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, Self
 
 from pipeline.errors import InboxForked
 from pipeline.http import addresses
-from pipeline.http.aside import Aside
+from pipeline.http.outgoing.aside import Aside
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.signing_keys import log_keys
 from pipeline.log import tree

@@ -5,7 +5,7 @@ import logging
 from typing import Final
 
 from pipeline.errors import InboxUnavailable
-from pipeline.http.aside import Aside
+from pipeline.http.outgoing.aside import Aside
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import Part, beat
 

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.http import addresses
-from pipeline.http.aside import Aside
-from pipeline.http.looks import Looks
+from pipeline.http.outgoing.aside import Aside
+from pipeline.http.outgoing.looks import Looks
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings

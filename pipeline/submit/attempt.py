@@ -23,7 +23,7 @@ from typing import Final, Literal, NamedTuple, Protocol
 from pipeline import instants
 from pipeline.contract.body import JsonValue
 from pipeline.errors import InboxUnavailable
-from pipeline.http.retry_after import retry_after
+from pipeline.http.outgoing.retry_after import retry_after
 from pipeline.inbox import Inbox, Outcome, Receipt
 from pipeline.inbox.leases import Held
 from pipeline.log.actions import action

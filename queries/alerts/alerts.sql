@@ -1,6 +1,6 @@
 -- One row per alert that is due: for whom, since when, and what is to be done (docs/alerts.md#what-is-due).
 -- It stays while what it is about lasts, whether anybody was told or not.
--- reads: due_rungs, alarming_conditions, next_actions, process_state, assignments, facts.actions
+-- reads: due_rungs, alarming_conditions, next_actions, process_state, assignments, alert_steps
 -- key: alert_id
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
 -- order: since
@@ -20,16 +20,44 @@
 -- column: next_action | the one thing to do next; null where nothing is left to do about the process
 -- column: seq | an entry that shows what it is about
 -- column: raised_at | when its entry was recorded; null until then
+-- column: told | how many recipients were told of it
+-- column: undelivered | how many recipients could not be told of it; one where there is nobody to tell
+-- column: acknowledged_at | when somebody said that they see to it; null until then
+-- column: acknowledged_by | who said so first
+-- column: snoozed_until | until when somebody put it off; null where nobody did, or that is over
 
-with raised as (
-    -- An alert is raised no earlier than it is due, so older ones need not be read.
-    select content ->> '$.alert' as alert_id, min(occurred_at) as raised_at
-    from facts.actions
-    where kind = 'alert'
-        and step = 'raised'
-        and occurred_at <= as_of()
-        and occurred_at > as_of() - to_hours(alert_rules().look_back)
+with steps as (
+    -- An alert is raised no earlier than it is due, so older steps need not be read.
+    from alert_steps where step_at > as_of() - to_hours(alert_rules().look_back)
+),
+
+raised as (
+    select
+        alert_id,
+        min(step_at) filter (step = 'raised') as raised_at,
+        count(distinct recipient) filter (step = 'sent') as told,
+        count(distinct recipient) filter (step = 'undelivered') as undelivered,
+        min(step_at) filter (step = 'acknowledged') as acknowledged_at,
+        arg_min(actor, seq) filter (step = 'acknowledged') as acknowledged_by,
+        max(until) filter (step = 'snoozed' and until > as_of()) as snoozed_until
+    from steps
     group by alert_id
+),
+
+-- What the log itself does not show: it lasts until an entry says that it is over.
+beside_the_log as (
+    select
+        alert_id,
+        arg_min(kind, seq) as kind,
+        arg_min(severity, seq) as severity,
+        arg_min(role, seq) as role,
+        arg_min(since, seq) as since,
+        min(seq) as seq
+    from alert_steps
+    where step in ('raised', 'cleared')
+    group by alert_id
+    having bool_and(step = 'raised')
+        and kind in ('receiver_down', 'ledger_down', 'ledger_behind', 'ledger_unverified')
 ),
 
 on_rungs as (
@@ -95,11 +123,18 @@ select
     seconds_to_deadline,
     next_action,
     alarming.seq,
-    raised_at
+    raised_at,
+    coalesce(told, 0) as told,
+    coalesce(undelivered, 0) as undelivered,
+    acknowledged_at,
+    acknowledged_by,
+    snoozed_until
 from (
     from on_rungs
     union all
     from on_conditions
+    union all by name
+    from beside_the_log
 ) alarming
 left join raised using (alert_id)
 left join assignments on assignments.process_id = alarming.process_id

@@ -18,9 +18,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from pipeline.audit import asking, timestamps, verify
+from pipeline.audit import timestamps, verify
 from pipeline.audit.request import Scope
 from pipeline.errors import OperatorError
+from pipeline.http.outgoing import asking
 from pipeline.ledger.service import LedgerService
 from tests.audit import forgery, story
 from tests.audit.conftest import export

@@ -9,12 +9,25 @@ silence_hours = 12
 [ladder]
 opened = []
 before = ["36h"]
+[mail]
+host = "mail.market.example"
+sender = "prazo@market.example"
+[recipients.ana]
+email = "ana@market.example"
+[recipients.bruno]
+role = "admin"
+webhook = "https://market.example/alerts"
+webhook_secret_file = "secret"
+[[routes]]
+to = ["ana"]
+severities = ["breach"]
+escalate = [{ after = "4h", to = ["bruno"] }]
 """
 
 
 def test_what_is_due_is_listed(prazo) -> None:
     assert prazo("ingest", "-", given=json.dumps(aci())).returncode == 0
-    listed = prazo("alerts", "--as-of", "2026-03-30T12:00:00Z", "--format", "json")
+    listed = prazo("alerts", "due", "--as-of", "2026-03-30T12:00:00Z", "--format", "json")
     [alert] = json.loads(listed.stdout)
     assert (alert["kind"], alert["process_id"], alert["next_action"], alert["raised_at"]) == (
         *("before_1d", "p1", "start_collection", None),
@@ -32,6 +45,10 @@ def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
         " silence",
         "Look back   7 days",
         "Silence     after 12 hours",
+        "Hours       mon tue wed thu fri 08:00 to 18:00, America/Sao_Paulo, BR",
+        "Route       severities breach to ana, after 4 h to bruno",
+        "Recipient   ana (officer) by email",
+        "Recipient   bruno (admin) by webhook",
     ]
 
 

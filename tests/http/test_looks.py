@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from pipeline.errors import InboxUnavailable
-from pipeline.http.looks import Looks
+from pipeline.http.outgoing.looks import Looks
 from tests.support.machine import wait_until
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.http.retry_after import retry_after
+from pipeline.http.outgoing.retry_after import retry_after
 
 
 @pytest.mark.parametrize(

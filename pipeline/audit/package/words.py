@@ -209,7 +209,6 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "forwarding": ("Passing on to an endpoint", "Repasse a um endpoint"),
     "ticket": ("Support ticket", "Chamado"),
     "reminded": ("Seller reminded", "Vendedor lembrado"),
-    "calendar": ("Calendar of deadlines", "Agenda de prazos"),
     "artifact": ("artifact", "artefato"),
     # rules
     "expired_unfinished": ("Expired, unfinished", "Vencido sem conclusão"),
@@ -270,6 +269,7 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "overdue_unstarted": ("Overdue, journey not started", "Em atraso, jornada não iniciada"),
     "quarantined": ("Delivery quarantined", "Entrega em quarentena"),
+    "alert_undelivered": ("Alert not delivered", "Alerta não entregue"),
     "slow_record": ("Slow to be recorded", "Registro demorado"),
     "new_code": ("Code not listed in the contract", "Código não previsto no contrato"),
     # verifying

@@ -4,11 +4,11 @@ import base64
 from pathlib import Path
 from typing import Final
 
-from pipeline.audit import asking
 from pipeline.audit.verify import Key, Policy, cosigned_at, plain
 from pipeline.audit.witness.service import SIZE
 from pipeline.errors import OperatorError, SettingsError
 from pipeline.http import addresses
+from pipeline.http.outgoing import asking
 from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
 from pipeline.log.checkpoints import Checkpoint

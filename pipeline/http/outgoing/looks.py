@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from pipeline import instants
 from pipeline.errors import PrazoError
-from pipeline.http.aside import Aside
+from pipeline.http.outgoing.aside import Aside
 
 LOG = logging.getLogger(__name__)
 

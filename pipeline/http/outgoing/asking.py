@@ -1,12 +1,14 @@
 """Asks a service outside, such as a timestamp authority or a witness, and waits only so long."""
 
 import asyncio
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import httpx
 
 from pipeline.http import addresses
-from pipeline.http.aside import Aside
+from pipeline.http.outgoing.aside import Aside
 
 ANSWER_SECONDS: Final = 20.0
 """From the call to the last byte of the answer, however the other side spreads them."""
@@ -22,12 +24,22 @@ class Answer(NamedTuple):
     body: bytes
 
 
-def post(url: str, content: bytes, media_type: str) -> Answer:
+def post(
+    url: str,
+    content: bytes,
+    media_type: str,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> Answer:
     """The answer to a POST; ValueError, with the reason, where none came whole and in time.
 
     On a thread of its own: whoever calls may have an event loop, and waits no longer than it may.
     """
-    asked = Aside(lambda: asyncio.run(_exchange(url, content, media_type)), name="asking")
+    sent = {
+        "Content-Type": media_type,
+        "Accept-Encoding": "identity",  # what is packed small may be large
+        **headers,
+    }
+    asked = Aside(lambda: asyncio.run(_exchange(url, content, sent)), name="asking")
     try:
         return asked.outcome(ANSWER_SECONDS + ASIDE_SECONDS)
     except TimeoutError:
@@ -36,13 +48,9 @@ def post(url: str, content: bytes, media_type: str) -> Answer:
         raise ValueError(str(error)) from None
 
 
-async def _exchange(url: str, content: bytes, media_type: str) -> Answer:
+async def _exchange(url: str, content: bytes, headers: Mapping[str, str]) -> Answer:
     address = addresses.parted(url)
     login = None if address.user is None else (address.user, address.password or "")
-    headers = {
-        "Content-Type": media_type,
-        "Accept-Encoding": "identity",  # what is packed small may be large
-    }
     async with (
         asyncio.timeout(ANSWER_SECONDS),
         httpx.AsyncClient(timeout=ANSWER_SECONDS, follow_redirects=False) as client,

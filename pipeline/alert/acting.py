@@ -1,0 +1,49 @@
+"""Records what a person does about an alert: they see to it, or put it off.
+
+Whoever acknowledges it is in the log under their name, and nobody else is told of it any more.
+"""
+
+from pipeline.alert import entries
+from pipeline.alert.entries import Subject
+from pipeline.errors import CallerError
+from pipeline.inbox import Inbox
+
+_RAISED = "select process_id, seller_id from entries where ingest_key = $1"
+
+
+def acknowledge(
+    inbox: Inbox, alert: str, *, actor: str | None, recorded_by: str, reason: str | None = None
+) -> None:
+    """Records that somebody sees to an alert. Raises `CallerError` without a name, or where there
+    is no such alert."""
+    subject = subject_of(inbox, alert)
+    inbox.append(
+        [entries.acknowledged(alert, subject, actor=actor, recorded_by=recorded_by, reason=reason)]
+    )
+
+
+def snooze(
+    inbox: Inbox, alert: str, *, until: int, reason: str, actor: str | None, recorded_by: str
+) -> None:
+    """Records that somebody put an alert off until an instant, in microseconds. Raises
+    `CallerError` without a name, a reason or a later instant, or where there is no such alert."""
+    subject = subject_of(inbox, alert)
+    inbox.append(
+        [
+            entries.snoozed(
+                alert, subject, until=until, reason=reason, actor=actor, recorded_by=recorded_by
+            )
+        ]
+    )
+
+
+def subject_of(inbox: Inbox, alert: str) -> Subject:
+    """What an alert is about. Raises `CallerError` for one that was never raised."""
+    found = inbox.query(_RAISED, entries.key_of_raised(alert))
+    if not found:
+        raise CallerError(
+            f"There is no alert {alert!r} that was raised",
+            "nobody was told of it, or its name is another",
+            "`prazo alerts` lists the names of those that are due",
+        )
+    return Subject(*found[0])

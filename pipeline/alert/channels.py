@@ -1,0 +1,158 @@
+"""Sends a message in one way: e-mail, a signed webhook, or whatever Apprise knows.
+
+A channel either takes a message or says why not; it never raises for what is outside.
+"""
+
+import smtplib
+import ssl
+from email.message import EmailMessage
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any, Final
+
+from pipeline import instants
+from pipeline.alert.decision import Message
+from pipeline.alert.words import Text
+from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.recipients import Mail, Recipient
+from pipeline.contract.body import canonical_json
+from pipeline.errors import PrazoError, SettingsError
+from pipeline.http import standard_webhooks
+from pipeline.http.outgoing import asking
+from pipeline.http.outgoing.aside import Aside
+
+SMTP_SECONDS: Final = 20.0
+"""For each answer of the mail server."""
+SEND_SECONDS: Final = 60.0
+"""For a whole message, however slowly the other side speaks."""
+MAX_FAULT_CHARACTERS: Final = 300
+PAYLOAD_VERSION: Final = 1
+PAYLOAD_TYPE: Final = "prazo.alerts"
+
+
+def send(message: Message, text: Text, rules: AlertRules, now: int) -> str | None:
+    """Sends a message; why the channel did not take it, or None where it did."""
+    recipient = rules.recipients[message.to]
+    sending = {
+        "email": lambda: _email(message, text, recipient, rules.mail),
+        "webhook": lambda: _webhook(message, recipient, now),
+        "apprise": lambda: _apprise(text, recipient),
+    }[message.via]
+    try:
+        Aside(sending, name=f"alerts to {message.to}").outcome(SEND_SECONDS)
+    except TimeoutError:
+        return f"not done after {SEND_SECONDS:g} s"
+    except PrazoError as error:
+        return _short(error.finding)
+    except smtplib.SMTPResponseException as error:
+        said = error.smtp_error
+        text_of = said.decode(errors="replace") if isinstance(said, bytes) else said
+        return _short(f"{error.smtp_code} {text_of}")
+    except (OSError, ValueError, smtplib.SMTPException) as error:
+        return _short(str(error) or type(error).__name__)
+    return None
+
+
+def _short(fault: str) -> str:
+    return " ".join(fault.split())[:MAX_FAULT_CHARACTERS]
+
+
+# --- e-mail ----------------------------------------------------------------------------------
+
+
+def _email(message: Message, text: Text, recipient: Recipient, mail: Mail | None) -> None:
+    assert mail is not None  # the settings are refused otherwise
+    assert recipient.email is not None
+    sent = EmailMessage()
+    sent["From"], sent["To"], sent["Subject"] = mail.sender, recipient.email, text.subject
+    sent["Date"] = formatdate()
+    # The same however often it is tried: a mailbox may drop what it has.
+    sent["Message-ID"] = f"<{message.name}@{mail.sender.rpartition('@')[2]}>"
+    sent["Auto-Submitted"] = "auto-generated"
+    sent.set_content(text.plain)
+    sent.add_alternative(text.html, subtype="html")
+    trusted = ssl.create_default_context(cafile=mail.ca_file)
+    if mail.security == "tls":
+        server: smtplib.SMTP = smtplib.SMTP_SSL(
+            mail.host, mail.port, timeout=SMTP_SECONDS, context=trusted
+        )
+    else:
+        server = smtplib.SMTP(mail.host, mail.port, timeout=SMTP_SECONDS)
+    with server:
+        if mail.security == "starttls":
+            server.starttls(context=trusted)
+        if mail.user is not None and mail.password_file is not None:
+            server.login(mail.user, _secret(mail.password_file))
+        server.send_message(sent)
+
+
+# --- webhook ---------------------------------------------------------------------------------
+
+
+def _webhook(message: Message, recipient: Recipient, now: int) -> None:
+    assert recipient.webhook is not None
+    path = recipient.webhook_secret_file
+    assert path is not None
+    keys = standard_webhooks.secrets_in(_text(path), path)
+    body = payload(message, now)
+    headers = standard_webhooks.signed(keys, message.name.encode(), instants.now(), body)
+    answer = asking.post(
+        recipient.webhook,
+        body,
+        "application/json",
+        {name.decode(): value.decode() for name, value in headers},
+    )
+    if not 200 <= answer.status < 300:
+        raise ValueError(f"it answered {answer.status}")
+
+
+def payload(message: Message, now: int) -> bytes:
+    """The body of a webhook (docs/alerts.md#webhooks): an object of a documented version. An alert
+    that comes again has the same `alert` and `level`."""
+    return canonical_json(
+        {
+            "type": PAYLOAD_TYPE,
+            "version": PAYLOAD_VERSION,
+            "timestamp": instants.canonical(now),
+            "to": message.to,
+            "alerts": [
+                {"level": level, **_fields(due._asdict())} for due, level, _ in message.items
+            ],
+        }
+    )
+
+
+def _fields(due: dict[str, Any]) -> dict[str, Any]:
+    instants_of = ("since", "deadline_at")
+    return {
+        name: instants.canonical(value) if name in instants_of and value is not None else value
+        for name, value in due.items()
+        if name != "assignee"  # a person's name, which no message needs
+    }
+
+
+# --- Apprise ---------------------------------------------------------------------------------
+
+
+def _apprise(text: Text, recipient: Recipient) -> None:
+    import apprise  # takes a moment, and only who uses it needs it
+
+    path = recipient.apprise_file
+    assert path is not None
+    notifier = apprise.Apprise()
+    for line in _text(path).splitlines():
+        if line.strip() and not notifier.add(line.strip()):
+            raise ValueError(f"{path} holds a line that is not an Apprise URL")
+    if not notifier.notify(title=text.subject, body=text.plain):
+        raise ValueError("Apprise could not deliver it to every service")
+
+
+def _secret(path: Path) -> str:
+    return _text(path).strip()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read", str(error.strerror)) from None

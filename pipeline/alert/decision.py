@@ -1,0 +1,222 @@
+"""Decides who is to be told of what now. Pure: the same alerts, log and instant give the same.
+
+What is due is worked out by the views; here it is only routed, repeated, given up and escalated
+(docs/alerts.md#who-is-told).
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from pipeline import instants
+from pipeline.alert import hours
+from pipeline.alert.alarms import Alarm, Delivery
+from pipeline.alert.entries import NOBODY, Address, Due, Item
+from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.recipients import ASSIGNEE, ROLE, Route, Via
+
+BACKOFF: Final = tuple(
+    seconds * instants.SECOND for seconds in (60, 300, 900, 3600, 10_800, 21_600, 43_200)
+)
+"""Between a try that failed and the next; after as many repetitions it is given up."""
+UNANSWERED: Final = 5 * instants.MINUTE
+"""After that, a try of which no end is known counts as failed: whoever made it is gone. It may
+have arrived, so what follows may be a second message."""
+MAX_ITEMS: Final = 50
+"""In one message; what is left comes in another."""
+_SEVERITIES: Final = ("breach", "risk", "notice")
+
+
+class Message(NamedTuple):
+    """Alerts of which one recipient is told at once, in one way."""
+
+    to: str
+    via: Via
+    items: tuple[Item, ...]
+
+    @property
+    def name(self) -> str:
+        """The same for the same alerts, however often it is tried."""
+        told = sorted(f"{it.due.alert}/{it.level}" for it in self.items)
+        return hashlib.sha256("\n".join([self.to, self.via, *told]).encode()).hexdigest()[:32]
+
+
+class GivenUp(NamedTuple):
+    """An alert of which somebody cannot be told."""
+
+    due: Due
+    address: Address
+    why: str
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is to be done now."""
+
+    raises: list[Due] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    given_up: list[GivenUp] = field(default_factory=list)
+
+
+def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, now: int) -> Plan:
+    """What is to be done about the alerts that are due at an instant."""
+    plan = Plan()
+    waiting: dict[tuple[str, Via], list[Item]] = {}
+    for due in dues:
+        alarm = alarms.get(due.alert)
+        if alarm is None:
+            plan.raises.append(due)
+        elif alarm.is_open(now):
+            reached = {(to, via) for (to, via, _), it in alarm.deliveries.items() if it.is_sent}
+            for address, can_wait in _addresses(due, alarm, rules, now):
+                delivery = alarm.deliveries.get(address, Delivery())
+                if (address.to, address.via) in reached or delivery.is_given_up:
+                    continue
+                if address == NOBODY:
+                    plan.given_up.append(GivenUp(due, address, "no recipient is named for it"))
+                elif delivery.tries > len(BACKOFF) and _is_over(delivery, now, UNANSWERED):
+                    why = f"given up after {delivery.tries} tries"
+                    plan.given_up.append(GivenUp(due, address, why))
+                elif address.via and _may_try(delivery, now):
+                    recipient = rules.recipients[address.to]
+                    if not can_wait or hours.is_open(rules.hours, recipient, now):
+                        item = Item(due, address.level, delivery.tries + 1)
+                        waiting.setdefault((address.to, address.via), []).append(item)
+    for (to, via), items in waiting.items():
+        items.sort(key=_urgency)
+        for first in range(0, len(items), MAX_ITEMS):
+            plan.messages.append(Message(to, via, tuple(items[first : first + MAX_ITEMS])))
+    return plan
+
+
+def _urgency(item: Item) -> tuple[int, float, str]:
+    due = item.due
+    deadline = float("inf") if due.deadline_at is None else due.deadline_at
+    return _SEVERITIES.index(due.severity), deadline, due.alert
+
+
+def _may_try(delivery: Delivery, now: int) -> bool:
+    if delivery.tries == 0:
+        return True
+    if delivery.ended_at is None:
+        return _is_over(delivery, now, UNANSWERED)
+    return now >= delivery.ended_at + BACKOFF[delivery.tries - 1]
+
+
+def _is_over(delivery: Delivery, now: int, patience: int) -> bool:
+    return delivery.ended_at is not None or now >= delivery.tried_at + patience
+
+
+def _addresses(
+    due: Due, alarm: Alarm, rules: AlertRules, now: int
+) -> Iterator[tuple[Address, bool]]:
+    """Every way in which somebody is to be told by now, and whether that can wait until they work.
+    Who was reached at a lower level hears no more of it."""
+    addresses: dict[tuple[str, Via], tuple[int, bool]] = {}
+    is_routed = False
+    for route in rules.routes:
+        if not route.takes(due.kind, due.severity, due.role, due.review_type):
+            continue
+        can_wait = due.severity not in route.at_any_hour
+        for level, names in _levels(route, due, alarm, rules, now):
+            is_routed = is_routed or bool(names)
+            for name in names:
+                for via in rules.recipients[name].channels:
+                    lower, waits = addresses.get((name, via), (level, can_wait))
+                    addresses[name, via] = min(lower, level), waits and can_wait
+    if not is_routed:
+        yield NOBODY, False
+    for (name, via), (level, waits) in addresses.items():
+        yield Address(name, via, level), waits
+
+
+def _levels(
+    route: Route, due: Due, alarm: Alarm, rules: AlertRules, now: int
+) -> Iterator[tuple[int, list[str]]]:
+    """The recipients of a route, level by level, as far as it has been escalated."""
+    names = _recipients(route.to, due, rules, now)
+    yield 0, names
+    for level, escalation in enumerate(route.escalate, 1):
+        first_at = _first_reached(alarm, level - 1, names)
+        is_over = first_at is not None and now >= first_at + escalation.after * instants.HOUR
+        if not is_over and not _all_given_up(alarm, level - 1, names, rules):
+            return
+        names = _recipients(escalation.to, due, rules, now)
+        yield level, names
+
+
+def _first_reached(alarm: Alarm, level: int, names: list[str]) -> int | None:
+    """When the first of them was told at a level."""
+    ended = [
+        delivery.ended_at
+        for address, delivery in alarm.deliveries.items()
+        if delivery.is_sent
+        and delivery.ended_at is not None
+        and address.to in names
+        and address.level <= level
+    ]
+    return min(ended, default=None)
+
+
+def _all_given_up(alarm: Alarm, level: int, names: list[str], rules: AlertRules) -> bool:
+    """Whether nobody of a level can be reached, in any way."""
+    ways = [
+        (name, via, alarm.deliveries) for name in names for via in rules.recipients[name].channels
+    ]
+    return all(
+        any(
+            (address.to, address.via) == (name, via)
+            and address.level <= level
+            and delivery.is_given_up
+            and not delivery.is_sent
+            for address, delivery in deliveries.items()
+        )
+        for name, via, deliveries in ways
+    )
+
+
+def _recipients(names: Iterable[str], due: Due, rules: AlertRules, now: int) -> list[str]:
+    """The recipients that a list of names and groups stands for, each once; whoever is away is
+    replaced by their stand-in, and theirs."""
+    found: dict[str, None] = {}
+    for name in names:
+        if name == ASSIGNEE:
+            found |= dict.fromkeys(_assigned(due, rules) or _of_role(due.role, rules))
+        elif name == ROLE:
+            found |= dict.fromkeys(_of_role(due.role, rules))
+        else:
+            found[name] = None
+    present = (_present(name, rules, now) for name in found)
+    return list(dict.fromkeys(present))
+
+
+def _assigned(due: Due, rules: AlertRules) -> list[str]:
+    if due.assignee is None:
+        return []
+    wanted = due.assignee.strip().casefold()
+    return [
+        name
+        for name, recipient in rules.recipients.items()
+        if wanted in {it.casefold() for it in (name, *recipient.assigned_as)}
+    ]
+
+
+def _of_role(role: str, rules: AlertRules) -> list[str]:
+    return [name for name, it in rules.recipients.items() if it.role == role]
+
+
+def _present(name: str, rules: AlertRules, now: int) -> str:
+    """Who is told in place of a recipient: themselves, unless they are away and have a stand-in.
+    Where all of the chain are away, the recipient is told: an alert is never dropped."""
+    seen: list[str] = []
+    at = name
+    while at not in seen:
+        recipient = rules.recipients[at]
+        if not recipient.is_away(hours.local_time(rules.hours, recipient, now).date()):
+            return at
+        seen.append(at)
+        if recipient.stand_in is None:
+            break
+        at = recipient.stand_in
+    return name

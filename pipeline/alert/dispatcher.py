@@ -1,0 +1,253 @@
+"""Tells people: raises what is due, sends it, repeats what failed, and writes all of it down.
+
+What was done is worked out from the log alone, so a restart or a second process goes on where the
+last one ended. A try belongs to whoever gets its entry recorded, and is sent by nobody else.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, NamedTuple, Protocol
+
+from pipeline import instants
+from pipeline.alert import channels, entries, words
+from pipeline.alert.alarms import Alarms
+from pipeline.alert.decision import GivenUp, Message, decide
+from pipeline.alert.entries import Due, Item, Subject
+from pipeline.alert.links import Links
+from pipeline.alert.watch import Watch
+from pipeline.alert_rules import AlertRules
+from pipeline.errors import InboxUnavailable, OperatorError
+from pipeline.inbox import Inbox
+from pipeline.inbox.heartbeats import Part, beat
+from pipeline.inbox.store import Outcome
+from pipeline.log.entries import Draft
+
+LOG = logging.getLogger(__name__)
+
+TURN_SECONDS: Final = 5.0
+LOOK_SECONDS: Final = 15.0
+"""Between two looks at what is due, while nothing new is in the log."""
+BEAT_SECONDS: Final = 15.0
+LATEST_SECONDS: Final = 60.0
+"""From the entry of a try to the moment its message leaves: whoever was paused for longer does not
+send, since somebody else may have taken the try for lost."""
+MAX_AT_ONCE: Final = 8
+"""Messages on their way at a time: a dead channel holds nobody else up."""
+RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
+"""Between tries to record what came of a message."""
+FORGOTTEN_AFTER: Final = 2
+"""Times the look-back: what is older than that is not due any longer."""
+
+_ENTRIES = """
+    select seq, occurred_at, body, leaf from entries
+    where kind = 'alert' and seq > $1 order by seq"""
+_BEFORE = "select seq from entries where recorded_at < $1 order by seq desc limit 1"
+
+
+class Source(Protocol):
+    """The ledger, from which what is due comes."""
+
+    def due(self) -> list[Due]:
+        """The alerts that are due now. Raises `OperatorError` where that cannot be said."""
+
+    def status(self) -> Mapping[str, object] | None:
+        """How it stands (`pipeline.ledger.follower.Status`); None where it does not answer."""
+
+
+class Sent(NamedTuple):
+    """What was sent, for whoever runs this to see."""
+
+    message: Message
+    fault: str | None
+
+
+class Dispatcher:
+    """Sends alerts until it is stopped. One per process; several processes may run."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        source: Source,
+        rules: AlertRules,
+        watch: Watch | None = None,
+        *,
+        on_sent: Callable[[Sent], None] = lambda sent: None,
+        now: Callable[[], int] | None = None,
+    ) -> None:
+        self._inbox = inbox
+        self._source = source
+        self._rules = rules
+        self._watch = watch
+        self._on_sent = on_sent
+        self._now = now or inbox.now
+        self._links = Links(rules.dashboard_url, inbox.log_key)
+        self._alarms = Alarms()
+        self._after: int | None = None  # seq up to which entries were taken; None: none yet
+        self._leaf = b""  # of the alert's entry that was taken last; empty: none yet
+        self._under_way: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
+        self._look_at = 0.0  # on the monotonic clock
+        self._beat_at = 0.0
+
+    def run(self, stop: threading.Event) -> None:
+        """Runs until `stop` is set; messages on their way then come to their end."""
+        with ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="alerts") as pool:
+            while not stop.is_set():
+                try:
+                    self.turn(lambda message: pool.submit(self._deliver_safely, message))
+                except OperatorError as error:
+                    LOG.error("alerts wait: %s", error)
+                stop.wait(TURN_SECONDS)
+
+    def run_once(self) -> None:
+        """Raises and sends what is due now, one message after the other. Raises `OperatorError`."""
+        self._look_at = 0.0
+        self.turn(self._deliver)
+
+    def turn(self, deliver: Callable[[Message], object]) -> None:
+        """Reads on, decides, and has done what is to be done."""
+        self._beat()
+        is_new = self._read_on()
+        if not is_new and time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + LOOK_SECONDS
+        dues = self._due()
+        plan = decide(dues, self._alarms, self._rules, self._now())
+        if plan.raises:
+            self._raise(plan.raises)
+            self._read_on()
+            plan = decide(dues, self._alarms, self._rules, self._now())
+        self._give_up(plan.given_up)
+        for message in plan.messages:
+            with self._lock:
+                if (message.to, message.via) in self._under_way:
+                    continue
+                self._under_way.add((message.to, message.via))
+            deliver(message)
+
+    def _due(self) -> list[Due]:
+        """What is due by the ledger, and by what we see ourselves."""
+        if self._watch is None:
+            return self._source.due()
+        status, now = self._source.status(), self._now()
+        found = self._watch.look(status, self._alarms, now)
+        if found.over:
+            self._inbox.append([entries.cleared(name, now) for name in found.over])
+        return found.dues + (self._source.due() if status is not None else [])
+
+    # --- the log ---
+
+    def _read_on(self) -> bool:
+        """Takes what was recorded about alerts; whether there was anything."""
+        if self._leaf and self._inbox.leaf(self._after or 0) != self._leaf:
+            LOG.warning("the inbox is not the one that was read: its alerts are read again")
+            self._alarms, self._after, self._leaf = Alarms(), None, b""
+        if self._after is None:
+            since = self._now() - FORGOTTEN_AFTER * self._rules.look_back_days * 24 * instants.HOUR
+            before = self._inbox.query(_BEFORE, since)
+            self._after = before[0][0] if before else 0
+        found = self._inbox.query(_ENTRIES, self._after)
+        for seq, at, body, leaf in found:
+            self._alarms.take(body, at)
+            self._after, self._leaf = seq, leaf
+        return bool(found)
+
+    def _raise(self, dues: Iterable[Due]) -> None:
+        now = self._now()
+        self._inbox.append([entries.raised(due, self._subject(due), now) for due in dues])
+
+    def _give_up(self, given_up: Iterable[GivenUp]) -> None:
+        now = self._now()
+        drafts = [
+            entries.undelivered(due.alert, address, why, self._subject(due), now)
+            for due, address, why in given_up
+        ]
+        if drafts:
+            for due, address, why in given_up:
+                LOG.error("%s is not told of alert %s: %s", address.to or "nobody", due.alert, why)
+            self._inbox.append(drafts)
+
+    def _subject(self, due: Due) -> Subject:
+        """The true ids of what an alert is about: views may show them masked."""
+        if due.seq is None or (due.process_id is None and due.seller_id is None):
+            return Subject()
+        found = self._inbox.read(due.seq - 1, 1)
+        if not found:
+            return Subject()
+        return Subject(
+            found[0].process_id if due.process_id is not None else None,
+            found[0].seller_id if due.seller_id is not None else None,
+        )
+
+    # --- one message ---
+
+    def _deliver_safely(self, message: Message) -> None:
+        try:
+            self._deliver(message)
+        except OperatorError as error:
+            LOG.error("a message to %s waits: %s", message.to, error)
+
+    def _deliver(self, message: Message) -> None:
+        try:
+            self._try(message)
+        finally:
+            with self._lock:
+                self._under_way.discard((message.to, message.via))
+            self._look_at = 0.0
+
+    def _try(self, message: Message) -> None:
+        began = instants.since_boot()
+        subjects = [self._subject(it.due) for it in message.items]
+        tried = [
+            entries.tried(item, message.to, message.via, message.name, subject, self._now())
+            for item, subject in zip(message.items, subjects, strict=True)
+        ]
+        receipts = self._inbox.append(tried)
+        ours: list[tuple[Item, Subject]] = [
+            (item, subject)
+            for item, subject, receipt in zip(message.items, subjects, receipts, strict=True)
+            if receipt.outcome is Outcome.RECORDED
+        ]
+        if not ours:
+            return
+        message = message._replace(items=tuple(item for item, _ in ours))
+        now = self._now()
+        recipient = self._rules.recipients[message.to]
+        zone = self._rules.hours.zone
+        text = words.message(message.items, message.to, recipient, self._links, zone, now)
+        if instants.since_boot() - began > LATEST_SECONDS * instants.SECOND:
+            LOG.warning("a message to %s was not sent: it would come late", message.to)
+            return
+        fault = channels.send(message, text, self._rules, now)
+        if fault is not None:
+            LOG.warning("a message to %s by %s failed: %s", message.to, message.via, fault)
+        self._record(
+            [
+                entries.answered(
+                    item, message.to, message.via, message.name, subject, self._now(), fault=fault
+                )
+                for item, subject in ours
+            ]
+        )
+        self._on_sent(Sent(message, fault))
+
+    def _record(self, drafts: list[Draft]) -> None:
+        """Records what came of a try. Without it the message would be sent again, so it waits for
+        an inbox that is away for a moment."""
+        for pause in RECORD_PAUSES:
+            try:
+                self._inbox.append(drafts)
+            except InboxUnavailable as error:
+                LOG.error("what came of a message waits to be recorded: %s", error)
+                time.sleep(pause)
+            else:
+                return
+        self._inbox.append(drafts)
+
+    def _beat(self) -> None:
+        if time.monotonic() >= self._beat_at:
+            self._beat_at = time.monotonic() + BEAT_SECONDS
+            beat(self._inbox, Part.ALERTS)

@@ -1,0 +1,216 @@
+"""Makes the drafts of what happens to an alert. Each step of each alert exists once.
+
+An alert is an entry before anybody is told of it, and each try and its answer are entries, so the
+log says who was told what and when. None of them names an address: the recipient's name does.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
+
+from pipeline import instants
+from pipeline.alert_rules.recipients import Via
+from pipeline.contract.body import JsonValue, canonical_json
+from pipeline.errors import CallerError
+from pipeline.log.actions import MAX_REASON_CHARACTERS
+from pipeline.log.entries import Draft
+
+ALERT: Final = "alert"
+RECORDED_BY: Final = "alerts"
+
+Step = Literal[
+    "raised",  # it became due
+    "tried",  # a message about it is about to leave
+    "sent",  # the channel took the message
+    "failed",  # the channel did not
+    "undelivered",  # it is not tried any longer, or there is nobody to tell
+    "cleared",  # what it was about is over; for what the log itself does not show
+    "acknowledged",  # somebody sees to it
+    "snoozed",  # somebody put it off
+]
+
+
+class Due(NamedTuple):
+    """An alert that is due; a row of the view `alerts`, or a condition of our own."""
+
+    alert: str
+    kind: str
+    severity: str
+    role: str
+    assignee: str | None
+    process_id: str | None  # masked where it looks personal, as everything in a message
+    seller_id: str | None
+    review_type: str | None
+    state: str | None
+    since: int
+    deadline_at: int | None
+    next_action: str | None
+    seq: int | None
+
+
+class Subject(NamedTuple):
+    """What an alert is about, by its true ids: the streams to which its entries belong."""
+
+    process_id: str | None = None
+    seller_id: str | None = None
+
+
+class Address(NamedTuple):
+    """One way to one recipient at one level of escalation."""
+
+    to: str
+    via: Via | Literal[""]  # empty: there is nobody to tell
+    level: int
+
+
+NOBODY: Final = Address("", "", 0)
+
+
+class Item(NamedTuple):
+    """An alert in a message, and the how-manieth try to deliver it there this is."""
+
+    due: Due
+    level: int
+    number: int
+
+
+def raised(due: Due, subject: Subject, now: int) -> Draft:
+    """The draft that says: an alert became due."""
+    said: dict[str, JsonValue] = {
+        "about": due.kind,
+        "severity": due.severity,
+        "role": due.role,
+        "since": instants.canonical(due.since),
+    }
+    if due.deadline_at is not None:
+        said["deadline_at"] = instants.canonical(due.deadline_at)
+    return _draft("raised", due.alert, subject, now, said, once=("raised",))
+
+
+def key_of_raised(alert: str) -> bytes:
+    """The ingest key of the entry by which an alert was raised."""
+    return _key(["alert", alert, "raised"])
+
+
+def tried(item: Item, to: str, via: Via, message: str, subject: Subject, now: int) -> Draft:
+    """The draft that says: a message about an alert is about to leave. Whoever gets it recorded
+    sends it; nobody else does."""
+    return _about_a_try("tried", item, to, via, message, subject, now)
+
+
+def answered(
+    item: Item, to: str, via: Via, message: str, subject: Subject, now: int, *, fault: str | None
+) -> Draft:
+    """The draft that says what came of a try; `fault`: why the channel did not take it."""
+    step: Step = "sent" if fault is None else "failed"
+    more = {} if fault is None else {"answer": fault}
+    return _about_a_try(step, item, to, via, message, subject, now, **more)
+
+
+def undelivered(alert: str, address: Address, why: str, subject: Subject, now: int) -> Draft:
+    """The draft that says: nobody is told any longer in this way, and why."""
+    said: dict[str, JsonValue] = {**address._asdict(), "answer": why}
+    once = ("undelivered", address.to, address.via, str(address.level))
+    return _draft("undelivered", alert, subject, now, said, once=once)
+
+
+def cleared(alert: str, now: int) -> Draft:
+    """The draft that says: what the alert was about is over."""
+    return _draft("cleared", alert, Subject(), now, {}, once=("cleared",))
+
+
+def acknowledged(
+    alert: str, subject: Subject, *, actor: str | None, recorded_by: str, reason: str | None = None
+) -> Draft:
+    """The draft that says: somebody sees to an alert. Raises `CallerError` without a name."""
+    return _signed("acknowledged", alert, subject, actor, recorded_by, reason, {})
+
+
+def snoozed(
+    alert: str,
+    subject: Subject,
+    *,
+    until: int,
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+) -> Draft:
+    """The draft that says: somebody put an alert off until an instant, in microseconds. Raises
+    `CallerError` without a name or a reason, or where that instant is past."""
+    if until <= instants.now():
+        raise CallerError(
+            "The alert was not snoozed", "its end is past", "name an instant that is to come"
+        )
+    if not reason.strip():
+        raise CallerError(
+            "The alert was not snoozed", "a reason is needed", "say why it can wait until then"
+        )
+    said: dict[str, JsonValue] = {"until": instants.canonical(until)}
+    return _signed("snoozed", alert, subject, actor, recorded_by, reason, said)
+
+
+def _about_a_try(
+    step: Step,
+    item: Item,
+    to: str,
+    via: Via,
+    message: str,
+    subject: Subject,
+    now: int,
+    **more: JsonValue,
+) -> Draft:
+    due, level, number = item
+    said: dict[str, JsonValue] = {
+        "to": to,
+        "via": via,
+        "level": level,
+        "try": number,
+        "message": message,
+        "about": due.kind,
+        **more,
+    }
+    # A try ends once, whether it went well or not.
+    once = ("tried" if step == "tried" else "answered", to, via, str(level), str(number))
+    return _draft(step, due.alert, subject, now, said, once=once)
+
+
+def _signed(
+    step: Step,
+    alert: str,
+    subject: Subject,
+    actor: str | None,
+    recorded_by: str,
+    reason: str | None,
+    said: Mapping[str, JsonValue],
+) -> Draft:
+    if not (actor or "").strip():
+        raise CallerError(f"The alert was not {step}", "a name is needed", "say who did it")
+    if reason is not None and len(reason) > MAX_REASON_CHARACTERS:
+        raise CallerError(f"The reason is over {MAX_REASON_CHARACTERS} characters")
+    why = {} if reason is None or not reason.strip() else {"reason": reason.strip()}
+    draft = _draft(step, alert, subject, instants.now(), {**said, "actor": actor, **why})
+    return draft._replace(recorded_by=recorded_by)
+
+
+def _draft(
+    step: Step,
+    alert: str,
+    subject: Subject,
+    now: int,
+    said: Mapping[str, JsonValue],
+    *,
+    once: tuple[str, ...] | None = None,
+) -> Draft:
+    return Draft(
+        kind=ALERT,
+        occurred_at=now,
+        recorded_by=RECORDED_BY,
+        body=canonical_json({"alert": alert, "step": step, **said}),
+        process_id=subject.process_id,
+        seller_id=subject.seller_id,
+        ingest_key=None if once is None else _key(["alert", alert, *once]),
+    )
+
+
+def _key(parts: list[str]) -> bytes:
+    return hashlib.sha256(canonical_json(list(parts))).digest()

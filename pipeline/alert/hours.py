@@ -1,0 +1,38 @@
+"""Says when a recipient works: by days, hours, holidays and their own zone."""
+
+import functools
+from collections.abc import Container
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+from pipeline import instants
+from pipeline.alert_rules.recipients import Recipient, WorkingHours, holidays_in
+
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+def is_open(hours: WorkingHours, recipient: Recipient, at: int) -> bool:
+    """Whether the recipient works at an instant, in microseconds. Their zone decides what time it
+    is for them, the marketplace's hours and holidays whether that is working time."""
+    local = local_time(hours, recipient, at)
+    return (
+        _DAYS[local.weekday()] in hours.days
+        and hours.start <= local.time().replace(tzinfo=None) < hours.end
+        and not _is_holiday(hours.holidays, local.date())
+    )
+
+
+def local_time(hours: WorkingHours, recipient: Recipient, at: int) -> datetime:
+    """An instant as the recipient's clock shows it."""
+    zone = ZoneInfo(recipient.zone or hours.zone)
+    return datetime.fromtimestamp(at / instants.SECOND, zone)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_holiday(place: str, day: date) -> bool:
+    return bool(place) and day in _calendar(place)
+
+
+@functools.lru_cache(maxsize=8)
+def _calendar(place: str) -> Container[date]:
+    return holidays_in(place)

@@ -1,0 +1,67 @@
+"""Makes the links of messages: to the page of a process, and to a button that acknowledges.
+
+Whoever has the second kind can acknowledge one alert under one recipient's name for a week, and see
+nothing: the page behind it shows a button. It is signed under a key that follows from the log's.
+"""
+
+import hashlib
+import hmac
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+from pipeline import instants
+from pipeline.alert.entries import Due
+
+VALID_FOR: Final = 7 * 24 * instants.HOUR
+PATH: Final = "/api/alerts/acknowledge/"
+_DIGEST_DIGITS: Final = 40
+
+
+class Permission(NamedTuple):
+    """What a signed link permits: one recipient acknowledges one alert."""
+
+    alert: str
+    name: str
+
+
+class Links:
+    """Makes links and reads them. `dashboard_url`: None where messages hold no links."""
+
+    def __init__(self, dashboard_url: str | None, log_key: bytes) -> None:
+        self._url = None if dashboard_url is None else dashboard_url.rstrip("/")
+        self._key = hmac.digest(log_key, b"acknowledging alerts", hashlib.sha256)
+
+    def page(self, due: Due) -> str | None:
+        """The page about what an alert is about; None without a dashboard's address."""
+        if self._url is None:
+            return None
+        if due.process_id:
+            return f"{self._url}/process?{urlencode({'process': due.process_id})}"
+        if due.seller_id:
+            return f"{self._url}/seller?{urlencode({'seller_id': due.seller_id})}"
+        return f"{self._url}/alerts"
+
+    def acknowledging(self, alert: str, name: str, now: int) -> str | None:
+        """The link by which a recipient acknowledges an alert; None without an address."""
+        if self._url is None:
+            return None
+        return f"{self._url}{PATH}{self.token(alert, name, now)}"
+
+    def token(self, alert: str, name: str, now: int) -> str:
+        """The last part of such a link."""
+        until = (now + VALID_FOR) // instants.SECOND
+        return f"{alert}.{name.encode().hex()}.{until}.{self._mark(alert, name, until)}"
+
+    def read(self, token: str, now: int) -> Permission | None:
+        """What a token permits; None where it is not ours, or too old."""
+        try:
+            alert, named, until_text, mark = token.split(".")
+            name, until = bytes.fromhex(named).decode(), int(until_text)
+        except ValueError:
+            return None
+        is_ours = hmac.compare_digest(mark.encode(), self._mark(alert, name, until).encode())
+        return Permission(alert, name) if is_ours and now <= until * instants.SECOND else None
+
+    def _mark(self, alert: str, name: str, until: int) -> str:
+        text = f"{alert}\n{name}\n{until}".encode()
+        return hmac.new(self._key, text, hashlib.sha256).hexdigest()[:_DIGEST_DIGITS]

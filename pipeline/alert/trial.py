@@ -1,0 +1,43 @@
+"""Tries a recipient's channels with a message about nothing."""
+
+import secrets
+
+from pipeline import instants
+from pipeline.alert import channels, words
+from pipeline.alert.decision import Message
+from pipeline.alert.entries import Due, Item
+from pipeline.alert.links import Links
+from pipeline.alert_rules import AlertRules
+from pipeline.errors import CallerError
+
+
+def try_channels(rules: AlertRules, name: str) -> dict[str, str | None]:
+    """What came of a test message by each channel of a recipient: None where it was taken, else
+    why not. Nothing is recorded. Raises `CallerError` where nobody has that name."""
+    recipient = rules.recipients.get(name)
+    if recipient is None:
+        raise CallerError(
+            f"There is no recipient {name!r}",
+            f"these are: {', '.join(rules.recipients)}",
+            "name one of them",
+        )
+    now = instants.now()
+    links = Links(None, b"")
+    due = Due(
+        *(secrets.token_hex(16), "test", "notice", recipient.role),
+        assignee=None,
+        process_id=None,
+        seller_id=None,
+        review_type=None,
+        state=None,
+        since=now,
+        deadline_at=None,
+        next_action=None,
+        seq=None,
+    )
+    items = (Item(due, 0, 1),)
+    text = words.message(items, name, recipient, links, rules.hours.zone, now)
+    return {
+        via: channels.send(Message(name, via, items), text, rules, now)
+        for via in recipient.channels
+    }

@@ -1,0 +1,157 @@
+"""Looks at what the log cannot say: a receiver that is down, a ledger that is, a certificate.
+
+What is found is an alert like every other. It is raised once it has lasted a while, stays the same
+alert however often this process is started, and is cleared in the log when it is over.
+"""
+
+import hashlib
+import time
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from http.client import HTTPException
+from typing import Final, NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+
+from pipeline import instants
+from pipeline.alert.alarms import Alarm
+from pipeline.alert.entries import Due
+from pipeline.alert_rules import AlertRules
+from pipeline.http import addresses
+from pipeline.http.outgoing.aside import Aside
+from pipeline.settings import Settings
+
+GRACE_SECONDS: Final = 120.0
+"""What is wrong has to stay wrong for so long: nobody is alarmed by a restart."""
+ASK_SECONDS: Final = 10.0
+LASTING: Final = frozenset({"receiver_down", "ledger_down", "ledger_behind", "ledger_unverified"})
+"""Conditions that begin and end, and that only a `cleared` entry ends."""
+
+
+class Trouble(NamedTuple):
+    """Something that is wrong now."""
+
+    kind: str
+    severity: str
+
+
+class Found(NamedTuple):
+    """What is alarming beside the log's own alerts, and the alerts that are over."""
+
+    dues: list[Due]
+    over: list[str]
+
+
+Status = Mapping[str, object]
+"""How the ledger stands: the fields of `pipeline.ledger.follower.Status`."""
+
+
+class Watch:
+    """Remembers since when something has been wrong."""
+
+    def __init__(self, settings: Settings, rules: AlertRules) -> None:
+        self._settings = settings
+        self._rules = rules
+        self._since: dict[Trouble, float] = {}  # on the monotonic clock
+
+    def look(self, status: Status | None, alarms: Mapping[str, Alarm], now: int) -> Found:
+        """What is alarming at an instant. `status`: None where no ledger answers."""
+        troubles = {*self._ledger(status), *self._receivers()}
+        moment = time.monotonic()
+        self._since = {it: self._since.get(it, moment) for it in troubles}
+        open_ones = {
+            alarm.kind: name
+            for name, alarm in alarms.items()
+            if alarm.kind in LASTING and not alarm.is_cleared
+        }
+        dues = [*self._certificates(now)]
+        for trouble, since in self._since.items():
+            name = open_ones.pop(trouble.kind, None)
+            if name is not None:
+                dues.append(_due(name, *trouble, alarms[name].since))
+            elif moment - since >= GRACE_SECONDS:
+                began = now - round((moment - since) * instants.SECOND)
+                subject = instants.canonical(began)
+                dues.append(_due(name_of(trouble.kind, subject), *trouble, began))
+        return Found(dues, [*open_ones.values()])
+
+    def _ledger(self, status: Status | None) -> Iterator[Trouble]:
+        if status is None:
+            yield Trouble("ledger_down", "breach")
+            return
+        if status["problem"] is not None or not (status["is_verified"] or not status["inbox_seq"]):
+            yield Trouble("ledger_unverified", "breach")
+        lag = status["lag_seconds"]
+        assert isinstance(lag, float | int)
+        if lag > self._rules.watch.lag_minutes * 60:
+            yield Trouble("ledger_behind", "risk")
+
+    def _receivers(self) -> Iterable[Trouble]:
+        here = addresses.local(self._settings.receiver_host, self._settings.receiver_port)
+        named = self._rules.watch.receivers
+        asked = [
+            Aside(_asking(url), name="readyz") for url in ((here,) if named is None else named)
+        ]
+        until = time.monotonic() + ASK_SECONDS
+        ready = [_is_ready(it, max(0.0, until - time.monotonic())) for it in asked]
+        return [] if all(ready) else [Trouble("receiver_down", "breach")]
+
+    def _certificates(self, now: int) -> Iterator[Due]:
+        """The rung of the client certificate that was reached last."""
+        path = self._settings.client_cert_file
+        try:
+            certificate = (
+                None if path is None else x509.load_pem_x509_certificate(path.read_bytes())
+            )
+        except (OSError, ValueError):
+            certificate = None  # `prazo doctor` says so, and so does each attempt
+        if certificate is None:
+            return
+        ends = certificate.not_valid_after_utc
+        ends_at = instants.from_datetime(ends.astimezone(UTC))
+        left = ends - datetime.fromtimestamp(now / instants.SECOND, UTC)
+        reached = [days for days in self._rules.watch.certificate_days if left.days < days]
+        if reached:
+            days = min(reached)
+            mark = certificate.fingerprint(hashes.SHA256()).hex()
+            name = name_of("certificate_ends", f"{mark}:{days}")
+            since = ends_at - days * 24 * instants.HOUR
+            yield _due(name, "certificate_ends", "risk", since, deadline_at=ends_at)
+
+
+def name_of(kind: str, subject: str) -> str:
+    """An alert's name, as the macro `alert_name` of the views makes it."""
+    return hashlib.sha256(f"{kind}:{subject}".encode()).hexdigest()[:32]
+
+
+def _due(name: str, kind: str, severity: str, since: int, *, deadline_at: int | None = None) -> Due:
+    return Due(
+        *(name, kind, severity, "admin"),
+        assignee=None,
+        process_id=None,
+        seller_id=None,
+        review_type=None,
+        state=None,
+        since=since,
+        deadline_at=deadline_at,
+        next_action=None,
+        seq=None,
+    )
+
+
+def _asking(url: str) -> Callable[[], bool]:
+    def ask() -> bool:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f"{url.rstrip('/')}/readyz", timeout=ASK_SECONDS) as answer:
+            return bool(answer.status == 200)
+
+    return ask
+
+
+def _is_ready(asked: Aside[bool], seconds: float) -> bool:
+    try:
+        return asked.outcome(seconds)
+    except (OSError, ValueError, HTTPException):
+        return False

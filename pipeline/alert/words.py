@@ -1,0 +1,198 @@
+"""Puts alerts into words, in Portuguese or English: ids, state, time left, what to do, links.
+
+No message holds personal data: channels keep copies, and forward them.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from html import escape
+from typing import Final, Literal, NamedTuple
+from zoneinfo import ZoneInfo
+
+from pipeline import instants
+from pipeline.alert.entries import Due, Item
+from pipeline.alert.links import Links
+from pipeline.alert_rules.recipients import Recipient
+
+Language = Literal["pt", "en"]
+_BOTH = Mapping[str, tuple[str, str]]  # code -> Portuguese, English
+
+_RUNGS: Final[_BOTH] = {
+    "opened": ("Processo aberto", "Process opened"),
+    "overdue": ("Em tolerância, ainda no prazo (OVERDUE)", "In tolerance, still in time (OVERDUE)"),
+    "expired": ("Prazo vencido (EXPIRED)", "Deadline passed (EXPIRED)"),
+}
+_CONDITIONS: Final[_BOTH] = {
+    "unauthorized": ("Credenciais recusadas pela plataforma", "Credentials refused"),
+    "tls_refused": ("Certificado recusado", "Certificate refused"),
+    "ticket_due": ("É hora de abrir um chamado", "A support ticket is due"),
+    "retries_exhausted": ("Tentativas esgotadas", "Retries given up"),
+    "quarantined": ("Entregas em quarentena", "Deliveries in quarantine"),
+    "silence": ("A plataforma está em silêncio", "The platform is silent"),
+    "receiver_down": ("O receptor não responde", "The receiver does not answer"),
+    "ledger_down": ("O livro-razão não responde", "The ledger does not answer"),
+    "ledger_behind": ("O livro-razão está atrasado", "The ledger lags behind"),
+    "ledger_unverified": ("O livro-razão não foi verificado", "The ledger is not verified"),
+    "certificate_ends": ("O certificado de cliente vence", "The client certificate ends"),
+    "test": ("Mensagem de teste", "Test message"),
+}
+_NEXT_ACTIONS: Final[_BOTH] = {
+    "start_collection": ("Iniciar uma coleta", "Start a collection"),
+    "remind_seller": ("Lembrar o vendedor", "Remind the seller"),
+    "await_seller": ("Aguardar o vendedor", "Wait for the seller"),
+    "submit": ("Enviar as respostas", "Submit the answers"),
+    "send_again": ("Enviar de novo", "Send again"),
+    "correct_payload": ("Corrigir o conteúdo", "Correct the payload"),
+    "correct_credentials": ("Verificar as credenciais", "Check the credentials"),
+    "correct_certificate": ("Verificar os certificados", "Check the certificates"),
+    "check_ids": ("Verificar os identificadores", "Check the identifiers"),
+    "check_status": ("Verificar a situação", "Check the status"),
+    "read_answer": ("Ler a resposta", "Read the answer"),
+    "await_retry": ("Aguardar a nova tentativa", "Wait for the retry"),
+    "correct_refusal": ("Corrigir o que as nossas regras recusam", "Fix what our rules refuse"),
+    "open_ticket": ("Abrir um chamado", "Open a support ticket"),
+    "await_platform": ("Aguardar a plataforma", "Wait for the platform"),
+    "ask_platform": ("Perguntar à plataforma", "Ask the platform"),
+    "await_answer": ("Aguardar a resposta", "Wait for the answer"),
+    "find_event": ("Encontrar o evento de revisão", "Find the review event"),
+}
+_SEVERITIES: Final[_BOTH] = {
+    "breach": ("violação", "breach"),
+    "risk": ("risco", "risk"),
+    "notice": ("aviso", "notice"),
+}
+_LABELS: Final[_BOTH] = {
+    "process": ("Processo", "Process"),
+    "seller": ("Vendedor", "Seller"),
+    "deadline": ("Prazo", "Deadline"),
+    "next": ("Próxima ação", "Next action"),
+    "open": ("Abrir no Prazo", "Open in Prazo"),
+    "acknowledge": ("Confirmar que alguém cuida disto", "Confirm that somebody sees to it"),
+    "since": ("Desde", "Since"),
+    "assignee": ("Responsável", "Assigned to"),
+}
+
+
+class Text(NamedTuple):
+    """One message, in plain text and as HTML."""
+
+    subject: str
+    plain: str
+    html: str
+
+
+def said(both: tuple[str, str], language: Language) -> str:
+    """One of two texts."""
+    return both[0] if language == "pt" else both[1]
+
+
+def title(kind: str, language: Language) -> str:
+    """An alert's kind in a few words; the code of a finding stays what it is."""
+    if kind in _RUNGS:
+        return said(_RUNGS[kind], language)
+    if kind.startswith("before_"):
+        span = kind.removeprefix("before_")
+        units = {"d": ("dias", "days"), "h": ("horas", "hours")}
+        number, unit = span[:-1], said(units[span[-1]], language)
+        if number == "1":
+            unit = unit.removesuffix("s")
+        return said((f"Faltam {number} {unit}", f"{number} {unit} left"), language)
+    if kind in _CONDITIONS:
+        return said(_CONDITIONS[kind], language)
+    return said((f"Violação: {kind}", f"Breach: {kind}"), language)
+
+
+def next_action(code: str, language: Language) -> str:
+    """A next action in a few words."""
+    return said(_NEXT_ACTIONS.get(code, (code, code)), language)
+
+
+def message(
+    items: tuple[Item, ...], name: str, recipient: Recipient, links: Links, zone: str, now: int
+) -> Text:
+    """What one recipient is told about some alerts. `zone`: of the marketplace, where the recipient
+    has none."""
+    language = recipient.language
+    here = ZoneInfo(recipient.zone or zone)
+    parts = [_lines(it.due, name, language, links, here, now) for it in items]
+    first = items[0].due
+    heading = title(first.kind, language)
+    about = first.process_id or first.seller_id
+    subject = f"[Prazo] {heading}" + (f" – {about}" if about else "")
+    if len(items) > 1:
+        more = len(items) - 1
+        others = ("outro alerta", "more") if more == 1 else ("outros alertas", "more")
+        subject += said((f" e {more} {others[0]}", f" and {more} {others[1]}"), language)
+    plain = "\n\n".join("\n".join(_plain(label, value) for label, value in part) for part in parts)
+    html = "<hr>".join(
+        "".join(f"<p>{_marked(label, value)}</p>" for label, value in part) for part in parts
+    )
+    return Text(" ".join(subject.split()), plain + "\n", f'<html lang="{language}">{html}</html>')
+
+
+def time_left(seconds: int, language: Language) -> str:
+    """How long until a deadline, or since it passed, in its largest unit that is not zero."""
+    days, hours, minutes = seconds_parts(abs(seconds))
+    for number, one, many in (
+        (days, ("dia", "day"), ("dias", "days")),
+        (hours, ("hora", "hour"), ("horas", "hours")),
+        (minutes, ("minuto", "minute"), ("minutos", "minutes")),
+    ):
+        if number or one[0] == "minuto":
+            unit = said(one if number == 1 else many, language)
+            break
+    if seconds < 0:
+        return said((f"vencido há {number} {unit}", f"passed {number} {unit} ago"), language)
+    return said((f"em {number} {unit}", f"in {number} {unit}"), language)
+
+
+def seconds_parts(seconds: int) -> tuple[int, int, int]:
+    """Whole days, hours and minutes."""
+    return seconds // 86_400, seconds // 3600 % 24, seconds // 60 % 60
+
+
+def _lines(
+    due: Due, name: str, language: Language, links: Links, here: ZoneInfo, now: int
+) -> list[tuple[str, str]]:
+    def label(code: str) -> str:
+        return said(_LABELS[code], language)
+
+    severity = said(_SEVERITIES[due.severity], language)
+    lines = [("", f"{title(due.kind, language)} ({severity})")]
+    if due.process_id:
+        kinds = " · ".join(it for it in (due.process_id, due.review_type, due.state) if it)
+        lines.append((label("process"), kinds))
+    if due.seller_id:
+        lines.append((label("seller"), due.seller_id))
+    if due.deadline_at is not None:
+        left = time_left((due.deadline_at - now) // instants.SECOND, language)
+        lines.append((label("deadline"), f"{local(due.deadline_at, here)} ({left})"))
+    else:
+        lines.append((label("since"), local(due.since, here)))
+    if due.next_action:
+        lines.append((label("next"), next_action(due.next_action, language)))
+    if due.assignee:
+        lines.append((label("assignee"), due.assignee))
+    if (page := links.page(due)) is not None:
+        lines.append((label("open"), page))
+    if (acknowledging := links.acknowledging(due.alert, name, now)) is not None:
+        lines.append((label("acknowledge"), acknowledging))
+    return lines
+
+
+def local(at: int, zone: ZoneInfo) -> str:
+    """An instant on a clock in a zone, with the zone's offset."""
+    there = datetime.fromtimestamp(at / instants.SECOND, zone)
+    return f"{there:%d/%m/%Y %H:%M} ({there:%Z})"
+
+
+def _plain(label: str, value: str) -> str:
+    return f"{label}: {value}" if label else value.upper()
+
+
+def _marked(label: str, value: str) -> str:
+    if not label:
+        return f"<b>{escape(value)}</b>"
+    if value.startswith(("http://", "https://")):
+        return f'<a href="{escape(value, quote=True)}">{escape(label)}</a>'
+    return f"{escape(label)}: {escape(value)}"

@@ -1,0 +1,98 @@
+"""Reads `alerts.toml`: what is alarming, who is told, when and how. Each fault is named.
+
+What is alarming is worked out by the views, which get their part as JSON (`for_views`).
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, Self, get_args
+
+from pydantic import Field, model_validator
+
+from pipeline import settings_files
+from pipeline.alert_rules.ladder import Condition, Ladder, Watch, rung
+from pipeline.alert_rules.parts import Part
+from pipeline.alert_rules.recipients import (
+    ASSIGNEE,
+    GROUPS,
+    Mail,
+    Recipient,
+    Route,
+    WorkingHours,
+)
+from pipeline.contract.body import canonical_json
+from pipeline.settings_files import PlainUrl
+
+DEFAULT_ROUTES: Final = (Route(to=(ASSIGNEE,)),)
+"""Whoever is assigned; where nobody is, everybody of the alert's role."""
+
+
+class AlertRules(Part):
+    """All of `alerts.toml`, with a default for each part (docs/alerts.md#settings)."""
+
+    look_back_days: int = Field(7, ge=1, le=366)
+    silence_hours: int | None = Field(None, ge=1, le=504)
+    conditions: tuple[Condition, ...] = get_args(Condition)
+    ladder: Ladder = Ladder()
+    watch: Watch = Watch.model_validate({})
+    dashboard_url: PlainUrl | None = None
+    """Where recipients reach the dashboard; none: messages hold no links."""
+    hours: WorkingHours = WorkingHours()
+    mail: Mail | None = None
+    recipients: dict[str, Recipient] = Field(default_factory=dict)
+    routes: tuple[Route, ...] = DEFAULT_ROUTES
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        faults = [*self._unknown_names(), *self._unknown_kinds()]
+        if self.mail is None and any(it.email for it in self.recipients.values()):
+            faults.append("recipients have an e-mail address, and [mail] names no server")
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
+    def _unknown_names(self) -> Iterable[str]:
+        for name, recipient in self.recipients.items():
+            if name in GROUPS:
+                yield f"recipients.{name}: that word stands for others in routes"
+            if recipient.stand_in is not None and recipient.stand_in not in self.recipients:
+                yield f"recipients.{name}.stand_in: there is no recipient {recipient.stand_in!r}"
+        for number, route in enumerate(self.routes, 1):
+            named = [*route.to, *(name for it in route.escalate for name in it.to)]
+            for name in dict.fromkeys(named):
+                if name not in GROUPS and name not in self.recipients:
+                    yield f"routes.{number}: there is no recipient {name!r}"
+
+    def _unknown_kinds(self) -> Iterable[str]:
+        for number, route in enumerate(self.routes, 1):
+            for kind in route.kinds or ():
+                if kind.startswith("before_") and kind not in self.rungs():
+                    yield f"routes.{number}.kinds: the ladder has no rung {kind!r}"
+
+    def rungs(self) -> dict[str, int | None]:
+        """The rungs of the ladder in their order, with hours before the deadline."""
+        return self.ladder.rungs()
+
+    def for_views(self) -> str:
+        """The variable `alert_rules` of the views, as `queries/macros.sql` has its default."""
+        ladder = self.ladder
+        return canonical_json(
+            {
+                "look_back": self.look_back_days * 24,
+                "opened": list(ladder.opened),
+                "overdue": ladder.overdue,
+                "expired": ladder.expired,
+                "before": [{"rung": rung(it), "hours": it} for it in ladder.before],
+                "even_while_awaiting": ladder.even_while_awaiting,
+                "silence": self.silence_hours,
+                "conditions": list(self.conditions),
+            }
+        ).decode()
+
+
+def load(path: Path | None) -> AlertRules:
+    """The rules of a file, or the defaults without one. Raises `SettingsError`, which names every
+    fault."""
+    if path is None:
+        return AlertRules.model_validate({})
+    return settings_files.read(path, AlertRules, what="The alerts' settings", page="docs/alerts.md")

@@ -1,0 +1,177 @@
+"""Who is told, and when: recipients, routes, escalation and working hours."""
+
+from collections.abc import Container
+from datetime import date, time
+from pathlib import Path
+from typing import Final, Literal, Self
+from zoneinfo import ZoneInfo
+
+from pydantic import Field, field_validator, model_validator
+
+from pipeline.alert_rules.parts import ClockTime, Hours, Part
+from pipeline.settings_files import PlainUrl
+
+Severity = Literal["breach", "risk", "notice"]
+Role = Literal["officer", "admin"]
+Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+Via = Literal["email", "webhook", "apprise"]
+
+ASSIGNEE: Final = "assignee"
+ROLE: Final = "role"
+GROUPS: Final = (ASSIGNEE, ROLE)
+"""Words in `to` that stand for recipients, and so are nobody's name."""
+
+
+class WorkingHours(Part):
+    """When recipients work: alerts that can wait are sent then (docs/alerts.md#hours)."""
+
+    zone: str = "America/Sao_Paulo"
+    days: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri")
+    start: ClockTime = time(8)
+    end: ClockTime = time(18)
+    holidays: str = "BR"
+    """A country, or a country and its state like `BR-SP`; empty: none."""
+
+    @field_validator("zone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        return known_zone(name)
+
+    @field_validator("holidays")
+    @classmethod
+    def _known_country(cls, place: str) -> str:
+        if place:
+            holidays_in(place)
+        return place
+
+    @model_validator(mode="after")
+    def _some_time(self) -> Self:
+        if not self.days or self.start >= self.end:
+            raise ValueError("leaves no working time: name days, and a start before the end")
+        return self
+
+
+class Away(Part):
+    """Days on which somebody is away, the first and the last included."""
+
+    first: date
+    last: date
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.last < self.first:
+            raise ValueError("ends before it begins")
+        return self
+
+
+class Recipient(Part):
+    """A person or a team, and the channels that reach them."""
+
+    email: str | None = Field(None, pattern=r"^[^@\s]+@[^@\s]+$")
+    webhook: PlainUrl | None = None
+    webhook_secret_file: Path | None = None
+    apprise_file: Path | None = None
+    """Holds an Apprise URL a line. They hold tokens, so they do not stand in the settings."""
+    role: Role = "officer"
+    assigned_as: tuple[str, ...] = ()
+    """Names under which processes are assigned to them, beside their own."""
+    language: Literal["pt", "en"] = "pt"
+    zone: str | None = None
+    stand_in: str | None = None
+    away: tuple[Away, ...] = ()
+
+    @field_validator("zone")
+    @classmethod
+    def _known_zone(cls, name: str | None) -> str | None:
+        return None if name is None else known_zone(name)
+
+    @model_validator(mode="after")
+    def _reachable(self) -> Self:
+        if not self.channels:
+            raise ValueError("cannot be reached: set email, webhook or apprise_file")
+        if (self.webhook is None) != (self.webhook_secret_file is None):
+            raise ValueError("webhook and webhook_secret_file go together")
+        return self
+
+    @property
+    def channels(self) -> tuple[Via, ...]:
+        """The channels that are set, each of which gets every message."""
+        set_up: dict[Via, object] = {
+            "email": self.email,
+            "webhook": self.webhook,
+            "apprise": self.apprise_file,
+        }
+        return tuple(via for via, value in set_up.items() if value is not None)
+
+    def is_away(self, day: date) -> bool:
+        """Whether they are away on a day."""
+        return any(it.first <= day <= it.last for it in self.away)
+
+
+class Escalation(Part):
+    """Who is told next, once nobody has acknowledged for so long after the step before."""
+
+    after: Hours
+    to: tuple[str, ...] = Field(min_length=1)
+
+
+class Route(Part):
+    """Who is told of which alerts. A condition that is left out holds for every alert."""
+
+    to: tuple[str, ...] = Field(min_length=1)
+    kinds: tuple[str, ...] | None = None
+    severities: tuple[Severity, ...] | None = None
+    roles: tuple[Role, ...] | None = None
+    review_types: tuple[Literal["ACI", "ACP"], ...] | None = None
+    at_any_hour: tuple[Severity, ...] = ("breach",)
+    """Severities that do not wait for working hours."""
+    escalate: tuple[Escalation, ...] = ()
+
+    def takes(self, kind: str, severity: str, role: str, review_type: str | None) -> bool:
+        """Whether an alert goes this way. An unknown review type counts as an ACI."""
+        return (
+            (self.kinds is None or kind in self.kinds)
+            and (self.severities is None or severity in self.severities)
+            and (self.roles is None or role in self.roles)
+            and (self.review_types is None or (review_type or "ACI") in self.review_types)
+        )
+
+
+class Mail(Part):
+    """The server that takes our e-mail."""
+
+    host: str
+    port: int = Field(587, ge=1, le=65_535)
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    sender: str = Field(pattern=r"^[^@\s]+@[^@\s]+$")
+    user: str | None = None
+    password_file: Path | None = None
+    ca_file: Path | None = None
+
+    @model_validator(mode="after")
+    def _safe(self) -> Self:
+        if (self.user is None) != (self.password_file is None):
+            raise ValueError("user and password_file go together")
+        if self.security == "none" and self.host not in ("localhost", "127.0.0.1", "::1"):
+            raise ValueError("without TLS only a server on this machine is allowed")
+        return self
+
+
+def holidays_in(place: str) -> Container[date]:
+    """The holidays of a country, or of a country's state as in `BR-SP`; ValueError for others."""
+    import holidays  # takes a moment, and only who names a place or sends alerts needs it
+
+    country, _, state = place.partition("-")
+    try:
+        return holidays.country_holidays(country, subdiv=state or None)
+    except NotImplementedError:
+        raise ValueError(f"the holidays of {place!r} are not known: write BR, or BR-SP") from None
+
+
+def known_zone(name: str) -> str:
+    """The name of an IANA time zone; ValueError for any other."""
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f"{name!r} is not an IANA time zone, such as America/Sao_Paulo") from None
+    return name

@@ -1,0 +1,43 @@
+-- One row per step of an alert that was recorded (docs/alerts.md#what-is-recorded).
+-- reads: facts.actions
+-- key: seq
+-- column: seq | its entry
+-- column: alert_id | the alert
+-- column: step | raised, tried, sent, failed, undelivered, cleared, acknowledged or snoozed
+-- column: step_at | when it was taken
+-- column: kind | the kind of the alert, where the step says it
+-- column: severity | of the alert, where the step says it
+-- column: role | of the alert, where the step says it
+-- column: since | when the alert became due, where the step says it
+-- column: process_id | the review process it is about; null where it is about none
+-- column: seller_id | the seller it is about; null where it is about none
+-- column: recipient | who is told; null for a step that tells nobody, empty where there is nobody
+-- column: via | the channel: email, webhook or apprise
+-- column: level | 0, or how often it had been escalated
+-- column: attempt_n | the how-manieth try it is
+-- column: answer | why a channel did not take it
+-- column: actor | who acknowledged it or put it off
+-- column: reason | why
+-- column: until | until when it is put off
+
+select
+    seq,
+    content ->> '$.alert' as alert_id,
+    step,
+    occurred_at as step_at,
+    content ->> '$.about' as kind,
+    content ->> '$.severity' as severity,
+    content ->> '$.role' as role,
+    try_cast(content ->> '$.since' as timestamp) as since,
+    process_id,
+    seller_id,
+    content ->> '$.to' as recipient,
+    content ->> '$.via' as via,
+    try_cast(content ->> '$.level' as integer) as level,
+    try_cast(content ->> '$.try' as integer) as attempt_n,
+    content ->> '$.answer' as answer,
+    actor,
+    reason,
+    try_cast(content ->> '$.until' as timestamp) as until
+from facts.actions
+where kind = 'alert' and occurred_at <= as_of()

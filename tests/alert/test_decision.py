@@ -1,0 +1,263 @@
+"""Who is told of what at which instant, by hand from docs/alerts.md."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from pipeline import instants
+from pipeline.alert import entries
+from pipeline.alert.alarms import Alarms
+from pipeline.alert.decision import BACKOFF, MAX_ITEMS, decide
+from pipeline.alert.entries import NOBODY, Address, Due, Item, Subject
+from pipeline.alert_rules import AlertRules
+
+P1 = Subject("p1", "s1")
+MONDAY = "2026-03-02T12:00:00Z"  # nine in the morning in São Paulo
+NIGHT = "2026-03-03T02:00:00Z"  # Monday, eleven at night
+TUESDAY = "2026-03-03T11:00:00Z"  # eight in the morning
+ANA = {"email": "ana@market.example"}
+BRUNO = {"email": "bruno@market.example"}
+EVA = {"email": "eva@market.example", "role": "admin"}
+MAIL = {"host": "mail.market.example", "sender": "prazo@market.example"}
+
+
+def rules(**more: Any) -> AlertRules:
+    return AlertRules.model_validate(
+        {"mail": MAIL, "recipients": {"ana": ANA, "bruno": BRUNO, "eva": EVA}} | more
+    )
+
+
+def at(text: str) -> int:
+    instant = instants.parse(text)
+    assert instant is not None
+    return instant
+
+
+def due(alert: str = "a1", **more: Any) -> Due:
+    known = {
+        "kind": "before_3d",
+        "severity": "risk",
+        "role": "officer",
+        "assignee": None,
+        "process_id": "p1",
+        "seller_id": "s1",
+        "review_type": "ACI",
+        "state": "OVERDUE",
+        "since": at(MONDAY),
+        "deadline_at": at("2026-03-05T12:00:00Z"),
+        "next_action": "submit",
+        "seq": 1,
+    }
+    return Due(alert, **{**known, **more})
+
+
+class Log:
+    """What was recorded about alerts."""
+
+    def __init__(self) -> None:
+        self.alarms = Alarms()
+
+    def raised(self, alert: Due, when: str = MONDAY) -> "Log":
+        return self._take(entries.raised(alert, P1, at(when)), when)
+
+    def tried(self, alert: Due, to: str, when: str, *, number: int = 1, level: int = 0) -> "Log":
+        draft = entries.tried(Item(alert, level, number), to, "email", "m", P1, at(when))
+        return self._take(draft, when)
+
+    def answered(
+        self,
+        alert: Due,
+        to: str,
+        when: str,
+        *,
+        number: int = 1,
+        level: int = 0,
+        fault: str | None = None,
+    ) -> "Log":
+        item = Item(alert, level, number)
+        draft = entries.answered(item, to, "email", "m", P1, at(when), fault=fault)
+        return self._take(draft, when)
+
+    def sent(self, alert: Due, to: str, when: str = MONDAY, *, level: int = 0) -> "Log":
+        return self.tried(alert, to, when, level=level).answered(alert, to, when, level=level)
+
+    def given_up(self, alert: Due, address: Address, when: str) -> "Log":
+        return self._take(entries.undelivered(alert.alert, address, "why", P1, at(when)), when)
+
+    def acknowledged(self, alert: Due) -> "Log":
+        draft = entries.acknowledged(alert.alert, P1, actor="Ana", recorded_by="user:ana")
+        return self._take(draft, MONDAY)
+
+    def _take(self, draft: Any, when: str) -> "Log":
+        self.alarms.take(draft.body, at(when))
+        return self
+
+
+def told(log: Log, dues: list[Due], by: AlertRules, now: str) -> list[tuple[str, int, int]]:
+    """(recipient, level, try) of each alert that is to be sent."""
+    plan = decide(dues, log.alarms, by, at(now))
+    return [(m.to, it.level, it.number) for m in plan.messages for it in m.items]
+
+
+def test_an_alert_is_an_entry_before_anybody_hears_of_it() -> None:
+    plan = decide([due()], {}, rules(), at(MONDAY))
+    assert (plan.raises, plan.messages) == ([due()], [])
+
+
+def test_where_nobody_is_assigned_everybody_of_its_role_hears_of_it() -> None:
+    log = Log().raised(due())
+    assert told(log, [due()], rules(), MONDAY) == [("ana", 0, 1), ("bruno", 0, 1)]
+    admin = due(role="admin")
+    assert told(log, [admin], rules(), MONDAY) == [("eva", 0, 1)]
+
+
+def test_whoever_is_assigned_hears_of_it_alone_under_any_of_their_names() -> None:
+    named = rules(recipients={"ana": ANA | {"assigned_as": ["Ana Lima"]}, "bruno": BRUNO})
+    for name in ("Ana Lima", "ana", " ANA LIMA "):
+        mine = due(assignee=name)
+        assert told(Log().raised(mine), [mine], named, MONDAY) == [("ana", 0, 1)]
+    strange = due(assignee="Carla")
+    both = [("ana", 0, 1), ("bruno", 0, 1)]
+    assert told(Log().raised(strange), [strange], named, MONDAY) == both
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        ("2026-03-02", "2026-03-02", "bruno"),
+        ("2026-03-01", "2026-03-08", "bruno"),
+        ("2026-02-27", "2026-03-01", "ana"),
+        ("2026-03-03", "2026-03-04", "ana"),
+    ],
+)
+def test_who_is_away_has_a_stand_in(first: str, last: str, expected: str) -> None:
+    away = {"first": date.fromisoformat(first), "last": date.fromisoformat(last)}
+    by = rules(recipients={"ana": ANA | {"stand_in": "bruno", "away": [away]}, "bruno": BRUNO})
+    mine = due(assignee="ana")
+    assert told(Log().raised(mine), [mine], by, MONDAY) == [(expected, 0, 1)]
+
+
+def test_where_the_stand_in_is_away_too_the_first_hears_of_it() -> None:
+    away = {"away": [{"first": date(2026, 3, 1), "last": date(2026, 3, 9)}]}
+    by = rules(
+        recipients={
+            "ana": ANA | away | {"stand_in": "bruno"},
+            "bruno": BRUNO | away | {"stand_in": "ana"},
+        }
+    )
+    mine = due(assignee="ana")
+    assert told(Log().raised(mine), [mine], by, MONDAY) == [("ana", 0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("now", "is_open"),
+    [
+        (MONDAY, True),
+        (NIGHT, False),
+        ("2026-03-03T10:59:59Z", False),
+        (TUESDAY, True),
+        ("2026-03-03T20:59:59Z", True),
+        ("2026-03-03T21:00:00Z", False),  # six in the evening
+        ("2026-03-07T15:00:00Z", False),  # a Saturday
+        ("2026-04-21T15:00:00Z", False),  # Tiradentes
+        ("2026-04-22T15:00:00Z", True),
+    ],
+)
+def test_what_can_wait_waits_for_working_hours_and_a_breach_does_not(
+    now: str, is_open: bool
+) -> None:
+    later = at("2026-05-01T00:00:00Z")
+    can_wait, cannot = due(deadline_at=later), due("a2", severity="breach", deadline_at=later)
+    log = Log().raised(can_wait).raised(cannot)
+    plan = decide([can_wait, cannot], log.alarms, rules(), at(now))
+    for message in plan.messages:
+        alerts = [it.due.alert for it in message.items]
+        assert alerts == (["a2", "a1"] if is_open else ["a2"])
+
+
+def test_what_waited_for_the_morning_comes_as_one_message_the_most_urgent_first() -> None:
+    late = due("b", deadline_at=at("2026-03-09T12:00:00Z"))
+    soon = due("a", deadline_at=at("2026-03-04T12:00:00Z"))
+    log = Log().raised(late, NIGHT).raised(soon, NIGHT)
+    plan = decide([late, soon], log.alarms, rules(), at(TUESDAY))
+    found = [(sent.to, [it.due.alert for it in sent.items]) for sent in plan.messages]
+    assert found == [
+        ("ana", ["a", "b"]),
+        ("bruno", ["a", "b"]),
+    ]
+
+
+def test_a_message_has_fifty_alerts_at_most() -> None:
+    many, log = [due(f"a{number:03}") for number in range(MAX_ITEMS + 1)], Log()
+    for alert in many:
+        log.raised(alert)
+    by = rules(recipients={"ana": ANA})
+    plan = decide(many, log.alarms, by, at(MONDAY))
+    assert [len(it.items) for it in plan.messages] == [50, 1]
+
+
+def test_what_was_sent_is_not_sent_again() -> None:
+    log = Log().raised(due()).sent(due(), "ana")
+    assert told(log, [due()], rules(), MONDAY) == [("bruno", 0, 1)]
+
+
+def test_a_failed_try_is_repeated_later_and_later_and_given_up_at_the_end() -> None:
+    by, log = rules(recipients={"ana": ANA}), Log().raised(due())
+    alert = due(severity="breach")
+    now = at(MONDAY)
+    for number, pause in enumerate(BACKOFF, 1):
+        when = instants.canonical(now)
+        assert told(log, [alert], by, when) == [("ana", 0, number)]
+        log.tried(alert, "ana", when, number=number)
+        log.answered(alert, "ana", when, number=number, fault="550 no")
+        early = instants.canonical(now + pause - 1)
+        assert told(log, [alert], by, early) == []
+        now += pause
+    when = instants.canonical(now)
+    assert told(log, [alert], by, when) == [("ana", 0, 8)]
+    log.tried(alert, "ana", when, number=8).answered(alert, "ana", when, number=8, fault="550 no")
+    plan = decide([alert], log.alarms, by, now)
+    assert [(it.address, it.why) for it in plan.given_up] == [
+        (Address("ana", "email", 0), "given up after 8 tries")
+    ]
+    log.given_up(alert, Address("ana", "email", 0), when)
+    assert decide([alert], log.alarms, by, now).given_up == []
+
+
+def test_a_try_of_which_no_end_is_known_is_repeated_after_five_minutes() -> None:
+    by, log = rules(recipients={"ana": ANA}), Log().raised(due()).tried(due(), "ana", MONDAY)
+    assert told(log, [due()], by, "2026-03-02T12:04:59.999999Z") == []
+    assert told(log, [due()], by, "2026-03-02T12:05:00Z") == [("ana", 0, 2)]
+
+
+def test_nobody_hears_of_it_once_somebody_sees_to_it() -> None:
+    log = Log().raised(due()).acknowledged(due())
+    assert told(log, [due()], rules(), MONDAY) == []
+
+
+ESCALATING = {"to": ["ana"], "escalate": [{"after": "4h", "to": ["bruno"]}]}
+
+
+def test_it_is_escalated_when_nobody_acknowledged_in_time() -> None:
+    by, log = rules(routes=[ESCALATING]), Log().raised(due()).sent(due(), "ana")
+    assert told(log, [due()], by, "2026-03-02T15:59:59.999999Z") == []
+    assert told(log, [due()], by, "2026-03-02T16:00:00Z") == [("bruno", 1, 1)]
+    log.sent(due(), "bruno", "2026-03-02T16:00:00Z", level=1)
+    assert told(log, [due()], by, "2026-03-02T20:00:00Z") == []
+
+
+def test_it_is_escalated_at_once_where_the_first_cannot_be_reached() -> None:
+    address = Address("ana", "email", 0)
+    log = Log().raised(due()).given_up(due(), address, MONDAY)
+    assert told(log, [due()], rules(routes=[ESCALATING]), MONDAY) == [("bruno", 1, 1)]
+
+
+def test_where_no_route_leads_to_anybody_the_log_says_so_once() -> None:
+    by, log = rules(routes=[{"to": ["ana"], "kinds": ["expired"]}]), Log().raised(due())
+    plan = decide([due()], log.alarms, by, at(MONDAY))
+    assert [(it.address, it.why) for it in plan.given_up] == [
+        (NOBODY, "no recipient is named for it")
+    ]
+    log.given_up(due(), NOBODY, MONDAY)
+    assert decide([due()], log.alarms, by, at(MONDAY)).given_up == []

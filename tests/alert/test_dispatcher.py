@@ -1,0 +1,266 @@
+"""Alerts over a real log, a real mail server and a real webhook: told once, and written down."""
+
+import base64
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import alert_rules, instants
+from pipeline.alert import acting
+from pipeline.alert.decision import BACKOFF
+from pipeline.alert.dispatcher import Dispatcher
+from pipeline.alert.entries import Due
+from pipeline.alert.links import Links
+from pipeline.alert_rules import AlertRules
+from pipeline.errors import CallerError
+from pipeline.http import standard_webhooks
+from pipeline.inbox import Inbox
+from pipeline.ledger.service import LedgerService
+from pipeline.log.deliveries import delivery
+from pipeline.serve.commands import OwnLedger
+from pipeline.serve.due_alerts import OpenLedger
+from tests.alert.sinks import MailServer, WebhookServer
+from tests.support.events import review
+from tests.support.machine import wait_until
+from tests.support.stores import environment_in, settings_in
+
+SECRET = b"a secret of thirty-two bytes, yes"
+DAY = 24 * instants.HOUR
+
+
+@pytest.fixture
+def mail(tmp_path: Path) -> Iterator[MailServer]:
+    with MailServer(tmp_path).running() as server:
+        yield server
+
+
+@pytest.fixture
+def webhook() -> Iterator[WebhookServer]:
+    with WebhookServer().running() as server:
+        yield server
+
+
+@pytest.fixture
+def rules(tmp_path: Path, mail: MailServer, webhook: WebhookServer) -> AlertRules:
+    (tmp_path / "password").write_text("secret\n")
+    (tmp_path / "secret").write_text("whsec_" + base64.b64encode(SECRET).decode() + "\n")
+    file = tmp_path / "alerts.toml"
+    file.write_text(
+        f"""
+        dashboard_url = "https://prazo.market.example/"
+
+        [mail]
+        host = "localhost"
+        port = {mail.port}
+        sender = "prazo@market.example"
+        user = "prazo"
+        password_file = "{tmp_path}/password"
+        ca_file = "{mail.ca_file}"
+
+        [recipients.ana]
+        email = "ana@market.example"
+        assigned_as = ["Ana Lima"]
+
+        [recipients.ops]
+        webhook = "{webhook.url}"
+        webhook_secret_file = "{tmp_path}/secret"
+        role = "admin"
+
+        [[routes]]
+        to = ["assignee", "ops"]
+        at_any_hour = ["breach", "risk", "notice"]
+        """
+    )
+    return alert_rules.load(file)
+
+
+class Stores:
+    """An inbox with one inconsistency whose deadline is in two days, and its ledger."""
+
+    def __init__(self, folder: Path) -> None:
+        self.service = LedgerService(settings_in(folder))
+        now = instants.now()
+        deadline = now + 2 * DAY
+        event = review(
+            process_id="p1",
+            customer_id="s1",
+            status="OVERDUE",
+            deadline_at=instants.canonical(deadline),
+        )
+        self.inbox.append([delivery(event, occurred_at=now, recorded_by="webhook")])
+
+    @property
+    def inbox(self) -> Inbox:
+        return self.service.inbox
+
+    def dispatcher(self, rules: AlertRules, **more: Any) -> Dispatcher:
+        return Dispatcher(self.inbox, OpenLedger(OwnLedger(self.service)), rules, **more)
+
+    def rows(self, view: str, as_of: int | None = None) -> list[dict[str, Any]]:
+        self.service.catch_up()
+        return self.service.reader.read(view, as_of=as_of).to_pylist()
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[Stores]:
+    made = Stores(tmp_path)
+    with closing(made.service):
+        yield made
+
+
+def test_each_hears_of_it_once_by_their_channels_and_the_log_says_so(
+    stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
+) -> None:
+    stores.dispatcher(rules).run_once()
+    [message] = mail.taken
+    [posted] = webhook.taken
+    assert message["To"] == "ana@market.example"
+    assert message["Subject"] == "[Prazo] Faltam 3 dias – p1"
+    keys = standard_webhooks.check(
+        [SECRET],
+        posted.headers,
+        posted.body,
+        now=instants.now(),
+        tolerance=instants.MINUTE,
+    )
+    assert keys == 1
+
+    stores.dispatcher(rules).run_once()  # another process, or this one after a restart
+    assert (len(mail.taken), len(webhook.taken)) == (1, 1)
+
+    told = stores.rows("alerts_sent")
+    assert sorted((it["recipient"], it["via"], it["tries"]) for it in told) == [
+        ("ana", "email", 1),
+        ("ops", "webhook", 1),
+    ]
+    assert all(it["sent_at"] and it["process_id"] == "p1" for it in told)
+    [alert] = stores.rows("alerts")
+    assert (alert["told"], alert["undelivered"], alert["acknowledged_at"]) == (2, 0, None)
+
+
+def test_what_a_channel_refuses_is_repeated_and_given_up_and_then_a_finding(
+    stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
+) -> None:
+    mail.refuses, webhook.status = "550 mailbox full", 500
+    began = instants.now()
+    for pause in (0, *BACKOFF):
+        began += pause + instants.SECOND
+        stores.dispatcher(rules, now=lambda at=began: at).run_once()
+    told = {it["recipient"]: it for it in stores.rows("alerts_sent", began)}
+    assert (told["ana"]["tries"], told["ana"]["sent_at"]) == (8, None)
+    assert told["ana"]["answer"] == "550 mailbox full"
+    assert told["ops"]["answer"] == "it answered 500"
+
+    stores.dispatcher(rules, now=lambda: began + instants.SECOND).run_once()
+    findings = stores.rows("findings", began + 2 * instants.SECOND)
+    [found] = [it for it in findings if it["rule"] == "alert_undelivered"]
+    assert (found["severity"], found["process_id"], found["detail"]) == ("breach", "p1", "ana, ops")
+
+
+def test_two_that_send_at_once_send_each_message_once(
+    stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
+) -> None:
+    stores.service.catch_up()
+    dues = OpenLedger(OwnLedger(stores.service)).due()
+    meet = threading.Barrier(6)
+
+    class Meeting:
+        def due(self) -> list[Due]:
+            meet.wait()
+            return dues
+
+        def status(self) -> None:
+            return None
+
+    senders = [
+        threading.Thread(target=Dispatcher(stores.inbox, Meeting(), rules).run_once)
+        for _ in range(6)
+    ]
+    for sender in senders:
+        sender.start()
+    for sender in senders:
+        sender.join()
+    assert (len(mail.taken), len(webhook.taken)) == (1, 1)
+
+
+def test_killed_while_a_message_leaves_it_is_sent_again_and_the_log_says_that_it_may_be_doubled(
+    stores: Stores, rules: AlertRules, webhook: WebhookServer, tmp_path: Path
+) -> None:
+    webhook.gate.clear()
+    environment = os.environ | environment_in(tmp_path)
+    environment["PRAZO_ALERTS_FILE"] = str(tmp_path / "alerts.toml")
+    stores.service.catch_up()
+    stores.service.close()  # the command opens the ledger itself
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline.cli", "alerts", "send"], env=environment, cwd=tmp_path
+    )
+    wait_until(lambda: len(webhook.taken) == 1)
+    process.kill()
+    process.wait()
+    webhook.gate.set()
+
+    stores.service = LedgerService(settings_in(tmp_path))
+    stores.dispatcher(rules).run_once()
+    assert len(webhook.taken) == 1  # whoever tried may still be at it
+    later = instants.now() + 5 * instants.MINUTE
+    stores.dispatcher(rules, now=lambda: later).run_once()
+    assert len(webhook.taken) == 2
+    first, second = (json.loads(it.body)["alerts"] for it in webhook.taken)
+    assert [(it["alert"], it["level"]) for it in first] == [
+        (it["alert"], it["level"]) for it in second
+    ]
+    told = stores.rows("alerts_sent", later)
+    assert {it["recipient"]: it["may_be_doubled"] for it in told}["ops"]
+
+
+def test_no_message_holds_an_id_that_looks_like_a_tax_id(
+    stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
+) -> None:
+    """Its entries stand in the stream of the true id all the same."""
+    event = review(
+        process_id="p2",
+        customer_id="52998224725",
+        status="OVERDUE",
+        deadline_at=instants.canonical(instants.now() + DAY),
+    )
+    stores.inbox.append([delivery(event, occurred_at=instants.now(), recorded_by="webhook")])
+    stores.dispatcher(rules).run_once()
+    assert b"p2" in webhook.taken[0].body
+    assert b"52998224725" not in webhook.taken[0].body
+    assert "52998224725" not in mail.taken[0].as_string()
+    sent = stores.inbox.query(
+        "select count(*) from entries where kind = 'alert' and seller_id = $1", "52998224725"
+    )
+    assert sent[0][0] == 5  # raised, and tried and sent to two
+
+
+def test_who_sees_to_it_by_the_link_of_a_message_is_in_the_log(
+    stores: Stores, rules: AlertRules, mail: MailServer
+) -> None:
+    stores.dispatcher(rules).run_once()
+    plain = mail.taken[0].get_body(("plain",))
+    assert plain is not None
+    pattern = r"https://prazo\.market\.example(/api/alerts/acknowledge/\S+)"
+    [link] = re.findall(pattern, plain.get_content())
+    permission = Links(None, stores.inbox.log_key).read(link.rpartition("/")[2], instants.now())
+    [alert] = stores.rows("alerts")
+    assert permission == (alert["alert_id"], "ana")
+    acting.acknowledge(
+        stores.inbox, permission.alert, actor=permission.name, recorded_by="alert link"
+    )
+    [alert] = stores.rows("alerts")
+    assert alert["acknowledged_by"] == "ana"
+
+
+def test_an_alert_that_was_never_raised_cannot_be_acknowledged(stores: Stores) -> None:
+    with pytest.raises(CallerError, match="no alert 'x' that was raised"):
+        acting.acknowledge(stores.inbox, "x", actor="ana", recorded_by="user:ana")

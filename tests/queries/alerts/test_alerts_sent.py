@@ -1,0 +1,105 @@
+"""Who was told of what: by hand from docs/alerts.md#what-is-recorded."""
+
+from typing import Any
+
+from tests.support.ledgers import asked
+from tests.support.lines import aci, action, at
+
+ALERT = "f39949756edc6f39c7f796c29e7e306c"
+"""The rung of one day before the deadline, of the process that `aci` opens."""
+END = at("2026-03-30T20:00:00")
+
+
+def step(name: str, when: str, **more: Any) -> dict[str, Any]:
+    return action("alert", f"2026-03-30T{when}Z", process_id="p1", step=name, alert=ALERT, **more)
+
+
+RAISED = step(
+    *("raised", "12:00:01"),
+    about="before_1d",
+    severity="risk",
+    role="officer",
+    since="2026-03-30T12:00:00Z",
+)
+
+
+def try_of(to: str, name: str, when: str, number: int, **more: Any) -> dict[str, Any]:
+    return step(name, when, to=to, via="email", level=0, **{"try": number}, **more)
+
+
+def rows(history: list[dict[str, Any]], view: str, *columns: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in columns) for row in asked(history, view, END)]
+
+
+def test_a_try_is_told_from_its_end() -> None:
+    history = [
+        aci(),
+        RAISED,
+        try_of("ana", "tried", "12:00:02", 1),
+        try_of("ana", "failed", "12:00:03", 1, answer="550 no"),
+        try_of("ana", "tried", "12:01:03", 2),
+        try_of("ana", "sent", "12:01:04", 2),
+        try_of("bruno", "tried", "12:00:02", 1),
+        try_of("bruno", "tried", "12:05:02", 2),
+        try_of("bruno", "sent", "12:05:03", 2),
+        try_of("carla", "tried", "12:00:02", 1),
+        try_of("carla", "failed", "12:00:03", 1, answer="550 no"),
+    ]
+    found = rows(
+        history, "alerts_sent", "recipient", "tries", "sent_at", "answer", "may_be_doubled"
+    )
+    assert sorted(found) == [
+        ("ana", 2, at("2026-03-30T12:01:04"), None, False),
+        ("bruno", 2, at("2026-03-30T12:05:03"), None, True),
+        ("carla", 1, None, "550 no", False),
+    ]
+    [alert] = rows(history, "alerts", "alert_id", "told", "undelivered", "raised_at")
+    assert alert == (ALERT, 2, 0, at("2026-03-30T12:00:01"))
+
+
+def test_an_alert_of_which_nobody_was_told_is_a_breach_and_else_a_risk() -> None:
+    given_up = step(
+        "undelivered", "13:00:00", to="ana", via="email", level=0, answer="given up after 8 tries"
+    )
+    found = ("rule", "severity", "process_id", "detail", "found_at")
+    missed = ("alert_undelivered", "p1", "ana", at("2026-03-30T13:00:00"))
+
+    def undelivered(*more: dict[str, Any]) -> list[tuple[Any, ...]]:
+        every = rows([aci(), RAISED, given_up, *more], "findings", *found)
+        return [row for row in every if row[0] == "alert_undelivered"]
+
+    assert undelivered() == [(missed[0], "breach", *missed[1:])]
+    assert undelivered(try_of("bruno", "sent", "13:00:01", 1)) == [(missed[0], "risk", *missed[1:])]
+    assert undelivered(try_of("ana", "sent", "13:00:01", 1)) == []
+
+
+def test_who_sees_to_it_and_until_when_it_waits_is_said() -> None:
+    history = [
+        aci(),
+        RAISED,
+        step("snoozed", "13:00:00", until="2026-03-30T21:00:00Z", actor="Ana", reason="ill"),
+        step("acknowledged", "14:00:00", actor="Ana"),
+        step("acknowledged", "15:00:00", actor="Bruno"),
+    ]
+    columns = ("acknowledged_at", "acknowledged_by", "snoozed_until")
+    assert rows(history, "alerts", *columns) == [
+        (at("2026-03-30T14:00:00"), "Ana", at("2026-03-30T21:00:00"))
+    ]
+
+
+def test_what_the_log_cannot_show_lasts_until_an_entry_ends_it() -> None:
+    down = action(
+        *("alert", "2026-03-30T12:00:00Z"),
+        step="raised",
+        alert="d0",
+        about="receiver_down",
+        severity="breach",
+        role="admin",
+        since="2026-03-30T11:58:00Z",
+    )
+    over = action("alert", "2026-03-30T13:00:00Z", step="cleared", alert="d0")
+    columns = ("kind", "severity", "role", "since", "process_id")
+    assert rows([down], "alerts", *columns) == [
+        ("receiver_down", "breach", "admin", at("2026-03-30T11:58:00"), None)
+    ]
+    assert rows([down, over], "alerts", *columns) == []

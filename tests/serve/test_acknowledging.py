@@ -1,0 +1,79 @@
+"""The link of a message: whoever has it can acknowledge one alert, and sees nothing of it."""
+
+from pipeline import instants
+from pipeline.alert import entries
+from pipeline.alert.entries import Due, Subject
+from pipeline.alert.links import PATH, VALID_FOR, Links
+from pipeline.ledger.service import LedgerService
+from tests.serve.test_api import Client, client, held
+
+__all__ = ["client", "held"]
+
+ALERT = "5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c"
+DUE = Due(
+    *(ALERT, "before_3d", "risk", "officer"),
+    assignee=None,
+    process_id="p1",
+    seller_id="s1",
+    review_type="ACI",
+    state="OVERDUE",
+    since=0,
+    deadline_at=None,
+    next_action=None,
+    seq=1,
+)
+
+
+def raised(service: LedgerService) -> None:
+    draft = entries.raised(DUE, Subject("p1", "s1"), instants.now())
+    service.inbox.append([draft])
+
+
+def link(service: LedgerService, at: int | None = None, key: bytes | None = None) -> str:
+    links = Links(None, key or service.inbox.log_key)
+    return PATH + links.token(ALERT, "ana", instants.now() if at is None else at)
+
+
+def acknowledged(service: LedgerService) -> list[tuple[str | None, bytes]]:
+    rows = service.inbox.query("select process_id, body from entries where kind = 'alert'")
+    return [row for row in rows if b'"acknowledged"' in row[1]]
+
+
+def test_the_page_shows_a_button_and_only_that_acknowledges(
+    client: Client, held: LedgerService
+) -> None:
+    raised(held)
+    page = client.get(link(held))
+    assert page.status_code == 200
+    assert "<button>" in page.text
+    for word in (ALERT, "p1", "s1", "ana", "before_3d"):
+        assert word not in page.text
+    assert acknowledged(held) == []
+
+    assert client.post(link(held)).status_code == 200
+    [(process_id, body)] = acknowledged(held)
+    assert (process_id, b'"actor":"ana"' in body) == ("p1", True)
+
+
+def test_what_was_changed_or_is_too_old_or_of_another_log_permits_nothing(
+    client: Client, held: LedgerService
+) -> None:
+    raised(held)
+    whole = link(held)
+    alert, name, until, mark = whole.removeprefix(PATH).split(".")
+    old = instants.now() - VALID_FOR - 2 * instants.SECOND
+    for token in (
+        "x",
+        "....",
+        f"{'0' * 32}.{name}.{until}.{mark}",
+        f"{alert}.{b'bruno'.hex()}.{until}.{mark}",
+        f"{alert}.{name}.{int(until) + 1}.{mark}",
+        f"{alert}.{name}.{until}.{mark[:-1]}",
+        f"{alert}.{name}.{until}.é",
+        link(held, old).removeprefix(PATH),
+        link(held, key=b"another log's key").removeprefix(PATH),
+    ):
+        for ask in (client.get, client.post):
+            answer = ask(PATH + token)
+            assert (answer.status_code, "<button>" in answer.text) == (404, False), token
+    assert acknowledged(held) == []
