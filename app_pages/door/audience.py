@@ -18,6 +18,7 @@ _PAGES_FOR_ANALYSTS: Final = frozenset(
 
 _VIEWS_FOR_ANALYSTS: Final = frozenset(
     {
+        "alert_figures",
         "attempts_by_outcome",
         "clock",
         "coming_days",
@@ -38,6 +39,7 @@ _VIEWS_FOR_ANALYSTS: Final = frozenset(
         "onboarding_analysis",
         "onboarding_weeks",
         "open_actions",
+        "open_counts",
         "outcomes_by_attempt",
         "overview_figures",
         "quarantine",

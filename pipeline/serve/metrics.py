@@ -1,17 +1,20 @@
 """What the ledger's holder tells Prometheus, and whether what it serves can be trusted now.
 
-Every figure is read when it is asked for: there is nothing to count in between.
+Every figure is read when it is asked for: there is nothing to count in between. What takes long is
+looked at aside (`pipeline/serve/figures.py`), so that no scrape waits for it.
 """
 
 from collections.abc import Iterator
+from datetime import UTC
 from typing import Final, NamedTuple
 
 import prometheus_client
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from pipeline import instants
 from pipeline.ledger.follower import Status
 from pipeline.ledger.service import LedgerService
+from pipeline.serve import calendar, figures
 
 MAX_LAG_SECONDS: Final = 60.0
 """A ledger that is further behind does not show what a person has to know now."""
@@ -69,8 +72,66 @@ class _Collector:
             "1 if it shows what the inbox holds",
             int(readiness(status).is_ready),
         )
+        yield from self._deadlines()
         yield from self._submissions()
         yield from self._artifacts()
+        yield CounterMetricFamily(
+            "prazo_calendar_refusals",
+            "Requests for calendars with an address that no open feed has",
+            value=calendar.of(self._service).wrong,
+        )
+
+    def _deadlines(self) -> Iterator[Metric]:
+        """None of them until the first look has ended: a figure that nobody knows is left out."""
+        looked = figures.current(self._service)
+        if looked is None:
+            return
+        found = looked.found
+        open_ones = GaugeMetricFamily(
+            "prazo_open_processes", "Unfinished review processes", labels=["state", "type"]
+        )
+        due, late = (
+            GaugeMetricFamily(name, meaning, labels=["type"])
+            for name, meaning in (
+                ("prazo_due_soon_processes", "Unfinished processes due in the 7 days to come"),
+                ("prazo_late_processes", "Unfinished processes whose deadline has passed"),
+            )
+        )
+        for review_type in ("ACP", "ACI", None):
+            rows = {it["state"]: it for it in found.open_counts if it["review_type"] == review_type}
+            label = review_type or "unknown"
+            for state in ("PENDING", "OVERDUE", "EXPIRED", "UNKNOWN"):
+                counted = rows[state]["processes"] if state in rows else 0
+                open_ones.add_metric([state, label], counted)
+            due.add_metric([label], sum(it["due_within_7_days"] for it in rows.values()))
+            late.add_metric([label], sum(it["late"] for it in rows.values()))
+        yield from (open_ones, due, late)
+        alerts = GaugeMetricFamily("prazo_alerts", "Alerts that are due", labels=["severity"])
+        for row in found.alerts:
+            alerts.add_metric([row["severity"]], row["due"])
+        yield alerts
+        yield _gauge(
+            "prazo_oldest_unacknowledged_alert_seconds",
+            "For how long the oldest alert that nobody acknowledged has been due; 0 for none",
+            found.oldest_seconds,
+        )
+        yield _gauge(
+            "prazo_silence_seconds",
+            "For how long deliveries have been missing; 0 while they come as usual",
+            found.silence_seconds,
+        )
+        if found.last_delivery_at is not None:
+            yield _gauge(
+                "prazo_last_delivery_timestamp_seconds",
+                "When the last delivery came",
+                instants.from_datetime(found.last_delivery_at.replace(tzinfo=UTC))
+                / instants.SECOND,
+            )
+        yield _gauge(
+            "prazo_figures_timestamp_seconds",
+            "When the figures of deadlines and alerts were worked out",
+            looked.at / instants.SECOND,
+        )
 
     def _submissions(self) -> Iterator[Metric]:
         [queue] = self._service.reader.read("retry_queue").to_pylist()

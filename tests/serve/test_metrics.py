@@ -3,7 +3,9 @@
 import json
 import threading
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +16,11 @@ from pipeline.ledger.follower import Status
 from pipeline.ledger.service import LedgerService
 from pipeline.log.artifacts import FolderArtifacts, keep_file
 from pipeline.log.ndjson import read_line
+from pipeline.serve import figures
 from pipeline.serve.metrics import Readiness, exposition, readiness
 from pipeline.settings import Settings
-from tests.support.lines import answered
+from tests.support.ledgers import draft
+from tests.support.lines import aci, acp, answered, live, seller
 from tests.support.machine import wait_until
 from tests.support.stores import settings_in
 
@@ -110,3 +114,93 @@ def test_a_look_that_takes_long_holds_no_figure_up(
         assert _artifacts(service) == {}
         may_end.set()
         wait_until(lambda: _artifacts(service).get('prazo_artifacts{state="named"}') == 3)
+
+
+# --- deadlines and alerts ---
+
+NOW = datetime.now(UTC)
+
+
+def _recorded(settings: Settings, *lines: dict) -> None:
+    with closing(open_inbox(settings.inbox)) as inbox:
+        inbox.append([it for it in map(draft, lines) if it is not None])
+
+
+def _shown(service: LedgerService) -> dict[str, float]:
+    shown = exposition(service).decode().splitlines()
+    return {it.rpartition(" ")[0]: float(it.rpartition(" ")[2]) for it in shown if it[0] != "#"}
+
+
+def _in(**how_long: float) -> str:
+    return (NOW + timedelta(**how_long)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_deadlines_and_alerts_are_gauges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "FIRST_SECONDS", 60.0)
+    settings = settings_in(tmp_path)
+    _recorded(
+        settings,
+        aci("e1", _in(days=-9), process_id="p1", deadline_at=_in(hours=-1)),
+        acp("e2", _in(days=-8), process_id="p2", deadline_at=_in(days=2)),
+        live(seller("updated", "v1", _in(days=-29))),
+    )
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+        shown = _shown(service)
+    open_ones = {name: it for name, it in shown.items() if it and "prazo_open_processes" in name}
+    assert open_ones == {
+        'prazo_open_processes{state="EXPIRED",type="ACI"}': 1,
+        'prazo_open_processes{state="OVERDUE",type="ACP"}': 1,
+    }
+    assert len([it for it in shown if it.startswith("prazo_open_processes")]) == 12
+    assert shown['prazo_due_soon_processes{type="ACP"}'] == 1
+    assert shown['prazo_late_processes{type="ACI"}'] == 1
+    assert shown['prazo_late_processes{type="ACP"}'] == 0
+    alerts = {it: shown[f'prazo_alerts{{severity="{it}"}}'] for it in ("breach", "risk", "notice")}
+    assert alerts == {"breach": 1, "risk": 1, "notice": 0}
+    day = 86_400  # p2 has stood on its rung of 3 days before the deadline since yesterday
+    assert day <= shown["prazo_oldest_unacknowledged_alert_seconds"] < day + 600
+    assert day <= shown["prazo_silence_seconds"] < day + 600
+    last = (NOW - timedelta(days=29)).replace(microsecond=0).timestamp()
+    assert shown["prazo_last_delivery_timestamp_seconds"] == last
+    assert shown["prazo_figures_timestamp_seconds"] >= NOW.timestamp()
+    assert shown["prazo_calendar_refusals_total"] == 0
+
+
+def test_of_an_empty_log_every_figure_is_none_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figures, "FIRST_SECONDS", 60.0)
+    with closing(LedgerService(settings_in(tmp_path))) as service:
+        shown = _shown(service)
+    names = ("open_processes", "due_soon", "late", "alerts", "oldest", "silence")
+    of_deadlines = [it for it in shown if it.startswith(tuple(f"prazo_{each}" for each in names))]
+    assert len(of_deadlines) == 23
+    assert {shown[it] for it in of_deadlines} == {0}
+    assert "prazo_last_delivery_timestamp_seconds" not in shown
+
+
+def test_a_scrape_does_not_wait_for_figures_and_they_are_worked_out_once_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figures, "FIRST_SECONDS", 0.0)
+    with closing(LedgerService(settings_in(tmp_path))) as service:
+        read, asked, may_end = service.reader.read, [], threading.Event()
+
+        def slow(view: str, **options: Any) -> Any:
+            if view == "alert_figures":
+                asked.append(view)
+                assert may_end.wait(60)
+            return read(view, **options)
+
+        monkeypatch.setattr(service.reader, "read", slow)
+        for _ in range(3):
+            shown = _shown(service)
+            assert shown["prazo_ledger_last_seq"] == 0
+            assert "prazo_silence_seconds" not in shown
+        may_end.set()
+        wait_until(lambda: "prazo_silence_seconds" in _shown(service))
+        _shown(service)
+        assert asked == ["alert_figures"]
+        monkeypatch.setattr(figures, "STALE_SECONDS", 0.0)
+        assert "prazo_silence_seconds" not in _shown(service)

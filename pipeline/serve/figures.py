@@ -1,0 +1,64 @@
+"""Works out for Prometheus how many deadlines and alerts there are: aside, since it takes a while
+where the log is long, and for all who ask."""
+
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from pipeline import instants
+from pipeline.http.looks import Looked, Looks
+from pipeline.ledger.service import LedgerService
+
+LOOK_SECONDS: Final = 30.0
+"""Between two looks, however often somebody asks: one takes up to two seconds of a core."""
+FIRST_SECONDS: Final = 1.0
+"""For the first look, before there is anything to say."""
+STALE_SECONDS: Final = 300.0
+"""What was found before that is left out."""
+
+
+class Figures(NamedTuple):
+    """Rows of views at one instant, naive UTC as in views."""
+
+    as_of: datetime
+    open_counts: list[dict[str, Any]]
+    alerts: list[dict[str, Any]]
+    last_delivery_at: datetime | None
+    silent_since: datetime | None
+
+    @property
+    def oldest_seconds(self) -> float:
+        """For how long the oldest alert that nobody acknowledged has been due; 0 for none."""
+        return max((self._since(it["oldest_since"]) for it in self.alerts), default=0.0)
+
+    @property
+    def silence_seconds(self) -> float:
+        """For how long deliveries have been missing; 0 while they come as usual."""
+        return self._since(self.silent_since)
+
+    def _since(self, instant: datetime | None) -> float:
+        return 0.0 if instant is None else (self.as_of - instant).total_seconds()
+
+
+@lru_cache(maxsize=1)
+def watch(service: LedgerService) -> Looks[Figures]:
+    """The looks at this process's ledger, which everybody who asks shares."""
+
+    def look() -> Figures:
+        at, reader = instants.now(), service.reader
+        [intake] = reader.read("intake", as_of=at).to_pylist()
+        return Figures(
+            instants.of(at).replace(tzinfo=None),
+            reader.read("open_counts", as_of=at).to_pylist(),
+            reader.read("alert_figures", as_of=at).to_pylist(),
+            intake["last_at"],
+            intake["silent_since"],
+        )
+
+    return Looks(look, name="deadlines", every_seconds=LOOK_SECONDS, first_seconds=FIRST_SECONDS)
+
+
+def current(service: LedgerService) -> Looked[Figures] | None:
+    """What was found some seconds ago; None where nobody knows. Waits for a first look alone."""
+    looked = watch(service).last()
+    return None if looked is None or looked.seconds_ago > STALE_SECONDS else looked
