@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 from streamlit import config
 
 from app_pages.door import access, audience
+from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language
@@ -142,5 +143,6 @@ else:
             Middleware(SecurityHeaders, scripts=LANGUAGE_SCRIPTS.values()),
             Middleware(NotStored),
             Middleware(Door, load=_settings),
+            Middleware(Lobby, load=_settings),
         ],
     )

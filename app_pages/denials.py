@@ -42,7 +42,7 @@ def grid(rows: Sequence[views.Row], key: str) -> views.Row:
 
 def card(denial: views.Row) -> None:
     """One denial: its reasons, and whether another attempt makes sense."""
-    st.markdown(formats.code(denial["seller_id"]))
+    st.markdown(elements.cell(denial, "seller_id"))
     st.markdown(formats.muted(formats.second(denial["denied_at"])))
     for pair in denial["reasons"] or ():
         st.markdown(f"- {formats.plain(sellers.reason(pair))}")

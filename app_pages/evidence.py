@@ -37,7 +37,7 @@ def grid(rows: Sequence[views.Row], key: str) -> views.Row:
 def card(collection: views.Row) -> None:
     """One step of a journey: who did what, how, with which evidence, and the way to its process."""
     st.markdown(
-        f"{formats.code(collection['process_id'])} {formats.code(collection['seller_id'] or '–')}"
+        f"{elements.cell(collection, 'process_id')} {elements.cell(collection, 'seller_id')}"
     )
     st.markdown(f"**{formats.plain(words.word(occurrences.STEPS, collection['step']))}**")
     source = formats.plain(words.word(occurrences.SOURCES, collection["source"]))
@@ -50,7 +50,7 @@ def card(collection: views.Row) -> None:
             _("By"): formats.plain(collection["actor"] or "–"),
             _("Fields"): elements.paths(collection["paths"] or ()),
             _("Artifacts"): formats.number(collection["artifacts"]),
-            _("Journey"): formats.code(collection["journey_id"]),
+            _("Journey"): elements.cell(collection, "journey_id"),
             _("Entry"): formats.number(collection["seq"]),
         },
         border="horizontal",

@@ -44,7 +44,7 @@ def card(row: views.Row) -> None:
     st.markdown(rulebook.chip(row["severity"]))
     st.header(formats.plain(rulebook.name(rule)), anchor=False)
     if row["detail"]:
-        st.markdown(formats.code(row["detail"]))
+        st.markdown(elements.cell(row, "detail"))
     since = _("True since {instant}", instant=formats.second(row["found_at"]))
     entry = _("entry {seq}", seq=formats.number(row["seq"]))
     st.markdown(formats.muted(f"{since} · {entry}"))

@@ -115,7 +115,7 @@ def finding_line(finding: views.Row) -> str:
     """A finding in one line of Markdown: how grave, which rule, what exactly, and since when."""
     parts = [f"**{rulebook.name(finding['rule'])}**"]
     if finding["detail"]:
-        parts.append(formats.code(finding["detail"]))
+        parts.append(elements.cell(finding, "detail"))
     parts.append(formats.muted(formats.minute(finding["found_at"])))
     return f"{rulebook.chip(finding['severity'])} {' · '.join(parts)}"
 
@@ -155,7 +155,7 @@ newest = timeline.newest(process_id=asked)
 
 with st.container(border=True):
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.header(formats.plain(asked), anchor=False, width="content")
+        st.header(formats.plain(views.shown("process_id", asked)), anchor=False, width="content")
         st.badge(
             words.word(words.STATES, state),
             icon=words.STATE_ICONS[state],

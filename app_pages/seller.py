@@ -76,7 +76,10 @@ newest = timeline.newest(seller_id=asked)
 
 with st.container(border=True):
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.header(formats.plain(asked), anchor=False, width="content")
+        # Behind a reason, for whoever gave one: the record below is, too.
+        is_shown = acting.may_see_personal_data("seller_state", asked)
+        name = asked if is_shown else views.shown("seller_id", asked)
+        st.header(formats.plain(name), anchor=False, width="content")
         st.badge(
             formats.plain(words.word(sellers.SELLER_STATES, seller["status"])),
             color=sellers.SELLER_STATE_COLOURS.get(seller["status"], "gray"),
@@ -174,12 +177,11 @@ with left:
             number = account["bank_account_id"]
             st.markdown(
                 f"**{formats.minute(account['created_at'])}** {formats.plain(event)}"
-                + (f" {formats.code(number)}" if number else "")
+                + (f" {elements.cell(account, 'bank_account_id')}" if number else "")
             )
         elements.say_if_cut("bank_accounts", accounts, LISTED, where=this)
     with st.container(border=True, gap="xsmall"):
         st.header(_("Record"), anchor=False)
-        is_shown = acting.may_see_personal_data("seller_state", asked)
         known = unmasked(asked) if is_shown else seller
         record = {
             _(label): formats.value(

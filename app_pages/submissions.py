@@ -49,9 +49,7 @@ def grid(rows: Sequence[views.Row], key: str) -> views.Row:
 
 def card(attempt: views.Row) -> None:
     """One attempt: how it ended, where it stands among its tries, and the way to its process."""
-    st.markdown(
-        f"{formats.code(attempt['process_id'])} {formats.code(attempt['seller_id'] or '–')}"
-    )
+    st.markdown(f"{elements.cell(attempt, 'process_id')} {elements.cell(attempt, 'seller_id')}")
     ended = outcome_badge(attempt["outcome"])
     if attempt["status"] is not None:
         ended += " " + formats.badge(f"HTTP {attempt['status']}", "gray")

@@ -61,7 +61,7 @@ def counted(total: int) -> str:
 def card(row: views.Row) -> None:
     """What a process is about, what it may cost, and what to do next."""
     state, fields = row["state"], row["requested_fields"] or ()
-    st.markdown(f"{formats.code(row['process_id'])} {formats.code(row['seller_id'] or '–')}")
+    st.markdown(f"{elements.cell(row, 'process_id')} {elements.cell(row, 'seller_id')}")
     st.metric(
         _("Deadline"),
         formats.time_left(row["seconds_to_deadline"]),

@@ -252,7 +252,7 @@ create table if not exists facts.actions (
     attempt_id varchar,
     actor varchar,
     reason varchar,
-    step varchar, -- opened or closed, of a ticket
+    step varchar, -- of a ticket, an alert or a calendar: which
     content varchar,
     body_sha256 blob not null
 );

@@ -17,12 +17,14 @@ from pipeline.files import RereadFile
 from pipeline.http.asgi import App, Receive, Scope, Send, folded
 from pipeline.http.loopback import outside_hint
 from pipeline.http.origins import foreign_page
+from pipeline.serve import calendar
 from pipeline.settings import Settings, is_loopback, networks
 
 SECRET_HEADER: Final = b"x-proxy-secret"
 _OPEN: Final = (
     "/_stcore/health",  # says only that the server lives
     "/api/",  # asks for tokens of its own
+    calendar.PATH,  # its addresses are secret
 )
 
 

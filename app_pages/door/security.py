@@ -11,8 +11,9 @@ from pathlib import Path
 import streamlit
 
 from pipeline.http.asgi import App, FixedHeaders
+from pipeline.serve import calendar
 
-PRIVATE = ("/api/", "/media/")
+PRIVATE = ("/api/", calendar.PATH, "/media/")
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 
 

@@ -64,6 +64,7 @@ KINDS: Final[Mapping[str, str]] = {
     "forwarding": N_("Passing on to an endpoint"),
     "ticket": N_("Support ticket"),
     "reminded": N_("Seller reminded"),
+    "calendar": N_("Calendar of deadlines"),
 }
 TICKET_STEPS: Final[Mapping[str, str]] = {
     "opened": N_("Support ticket opened"),
@@ -88,6 +89,7 @@ _KIND_ICONS: Final[Mapping[str, str]] = {
     "forwarding": ":material/forward:",
     "ticket": ":material/support_agent:",
     "reminded": ":material/notifications_active:",
+    "calendar": ":material/calendar_add_on:",
 }
 ERRORS: Final[Mapping[str, str]] = {
     "timeout": N_("no answer in time"),

@@ -68,6 +68,12 @@ def say_deleted(process: views.Row) -> None:
     )
 
 
+def cell(row: views.Row, column: str) -> str:
+    """An id or a detail of a row in fixed width; nothing is a dash."""
+    text = row[column]
+    return formats.code("–" if text is None else views.shown(column, text))
+
+
 def next_step(process: views.Row) -> str:
     """What to do next about a process, and how, as Markdown."""
     action = next_actions.ACTIONS[process["next_action"]]

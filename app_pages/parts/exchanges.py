@@ -44,15 +44,19 @@ def _request(entry: Entry | None, attempt: views.Row, is_masked: bool) -> None:
         st.markdown(_("Its start is not in the log."))
         return
     known = entry.particulars
+
+    def shown(identifier: str) -> str:
+        return views.shown("seller_id", identifier) if is_masked else identifier
+
     st.markdown(
         formats.code(
             f"PUT /v1/marketplaces/{known.get('marketplace_id') or '…'}"
-            f"/sellers/{attempt['seller_id'] or '…'}/registration/review"
+            f"/sellers/{shown(attempt['seller_id'] or '…')}/registration/review"
         )
     )
     key = known.get("idempotency_key")
     if key is not None:
-        st.markdown(f"{formats.code('Idempotency-Key')}: {formats.code(key)}")
+        st.markdown(f"{formats.code('Idempotency-Key')}: {formats.code(shown(key))}")
     _body(entry.body, is_masked, alt=_("What was sent"))
     place = _("entry {seq}", seq=formats.number(entry.seq))
     digest = formats.code((attempt["payload_sha256"] or "–")[:16])
@@ -102,4 +106,6 @@ def _body(body: bytes | None, is_masked: bool, *, alt: str) -> None:
 def _value(path: str, value: JsonValue, is_masked: bool) -> str:
     if is_masked and path not in IMPERSONAL:
         return MASK
+    if is_masked and isinstance(value, str):
+        value = views.shown(path, value)
     return formats.code(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

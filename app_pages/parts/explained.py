@@ -50,7 +50,10 @@ def basis(view: str, where: Mapping[str, object] | None = None) -> None:
     """A view's rows, its file and its query, under the names that it has everywhere else."""
     total = views.count(view, where=where)
     rows = views.read(view, where=where, limit=TABLE_ROWS)
-    asked = [f"{formats.code(column)} = {formats.code(it)}" for column, it in (where or {}).items()]
+    asked = [
+        f"{formats.code(column)} = {formats.code(views.shown(column, str(value)))}"
+        for column, value in (where or {}).items()
+    ]
     own_names = formats.muted(_("Names and codes are the view's own; instants are UTC."))
     st.markdown(f"{' · '.join([f'**{formats.code(view)}**', *asked])}  \n{own_names}")
     if rows:

@@ -8,12 +8,14 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _
+from app_pages.parts import views
 
 
 def to_process(process_id: str | None, *, is_named: bool = False) -> None:
     """The process's whole story; `is_named`: under its id, where several stand side by side."""
     if process_id:
-        label = formats.plain(process_id) if is_named else _("Open the process")
+        name = formats.plain(views.shown("process_id", process_id))
+        label = name if is_named else _("Open the process")
         _to("process", label, "timeline", process=process_id)
 
 

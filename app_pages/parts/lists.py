@@ -122,14 +122,15 @@ def grid(
 
 
 def still(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows as a grid shows them: text from outside reverses and hides nothing in it."""
+    """The rows as a grid shows them: ids that look personal are masked, and text from outside
+    reverses and hides nothing in it."""
 
-    def shown(value: Any) -> Any:
+    def shown(column: str, value: Any) -> Any:
         if isinstance(value, list):
-            return [shown(it) for it in value]
-        return printable(value) if isinstance(value, str) else value
+            return [shown(column, it) for it in value]
+        return printable(views.shown(column, value)) if isinstance(value, str) else value
 
-    return [{name: shown(value) for name, value in row.items()} for row in rows]
+    return [{name: shown(name, value) for name, value in row.items()} for row in rows]
 
 
 def choosable_grid(

@@ -318,9 +318,9 @@ def _offer(made: _Package) -> None:
 def _scope_line(scope: Scope) -> str:
     """What a package is about, in Markdown."""
     if scope.process_id is not None:
-        return formats.code(scope.process_id)
+        return formats.code(views.shown("process_id", scope.process_id))
     if scope.seller_id is not None:
-        return formats.code(scope.seller_id)
+        return formats.code(views.shown("seller_id", scope.seller_id))
     return " – ".join(
         formats.day(instants.of(end).date()) for end in (scope.since, (scope.until or 0) - 1) if end
     )

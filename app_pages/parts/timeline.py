@@ -7,7 +7,7 @@ import streamlit as st
 
 from app_pages.language import formats, occurrences
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import views
+from app_pages.parts import elements, views
 
 MAX_ENTRIES: Final = 40
 VISIBLE_ENTRIES: Final = 16
@@ -69,9 +69,9 @@ def _facts(entry: views.Row) -> dict[str, str]:
     known = {
         _("Recorded"): formats.second(entry["recorded_at"]),
         _("By"): formats.plain(entry["recorded_by"]),
-        _("Process"): entry["process_id"] and formats.code(entry["process_id"]),
-        _("Event"): entry["event_id"] and formats.code(entry["event_id"]),
-        _("Attempt"): entry["attempt_id"] and formats.code(entry["attempt_id"]),
+        _("Process"): entry["process_id"] and elements.cell(entry, "process_id"),
+        _("Event"): entry["event_id"] and elements.cell(entry, "event_id"),
+        _("Attempt"): entry["attempt_id"] and elements.cell(entry, "attempt_id"),
         _("Leaf"): formats.code(entry["leaf_hash"]),
     }
     return {name: value for name, value in known.items() if value}

@@ -11,6 +11,7 @@ from app_pages.parts.answers import Answers
 from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.ledger import service
+from pipeline.serve import identifiers
 
 TICK_SECONDS: Final = 5
 """How often an answer about now is worked out again although no entry came in."""
@@ -86,6 +87,13 @@ def _frozen(asked: Mapping[str, Any]) -> Hashable:
         return tuple(value) if isinstance(value, list) else value
 
     return tuple((name, still(value)) for name, value in asked.items())
+
+
+def shown(column: str, text: str) -> str:
+    """A text of a view's column as pages show it: an id that looks like a tax id or an e-mail
+    address is masked, as the API masks it. Links and questions take the id itself."""
+    hide = identifiers.mask_of(column)
+    return text if hide is None else hide(text, service.current().inbox.log_key)
 
 
 def as_of() -> int | None:

@@ -17,6 +17,8 @@ TICKET: Final = "ticket"
 
 REMINDED: Final = "reminded"
 
+CALENDAR: Final = "calendar"
+
 
 def action(
     kind: str,
@@ -97,14 +99,44 @@ def reminder(
     )
 
 
+def calendar_made(
+    feed_id: str,
+    *,
+    token_sha256: str,
+    assignee: str | None,
+    actor: str | None,
+    recorded_by: str,
+) -> Draft:
+    """The draft that says: a person made a calendar feed of the deadlines of one assignee, or of
+    all (docs/alerts.md#calendar). `token_sha256`: of the secret in its address, which no entry
+    holds. Raises `CallerError` without a name, or for an assignee without one."""
+    if assignee is not None and not assignee.strip():
+        raise CallerError(
+            "The calendar was not made",
+            "the assignee has no name",
+            "give the name as it stands in assignments, or make one for all",
+        )
+    made: dict[str, JsonValue] = {"step": "made", "feed": feed_id, "token_sha256": token_sha256}
+    if assignee is not None:
+        made["assignee"] = assignee.strip()
+    return _signed(CALENDAR, made, actor=actor, recorded_by=recorded_by)
+
+
+def calendar_revoked(feed_id: str, *, actor: str | None, recorded_by: str) -> Draft:
+    """The draft that says: a person revoked a calendar feed. Raises `CallerError` without a
+    name."""
+    revoked: dict[str, JsonValue] = {"step": "revoked", "feed": feed_id}
+    return _signed(CALENDAR, revoked, actor=actor, recorded_by=recorded_by)
+
+
 def _signed(
     kind: str,
     content: Mapping[str, JsonValue],
     *,
     actor: str | None,
     recorded_by: str,
-    process_id: str,
-    seller_id: str | None,
+    process_id: str | None = None,
+    seller_id: str | None = None,
 ) -> Draft:
     """The draft of something a person did and puts a name to; it needs no reason beside it."""
     if not (actor or "").strip():

@@ -124,7 +124,16 @@ class CollectionLine(_Line):
 class NamedLine(_Line):
     """An occurrence of ours that changes no state: an override, a replacement or a note, say."""
 
-    kind: Literal["override", "replacement", "note", "alert", "assignment", "ticket", "reminded"]
+    kind: Literal[
+        "override",
+        "replacement",
+        "note",
+        "alert",
+        "assignment",
+        "ticket",
+        "reminded",
+        "calendar",
+    ]
     process_id: Identifier | None = None
     seller_id: Identifier | None = None
     attempt_id: Identifier | None = None

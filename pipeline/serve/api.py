@@ -42,7 +42,7 @@ from pipeline.ledger import formats, reader
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.service import current, ledger_service
 from pipeline.log.actions import unmasking
-from pipeline.serve import acknowledging, identifiers, metrics
+from pipeline.serve import acknowledging, calendar, identifiers, metrics
 from pipeline.settings import Settings
 
 Answered = TypeVar("Answered")
@@ -81,6 +81,7 @@ def routes() -> list[BaseRoute]:
         Route("/api/checkpoint", _checkpoint),
         Route("/api/exports", _export, methods=["POST"]),
         Route("/api/audits", _audit, methods=["POST"]),
+        *calendar.routes(),
         *acknowledging.routes(),
     ]
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from pipeline import instants
-from pipeline.http.looks import Looked, Looks
+from pipeline.http.outgoing.looks import Looked, Looks
 from pipeline.ledger.service import LedgerService
 
 LOOK_SECONDS: Final = 30.0

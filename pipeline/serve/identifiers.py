@@ -53,20 +53,21 @@ def _column(texts: list[str | None]) -> pa.Array:
     return builder.finish()
 
 
-def masked(rows: pa.Table, log_key: bytes) -> pa.Table:
-    """The rows of a view with the ids in their columns masked, as their personal values are.
+def mask_of(column: str) -> Callable[[str, bytes], str] | None:
+    """What masks the texts of a view's column, with the log's key; None where none holds an id.
 
     The columns of ids are those whose name ends in `_id`; few others have ids in their text.
     """
+    if column in _TEXTS_WITH_IDS:
+        return mask_within
+    return mask if column.endswith("_id") else None
+
+
+def masked(rows: pa.Table, log_key: bytes) -> pa.Table:
+    """The rows of a view with the ids in their columns masked, as their personal values are."""
     for number, field in enumerate(rows.schema):
-        if not pa.types.is_string(field.type):
-            continue
-        hide: Callable[[str, bytes], str]
-        if field.name in _TEXTS_WITH_IDS:
-            hide = mask_within
-        elif field.name.endswith("_id"):
-            hide = mask
-        else:
+        hide = mask_of(field.name)
+        if hide is None or not pa.types.is_string(field.type):
             continue
         values = rows.column(number).to_pylist()
         shown = [None if it is None else hide(it, log_key) for it in values]

@@ -57,7 +57,8 @@ def test_every_command_that_is_shown_has_its_options(page):
 
 def test_every_command_has_an_example_in_its_help():
     for name, command in main.commands.items():
-        assert "Example" in (command.help or ""), name
+        for each in command.commands.values() if isinstance(command, click.Group) else [command]:
+            assert "Example" in (each.help or ""), f"{name} {each.name}"
 
 
 @each_page

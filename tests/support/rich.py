@@ -64,6 +64,7 @@ RICH = [
     action("assignment", "2026-03-04T00:00:00Z", assignee="bia"),
     action("ticket", "2026-03-14T00:00:00Z", process_id="p2", step="opened", number="T-1"),
     action("reminded", "2026-03-14T01:00:00Z", process_id="p2", channel="email"),
+    action("calendar", "2026-03-14T02:00:00Z", process_id=None, step="made", feed="cal_1"),
     started("a6", "2026-03-13T00:00:00Z", process_id="p2"),
     finished("a6", 503, "2026-03-13T00:00:01Z", process_id="p2"),
     live(invited(), "2026-03-13T01:00:00Z"),

@@ -209,6 +209,7 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "forwarding": ("Passing on to an endpoint", "Repasse a um endpoint"),
     "ticket": ("Support ticket", "Chamado"),
     "reminded": ("Seller reminded", "Vendedor lembrado"),
+    "calendar": ("Calendar of deadlines", "Agenda de prazos"),
     "artifact": ("artifact", "artefato"),
     # rules
     "expired_unfinished": ("Expired, unfinished", "Vencido sem conclusão"),

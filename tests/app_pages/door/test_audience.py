@@ -13,6 +13,8 @@ FOR_ANALYSTS = ["overview", "findings", "submissions", "denials", "ledger", "dic
 NOT_FOR_ANALYSTS = ["watchlist", "process", "seller", "evidence"]
 CLOSED_VIEWS = {
     "alerts",
+    "calendar_deadlines",
+    "calendar_feeds",
     "assignments",
     "bank_accounts",
     "collections",

@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import httpx
@@ -21,12 +21,15 @@ from websockets.sync.client import connect
 
 from app_pages.door.requests import Door
 from pipeline.errors import SettingsError
+from pipeline.inbox import open_inbox
+from pipeline.log import actions
+from pipeline.serve import calendar
 from pipeline.settings import Settings
 from tests.app_pages.conftest import fill
 from tests.app_pages.door.proxy import Proxy
 from tests.app_pages.occurrences import before, review
 from tests.support.dashboard import Reader, dashboard
-from tests.support.machine import free_port
+from tests.support.machine import free_port, wait_until
 
 HISTORY = [review("prc_1", before(days=10))]
 SECRET = "s3cret-of-the-proxy"
@@ -56,8 +59,13 @@ def behind_a_proxy(folder: Path, **settings: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def inner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with behind_a_proxy(tmp_path_factory.mktemp("proxied")) as url:
+def proxied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("proxied")
+
+
+@pytest.fixture(scope="module")
+def inner(proxied: Path) -> Iterator[str]:
+    with behind_a_proxy(proxied) as url:
         yield url
 
 
@@ -113,6 +121,30 @@ def test_only_the_proxy_with_its_secret_gets_in(inner: str):
     assert httpx.get(f"{inner}/", headers=forwarded()).status_code == 200
     assert httpx.get(f"{inner}/", headers=forwarded(secret="an-older-one")).status_code == 200
     assert socket_status(inner, forwarded()) == 101
+
+
+def test_a_calendar_needs_its_secret_address_alone_and_no_login(inner: str, proxied: Path):
+    """Programs for calendars know no other proof. Nothing beside it is open."""
+    secret = calendar.new_secret()
+    made = actions.calendar_made(
+        secret.feed_id,
+        token_sha256=secret.token_sha256,
+        assignee=None,
+        actor="ana",
+        recorded_by="test",
+    )
+    with closing(open_inbox(proxied / "inbox.db", create=False)) as inbox:
+        inbox.append([made])
+    right = calendar.address(inner, secret.token)
+    wait_until(lambda: httpx.get(right).status_code == 200)
+    answer = httpx.get(right)
+    assert "SUMMARY:ACI prc_1: " in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+    wrong = httpx.get(f"{inner}/calendar/{'x' * 43}.ics")
+    assert (wrong.status_code, wrong.json()) == (404, {"error": "there is no such calendar"})
+    assert wrong.headers["cache-control"] == "no-store"
+    assert wrong.headers["content-security-policy"].startswith("default-src 'none'")
+    assert httpx.get(f"{inner}/calendar").status_code == 403
 
 
 def test_a_name_that_a_browser_adds_beside_the_proxys_is_refused(inner: str):

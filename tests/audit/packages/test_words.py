@@ -34,6 +34,7 @@ def test_the_time_to_a_deadline_is_as_exact_as_it_is_near(
         "deleted_with_open",
         "ticket",
         "reminded",
+        "calendar",
         "supply",
         "key_rotation",
     ],

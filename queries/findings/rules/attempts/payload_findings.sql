@@ -85,30 +85,45 @@ fields as (
     join facts.sent_fields as fields on fields.seq = sent.start_seq
 ),
 
+covering as (
+    -- Every path that covers a field: thousands of fields are found by it, not each by each.
+    select attempt_id, path, path as covered_by, not is_null as is_value
+    from fields
+    union all
+    select attempt_id, path, unnest(above(path)), false
+    from fields
+),
+
 missing as (
+    -- A path that the contract does not show takes any value, an object too.
     select needed.attempt_id, needed.path
     from needed
     left join contract_codes as shown
         on shown.kind = 'requested path' and shown.code = needed.path
-    anti join fields
-        on fields.attempt_id = needed.attempt_id
-        -- A path that the contract does not show takes any value, an object too.
-        and case
-            when shown.code is null then covers(needed.path, fields.path)
-            else fields.path = needed.path and not fields.is_null
-        end
+    left join (
+        select attempt_id, covered_by, bool_or(is_value) as is_value
+        from covering
+        group by attempt_id, covered_by
+    ) as found
+        on found.attempt_id = needed.attempt_id and found.covered_by = needed.path
+    where case when shown.code is null then found.attempt_id is null
+        else not coalesce(found.is_value, false) end
 ),
 
 extra as (
     select fields.attempt_id, fields.path
     from fields
     join asked on asked.attempt_id = fields.attempt_id
+    anti join (
+        select covering.attempt_id, covering.path
+        from covering
+        semi join requested
+            on requested.attempt_id = covering.attempt_id
+            and requested.path = covering.covered_by
+    ) as listed
+        on listed.attempt_id = fields.attempt_id and listed.path = fields.path
     where asked.object_type = 'INCONSISTENT_DATA_UPDATE_REQUIRED'
         and fields.path not in ('process_id', 'type')
-        and not coalesce(
-            list_bool_or([covers(listed, fields.path) for listed in asked.requested_fields]),
-            false
-        )
 ),
 
 broken as (

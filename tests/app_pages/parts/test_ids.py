@@ -1,0 +1,70 @@
+"""Ids that look like a tax id or an e-mail address are masked on every page, and links lead on."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pipeline.serve.identifiers import mask
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.occurrences import attempt, before, collected, review, seller_event
+from tests.app_pages.reading import links, page_text, plain, press, unfold
+
+CPF, CNPJ, MAIL = "123.456.789-01", "12345678000195", "ana.maria@example.com"
+DENIED = seller_event(CPF, "denied", before(days=59))
+DENIED["body"]["id"] = "evt_denied"
+HISTORY = [
+    DENIED,
+    review(CNPJ, before(days=40), seller=CPF, event=MAIL),
+    collected(CNPJ, "answered", before(days=39), seller=CPF, journey_id=MAIL),
+    review("prc_2", before(days=40), seller=CPF),
+    collected("prc_2", "answered", before(days=38), seller=CPF, journey_id=MAIL),
+    *attempt(CNPJ, before(days=30), status=400, seller=CPF, name=CPF),
+]
+PAGES: dict[str, dict[str, str]] = {
+    "overview": {},
+    "watchlist": {},
+    "findings": {},
+    "process": {"process": CNPJ},
+    "seller": {"seller_id": CPF},
+    "submissions": {},
+    "denials": {},
+    "evidence": {},
+    "ledger": {},
+}
+
+
+def everything(app: AppTest) -> str:
+    """Every text on the page, its grids among them."""
+    cells = [str(it) for grid in app.dataframe for it in grid.value.to_numpy().ravel()]
+    return "\n".join([page_text(app), *cells])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_shows_an_id_that_looks_personal(open_log: OpenLog, visit: Visit, page: str):
+    """The API masked them, and the pages showed them whole."""
+    with open_log(HISTORY) as service:
+        app = visit(page, **PAGES[page])
+        for chart in ("behind_process_phases", "exchange"):
+            if page == "process":
+                unfold(app, chart)
+        shown = everything(app)
+        masks = [mask(it, service.inbox.log_key) for it in (CPF, CNPJ, MAIL)]
+    for known in (CPF, CNPJ, MAIL):
+        assert known not in shown.replace("\N{WORD JOINER}", "")
+    if page not in ("overview", "ledger"):
+        assert any(it in shown for it in masks)
+
+
+def test_links_lead_to_the_id_itself(open_log: OpenLog, visit: Visit):
+    with open_log(HISTORY) as service:
+        shown = mask(CNPJ, service.inbox.log_key)
+        found = dict(links(visit("seller", seller_id=CPF)))
+    assert found[shown] == f"process={CNPJ}"
+
+
+def test_who_gave_a_reason_sees_the_seller_by_its_id(open_log: OpenLog, visit: Visit):
+    with open_log(HISTORY):
+        app = visit("seller", seller_id=CPF)
+        app.text_input(key="unmask_seller_state_reason").input("a call")
+        app.text_input(key="unmask_seller_state_actor").input("Ana")
+        press(app, "Record the reason and show it")
+        assert CPF in [plain(it.value) for it in app.header]
