@@ -34,6 +34,7 @@ _VIEWS_FOR_ANALYSTS: Final = frozenset(
         "denials",
         "finding_counts",
         "findings",
+        "forwardings",
         "intake",
         "ledger_health",
         "onboarding_analysis",

@@ -1,15 +1,33 @@
 """Commands of passing deliveries on to the marketplace's endpoints: forward."""
 
-from pipeline.cli.group import main
-from pipeline.errors import SettingsError
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli.group import main, say, user
+from pipeline.errors import SettingsError, WrongUsage
 from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pipeline.forward.operating import State
+    from pipeline.inbox import Inbox
+
+_endpoint = click.argument("endpoint")
+_reason = click.option("--reason", default="", help="Why; it stands in the log.")
+_actor = click.option("--actor", help="Who asks for it; it stands in the log.")
+
+
+def _signed(command: Callable[..., Any]) -> Callable[..., Any]:
+    return _endpoint(_reason(_actor(command)))
 
 
 @main.group()
 def forward() -> None:
     """Pass deliveries on to the marketplace's own endpoints (docs/forwarding.md).
 
-    Example: prazo forward run
+    Example: prazo forward status
     """
 
 
@@ -22,6 +40,173 @@ def run() -> None:
     from pipeline.forward import forwarder
 
     forwarder.run_for_ever(_settings())
+
+
+@forward.command(name="list")
+def list_() -> None:
+    """List the endpoints that are set, and what goes to each. Nothing is sent.
+
+    Example: prazo forward list
+    """
+    from pipeline.forward import endpoints
+    from pipeline.http import addresses
+
+    for endpoint in endpoints.load(_settings().forward_file):
+        once = "" if endpoint.redeliveries else ", each event once"
+        say(
+            f"{endpoint.name}  {addresses.shown(endpoint.url)}",
+            f"  events       {', '.join(endpoint.events)}{once}",
+            f"  limits       {endpoint.timeout_seconds:g} s, {endpoint.concurrency} at a time,"
+            f" given up after {endpoint.give_up_hours:g} hours",
+        )
+
+
+@forward.command()
+def status() -> None:
+    """Show how far each endpoint is, what fails and what waits; exit 1 where one fails.
+
+    Example: prazo forward status
+    """
+    from pipeline.forward import endpoints, operating
+
+    settings = Settings.load()
+    with _opened(settings) as inbox:
+        found = operating.states(inbox, endpoints.load(settings.forward_file))
+    for state in found:
+        say(*_lines(state))
+    if not found:
+        say("There is no endpoint.")
+    if any(it.is_set and it.row and it.row.failing_since for it in found):
+        raise SystemExit(1)
+
+
+def _lines(state: "State") -> list[str]:
+    from pipeline.forward.operating import readable
+
+    row = state.row
+    if row is None:
+        return [f"{state.name}  no forwarder has seen it yet: is `prazo serve` running?"]
+    is_set = "" if state.is_set else "  (no longer in the file of endpoints)"
+    lines = [f"{state.name}{is_set}", f"  position     entry {row.position}"]
+    if state.behind:
+        since = readable(state.behind_since)
+        lines.append(f"  to do        {state.behind} deliveries, the first of {since}")
+    lines.append(f"  last taken   {readable(row.last_success_at)}")
+    if row.failing_since:
+        lines.append(f"  failing      since {readable(row.failing_since)}")
+    for letter in state.waiting:
+        tried = f"{letter.tries} tries, {letter.error}" if letter.tries else "to be tried"
+        lines.append(f"  waiting      entry {letter.seq}, {letter.lane}: {tried}")
+    if state.dead:
+        lines.append(f"  dead letters {len(state.dead)}: see `prazo forward dead {state.name}`")
+    if row.paused_at:
+        lines.append(f"  paused       since {readable(row.paused_at)}")
+    return lines
+
+
+@forward.command()
+@_endpoint
+def dead(endpoint: str) -> None:
+    """List what was given up for an endpoint.
+
+    Example: prazo forward dead erp
+    """
+    from pipeline.forward import progress
+    from pipeline.forward.operating import readable
+
+    with _opened(Settings.load()) as inbox:
+        letters = progress.dead(inbox, endpoint)
+    for letter in letters:
+        since = f"{letter.tries} tries since {readable(letter.first_tried_at)}"
+        say(
+            f"entry {letter.seq}  given up {readable(letter.dead_at)} after {since}: {letter.error}"
+        )
+    say(f"{len(letters)} dead letters" if letters else "No delivery was given up.")
+
+
+@forward.command()
+@_signed
+@click.option("--seq", type=click.IntRange(1), help="This delivery alone: a dead letter, or any.")
+@click.option("--from-seq", type=click.IntRange(1), help="Everything from this entry on.")
+@click.option("--from-time", help="Everything recorded from this instant on, ISO 8601.")
+def replay(
+    endpoint: str,
+    reason: str,
+    actor: str | None,
+    seq: int | None,
+    from_seq: int | None,
+    from_time: str | None,
+) -> None:
+    """Have an endpoint get deliveries once more, with the message ids that they had.
+
+    Example: prazo forward replay erp --seq 812 --reason "the import is repaired" --actor ana
+    """
+    from pipeline import instants
+    from pipeline.forward import operating
+
+    if sum(it is not None for it in (seq, from_seq, from_time)) != 1:
+        raise WrongUsage(
+            "Nothing was replayed",
+            "one of --seq, --from-seq and --from-time is needed",
+            "name what is to be sent once more",
+        )
+    since = instants.parse(from_time)
+    if from_time is not None and since is None:
+        raise WrongUsage(
+            "Nothing was replayed",
+            f"{from_time} is not an instant",
+            "write it as 2026-03-01T12:00:00Z",
+        )
+    by = operating.By(reason, actor, user())
+    with _opened(Settings.load()) as inbox:
+        if seq is not None:
+            operating.replay_one(inbox, endpoint, seq, by)
+            say(f"Delivery {seq} goes to {endpoint} once more.")
+            return
+        if from_seq is not None:
+            operating.replay_from(inbox, endpoint, from_seq, by)
+        else:
+            from_seq = operating.replay_since(inbox, endpoint, since or 0, by)
+    say(f"Everything from entry {from_seq} on goes to {endpoint} once more.")
+
+
+@forward.command()
+@_signed
+def pause(endpoint: str, reason: str, actor: str | None) -> None:
+    """Have an endpoint get nothing until it is resumed; nothing is lost.
+
+    Example: prazo forward pause erp --reason "maintenance until noon" --actor ana
+    """
+    from pipeline.forward import operating
+
+    with _opened(Settings.load()) as inbox:
+        operating.pause(inbox, endpoint, operating.By(reason, actor, user()))
+    say(f"{endpoint} is paused.")
+
+
+@forward.command()
+@_signed
+def resume(endpoint: str, reason: str, actor: str | None) -> None:
+    """Have a paused endpoint get what has come meanwhile, in order.
+
+    Example: prazo forward resume erp --reason "maintenance is over" --actor ana
+    """
+    from pipeline.forward import operating
+
+    with _opened(Settings.load()) as inbox:
+        operating.resume(inbox, endpoint, operating.By(reason, actor, user()))
+    say(f"{endpoint} is resumed.")
+
+
+@contextmanager
+def _opened(settings: Settings) -> "Iterator[Inbox]":
+    from pipeline.inbox.kept_heads import open_guarded
+
+    inbox = open_guarded(settings, create=False)
+    try:
+        yield inbox
+    finally:
+        inbox.close()
 
 
 def _settings() -> Settings:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
-from pipeline.log.entries import FORWARDING, Draft
+from pipeline.log.entries import FORWARDING, LIVE, Draft
 
 _STANDING: Final = """
     select name, generation, position, leaf, paused_at, last_success_at, failing_since,
@@ -45,7 +45,7 @@ _KEEP: Final = """
 _DROP: Final = "delete from forward_waiting where endpoint = $1 and lane = $2"
 _DROP_AFTER: Final = "delete from forward_waiting where endpoint = $1 and seq > $2"
 _NEWEST_FIRST: Final = f"""
-    select seq, body from entries where kind = '{FORWARDING}' and seq < $1
+    select seq, body from entries where kind = '{FORWARDING}' and origin = '{LIVE}' and seq < $1
     order by seq desc limit 500"""
 
 

@@ -411,6 +411,18 @@ class Inbox(ABC):
         rows = self.query("select leaf from entries where seq = $1", seq)
         return rows[0][0] if rows else None
 
+    def last_before(self, instant: int) -> int:
+        """The seq of the last entry recorded before an instant; 0 where there is none."""
+        low, (high, _) = 0, self.last()
+        while low < high:
+            middle = (low + high + 1) // 2
+            [entry] = self.read(middle - 1, 1)
+            if entry.recorded_at < instant:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
     @abstractmethod
     def read(self, after: int, limit: int, *, max_bytes: int = MAX_BYTES_PER_READ) -> list[Entry]:
         """Entries with a seq greater than `after`, in order.

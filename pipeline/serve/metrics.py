@@ -75,6 +75,7 @@ class _Collector:
         yield from self._deadlines()
         yield from self._submissions()
         yield from self._artifacts()
+        yield from self._forwardings()
         yield CounterMetricFamily(
             "prazo_calendar_refusals",
             "Requests for calendars with an address that no open feed has",
@@ -169,6 +170,18 @@ class _Collector:
             "When somebody last looked whether they are there",
             looked.at / instants.SECOND,
         )
+
+    def _forwardings(self) -> Iterator[Metric]:
+        rows = self._service.reader.read("forwardings").to_pylist()
+        for name, meaning, column in (
+            ("to_do", "Live deliveries after an endpoint's last reported position", "to_do"),
+            ("waiting_sellers", "Sellers that wait behind what failed", "waiting_sellers"),
+            ("dead_letters", "Deliveries given up for an endpoint", "dead_letters"),
+        ):
+            metric = GaugeMetricFamily(f"prazo_forwarding_{name}", meaning, labels=["endpoint"])
+            for row in rows:
+                metric.add_metric([row["endpoint"]], row[column])
+            yield metric
 
 
 def _gauge(name: str, meaning: str, value: float) -> GaugeMetricFamily:

@@ -391,7 +391,7 @@ class Resumer:
             self._after = -1
         if self._after < 0:
             since = await self._submissions.now() - REMEMBERED
-            self._after, self._leaf = await asyncio.to_thread(_last_before, self._inbox, since), b""
+            self._after, self._leaf = await asyncio.to_thread(self._inbox.last_before, since), b""
         while entries := await asyncio.to_thread(self._inbox.read, self._after, ENTRIES_PER_READ):
             now = await self._submissions.now()
             for entry in entries:
@@ -458,16 +458,3 @@ class Resumer:
 def _again(now: int, pause: int) -> _Again:
     """After a pause in microseconds; `now` by the inbox's clock."""
     return _Again(instants.since_boot() + pause, now + pause)
-
-
-def _last_before(inbox: Inbox, instant: int) -> int:
-    """The seq of the last entry recorded before an instant; 0 where there is none."""
-    low, (high, _) = 0, inbox.last()
-    while low < high:
-        middle = (low + high + 1) // 2
-        [entry] = inbox.read(middle - 1, 1)
-        if entry.recorded_at < instant:
-            low = middle
-        else:
-            high = middle - 1
-    return low

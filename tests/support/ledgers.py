@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import instants
+from pipeline.contract.body import canonical_json
 from pipeline.errors import Unreadable
 from pipeline.inbox import open_inbox
 from pipeline.ledger import facts, materialized
@@ -18,7 +19,7 @@ from pipeline.ledger.catalogue import script
 from pipeline.ledger.reader import Reader
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
-from pipeline.log.entries import LIVE, Draft
+from pipeline.log.entries import FORWARDING, LIVE, Draft
 from pipeline.log.ndjson import read_line
 
 KEYS = facts.Keys(values=b"v" * 32, taxpayer=b"t" * 32)
@@ -26,6 +27,13 @@ KEYS = facts.Keys(values=b"v" * 32, taxpayer=b"t" * 32)
 
 def draft(line: dict[str, Any]) -> Draft | None:
     """The draft of a line; one with `origin: live` becomes what a live occurrence would be."""
+    if line["kind"] == FORWARDING:  # no file says that; the forwarder records it
+        return Draft(
+            FORWARDING,
+            instants.parse(line["occurred_at"]) or 0,
+            "forwarder",
+            canonical_json(line["body"]),
+        )
     content = {name: it for name, it in line.items() if name not in ("origin", "recorded_at")}
     try:
         ingested = read_line(json.dumps(content, ensure_ascii=False).encode(), recorded_by="file")

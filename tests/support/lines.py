@@ -157,5 +157,11 @@ def action(kind: str, occurred_at: str, **more: Any) -> dict[str, Any]:
     }
 
 
+def forwarding(step: str, occurred_at: str, **content: Any) -> dict[str, Any]:
+    """What the forwarder records about an endpoint."""
+    body = {"step": step, "endpoint": "erp", **content}
+    return live({"kind": "forwarding", "occurred_at": occurred_at, "body": body})
+
+
 def live(line: dict[str, Any], recorded_at: str | None = None) -> dict[str, Any]:
     return {**line, "origin": "live", "recorded_at": recorded_at or line["occurred_at"]}

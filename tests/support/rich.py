@@ -6,6 +6,7 @@ from tests.support.lines import (
     action,
     answered,
     finished,
+    forwarding,
     invited,
     live,
     refusal,
@@ -71,6 +72,7 @@ RICH = [
     started("a7", "2026-03-13T01:00:00Z", process_id="p2", body={"process_id": "p2"}),
     aci("e12", "2026-05-05T00:00:00Z", process_id="p10", deadline_at="2026-06-04T00:00:00Z"),
     *(live(seller("updated", f"v{20 + day}", f"2026-05-{day}T00:00:00Z")) for day in range(17, 27)),
+    forwarding("begun", "2026-05-20T00:00:00Z", position=0, settled=0),
     action(
         "alert",
         "2026-05-28T00:00:01Z",

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from pipeline.cli.doctor import doors, platform, stores
+from pipeline.cli.doctor import doors, forwarding, platform, stores
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import PrazoError
 from pipeline.settings import Settings
@@ -47,6 +47,7 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]
     ("signing key", stores.signing_key),
     ("artifacts", stores.artifacts),
     ("heartbeats", stores.routines),
+    ("forwarding", forwarding.forwarding),
     ("kept head", stores.kept_head),
     ("ledger", stores.ledger),
 )

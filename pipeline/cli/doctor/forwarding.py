@@ -1,0 +1,66 @@
+"""Examines passing on: the endpoints' file, whether a forwarder is well, and what it cannot do."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from pipeline import instants
+from pipeline.cli.doctor.diagnosis import Diagnosis
+from pipeline.errors import InboxMissing
+from pipeline.forward import endpoints, operating
+from pipeline.forward.operating import State
+from pipeline.inbox import open_inbox
+from pipeline.inbox.heartbeats import Part, heartbeats
+from pipeline.settings import Settings
+
+LONGEST_BEAT: Final = instants.MINUTE
+LONGEST_LAG: Final = 10 * instants.MINUTE
+"""Of a delivery that is not passed on, while nothing says why."""
+
+
+def forwarding(settings: Settings) -> Iterator[Diagnosis]:
+    """Nothing where there are no endpoints."""
+    if settings.forward_file is None:
+        return
+    given = endpoints.load(settings.forward_file)
+    try:
+        inbox = open_inbox(settings.inbox, create=False)
+    except InboxMissing:
+        return
+    try:
+        beat, now = heartbeats(inbox).get(Part.FORWARDER), inbox.now()
+        states = operating.states(inbox, given)
+    finally:
+        inbox.close()
+    last = operating.readable(beat)
+    if beat is None or now - beat > LONGEST_BEAT:
+        said = "no forwarder has run yet" if beat is None else f"the forwarder was last well {last}"
+        yield Diagnosis("forwarding", "fault", said, "run `prazo serve`, or `prazo forward run`")
+    else:
+        yield Diagnosis("forwarding", "ok", f"the forwarder was last well {last}")
+    for state in states:
+        if state.is_set:
+            yield _endpoint(state, now)
+
+
+def _endpoint(state: State, now: int) -> Diagnosis:
+    row, name = state.row, state.name
+    if row is None:
+        return Diagnosis("forwarding", "warning", f"{name} is not known yet", "run `prazo serve`")
+    if row.paused_at:
+        since = instants.readable(row.paused_at)
+        return Diagnosis(
+            "forwarding", "warning", f"{name} is paused since {since}", "`prazo forward resume`"
+        )
+    if row.failing_since:
+        since = instants.readable(row.failing_since)
+        why = next((it.error for it in state.waiting if it.error), "")
+        found = f"{name} has taken nothing since {since}: {why}"
+        return Diagnosis("forwarding", "warning", found, "look at that endpoint")
+    if state.dead:
+        found = f"{len(state.dead)} deliveries were given up for {name}"
+        remedy = f"`prazo forward dead {name}`; then `prazo forward replay`"
+        return Diagnosis("forwarding", "warning", found, remedy)
+    if state.behind_since is not None and now - state.behind_since > LONGEST_LAG:
+        found = f"{state.behind} deliveries wait for {name}"
+        return Diagnosis("forwarding", "warning", found, "look at the forwarder's log")
+    return Diagnosis("forwarding", "ok", f"{name} is at entry {row.position}")

@@ -1,0 +1,143 @@
+"""What a person asks of passing on: how it stands, pause, resume, send once more.
+
+Each wish is an entry in the log, in one commit with the row that the forwarder looks at.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from pipeline import instants
+from pipeline.errors import CallerError
+from pipeline.forward import messages, progress, records
+from pipeline.forward.endpoints import Endpoint
+from pipeline.forward.progress import Standing, Waiting
+from pipeline.inbox import Inbox
+from pipeline.inbox.store import Statement
+from pipeline.log.entries import LIVE, Entry
+
+_KINDS = ", ".join(f"'{it}'" for it in messages.DELIVERIES)
+_BEHIND: Final = f"""
+    select count(*), min(recorded_at) from entries
+    where seq > $1 and kind in ({_KINDS}) and origin = '{LIVE}'"""
+_PAUSE: Final = """
+    update forward_endpoints set paused_at = $2 where name = $1 and paused_at is null"""
+_RESUME: Final = """
+    update forward_endpoints set paused_at = null where name = $1 and paused_at is not null"""
+_IS_THERE: Final = "update forward_endpoints set name = name where name = $1"
+_ONCE_MORE: Final = """
+    insert into forward_waiting (endpoint, lane, seq, tries, due_at) values ($1, $2, $3, 0, 0)
+    on conflict (endpoint, lane) do update
+    set tries = 0, first_tried_at = null, due_at = 0, error = null, dead_at = null"""
+
+
+class By(NamedTuple):
+    """Who asks, and why, as the log names them."""
+
+    reason: str
+    actor: str | None
+    recorded_by: str
+
+
+class State(NamedTuple):
+    """How an endpoint stands. Instants in microseconds."""
+
+    name: str
+    row: Standing | None  # None: no forwarder has seen it yet
+    is_set: bool  # in the file of endpoints
+    behind: int  # live deliveries after its position, whether they are for it or not
+    behind_since: int | None  # when the first of them was recorded
+    waiting: list[Waiting]  # one for each seller that waits
+    dead: list[Waiting]
+
+
+def states(inbox: Inbox, given: Sequence[Endpoint]) -> list[State]:
+    """All endpoints that are set or were once seen, by name. Raises `InboxUnavailable`."""
+    rows = progress.standings(inbox)
+    names = {it.name for it in given}
+    return [_state(inbox, name, rows.get(name), name in names) for name in sorted(names | {*rows})]
+
+
+def _state(inbox: Inbox, name: str, row: Standing | None, is_set: bool) -> State:
+    behind, since = (0, None) if row is None else inbox.query(_BEHIND, row.position)[0]
+    waiting, dead = progress.waiting(inbox, name), progress.dead(inbox, name)
+    return State(name, row, is_set, behind, since, waiting, dead)
+
+
+def pause(inbox: Inbox, name: str, by: By) -> None:
+    """Has an endpoint get nothing more; what is under way comes to its end. Raises `CallerError`,
+    as the others do, for an endpoint that is not known, or a wish that changes nothing."""
+    draft = records.asked("paused", name, **by._asdict())
+    if not inbox.change(Statement(_PAUSE, (name, inbox.clock())), drafts=[draft]):
+        _check(inbox, name)
+        raise CallerError(f"{name} is paused already", "nothing was changed")
+
+
+def resume(inbox: Inbox, name: str, by: By) -> None:
+    """Has a paused endpoint get what has come meanwhile, in order."""
+    draft = records.asked("resumed", name, **by._asdict())
+    if not inbox.change(Statement(_RESUME, (name,)), drafts=[draft]):
+        _check(inbox, name)
+        raise CallerError(f"{name} is not paused", "nothing was changed")
+
+
+def replay_from(inbox: Inbox, name: str, seq: int, by: By) -> None:
+    """Has an endpoint get everything from an entry on once more, in order, what was given up too.
+    What comes from now on follows it."""
+    row = _check(inbox, name)
+    if not 1 <= seq <= row.position:
+        raise CallerError(
+            f"Nothing was replayed to {name}",
+            f"it has got nothing from entry {seq} on yet: it is at entry {row.position}",
+            "name an earlier entry; what follows the position comes by itself",
+        )
+    draft = records.asked(
+        "replayed", name, **by._asdict(), from_seq=seq, position=seq - 1, settled=seq - 1
+    )
+    if not progress.go_back(inbox, name, seq - 1, draft):
+        _check(inbox, name)
+
+
+def replay_since(inbox: Inbox, name: str, instant: int, by: By) -> int:
+    """The same from an instant on, in microseconds, by when entries were recorded; from which
+    entry that is."""
+    seq = inbox.last_before(instant) + 1
+    replay_from(inbox, name, seq, by)
+    return seq
+
+
+def replay_one(inbox: Inbox, name: str, seq: int, by: By) -> None:
+    """Has an endpoint get one delivery once more, by itself: a dead letter, or any other."""
+    _check(inbox, name)
+    entry = _delivery(inbox, seq)
+    draft = records.asked("replayed", name, entry=entry, seq=seq, **by._asdict())
+    again = Statement(_ONCE_MORE, (name, messages.alone(seq), seq))
+    inbox.change(Statement(_IS_THERE, (name,)), [again], [draft])
+
+
+def _delivery(inbox: Inbox, seq: int) -> Entry:
+    found = [it for it in inbox.read(seq - 1, 1) if it.seq == seq]
+    if not found or found[0].kind not in messages.DELIVERIES or found[0].origin != LIVE:
+        raise CallerError(
+            f"Entry {seq} was not replayed",
+            "it is not a live delivery",
+            "`prazo forward dead` names what was given up",
+        )
+    return found[0]
+
+
+def _check(inbox: Inbox, name: str) -> Standing:
+    """The endpoint's row; raises `CallerError` where it has none."""
+    row = progress.standing(inbox, name)
+    if row is None:
+        known = ", ".join(progress.standings(inbox)) or "none"
+        raise CallerError(
+            f"No forwarder has seen an endpoint {name}",
+            f"known here: {known}",
+            "check the name; a new endpoint is known once `prazo serve` runs with it",
+        )
+    return row
+
+
+def readable(instant: int | None) -> str:
+    """An instant for people; a dash for none."""
+    return "-" if instant is None else instants.readable(instant)

@@ -1,0 +1,139 @@
+"""Pause, resume, replay: what a person asks for is done, once, and stands in the log."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from pipeline import instants
+from pipeline.errors import CallerError
+from pipeline.forward import operating, progress
+from pipeline.forward.operating import By
+from pipeline.inbox import Inbox
+from tests.forward.conftest import Forwarding, deliver, has_begun, of_seller
+from tests.forward.sink import OK, Reply, Sink
+from tests.support import events
+from tests.support.machine import wait_until
+
+ANA = By("a test", "Ana", "user:ana")
+
+
+def said(inbox: Inbox, *steps: str) -> list[dict[str, Any]]:
+    """What entries of these steps say."""
+    found = [json.loads(it.body or b"") for it in inbox.find(kind="forwarding")]
+    return [it for it in found if it["step"] in steps]
+
+
+def test_a_paused_endpoint_gets_nothing_until_it_is_resumed_and_then_all(
+    inbox: Inbox, market: Sink, forwarding: Forwarding
+) -> None:
+    first, *later = [of_seller("sel_1") for _ in range(4)]
+    with forwarding({"url": market.url}):
+        has_begun(inbox)
+        deliver(inbox, first)
+        wait_until(lambda: len(market.taken) == 1)
+        operating.pause(inbox, "to_1", ANA)
+        time.sleep(1)
+        deliver(inbox, *later)
+        time.sleep(1)
+        assert market.bodies == [first]
+        with pytest.raises(CallerError, match="paused already"):
+            operating.pause(inbox, "to_1", ANA)
+        operating.resume(inbox, "to_1", ANA)
+        with pytest.raises(CallerError, match="is not paused"):
+            operating.resume(inbox, "to_1", ANA)
+        wait_until(lambda: len(market.taken) == 4)
+    assert market.bodies == [first, *later]
+    entries = said(inbox, "paused", "resumed")
+    assert [it["step"] for it in entries] == ["paused", "resumed"]
+    assert {(it["actor"], it["reason"], it["endpoint"]) for it in entries} == {
+        ("Ana", "a test", "to_1")
+    }
+
+
+def test_everything_from_an_entry_or_an_instant_on_comes_once_more_with_its_ids(
+    inbox: Inbox, market: Sink, forwarding: Forwarding
+) -> None:
+    bodies = [of_seller("sel_1") for _ in range(5)]
+    with forwarding({"url": market.url}):
+        has_begun(inbox)
+        deliver(inbox, *bodies[:3])
+        wait_until(lambda: len(market.taken) == 3)
+        time.sleep(0.01)
+        between = instants.now()
+        fourth, fifth = deliver(inbox, *bodies[3:])
+        wait_until(lambda: progress.standings(inbox)["to_1"].position >= fifth.seq)
+        operating.replay_from(inbox, "to_1", fifth.seq, ANA)
+        wait_until(lambda: len(market.taken) == 6)
+        wait_until(lambda: progress.standings(inbox)["to_1"].position >= fifth.seq)
+        assert operating.replay_since(inbox, "to_1", between, ANA) == fourth.seq
+        wait_until(lambda: len(market.taken) == 8)
+    assert market.bodies == [*bodies, bodies[4], bodies[3], bodies[4]]
+    assert len({it.id for it in market.taken}) == 5
+    assert [it["from_seq"] for it in said(inbox, "replayed")] == [fifth.seq, fourth.seq]
+
+
+def test_a_dead_letter_that_is_replayed_comes_by_itself(
+    inbox: Inbox, market: Sink, forwarding: Forwarding
+) -> None:
+    poison, behind = events.review(customer_id="sel_1"), of_seller("sel_1")
+    market.answer = lambda received: Reply(422) if received.body == poison else OK
+    with forwarding({"url": market.url, "give_up_hours": 0.0001}):
+        has_begun(inbox)
+        [bad, _] = deliver(inbox, poison, behind)
+        wait_until(lambda: progress.dead(inbox, "to_1") != [], seconds=120)
+        wait_until(lambda: market.bodies == [behind])
+        market.answer = lambda received: OK
+        operating.replay_one(inbox, "to_1", bad.seq, ANA)
+        wait_until(lambda: len(market.taken) == 2)
+        wait_until(lambda: progress.waiting(inbox, "to_1") == [])
+    assert market.bodies == [behind, poison]
+    assert progress.dead(inbox, "to_1") == []
+    assert said(inbox, "replayed")[0]["seq"] == bad.seq
+    steps = [json.loads(it.body or b"")["step"] for it in inbox.find(process_id="prc_1")[1:]]
+    assert steps == ["dead", "replayed"]
+
+
+def test_going_back_takes_dead_letters_along_and_what_still_waits_before_stays(
+    inbox: Inbox, market: Sink, forwarding: Forwarding
+) -> None:
+    stuck, poison, other = of_seller("sel_1"), of_seller("sel_2"), of_seller("sel_3")
+    with forwarding({"url": market.url}):
+        has_begun(inbox)
+        market.answer = lambda received: Reply(500) if received.body == stuck else OK
+        [waits, again] = [*deliver(inbox, stuck), *deliver(inbox, poison)]
+        deliver(inbox, other)
+        wait_until(lambda: len(market.taken) == 2 and progress.waiting(inbox, "to_1") != [])
+        wait_until(lambda: progress.standings(inbox)["to_1"].position > again.seq)
+        operating.replay_from(inbox, "to_1", again.seq, ANA)
+        wait_until(lambda: len(market.taken) == 4)
+        assert [it.seq for it in progress.waiting(inbox, "to_1")] == [waits.seq]
+        market.answer = lambda received: OK
+        wait_until(lambda: len(market.taken) == 5)
+    assert sorted(market.bodies) == sorted([poison, other, poison, other, stuck])
+
+
+@pytest.mark.parametrize(("seq", "why"), [(0, "at entry"), (99, "at entry")])
+def test_nothing_is_skipped_by_a_replay_from_beyond_the_position(
+    seq: int, why: str, inbox: Inbox, market: Sink, forwarding: Forwarding
+) -> None:
+    with forwarding({"url": market.url}):
+        has_begun(inbox)
+    with pytest.raises(CallerError, match=why):
+        operating.replay_from(inbox, "to_1", seq, ANA)
+    assert said(inbox, "replayed") == []
+
+
+def test_what_cannot_be_done_is_refused_in_words(inbox: Inbox, location: str) -> None:
+    for wish in (
+        lambda: operating.pause(inbox, "erp", ANA),
+        lambda: operating.resume(inbox, "erp", ANA),
+        lambda: operating.replay_from(inbox, "erp", 1, ANA),
+        lambda: operating.replay_one(inbox, "erp", 1, ANA),
+    ):
+        with pytest.raises(CallerError, match="No forwarder has seen an endpoint erp"):
+            wish()
+    with pytest.raises(CallerError, match="a reason and a name are needed"):
+        operating.pause(inbox, "erp", By("", "Ana", "user:ana"))
+    assert inbox.last()[0] == 0
