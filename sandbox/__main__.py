@@ -10,9 +10,11 @@ import argparse
 import json
 import signal
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 from sandbox.clock import wall_clock
+from sandbox.market.endpoint import listening
 from sandbox.market.history import Past
 from sandbox.market.live import LIFELIKE
 from sandbox.platform.webhooks import (
@@ -63,8 +65,13 @@ def main() -> None:
             platform.go_live(
                 past, events_per_minute=terms.live, receiver_url=terms.receiver, token=token
             )
-        print(json.dumps(_what_a_client_needs(platform, folder)), flush=True)
-        stopped.wait()
+        known = _what_a_client_needs(platform, folder)
+        with ExitStack() as endpoints:
+            if terms.endpoint_secret_file:
+                secret = terms.endpoint_secret_file.read_text(encoding="ascii").strip()
+                known["endpoint"] = endpoints.enter_context(listening(secret))
+            print(json.dumps(known), flush=True)
+            stopped.wait()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -103,6 +110,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--live", type=float, metavar="EVENTS", help="go on with so many events a minute")
     add("--receiver", help="base URL to which collections and submissions go while live")
     add("--token-file", type=Path, help="API token for the receiver")
+    add(
+        "--endpoint-secret-file",
+        type=Path,
+        help="whsec_...: listen as the marketplace's own endpoint, to which events are passed on",
+    )
     return parser
 
 

@@ -45,6 +45,7 @@ def run(
     )
     _empty(folder)
     secret = _secret_file(folder / "webhook.secret", f"whsec_{_random_base64()}")
+    endpoint_secret = _secret_file(folder / "endpoint.secret", f"whsec_{_random_base64()}")
     marketplace, analyst = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
     tokens = _secret_file(
         folder / "api.tokens",
@@ -71,7 +72,9 @@ def run(
     platform, known = _start_sandbox(folder, settings, events_per_minute)
     try:
         say(f"The platform answers at {known['url']} (mutual TLS).")
-        os.environ.update(_platform_environment(known))
+        forward_file = _endpoints_file(folder / "forward.toml", known["endpoint"], endpoint_secret)
+        environment |= {**_platform_environment(known), "PRAZO_FORWARD_FILE": str(forward_file)}
+        os.environ.update(environment)
         settings = Settings.load()
         inbox = open_inbox(settings.inbox)
         artifacts = artifact_store(settings, inbox)
@@ -85,7 +88,7 @@ def run(
             supervisor.add(part[0], [sys.executable, "-m", "pipeline.cli", *part])
         say(f"\n  Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}")
         say(f"  Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks")
-        environment |= _platform_environment(known)
+        say(f"  Passed on  {known['endpoint']} shows what the marketplace's own endpoint gets")
         lines = "".join(f"{name}={value}\n" for name, value in environment.items())
         file = _secret_file(folder / "demo.env", lines.rstrip())
         say(f"  Commands   set -a; . {shlex.quote(str(file))}; set +a; {_prazo()} show")
@@ -150,6 +153,14 @@ def _secret_file(path: Path, content: str) -> Path:
     return path
 
 
+def _endpoints_file(path: Path, url: str, secret: Path) -> Path:
+    """Who gets what comes while the demo runs."""
+    given = {"name": "marketplace", "url": url, "secret_file": str(secret)}
+    lines = [f"{name} = {json.dumps(value)}\n" for name, value in given.items()]
+    path.write_text("".join(["[[endpoint]]\n", *lines]), encoding="utf-8")
+    return path
+
+
 def _random_base64() -> str:
     return secrets.token_bytes(32).hex()  # hex digits are base64 as well
 
@@ -171,6 +182,7 @@ def _start_sandbox(
             *("--live", str(events_per_minute)),
             *("--receiver", receiver),
             *("--token-file", str(folder / "marketplace.token")),
+            *("--endpoint-secret-file", str(folder / "endpoint.secret")),
         ],
         stdout=subprocess.PIPE,
         text=True,

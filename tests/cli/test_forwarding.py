@@ -127,6 +127,15 @@ def test_the_doctor_says_whether_it_runs_and_what_it_cannot_do(begun: Path, file
         assert old.found.startswith("the forwarder was last well 20")
 
 
+def test_the_doctor_says_who_can_read_the_endpoints_secrets(begun: Path, file: Path) -> None:
+    secret = begun / "forward.secret"
+    for mode, verdict in ((0o640, "fault"), (0o600, "ok")):
+        secret.chmod(mode)
+        found = examine(settings_in(begun, forward_file=file))
+        [said] = [it for it in found if it.check == "secrets" and str(secret) in it.found]
+        assert said.verdict == verdict
+
+
 def test_the_doctor_names_the_faults_of_the_file(begun: Path, file: Path) -> None:
     file.write_text("")
     [fault] = of_forwarding(begun, file)

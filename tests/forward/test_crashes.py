@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -197,6 +198,28 @@ def test_an_inbox_that_was_put_back_is_noticed_and_what_it_lacks_is_not_skipped(
         said = [it.body or b"" for it in lacking.find(kind="forwarding")]
     assert any(b'"step":"put_back"' in it for it in said)
     assert market.bodies[-5:] == new
+
+
+def test_a_file_that_is_put_back_under_a_forwarder_that_runs_is_opened_again(
+    tmp_path: Path, market: Sink, start: list[Forwarder], location: str, inbox: Inbox
+) -> None:
+    if location.startswith("postgresql"):
+        pytest.skip("it is about a file")
+    begin(start, tmp_path, location, market)
+    has_begun(inbox)
+    deliver(inbox, first := of_seller("sel_1"))
+    wait_until(lambda: progress.standings(inbox)["to_1"].position >= 2)
+    with closing(sqlite3.connect(location)) as whole:
+        whole.execute("vacuum into ?", (str(tmp_path / "old.db"),))
+    deliver(inbox, lost := of_seller("sel_1"))
+    wait_until(lambda: market.once() == [first, lost])
+    inbox.close()
+    for suffix in ("-wal", "-shm"):
+        Path(f"{location}{suffix}").unlink(missing_ok=True)
+    shutil.move(tmp_path / "old.db", location)
+    with closing(open_inbox(location)) as older:
+        deliver(older, new := of_seller("sel_1"))
+    wait_until(lambda: market.once() == [first, lost, new])
 
 
 def test_where_the_rows_are_lost_passing_on_goes_on_from_what_the_log_says(

@@ -5,6 +5,7 @@ from typing import Final
 
 from pipeline import instants
 from pipeline.cli.doctor.diagnosis import Diagnosis
+from pipeline.cli.doctor.stores import owners_alone
 from pipeline.errors import InboxMissing
 from pipeline.forward import endpoints, operating
 from pipeline.forward.operating import State
@@ -22,6 +23,7 @@ def forwarding(settings: Settings) -> Iterator[Diagnosis]:
     if settings.forward_file is None:
         return
     given = endpoints.load(settings.forward_file)
+    yield from map(owners_alone, dict.fromkeys(it.secret_file for it in given))
     try:
         inbox = open_inbox(settings.inbox, create=False)
     except InboxMissing:

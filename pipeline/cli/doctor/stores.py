@@ -39,14 +39,15 @@ def secrets(settings: Settings) -> Iterator[Diagnosis]:
         settings.ledger,
         None if "://" in settings.inbox else Path(settings.inbox),
     ):
-        if path is None or not path.exists():
-            continue
-        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            yield Diagnosis(
-                "secrets", "fault", f"{path} can be read by others", f"chmod 600 {path}"
-            )
-        else:
-            yield Diagnosis("secrets", "ok", f"{path} is its owner's alone")
+        if path is not None and path.exists():
+            yield owners_alone(path)
+
+
+def owners_alone(path: Path) -> Diagnosis:
+    """Whether only its owner can read a file that is there."""
+    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return Diagnosis("secrets", "fault", f"{path} can be read by others", f"chmod 600 {path}")
+    return Diagnosis("secrets", "ok", f"{path} is its owner's alone")
 
 
 def disk(settings: Settings) -> Iterator[Diagnosis]:
