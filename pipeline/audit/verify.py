@@ -52,6 +52,7 @@ MAX_RATIO, MAX_SMALL_BYTES = 100, 64 * MIB  # all files together, beside the zip
 MAX_JSON_BYTES = 16 * MIB
 MAX_UNSEALED_BYTES = MIB // 4  # of a JSON file that is read before the seals hold
 MAX_LEAF_BYTES = MIB
+MAX_NUMBER = 10**15 - 1  # in a leaf
 MAX_CELL = 128 * MIB
 MAX_PARSED_BODY_BYTES = 128 * MIB
 MAX_ROTATIONS = 100
@@ -702,12 +703,6 @@ class Package:
                     raise Fault(f"{name} is not a table")
                 yield row
 
-    def table(self, name: str) -> Iterator[dict[str, str]]:
-        """The rows of a CSV file, each by its columns."""
-        rows = self.rows(name)
-        columns = next(rows)
-        return (dict(zip(columns, it)) for it in rows)  # noqa: B905
-
 
 class _Member(io.RawIOBase):
     """A file of the zip. Reading it to its end raises `Fault` unless its packed bytes are one
@@ -798,15 +793,15 @@ def _whole_number(digits: str) -> int:
     return int(digits)
 
 
-def _leaf_number(digits: str) -> int:
-    if len(digits) > 15 or digits[0] == "-":
-        raise ValueError(f"{digits[:20]} is not a number of a leaf")
-    return int(digits)
-
-
 _canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 _parsed = json.JSONDecoder(parse_int=_whole_number).decode
-_parsed_leaf = json.JSONDecoder(parse_int=_leaf_number).decode
+_parsed_plainly = json.JSONDecoder().decode
+
+
+def _parsed_leaf(text: str) -> Any:
+    """A short text holds no number that takes long to read; leaves are checked for their numbers
+    later, since that costs far less than to be asked for each."""
+    return _parsed_plainly(text) if len(text) < 4000 else _parsed(text)
 
 
 def canonical(data: bytes, name: str, parsed: Callable[[str], Any] = _parsed) -> Any:
@@ -1239,7 +1234,8 @@ class Entries:
         self._rows = sealed.package.rows("data/entries.csv")
         self._quotes = Quotes(next(self._rows), names)
         self._row = next(self._rows, None)
-        self._shapes: set[tuple[Any, ...]] = set()  # of leaves whose keys and types are right
+        # Keys and types of leaves in which these are right -> those of their numbers.
+        self._shapes: dict[tuple[Any, ...], list[str]] = {}
         self.rotations = {it.seq: it for it in sealed.rotations}
         self._named = {*self.rotations}
         self.handovers: list[int] = []  # leaves of rotations that are not named, without a body
@@ -1298,11 +1294,15 @@ class Entries:
             )
         rules = LEAF_RULES[version]
         shape = (version, *leaf, *map(type, leaf.values()))
-        if shape not in self._shapes:
+        numbers = self._shapes.get(shape)
+        if numbers is None:
             for key, value in leaf.items():
                 if key not in {int: rules.numbers, str: rules.texts}.get(type(value), ()):
                     raise Fault(f"its leaf has no right {quoted(key)}")
-            self._shapes.add(shape)
+            numbers = self._shapes[shape] = [key for key in leaf if key in rules.numbers]
+        values = [leaf[key] for key in numbers]
+        if min(values) < 0 or max(values) > MAX_NUMBER:
+            raise Fault("its leaf has a number that no leaf has")
         if leaf["log"] != self._sealed.checkpoint.log or leaf["seq"] <= previous:
             raise Fault("its leaf is of another log, or not in order")
         if not all(INSTANT.fullmatch(leaf[it]) for it in INSTANTS):
@@ -1471,7 +1471,7 @@ GUARD = re.compile("(^|[;\t\r\n])'(?=\\s*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])
 
 def _unguarded(cell: str) -> str:
     """A cell without the apostrophes that keep spreadsheets from running it."""
-    return GUARD.sub(r"\1", cell)
+    return GUARD.sub(r"\1", cell) if "'" in cell else cell
 
 
 def _is_guarded(cell: str, value: str) -> bool:
@@ -1793,13 +1793,16 @@ def _check_tables(
         ("findings.csv", "findings", "severity"),
         ("coverage.csv", "", ""),
     ):
-        for row in package.table(f"data/{name}"):
+        table = package.rows(f"data/{name}")
+        columns = next(table)
+        value = columns.index(column) if key else 0
+        process = columns.index("process_id")
+        for row in table:
             rows[name] += 1
             if key:
-                counted[key][row[column]] += 1
-            if name != "findings.csv" and _unguarded(row["process_id"]) not in processes:
-                process = quoted(row["process_id"])
-                verdict.fault(f"{name} names the process {process}, which is not here")
+                counted[key][row[value]] += 1
+            if name != "findings.csv" and _unguarded(row[process]) not in processes:
+                verdict.fault(f"{name} names the process {quoted(row[process])}, which is not here")
     if {it: rows[it] for it in parameters["rows"]} != parameters["rows"]:
         verdict.fault("the tables have other numbers of rows than parameters.json says")
     if parameters["totals"] != {it: dict(count) for it, count in counted.items()}:

@@ -2,8 +2,9 @@
 
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -113,29 +114,30 @@ class TableFiles:
         for name, table in of_package.items():
             columns, batches = table.column_names, tables.rows_of(table)
             if name != tables.QUOTES:
-                log_rows = [
-                    tuple(disclosure.replaced.get(it, it) for it in row)
-                    for rows in tables.rows_of(of_log[name])
-                    for row in rows
-                ]
+                log_rows = [row for rows in tables.rows_of(of_log[name]) for row in rows]
+                if replaced := disclosure.replaced:
+                    log_rows = [tuple(replaced.get(it, it) for it in row) for row in log_rows]
                 derived = [row for rows in batches for row in rows]
                 compared, counts[name] = tables.compare(log_rows, derived)
                 columns, batches = [*columns, tables.BASIS], iter([compared])
             self.paths[f"data/{name}"] = self._folder / name
             with self.open(name, "w") as file:
-                tables.write_csv(file, columns, batches)
-            self._count(name)
+                tables.write_csv(file, columns, self._counted(name, columns, batches))
         return counts
 
-    def _count(self, name: str) -> None:
+    def _counted(
+        self, name: str, columns: Sequence[str], batches: Iterable[tables.Rows]
+    ) -> Iterator[tables.Rows]:
+        """The rows of a table as they are, which are counted as they pass."""
         total, column = tables.TOTALS.get(name, ("", ""))
+        value = itemgetter(columns.index(column)) if total else None
         counted: Counter[str] = Counter()
-        with self.open(name) as file:
-            self.rows[name] = 0
-            for row in tables.read_csv(file):
-                self.rows[name] += 1
-                if total:
-                    counted[row[column]] += 1
+        self.rows[name] = 0
+        for rows in batches:
+            self.rows[name] += len(rows)
+            if value is not None:
+                counted.update(map(value, rows))
+            yield rows
         if total:
             self.totals[total] = dict(counted)
 

@@ -155,7 +155,7 @@ def rows_of(table: pa.Table) -> Iterator[Rows]:
         yield list(zip(*map(_texts, batch.columns), strict=True))
 
 
-_HARMLESS = re.compile(r"[A-Za-z0-9_.:-]*", re.ASCII)
+_HARMLESS = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9_.:-]*)?", re.ASCII)
 _instant: Final = lru_cache(maxsize=65_536)(instants.readable)
 
 
@@ -165,17 +165,20 @@ def _texts(column: pa.Array) -> list[str]:
         return ["" if it is None else str(it) for it in column.to_pylist()]
     if pa.types.is_timestamp(column.type) and column.type.unit == "us":
         return ["" if it is None else _instant(it) for it in column.cast(pa.int64()).to_pylist()]
-    return [
-        ""
-        if value is None
-        else value
-        if isinstance(value, str) and value[:1].isalnum() and _HARMLESS.fullmatch(value)
-        else _text(value)
-        for value in column.to_pylist()
-    ]
+    values = column.to_pylist()
+    if pa.types.is_string(column.type) or pa.types.is_boolean(column.type):
+        texts = {it: _text(it) for it in {*values}}  # most columns say the same again and again
+        return [texts[it] for it in values]
+    if pa.types.is_list(column.type) and pa.types.is_string(column.type.value_type):
+        keys = [None if it is None else tuple(it) for it in values]
+        texts = {it: _text(None if it is None else list(it)) for it in {*keys}}
+        return [texts[it] for it in keys]
+    return [_text(it) for it in values]
 
 
 def _text(value: Any) -> str:
+    if value is None or (isinstance(value, str) and _HARMLESS.fullmatch(value)):
+        return value or ""
     return str(formats.csv_cell(value))
 
 

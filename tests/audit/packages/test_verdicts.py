@@ -78,7 +78,7 @@ def test_a_key_has_a_name_that_is_one_word(name: str) -> None:
 def test_every_instant_that_a_verdict_names_is_one(honest: LedgerService, tmp_path: Path) -> None:
     """Those of leaves stand in it as they are."""
     entries: Any = verify.Entries.__new__(verify.Entries)
-    entries._shapes, entries.recorded_at = set(), ""
+    entries._shapes, entries.recorded_at = {}, ""
     entries._sealed = type("Sealed", (), {"checkpoint": verify.Checkpoint("log", 1, b"")})
     leaf = {"v": 1, "log": "log", "seq": 1, "occurred_at": "2026-03-01T09:00:00.000000Z"}
     for text in ("2026-03-01T09:00:00Z", "VERIFIED", "2026-03-01T09:00:00.000000Z VERIFIED"):
