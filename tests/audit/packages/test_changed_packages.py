@@ -7,10 +7,10 @@ import shutil
 import sqlite3
 import stat
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TextIO
+from typing import Any
 
 import pytest
 
@@ -183,21 +183,25 @@ def test_a_path_that_leaves_the_package_is_refused(made: Made, tmp_path: Path, n
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize(
-    ("kind", "name", "why"),
+    ("mode", "name", "why"),
     [
-        (stat.S_IFLNK, "data/link", "data/link is a link, encrypted or packed in another way"),
-        (stat.S_IFREG, "data/processes.csv", "a path stands twice in the package"),
+        (
+            stat.S_IFLNK | 0o777,
+            "data/link",
+            "data/link is a link, encrypted or packed in another way",
+        ),
+        (stat.S_IFREG | 0o644, "data/processes.csv", "a path stands twice in the package"),
     ],
 )
 def test_a_link_and_a_second_file_of_one_path_are_refused(
-    made: Made, tmp_path: Path, kind: int, name: str, why: str
+    made: Made, tmp_path: Path, mode: int, name: str, why: str
 ) -> None:
     path = tmp_path / "more.zip"
     shutil.copy(made.path, path)
     with zipfile.ZipFile(path, "a") as package:
         info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
         info.create_system = 3
-        info.external_attr = (kind | 0o777) << 16
+        info.external_attr = mode << 16
         package.writestr(info, "/etc/passwd")
     assert verify.verify(path, made.key, made.earlier).faults == [why]
 
@@ -318,17 +322,15 @@ def test_tables_that_were_falsified_before_the_export_do_not_follow_from_the_ent
     service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """verify.py cannot know: the export's entry fixes the lie. The query run again does."""
-    honest = packages.write_csv
+    honest = packages.rows_of
 
-    def lying(file: TextIO, columns: list[str], batches: Iterable[packages.Rows]) -> None:
-        lies = [
-            [tuple("PENDING" if it == "EXPIRED" else it for it in row) for row in rows]
-            for rows in batches
-        ]
-        honest(file, columns, lies)
+    def lying(table: Any) -> Iterator[packages.Rows]:
+        for rows in honest(table):
+            yield [tuple("PENDING" if it == "EXPIRED" else it for it in row) for row in rows]
 
-    monkeypatch.setattr(packages, "write_csv", lying)
-    exported = export.export(service, request(EVERYTHING), tmp_path / "lying.zip")
+    with monkeypatch.context() as altered:
+        altered.setattr(packages, "rows_of", lying)
+        exported = export.export(service, request(EVERYTHING), tmp_path / "lying.zip")
     assert verify.verify(exported.path, exported.key).faults == []
     assert verify_package(exported.path, key=exported.key).faults == [
         "processes.csv: row 2 does not follow from the entries",

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from pipeline.audit import export as evidence
 from pipeline.audit import verify
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
+from pipeline.cli.packages import verify as command
 from pipeline.ledger.service import LedgerService
 from tests.audit import story
 from tests.audit.conftest import Made, export, request
@@ -160,6 +162,14 @@ def test_the_time_that_it_may_take_is_an_option(
     for wrong in ("0", "-1", "nan"):
         assert verify.main([str(made.path), "--key", made.key, "--seconds", wrong]) == 2
         assert "--seconds must be more than 0" in capsys.readouterr().err
+
+
+def test_the_command_has_the_same_option_for_a_package_alone(made: Made) -> None:
+    given = ["--key", made.key, "--seconds", "1e-9"]
+    ended = CliRunner().invoke(command, [str(made.path), *given])
+    assert (ended.exit_code, ended.output.splitlines()[-1]) == (1, "NOT VERIFIED: 1 faults")
+    ended = CliRunner().invoke(command, ["--seconds", "9"])
+    assert (ended.exit_code, "--seconds are for a package FILE" in ended.output) == (2, True)
 
 
 def test_a_limit_within_another_ends_no_later(monkeypatch: pytest.MonkeyPatch) -> None:
