@@ -114,6 +114,9 @@ def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
                 self._answer(413, "")
                 return
             body = self.rfile.read(size)
+            if len(body) < size:
+                self.close_connection = True
+                return
             status = endpoint.take(
                 self.headers.get("webhook-id", ""),
                 self.headers.get("webhook-timestamp", ""),

@@ -95,7 +95,11 @@ class Sink:
             disable_nagle_algorithm = True
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
+                size = int(self.headers["content-length"])
+                body = self.rfile.read(size)
+                if len(body) < size:  # the sender was killed, or gave up, in between
+                    self.close_connection = True
+                    return
                 headers = {name.lower(): it for name, it in self.headers.items()}
                 received = Received(self.path, headers, body)
                 sink._note(received, 1)
