@@ -60,6 +60,7 @@ def _draw() -> None:
         with st.container(
             horizontal=True, vertical_alignment="center", gap="xsmall", width="content"
         ):
+            bell = st.container(width="content")
             frame.choose_view()
             access.leave(whoever)
     current = st.navigation(_sections(whoever), position="top")
@@ -67,6 +68,8 @@ def _draw() -> None:
     with title:
         st.title(current.title, anchor=False)
         declare_language()
+    with bell:
+        frame.bell()
     with heading:
         freshness.show()
         frame.time_travel_banner()
@@ -84,6 +87,7 @@ def _sections(whoever: Person) -> dict[str, list[st.Page]]:
         "": (
             ("overview", _("Overview"), "monitoring"),
             ("watchlist", _("Watchlist"), "alarm"),
+            ("alerts", _("Alerts"), "notifications"),
             ("findings", _("Findings"), "gavel"),
         ),
         _("Investigate"): (

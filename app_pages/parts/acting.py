@@ -59,20 +59,26 @@ def is_complete(reason: str, actor: str) -> bool:
     return False
 
 
+Act = Callable[[], object]
+"""Records something in the inbox; raises `PrazoError` where it cannot."""
+
+
 def record(draft: Draft) -> bool:
     """Appends an entry and waits until the pages see it; says so where it was not recorded."""
+    return done(lambda: service.current().inbox.append([draft]))
+
+
+def done(act: Act) -> bool:
+    """Does what appends entries, and waits until the pages see them; says so where it failed."""
     held = service.current()
     try:
-        [receipt] = held.inbox.append([draft])
+        act()
     except PrazoError as error:
         elements.say(error)
         return False
-    if receipt.entry is not None:
-        with contextlib.suppress(
-            PrazoError
-        ):  # it stands in the log; every page says how far it lags
-            held.reach(receipt.entry.seq)
-        views.forget_answers()
+    with contextlib.suppress(PrazoError):  # it stands in the log; every page says how far it lags
+        held.reach(held.inbox.last()[0])
+    views.forget_answers()
     return True
 
 

@@ -5,9 +5,10 @@ from typing import Final
 
 import streamlit as st
 
+from app_pages.door import access
 from app_pages.language import formats
-from app_pages.language.i18n import LANGUAGES, _, preferred
-from app_pages.parts import views
+from app_pages.language.i18n import LANGUAGES, _, ngettext, preferred
+from app_pages.parts import links, views
 from pipeline import instants
 from pipeline.ledger import service
 
@@ -19,6 +20,16 @@ ZONES: Final = (
     "Europe/Lisbon",
     "UTC",
 )
+
+
+def bell() -> None:
+    """How many alerts nobody has taken yet, and the way to them; nothing where there is none."""
+    if not access.may_open("alerts"):
+        return
+    waiting = views.count("alerts", where={"is_open": True})
+    if waiting:
+        label = ngettext("{n} alert", "{n} alerts", waiting, n=formats.number(waiting))
+        links.to_alerts(label)
 
 
 # --- the reader's choices ------------------------------------------------------------------------

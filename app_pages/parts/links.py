@@ -30,6 +30,11 @@ def to_watchlist() -> None:
     _to("watchlist", _("Open the watchlist"), "alarm")
 
 
+def to_alerts(label: str) -> None:
+    """What is due and nobody has taken yet."""
+    _to("alerts", label, "notifications_active", shown="open")
+
+
 def to_more(page: str, **query: str) -> None:
     """From a summary to the page that has the rest, at the end of the line."""
     _to(page, _("Show"), "arrow_forward", position="right", **query)

@@ -24,6 +24,7 @@
 -- column: undelivered | how many recipients could not be told of it; one where there is nobody to tell
 -- column: acknowledged_at | when somebody said that they see to it; null until then
 -- column: acknowledged_by | who said so first
+-- column: is_open | nobody has acknowledged it, and nobody has put it off
 -- column: snoozed_until | until when somebody put it off; null where nobody did, or that is over
 
 with steps as (
@@ -128,6 +129,7 @@ select
     coalesce(undelivered, 0) as undelivered,
     acknowledged_at,
     acknowledged_by,
+    acknowledged_at is null and snoozed_until is null as is_open,
     snoozed_until
 from (
     from on_rungs

@@ -8,7 +8,7 @@ from typing import Final
 
 import duckdb
 
-from pipeline import instants
+from pipeline import alert_rules, instants
 from pipeline.cli.doctor.diagnosis import Diagnosis, Verdict
 from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError
 from pipeline.inbox import kept_heads, open_inbox
@@ -296,6 +296,15 @@ def routines(settings: Settings) -> Iterator[Diagnosis]:
         inbox.close()
     if settings.platform_url is not None:
         yield _beaten("resumer", beats.get(Part.RESUMER), now, instants.MINUTE, "run `prazo serve`")
+    if alert_rules.load(settings.alerts_file).recipients:
+        yield _beaten("alerts", beats.get(Part.ALERTS), now, instants.MINUTE, "run `prazo serve`")
+    else:
+        yield Diagnosis(
+            "alerts",
+            "warning",
+            "nobody is told of what is alarming: the settings name no recipient",
+            "name recipients in the file of PRAZO_ALERTS_FILE (docs/alerts.md#who-is-told)",
+        )
     yield _beaten(
         "backup", beats.get(Part.BACKUP), now, 2 * instants.DAY, "run `prazo backup DIR` every day"
     )

@@ -1,0 +1,230 @@
+"""Alerts: what is due, who was told, who sees to it; and what could not be delivered, in red."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import streamlit as st
+
+from app_pages.door import access
+from app_pages.language import formats, next_actions, rulebook, words
+from app_pages.language.i18n import _, language, ngettext
+from app_pages.parts import acting, address, elements, links, lists, views
+from pipeline import alert_rules, instants
+from pipeline.alert import words as messages
+from pipeline.alert.acting import acknowledge, snooze
+from pipeline.alert.trial import try_channels
+from pipeline.alert_rules import AlertRules
+from pipeline.errors import PrazoError
+from pipeline.ledger import service
+from pipeline.serve.roles import Permission
+
+SNOOZES: dict[str, int] = {"1": 1, "4": 4, "24": 24, "72": 72}  # hours
+OPEN, TAKEN = "open", "taken"
+
+
+def name(kind: str) -> str:
+    """What an alert is about, as the messages say it; a broken rule by its name on the pages."""
+    if kind in rulebook.RULES:
+        return rulebook.name(kind)
+    spoken: Literal["pt", "en"] = "pt" if language() == "pt" else "en"
+    return messages.title(kind, spoken)
+
+
+def standing(row: views.Row) -> str:
+    """How far telling somebody of it has come, in a few words."""
+    if row["acknowledged_at"] is not None:
+        return _("{name} sees to it", name=row["acknowledged_by"] or "–")
+    if row["snoozed_until"] is not None:
+        return _("waits until {instant}", instant=formats.minute(row["snoozed_until"]))
+    if row["undelivered"]:
+        return _("not delivered")
+    if row["told"]:
+        return ngettext(
+            "{n} person told", "{n} people told", row["told"], n=formats.number(row["told"])
+        )
+    return _("nobody told yet")
+
+
+def grid(rows: Sequence[views.Row], key: str) -> views.Row:
+    """The rows as a grid, of which one is always chosen; that one is returned."""
+    severities = {code: words.word(rulebook.SEVERITIES, code) for code in rulebook.SEVERITIES}
+    chosen = lists.choosable_grid(
+        [
+            row
+            | {
+                "severity": [severities[row["severity"]]],
+                "kind": name(row["kind"]),
+                "standing": standing(row),
+                "assignee": row["assignee"] or "",
+            }
+            for row in rows
+        ],
+        {
+            "severity": lists.chips(
+                _("Severity"),
+                {severities[code]: rulebook.SEVERITY_COLOURS[code] for code in severities},
+                86,
+            ),
+            "kind": lists.text(_("Alert"), 190),
+            "process_id": lists.text(_("Process"), 146),
+            "since": lists.instant(_("Due since")),
+            "standing": lists.text(_("Told"), 170),
+            "assignee": lists.text(_("Assigned to"), 100),
+        },
+        alt=_("Alerts that are due, the gravest first"),
+        key=key,
+    )
+    return rows[chosen]
+
+
+def card(row: views.Row) -> None:
+    """What an alert is about, who was told, and the forms by which somebody takes it."""
+    st.markdown(rulebook.chip(row["severity"]))
+    st.header(formats.plain(name(row["kind"])), anchor=False)
+    since = _("Due since {instant}", instant=formats.minute(row["since"]))
+    st.markdown(formats.muted(since))
+    if row["undelivered"]:
+        st.error(
+            _("Somebody should have been told of it and was not: a deadline may pass unseen."),
+            icon=":material/notification_important:",
+        )
+    if row["seconds_to_deadline"] is not None:
+        left = formats.time_left(row["seconds_to_deadline"])
+        st.metric(_("Deadline"), left, formats.minute(row["deadline_at"]), delta_arrow="off")
+    if row["next_action"] is not None:
+        st.markdown(f":material/arrow_forward: **{next_actions.action(row['next_action'])}**")
+    st.markdown(formats.plain(standing(row)))
+    links.to_process(row["process_id"])
+    links.to_seller(row["seller_id"])
+    if row["raised_at"] is not None:
+        _told(row["alert_id"])
+        if views.as_of() is None and access.may(Permission.ANNOTATE):
+            _take(row)
+
+
+def _told(alert: str) -> None:
+    """Who was told of it, by which channel and when."""
+    sent = views.read("alerts_sent", where={"alert_id": alert})
+    for row in sent:
+        who = f"{formats.plain(row['recipient'] or _('nobody'))} · {formats.plain(row['via'])}"
+        if row["sent_at"] is not None:
+            said = _("told {instant}", instant=formats.minute(row["sent_at"]))
+        else:
+            said = formats.plain(row["answer"] or _("on its way"))
+        st.markdown(formats.muted(f"{who} · {said}"))
+
+
+def _take(row: views.Row) -> None:
+    alert = row["alert_id"]
+    with st.container(horizontal=True, gap="small"):
+        if row["acknowledged_at"] is None:
+            with (
+                st.popover(_("I see to it"), icon=":material/check:"),
+                st.form(f"acknowledge {alert}", border=False),
+            ):
+                actor = acting.name_of_reader(f"acknowledge_actor {alert}")
+                if st.form_submit_button(_("Record it: nobody else is told")):
+                    _record(lambda: _acknowledge(alert, actor))
+        with (
+            st.popover(_("Put off"), icon=":material/snooze:"),
+            st.form(f"snooze {alert}", border=False),
+        ):
+            hours = st.selectbox(
+                _("For how long?"),
+                list(SNOOZES),
+                format_func=lambda code: formats.seconds(SNOOZES[code] * 3600),
+                key=f"snooze_hours {alert}",
+            )
+            why = st.text_input(_("Why can it wait?"), key=f"snooze_reason {alert}")
+            actor = acting.name_of_reader(f"snooze_actor {alert}")
+            if st.form_submit_button(_("Record it")):
+                _record(lambda: _snooze(alert, SNOOZES[hours], why, actor))
+
+
+def _acknowledge(alert: str, actor: str) -> None:
+    inbox = service.current().inbox
+    acknowledge(inbox, alert, actor=actor.strip(), recorded_by=acting.RECORDED_BY)
+
+
+def _snooze(alert: str, hours: int, why: str, actor: str) -> None:
+    inbox = service.current().inbox
+    snooze(
+        inbox,
+        alert,
+        until=instants.now() + hours * instants.HOUR,
+        reason=why,
+        actor=actor.strip(),
+        recorded_by=acting.RECORDED_BY,
+    )
+
+
+def _record(act: acting.Act) -> None:
+    if acting.done(act):
+        st.rerun()
+
+
+def recipients(rules: AlertRules) -> None:
+    """Who can be told, by which channels, with a way to try them."""
+    st.header(_("Recipients"), anchor=False)
+    if not rules.recipients:
+        elements.empty(
+            _("Nobody is told of anything"),
+            _("Name recipients in the alerts' settings, and start `prazo serve` again."),
+        )
+        return
+    st.table(
+        {
+            _("Recipient"): [formats.plain(it) for it in rules.recipients],
+            _("Channels"): [", ".join(it.channels) for it in rules.recipients.values()],
+            _("Stand-in"): [formats.plain(it.stand_in or "–") for it in rules.recipients.values()],
+        }
+    )
+    if views.as_of() is not None or not access.may(Permission.ANNOTATE):
+        return
+    with st.form("trial", border=False):
+        chosen = st.selectbox(_("Send a test message to"), list(rules.recipients))
+        if st.form_submit_button(_("Send it"), icon=":material/send:"):
+            for via, fault in try_channels(rules, chosen).items():
+                if fault is None:
+                    st.success(_("{channel}: sent", channel=via))
+                else:
+                    st.error(_("{channel}: {fault}", channel=via, fault=formats.plain(fault)))
+
+
+st.markdown(
+    _("What is alarming now, the gravest first; each is sent once to those who must know in time.")
+)
+
+with lists.filters():
+    with st.container(width="content"):
+        severities = address.choices(
+            _("Severity"),
+            {code: words.word(rulebook.SEVERITIES, code) for code in rulebook.SEVERITIES},
+            "severity",
+        )
+    with st.container(width="content"):
+        taken = address.choices(
+            _("Shown"), {OPEN: _("Nobody sees to it"), TAKEN: _("Taken or put off")}, "shown"
+        )
+    with st.container(width=170):
+        assignee = address.text(
+            _("Assigned to"), "assignee", placeholder=_("Part of the name"), width="stretch"
+        )
+
+lists.with_card(
+    "alerts",
+    grid,
+    card,
+    counted=lambda total: ngettext("{n} alert", "{n} alerts", total, n=formats.number(total)),
+    where={"severity": severities, "is_open": [it == OPEN for it in taken]},
+    contains={"assignee": assignee},
+    nothing_matches=_("No alert matches these filters"),
+    when_empty=lambda: elements.empty(
+        _("Nothing is alarming"),
+        _("Alerts appear here by themselves: deadlines that come near, breaches and silence."),
+    ),
+)
+try:
+    recipients(alert_rules.load(service.current().settings.alerts_file))
+except PrazoError as error:
+    elements.say(error)

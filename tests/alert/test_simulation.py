@@ -1,0 +1,256 @@
+"""Process-years of alerts: a simulated clock, crashes between every two steps, dead channels.
+
+The dispatcher is the real one. The inbox is a list that keeps what an inbox promises (an ingest key
+counts once); what is due is worked out here, in plain Python, from docs/alerts.md#the-ladder.
+"""
+
+import json
+import random
+from collections import Counter
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline import instants
+from pipeline.alert import channels
+from pipeline.alert.decision import BACKOFF, Message
+from pipeline.alert.dispatcher import Dispatcher
+from pipeline.alert.entries import Due
+from pipeline.alert.watch import name_of
+from pipeline.alert_rules import AlertRules
+from pipeline.inbox.store import Outcome, Receipt
+from pipeline.log.entries import Draft
+
+HOUR, DAY = instants.HOUR, 24 * instants.HOUR
+REVIEWS = 60
+IS_LONG = (settings.default.max_examples if settings.default else 0) > 1000
+WORLDS = 1200 if IS_LONG else 3
+"""A world is some 8 process-years: the long form simulates 10,000."""
+LOOK_BACK = 7 * DAY
+LONGEST_NIGHT = 4 * DAY
+"""From the evening before a long week-end to the morning after it."""
+START = instants.parse("2026-02-20T00:00:00Z")  # the clocks of Lisbon change in March
+assert START is not None
+
+RULES = AlertRules.model_validate(
+    {
+        "mail": {"host": "mail.market.example", "sender": "prazo@market.example"},
+        "recipients": {
+            "ana": {"email": "ana@market.example"},
+            "bruno": {"email": "bruno@market.example", "zone": "Europe/Lisbon"},
+            "eva": {"email": "eva@market.example"},
+        },
+        "routes": [
+            {"to": ["ana", "bruno"], "escalate": [{"after": "6h", "to": ["eva"]}]},
+        ],
+    }
+)
+
+
+class Crash(BaseException):
+    """The process is gone, as after SIGKILL: no handler of ours sees it."""
+
+
+class Review(NamedTuple):
+    """A process, as the platform sees it."""
+
+    name: str
+    is_acp: bool
+    opened_at: int
+    deadline_at: int
+    finished_at: int
+
+    def rung(self, now: int) -> tuple[str, int] | None:
+        """The rung on which it stands and since when; None where nothing is due."""
+        if not self.opened_at <= now < self.finished_at:
+            return None
+        rungs = [("opened", self.opened_at)]
+        if self.is_acp:
+            overdue = min(self.opened_at + 30 * DAY, self.deadline_at - 30 * DAY)
+            rungs.append(("overdue", overdue))
+        for name, span in (("15d", 360), ("7d", 168), ("3d", 72), ("1d", 24), ("4h", 4)):
+            rungs.append((f"before_{name}", self.deadline_at - span * HOUR))
+        rungs.append(("expired", self.deadline_at))
+        reached = [rung for rung in rungs if rung[1] <= now]
+        name, since = max(reached, key=lambda rung: (rung[1], rungs.index(rung)))
+        return (name, since) if now - since < LOOK_BACK else None
+
+    def due(self, now: int) -> Due | None:
+        stands = self.rung(now)
+        if stands is None:
+            return None
+        kind, since = stands
+        return Due(
+            alert=name_of(kind, f"{self.deadline_at}:{self.name}"),
+            kind=kind,
+            severity="breach" if kind == "expired" else "notice",
+            role="officer",
+            assignee=None,
+            process_id=self.name,
+            seller_id=None,
+            review_type="ACP" if self.is_acp else "ACI",
+            state="OVERDUE",
+            since=since,
+            deadline_at=self.deadline_at,
+            next_action="submit",
+            seq=None,
+        )
+
+
+class World:
+    """Reviews, a clock, an inbox and channels; crashes come where `fate` says so."""
+
+    def __init__(self, seed: int) -> None:
+        self.fate = random.Random(seed)
+        self.clock = START
+        self.reviews = [self._review(number) for number in range(REVIEWS)]
+        self.entries: list[tuple[int, int, bytes | None, bytes]] = []
+        self.keys: set[bytes] = set()
+        self.sent: Counter[tuple[str, str]] = Counter()  # (alert, recipient)
+        self.sent_at: dict[tuple[str, str], int] = {}
+        self.lost_answers: Counter[tuple[str, str]] = Counter()
+        self.late: list[str] = []
+        self.dead_until = dict.fromkeys(RULES.recipients, 0)
+        self.dead: list[tuple[str, int, int]] = []
+        self.log_key = b"key"
+        self.crash_rate = self.fate.choice([0.0, 0.01, 0.05])
+
+    def _review(self, number: int) -> Review:
+        is_acp = self.fate.random() < 0.5
+        opened_at = START + self.fate.randrange(20 * DAY)
+        deadline_at = opened_at + (60 if is_acp else 30) * DAY
+        finished_at = opened_at + self.fate.randrange(70 * DAY)
+        return Review(f"p{number}", is_acp, opened_at, deadline_at, finished_at)
+
+    def may_crash(self) -> None:
+        if self.fate.random() < self.crash_rate:
+            raise Crash
+
+    # --- an inbox ---
+
+    def now(self) -> int:
+        return self.clock
+
+    def append(self, drafts: list[Draft]) -> list[Receipt]:
+        try:
+            self.may_crash()
+        except Crash:
+            self._lose(drafts)
+            raise
+        receipts = []
+        for draft in drafts:
+            if draft.ingest_key in self.keys:
+                receipts.append(Receipt(Outcome.DUPLICATE, None))
+                continue
+            if draft.ingest_key is not None:
+                self.keys.add(draft.ingest_key)
+            seq = len(self.entries) + 1
+            self.entries.append((seq, draft.occurred_at, draft.body, b"%d" % seq))
+            receipts.append(Receipt(Outcome.RECORDED, None))
+        self.may_crash()
+        return receipts
+
+    def _lose(self, drafts: list[Draft]) -> None:
+        """Whatever the log does not hear of the end of a try is tried again."""
+        for draft in drafts:
+            said = json.loads(draft.body or b"")
+            if said["step"] == "sent":
+                self.lost_answers[said["alert"], said["to"]] += 1
+
+    def query(self, sql: str, value: Any) -> list[tuple[Any, ...]]:
+        if "body" in sql:
+            return list(self.entries[value:])
+        return [(seq,) for seq, at, *_ in reversed(self.entries) if at < value][:1]
+
+    def leaf(self, seq: int) -> bytes:
+        return self.entries[seq - 1][3]
+
+    def execute(self, *_: object) -> int:
+        return 1
+
+    # --- a ledger ---
+
+    def due(self) -> list[Due]:
+        found = (review.due(self.clock) for review in self.reviews)
+        return [it for it in found if it is not None]
+
+    def status(self) -> None:
+        return None
+
+    # --- channels ---
+
+    def send(self, message: Message, *_: object) -> str | None:
+        self.may_crash()
+        if self.clock < self.dead_until[message.to]:
+            return "dead"
+        for item in message.items:
+            told = (item.due.alert, message.to)
+            self.sent[told] += 1
+            self.sent_at.setdefault(told, self.clock)
+            review = self.reviews[int((item.due.process_id or "p")[1:])]
+            if self.clock >= review.finished_at:
+                self.late.append(review.name)
+        try:
+            self.may_crash()
+        except Crash:
+            self.lost_answers.update((item.due.alert, message.to) for item in message.items)
+            raise
+        return None
+
+    def run(self) -> None:
+        """Lives through all deadlines; whoever dies is started again at the next step."""
+        dispatcher: Dispatcher | None = None
+        while self.clock < START + 95 * DAY:
+            self.clock += self.fate.randrange(5, 180) * instants.MINUTE
+            for name, until in self.dead_until.items():
+                if self.clock >= until and self.fate.random() < 0.0005:
+                    self.dead_until[name] = self.clock + self.fate.randrange(60 * HOUR)
+                    self.dead.append((name, self.clock, self.dead_until[name]))
+            try:
+                dispatcher = dispatcher or Dispatcher(self, self, RULES)  # type: ignore[arg-type]
+                dispatcher.run_once()
+            except Crash:
+                dispatcher = None
+
+    # --- what must be true ---
+
+    def missed(self) -> list[tuple[str, str, str]]:
+        """Alerts that stood long enough and of which a recipient, whose channel lived, did not
+        hear; and those of which nobody heard."""
+        found = []
+        for review in self.reviews:
+            now = review.opened_at
+            while now < min(review.finished_at, START + 95 * DAY):
+                due, later = review.due(now), review.due(now + LONGEST_NIGHT)
+                if due is not None and later is not None and later.alert == due.alert:
+                    for name in ("ana", "bruno"):
+                        is_told = (due.alert, name) in self.sent
+                        if not is_told and self._lived(name, due.since, now + LONGEST_NIGHT):
+                            found.append((review.name, due.kind, name))
+                now += 6 * HOUR
+        return found
+
+    def _lived(self, name: str, since: int, until: int) -> bool:
+        """Whether a channel worked all the time, and an earlier outage cannot delay it now."""
+        reach = sum(BACKOFF)
+        return not any(
+            who == name and start < until and end + reach > since for who, start, end in self.dead
+        )
+
+
+@pytest.mark.timeout(0 if IS_LONG else 180)
+@settings(max_examples=WORLDS)
+@given(seed=st.integers(0, 2**32))
+def test_no_alert_is_missed_none_is_doubled_and_none_comes_after_the_finish(seed: int) -> None:
+    world = World(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(channels, "send", world.send)
+        world.run()
+    assert sum(world.sent.values()) > REVIEWS
+    assert world.missed() == []
+    assert world.late == []
+    doubled = {told: number - 1 for told, number in world.sent.items() if number > 1}
+    # One more for each crash between a message and the entry of its end, and no other.
+    assert all(number <= world.lost_answers[told] for told, number in doubled.items()), doubled

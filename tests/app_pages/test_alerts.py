@@ -1,0 +1,59 @@
+"""Alerts: what is due and who was told, and the forms by which somebody takes one."""
+
+from pathlib import Path
+
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.occurrences import before, review
+from tests.app_pages.reading import page_text
+
+# An inconsistency whose deadline is in two days, and one that expired a day ago.
+HISTORY = [
+    review("prc_soon", before(days=28)),
+    review("prc_late", before(days=31)),
+]
+
+
+def test_what_is_due_is_listed_the_gravest_first_and_the_bell_counts_it(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = visit("alerts")
+    grid = app.dataframe[0].value
+    assert list(grid["process_id"]) == ["prc_late", "prc_soon"]
+    assert list(grid["kind"]) == ["Deadline passed (EXPIRED)", "3 days left"]
+    assert list(grid["standing"]) == ["nobody told yet", "nobody told yet"]
+    assert "2 alerts" in page_text(app)
+
+
+def test_alerts_are_filtered_by_severity(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        graver = visit("alerts", severity="breach").dataframe[0].value
+    assert list(graver["process_id"]) == ["prc_late"]
+
+
+def test_without_recipients_the_page_says_that_nobody_is_told(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log([]):
+        shown = page_text(visit("alerts"))
+    assert "Nothing is alarming" in shown
+    assert "Nobody is told of anything" in shown
+
+
+def test_recipients_stand_on_the_page_with_their_channels(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    file = tmp_path / "alerts.toml"
+    file.write_text(
+        """
+        [mail]
+        host = "mail.market.example"
+        sender = "prazo@market.example"
+        [recipients.ana]
+        email = "ana@market.example"
+        """
+    )
+    with open_log(HISTORY, alerts_file=file):
+        shown = page_text(visit("alerts"))
+    assert "ana" in shown
+    assert "Nobody is told of anything" not in shown
