@@ -45,7 +45,8 @@ _KEEP: Final = """
 _DROP: Final = "delete from forward_waiting where endpoint = $1 and lane = $2"
 _DROP_AFTER: Final = "delete from forward_waiting where endpoint = $1 and seq > $2"
 _NEWEST_FIRST: Final = f"""
-    select seq, body from entries where kind = '{FORWARDING}' and origin = '{LIVE}' and seq < $1
+    select seq, body, record from entries
+    where kind = '{FORWARDING}' and origin = '{LIVE}' and seq < $1
     order by seq desc limit 500"""
 
 
@@ -148,13 +149,15 @@ def save(
 def settled_in_log(inbox: Inbox, name: str) -> int | None:
     """Up to where the log says that nothing waits for an endpoint; None where it names none.
 
-    That is where to go on from when its row was lost: what was sent since is sent once more.
+    That is where to go on from when its row was lost: what was sent since is sent once more. What
+    a reconciliation recorded again does not count: its numbers are those of the past that ended.
     """
     before = 2**62
     while rows := inbox.query(_NEWEST_FIRST, before):
-        for _, body in rows:
+        for _, body, record in rows:
             said = json.loads(body)
-            if said.get("endpoint") == name and "settled" in said:
+            is_of_another_past = record is not None and "was_seq" in json.loads(record)
+            if said.get("endpoint") == name and "settled" in said and not is_of_another_past:
                 return int(said["settled"])
         before = rows[-1][0]
     return None

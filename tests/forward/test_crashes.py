@@ -237,6 +237,18 @@ def test_where_the_rows_are_lost_passing_on_goes_on_from_what_the_log_says(
     assert market.once() == [first, second]
 
 
+def test_what_a_reconciliation_recorded_again_says_nothing_of_the_entries_of_today(
+    inbox: Inbox,
+) -> None:
+    """It was recorded of entries that had other numbers."""
+    inbox.append([records.begun("to_1", 3, 0), records.begun("to_2", 7, 0)])
+    again = records.begun("to_1", 900, 0)._replace(particulars={"was_seq": 901})
+    inbox.append([again])
+    assert progress.settled_in_log(inbox, "to_1") == 3
+    assert progress.settled_in_log(inbox, "to_2") == 7
+    assert progress.settled_in_log(inbox, "to_3") is None
+
+
 def test_while_it_runs_the_log_before_its_position_is_held_against_what_was_read(
     inbox: Inbox, market: Sink, forwarding: Forwarding
 ) -> None:
