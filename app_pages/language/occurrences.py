@@ -70,6 +70,16 @@ TICKET_STEPS: Final[Mapping[str, str]] = {
     "opened": N_("Support ticket opened"),
     "closed": N_("Support ticket closed"),
 }
+ALERT_STEPS: Final[Mapping[str, str]] = {
+    "raised": N_("Alert raised"),
+    "tried": N_("Alert on its way"),
+    "sent": N_("Alert sent"),
+    "failed": N_("Alert not taken by the channel"),
+    "undelivered": N_("Alert not delivered"),
+    "acknowledged": N_("Alert acknowledged"),
+    "snoozed": N_("Alert put off"),
+    "cleared": N_("Alert over"),
+}
 REVIEW_EVENT: Final = "regulatory.registration.review.required"
 _KIND_ICONS: Final[Mapping[str, str]] = {
     "submission_started": ":material/send:",
@@ -176,6 +186,8 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
         return EntryInWords(_KIND_ICONS[kind], title, formats.plain(unreadable(row["reason"])))
     if kind == "ticket" and row["step"] is not None:
         title = formats.plain(word(TICKET_STEPS, row["step"]))
+    if kind == "alert" and row["step"] is not None:
+        title = formats.plain(word(ALERT_STEPS, row["step"]))
     said = [word(CHANNELS, row["channel"])] if kind == "reminded" else []
     detail = " · ".join(formats.plain(it) for it in (*said, row["actor"], row["reason"]) if it)
     return EntryInWords(_KIND_ICONS.get(kind, ":material/circle:"), title, detail)

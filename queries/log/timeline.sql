@@ -20,7 +20,7 @@
 -- column: attempt_id | our id of a submission attempt
 -- column: status | HTTP status of an answer
 -- column: error | timeout, tls_refused, network_error or refused, where there was no answer
--- column: step | step of a collection journey; opened or closed, of a support ticket
+-- column: step | step of a collection journey; opened or closed, of a support ticket; how far it came, of an alert
 -- column: channel | channel of a collection journey or of a reminder
 -- column: source | who gave the data of a collection
 -- column: actor | who did it, for what people did

@@ -208,6 +208,7 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "reconciliation": ("Lost entries recorded again", "Registros perdidos, registrados de novo"),
     "forwarding": ("Passing on to an endpoint", "Repasse a um endpoint"),
     "ticket": ("Support ticket", "Chamado"),
+    "alert": ("Alert", "Alerta"),
     "reminded": ("Seller reminded", "Vendedor lembrado"),
     "calendar": ("Calendar of deadlines", "Agenda de prazos"),
     "artifact": ("artifact", "artefato"),
