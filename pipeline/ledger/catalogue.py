@@ -23,6 +23,7 @@ _NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh
 _LABELS: Final = (
     *("reads:", "key:", "order:", "by:", "leading:", "column:"),
     *("materialized:", "among:", "written:", "stored:", "derived:", "rows:", "settled:"),
+    "within:",
 )
 """What lines of a header begin with that are not prose."""
 
@@ -62,6 +63,8 @@ class View:
     sql: str  # without the order: another view over it would sort its rows for nothing
     storage: Storage | None = None  # where it is materialized
     among: str = ""  # the materialized view that has its rows, with more columns
+    within: str = ""
+    """The view that says of which processes it has the rows of the first view that it reads."""
 
     @property
     def order_by(self) -> str:
@@ -116,6 +119,7 @@ def read(path: Path) -> View:
         columns={name: meaning for name, (meaning,) in _described(header, "column:").items()},
         storage=_storage(header),
         among=_said(header, "among:"),
+        within=_said(header, "within:"),
         sql="\n".join(lines[len(header) :]).strip(),
     )
 
@@ -173,8 +177,8 @@ def whole_sql(
     def collect(names: Sequence[str]) -> None:
         for name in names:
             if name in catalogue() and name not in below:
-                if name not in stand_ins:
-                    collect(catalogue()[name].reads)
+                view = catalogue()[name]
+                collect((view.within,) if name in stand_ins else view.reads)
                 below[name] = None
 
     sql = stand_ins.get(view.name, view.sql) + order

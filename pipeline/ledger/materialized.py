@@ -7,7 +7,7 @@ over the table stands in for the view's own SQL: its *stand-in*.
 """
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final
 
@@ -179,6 +179,22 @@ def before_settled() -> StandIns:
             union all by name
             from ({from_log}) where process_id in ({later})""",
     }
+
+
+@cache
+def within_few(stand_ins: Callable[[], StandIns]) -> StandIns:
+    """These and further stand-ins: of the views that have another view's rows of a few processes
+    alone, which are then worked out over what these processes can depend on."""
+    # Rows before the end are narrowed to processes already, and nothing is narrowed twice.
+    inner = while_behind() if stand_ins is before_settled else stand_ins()
+    few = {
+        view.name: of_processes(
+            whole_sql(catalogue()[view.reads[0]], inner), f"select process_id from {view.within}"
+        )
+        for view in catalogue().values()
+        if view.within
+    }
+    return {**stand_ins(), **few}
 
 
 def of_processes(sql: str, asked: str) -> str:

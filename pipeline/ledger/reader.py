@@ -198,7 +198,7 @@ def _statement(
     name: str, stand_ins: Callable[[], materialized.StandIns], subject: str | None, order: str
 ) -> tuple[str, bool]:
     """The view over these stand-ins, narrowed to subjects, and whether it takes their ids."""
-    sql = whole_sql(catalogue()[name], stand_ins(), order=order)
+    sql = whole_sql(catalogue()[name], materialized.within_few(stand_ins), order=order)
     if subject is None:
         return sql, False
     asked = f"select unnest(?::varchar[]) as {subject}"

@@ -1,6 +1,6 @@
 -- One row per alert that is due: for whom, since when, and what is to be done (docs/alerts.md#what-is-due).
 -- It stays while what it is about lasts, whether anybody was told or not.
--- reads: due_rungs, alarming_conditions, next_actions, process_state, assignments, alert_steps
+-- reads: due_rungs, alarming_conditions, alarming_states, assignments, alert_steps
 -- key: alert_id
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
 -- order: since
@@ -63,29 +63,29 @@ beside_the_log as (
 
 on_rungs as (
     select
-        alert_name(rung, epoch_us(deadline_at) || ':' || due_rungs.process_id) as alert_id,
+        alert_name(rung, epoch_us(due_rungs.deadline_at) || ':' || due_rungs.process_id) as alert_id,
         rung as kind,
         case
-            when state = 'EXPIRED' then 'breach'
-            when seconds_to_deadline < 72 * 3600 then 'risk'
+            when due_rungs.state = 'EXPIRED' then 'breach'
+            when due_rungs.seconds_to_deadline < 72 * 3600 then 'risk'
             else 'notice'
         end as severity,
         'officer' as role,
         due_rungs.process_id,
-        seller_id,
-        review_type,
-        state,
+        due_rungs.seller_id,
+        due_rungs.review_type,
+        due_rungs.state,
         since,
-        deadline_at,
-        seconds_to_deadline,
+        due_rungs.deadline_at,
+        due_rungs.seconds_to_deadline,
         next_action,
         seq
     from due_rungs
-    join next_actions on next_actions.process_id = due_rungs.process_id
+    join alarming_states on alarming_states.process_id = due_rungs.process_id
     where next_action <> 'await_answer'
         and (
             not starts_with(next_action, 'await_')
-            or seconds_to_deadline < alert_rules().even_while_awaiting * 3600
+            or due_rungs.seconds_to_deadline < alert_rules().even_while_awaiting * 3600
         )
 ),
 
@@ -96,7 +96,7 @@ on_conditions as (
         severity,
         role,
         alarming_conditions.process_id,
-        coalesce(process_state.seller_id, alarming_conditions.seller_id) as seller_id,
+        coalesce(alarming_states.seller_id, alarming_conditions.seller_id) as seller_id,
         review_type,
         state,
         since,
@@ -105,8 +105,7 @@ on_conditions as (
         next_action,
         seq
     from alarming_conditions
-    left join process_state on process_state.process_id = alarming_conditions.process_id
-    left join next_actions on next_actions.process_id = alarming_conditions.process_id
+    left join alarming_states on alarming_states.process_id = alarming_conditions.process_id
 )
 
 select

@@ -1,9 +1,11 @@
 """SQL is led to some rows of its tables completely, and nothing but a table's name is replaced."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from pipeline.alert_rules import AlertRules
 from pipeline.ledger import materialized
 from pipeline.ledger.catalogue import QUERIES, catalogue, whole_sql
 from pipeline.ledger.narrowing import narrowed, rows_of, stand_in, tables
@@ -119,6 +121,25 @@ def test_every_table_that_views_of_a_process_read_is_narrowed():
                 )
                 left = tables(sql.partition("select * from (\n")[2].rpartition("\n)")[0])
                 assert {it for it in left if it.startswith("facts.")} == set(), view.name
+
+
+@pytest.mark.parametrize(
+    "stand_ins", [materialized.while_behind, materialized.before_settled, materialized.when_settled]
+)
+def test_a_view_of_few_processes_says_of_them_what_the_view_of_all_says(stand_ins, ledger):
+    cursor = ledger.cursor()
+    cursor.execute("set variable as_of = ?", [AS_OF])
+    rules = AlertRules(look_back_days=366).for_views()
+    cursor.execute("set variable alert_rules = ?", [rules])
+    for view in (it for it in catalogue().values() if it.within):
+        of_few = f"from {view.name} where process_id in (select process_id from {view.within})"
+        asked = replace(view, name="asked", reads=(view.name, view.within), sql=of_few, within="")
+        narrowed_rows, rows = (
+            sorted(map(repr, cursor.execute(whole_sql(asked, found)).fetchall()))
+            for found in (materialized.within_few(stand_ins), stand_ins())
+        )
+        assert len(rows) > 3
+        assert narrowed_rows == rows
 
 
 def test_no_module_replaces_text_of_sql():
