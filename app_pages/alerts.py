@@ -97,12 +97,12 @@ def card(row: views.Row) -> None:
     links.to_process(row["process_id"])
     links.to_seller(row["seller_id"])
     if row["raised_at"] is not None:
-        _told(row["alert_id"])
+        _who_knows(row["alert_id"])
         if views.as_of() is None and access.may(Permission.ANNOTATE):
             _take(row)
 
 
-def _told(alert: str) -> None:
+def _who_knows(alert: str) -> None:
     """Who was told of it, by which channel and when."""
     sent = views.read("alerts_sent", where={"alert_id": alert})
     for row in sent:

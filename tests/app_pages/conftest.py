@@ -19,7 +19,7 @@ from app_pages.parts import views
 from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.receive import ingest
-from tests.app_pages.occurrences import AS_OF, Occurrence
+from tests.app_pages.support.occurrences import AS_OF, Occurrence
 from tests.support.dashboard import chromium
 from tests.support.machine import wait_until
 from tests.support.stores import settings_in

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.occurrences import before, review
-from tests.app_pages.reading import page_text
+from tests.app_pages.support.occurrences import before, review
+from tests.app_pages.support.reading import page_text
 
 # An inconsistency whose deadline is in two days, and one that expired a day ago.
 HISTORY = [
@@ -31,7 +31,7 @@ def test_alerts_are_filtered_by_severity(open_log: OpenLog, visit: Visit) -> Non
     assert list(graver["process_id"]) == ["prc_late"]
 
 
-def test_without_recipients_the_page_says_that_nobody_is_told(
+def test_without_recipients_the_page_says_that_nobody_hears_of_it(
     open_log: OpenLog, visit: Visit
 ) -> None:
     with open_log([]):

@@ -12,7 +12,14 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.app_pages.conftest import fill
-from tests.app_pages.occurrences import AS_OF, attempt, before, collected, review, seller_event
+from tests.app_pages.support.occurrences import (
+    AS_OF,
+    attempt,
+    before,
+    collected,
+    review,
+    seller_event,
+)
 from tests.support.dashboard import BACKGROUNDS, Reader, dashboard
 
 OVERFLOW = """(() => {

@@ -1,8 +1,8 @@
 """The denials page tells why sellers were denied and how those who came back fared."""
 
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.occurrences import before, seller_event
-from tests.app_pages.reading import chart, metrics, page_text
+from tests.app_pages.support.occurrences import before, seller_event
+from tests.app_pages.support.reading import chart, metrics, page_text
 
 QUALITY = {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"}
 NAME = {"reason": "REGISTRATION_INCONSISTENCY", "detail": "NAME_INVALID"}

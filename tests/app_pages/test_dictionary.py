@@ -8,8 +8,8 @@ from pipeline.errors import CallerError
 from pipeline.ledger.catalogue import public
 from pipeline.serve.roles import Person, Role
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.occurrences import before, review
-from tests.app_pages.reading import page_text, plain, unfold
+from tests.app_pages.support.occurrences import before, review
+from tests.app_pages.support.reading import page_text, plain, unfold
 
 
 def test_every_view_is_there_with_its_columns(open_log: OpenLog, visit: Visit) -> None:

@@ -3,8 +3,8 @@
 from datetime import UTC, date, datetime
 
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.occurrences import attempt, before, collected, review
-from tests.app_pages.reading import links, page_text, press, table
+from tests.app_pages.support.occurrences import attempt, before, collected, review
+from tests.app_pages.support.reading import links, page_text, press, table
 
 HISTORY = [
     review("prc_1", before(days=10)),

@@ -5,8 +5,8 @@ import re
 from app_pages.language import rulebook
 from pipeline.ledger.catalogue import catalogue
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.occurrences import attempt, before, review
-from tests.app_pages.reading import page_text
+from tests.app_pages.support.occurrences import attempt, before, review
+from tests.app_pages.support.reading import page_text
 
 # Expired and never started (a breach and a risk), and one sent without evidence (a breach).
 HISTORY = [

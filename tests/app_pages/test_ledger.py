@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.audit import stores
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.occurrences import NOW, before, review
-from tests.app_pages.reading import metrics, page_text, plain, press
+from tests.app_pages.support.occurrences import NOW, before, review
+from tests.app_pages.support.reading import metrics, page_text, plain, press
 
 BROKEN = {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"}
 HISTORY = [review("prc_1", before(days=10)), review("prc_1", before(days=10)), BROKEN]

@@ -3,8 +3,15 @@
 from datetime import timedelta
 
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.occurrences import NOW, attempt, before, collected, review, seller_event
-from tests.app_pages.reading import chart, links, metrics, page_text, plain, unfold
+from tests.app_pages.support.occurrences import (
+    NOW,
+    attempt,
+    before,
+    collected,
+    review,
+    seller_event,
+)
+from tests.app_pages.support.reading import chart, links, metrics, page_text, plain, unfold
 
 # At NOW: one ACI 10 days late, one due within the day, one due in 5 days, one ACP pending,
 # one ACP overdue with 15 days left, one finished in time.

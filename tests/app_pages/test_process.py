@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from pipeline.log.actions import action
 from tests.app_pages.conftest import OpenLog, Visit, follow
-from tests.app_pages.occurrences import NOW, attempt, before, collected, review
-from tests.app_pages.reading import chart, metrics, page_text, press, table, texts, unfold
+from tests.app_pages.support.occurrences import NOW, attempt, before, collected, review
+from tests.app_pages.support.reading import chart, metrics, page_text, press, table, texts, unfold
 
 LATE = [
     review("prc_late", before(days=40), fields=["revenue", "address.city"]),

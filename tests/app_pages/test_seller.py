@@ -6,8 +6,8 @@ import pytest
 
 from pipeline.ledger.reader import Reader
 from tests.app_pages.conftest import OpenLog, Visit, fill, follow
-from tests.app_pages.occurrences import attempt, before, review, seller_event
-from tests.app_pages.reading import metrics, page_text, press, texts
+from tests.app_pages.support.occurrences import attempt, before, review, seller_event
+from tests.app_pages.support.reading import metrics, page_text, press, texts
 
 HISTORY = [
     seller_event("sel_ana", "created", before(days=100)),

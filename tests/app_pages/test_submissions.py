@@ -1,8 +1,8 @@
 """The submissions page tells how attempts ended, and each of them."""
 
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.occurrences import attempt, before, review
-from tests.app_pages.reading import chart, links, metrics, page_text
+from tests.app_pages.support.occurrences import attempt, before, review
+from tests.app_pages.support.reading import chart, links, metrics, page_text
 
 # Three processes: one accepted at once, one after a failure, one that failed for good.
 HISTORY = [

@@ -3,8 +3,15 @@
 from datetime import timedelta
 
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.occurrences import NOW, attempt, before, collected, review, seller_event
-from tests.app_pages.reading import metrics, page_text
+from tests.app_pages.support.occurrences import (
+    NOW,
+    attempt,
+    before,
+    collected,
+    review,
+    seller_event,
+)
+from tests.app_pages.support.reading import metrics, page_text
 
 HISTORY = [
     review("prc_worst", before(days=50), seller="sel_ana", fields=["revenue", "address.city"]),

@@ -6,8 +6,8 @@ from app_pages.door import access, audience
 from pipeline.ledger.catalogue import public
 from pipeline.serve.roles import Person, Role
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.occurrences import attempt, before, review, seller_event
-from tests.app_pages.reading import page_text
+from tests.app_pages.support.occurrences import attempt, before, review, seller_event
+from tests.app_pages.support.reading import page_text
 
 FOR_ANALYSTS = ["overview", "findings", "submissions", "denials", "ledger", "dictionary"]
 NOT_FOR_ANALYSTS = ["watchlist", "process", "seller", "evidence"]

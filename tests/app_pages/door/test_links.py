@@ -6,8 +6,8 @@ from app_pages.door import access
 from pipeline.log.actions import action
 from pipeline.serve.roles import Person, Role
 from tests.app_pages.conftest import OpenLog, Visit, follow
-from tests.app_pages.occurrences import attempt, before, review, seller_event
-from tests.app_pages.reading import links, page_text
+from tests.app_pages.support.occurrences import attempt, before, review, seller_event
+from tests.app_pages.support.reading import links, page_text
 
 HISTORY = [
     review("prc_1", before(days=40)),

@@ -27,7 +27,7 @@ from pipeline.serve import calendar
 from pipeline.settings import Settings
 from tests.app_pages.conftest import fill
 from tests.app_pages.door.proxy import Proxy
-from tests.app_pages.occurrences import before, review
+from tests.app_pages.support.occurrences import before, review
 from tests.support.dashboard import Reader, dashboard
 from tests.support.machine import free_port, wait_until
 

@@ -16,8 +16,8 @@ from app_pages.language import i18n, occurrences
 from pipeline.contract.events import read_event
 from pipeline.errors import Unreadable
 from tests.app_pages.conftest import ROOT, OpenLog, Visit
-from tests.app_pages.occurrences import attempt, before, collected, review, seller_event
-from tests.app_pages.reading import chart, texts
+from tests.app_pages.support.occurrences import attempt, before, collected, review, seller_event
+from tests.app_pages.support.reading import chart, texts
 
 Message = str | tuple[str, str]
 

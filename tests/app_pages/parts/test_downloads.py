@@ -17,7 +17,14 @@ from pipeline.ledger import formats
 from pipeline.ledger.formats import Format
 from pipeline.serve.roles import LOCAL, Person, Role
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.occurrences import AS_OF, attempt, before, collected, review, seller_event
+from tests.app_pages.support.occurrences import (
+    AS_OF,
+    attempt,
+    before,
+    collected,
+    review,
+    seller_event,
+)
 
 # More than a page of them, and one whose seller begins like a formula.
 HISTORY = [

@@ -11,8 +11,8 @@ from pipeline.inbox.clock import Clock
 from pipeline.ledger.reader import Reader
 from pipeline.ledger.service import LedgerService
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.occurrences import before, review
-from tests.app_pages.reading import metrics, page_text, plain
+from tests.app_pages.support.occurrences import before, review
+from tests.app_pages.support.reading import metrics, page_text, plain
 from tests.support.lines import acp
 
 PAGES = (

@@ -16,7 +16,7 @@ from pipeline import instants
 from pipeline.serve import intake
 from pipeline.serve.intake import READY, Answer, Intake
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.reading import page_text
+from tests.app_pages.support.reading import page_text
 from tests.support.dashboard import Reader, dashboard
 from tests.support.events import event
 from tests.support.machine import free_port, wait_until

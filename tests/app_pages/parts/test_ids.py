@@ -5,8 +5,8 @@ from streamlit.testing.v1 import AppTest
 
 from pipeline.serve.identifiers import mask
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.occurrences import attempt, before, collected, review, seller_event
-from tests.app_pages.reading import links, page_text, plain, press, unfold
+from tests.app_pages.support.occurrences import attempt, before, collected, review, seller_event
+from tests.app_pages.support.reading import links, page_text, plain, press, unfold
 
 CPF, CNPJ, MAIL = "123.456.789-01", "12345678000195", "ana.maria@example.com"
 DENIED = seller_event(CPF, "denied", before(days=59))

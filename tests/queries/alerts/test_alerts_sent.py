@@ -31,7 +31,7 @@ def rows(history: list[dict[str, Any]], view: str, *columns: str) -> list[tuple[
     return [tuple(row[name] for name in columns) for row in asked(history, view, END)]
 
 
-def test_a_try_is_told_from_its_end() -> None:
+def test_a_try_and_its_end_are_two() -> None:
     history = [
         aci(),
         RAISED,
@@ -57,7 +57,7 @@ def test_a_try_is_told_from_its_end() -> None:
     assert alert == (ALERT, 2, 0, at("2026-03-30T12:00:01"))
 
 
-def test_an_alert_of_which_nobody_was_told_is_a_breach_and_else_a_risk() -> None:
+def test_an_alert_of_which_nobody_knows_is_a_breach_and_else_a_risk() -> None:
     given_up = step(
         "undelivered", "13:00:00", to="ana", via="email", level=0, answer="given up after 8 tries"
     )
