@@ -13,6 +13,7 @@ FOR_ANALYSTS = ["overview", "findings", "submissions", "denials", "ledger", "dic
 NOT_FOR_ANALYSTS = ["watchlist", "process", "seller", "evidence"]
 CLOSED_VIEWS = {
     "alerts",
+    "alerts_sent",
     "calendar_deadlines",
     "calendar_feeds",
     "assignments",
