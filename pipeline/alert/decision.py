@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from pipeline import instants
 from pipeline.alert import hours
 from pipeline.alert.alarms import Alarm, Delivery
+from pipeline.alert.digest import DIGEST
 from pipeline.alert.entries import NOBODY, Address, Due, Item
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import ASSIGNEE, ROLE, Route, Via
@@ -113,6 +114,11 @@ def _addresses(
 ) -> Iterator[tuple[Address, bool]]:
     """Every way in which somebody is to be told by now, and whether that can wait until they work.
     Who was reached at a lower level hears no more of it."""
+    if due.kind == DIGEST and due.assignee is not None:
+        for via in rules.recipients[due.assignee].channels:
+            if via != "webhook":  # a program asks the views
+                yield Address(due.assignee, via, 0), False
+        return
     addresses: dict[tuple[str, Via], tuple[int, bool]] = {}
     is_routed = False
     for route in rules.routes:
@@ -182,24 +188,14 @@ def _recipients(names: Iterable[str], due: Due, rules: AlertRules, now: int) -> 
     found: dict[str, None] = {}
     for name in names:
         if name == ASSIGNEE:
-            found |= dict.fromkeys(_assigned(due, rules) or _of_role(due.role, rules))
+            assigned = [] if due.assignee is None else rules.assigned(due.assignee)
+            found |= dict.fromkeys(assigned or _of_role(due.role, rules))
         elif name == ROLE:
             found |= dict.fromkeys(_of_role(due.role, rules))
         else:
             found[name] = None
     present = (_present(name, rules, now) for name in found)
     return list(dict.fromkeys(present))
-
-
-def _assigned(due: Due, rules: AlertRules) -> list[str]:
-    if due.assignee is None:
-        return []
-    wanted = due.assignee.strip().casefold()
-    return [
-        name
-        for name, recipient in rules.recipients.items()
-        if wanted in {it.casefold() for it in (name, *recipient.assigned_as)}
-    ]
 
 
 def _of_role(role: str, rules: AlertRules) -> list[str]:

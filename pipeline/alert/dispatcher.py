@@ -12,9 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple, Protocol
 
 from pipeline import instants
-from pipeline.alert import channels, entries, words
+from pipeline.alert import channels, digest, entries, words
 from pipeline.alert.alarms import Alarms
 from pipeline.alert.decision import GivenUp, Message, decide
+from pipeline.alert.digest import Process
 from pipeline.alert.entries import Due, Item, Subject
 from pipeline.alert.links import Links
 from pipeline.alert.watch import Watch
@@ -53,6 +54,9 @@ class Source(Protocol):
     def due(self) -> list[Due]:
         """The alerts that are due now. Raises `OperatorError` where that cannot be said."""
 
+    def open_processes(self) -> list[Process]:
+        """The unfinished processes. Raises `OperatorError` where that cannot be said."""
+
     def status(self) -> Mapping[str, object] | None:
         """How it stands (`pipeline.ledger.follower.Status`); None where it does not answer."""
 
@@ -87,6 +91,7 @@ class Dispatcher:
         self._alarms = Alarms()
         self._after: int | None = None  # seq up to which entries were taken; None: none yet
         self._leaf = b""  # of the alert's entry that was taken last; empty: none yet
+        self._said: dict[str, list[digest.Part]] = {}  # digest -> what it says
         self._under_way: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
         self._look_at = 0.0  # on the monotonic clock
@@ -115,6 +120,7 @@ class Dispatcher:
             return
         self._look_at = time.monotonic() + LOOK_SECONDS
         dues = self._due()
+        dues += self._digests(dues)
         plan = decide(dues, self._alarms, self._rules, self._now())
         if plan.raises:
             self._raise(plan.raises)
@@ -137,6 +143,28 @@ class Dispatcher:
         if found.over:
             self._inbox.append([entries.cleared(name, now) for name in found.over])
         return found.dues + (self._source.due() if status is not None else [])
+
+    def _digests(self, dues: list[Due]) -> list[Due]:
+        """The digests that are to be sent now; what they say is kept until then."""
+        now = self._now()
+        awaited = digest.awaited(self._rules, self._alarms, now)
+        for alert in self._said.keys() - awaited.keys():
+            del self._said[alert]
+        if awaited.keys() - self._said.keys():
+            try:
+                processes = self._source.open_processes()
+            except OperatorError as error:  # what is alarming is sent all the same
+                LOG.error("digests wait: %s", error)
+                return []
+            for alert, name in awaited.items():
+                self._said[alert] = digest.parts_for(
+                    name, self._rules, processes, dues, self._alarms, now
+                )
+        return [
+            digest.due(alert, name, self._rules, now)
+            for alert, name in awaited.items()
+            if self._said[alert]
+        ]
 
     # --- the log ---
 
@@ -217,7 +245,9 @@ class Dispatcher:
         now = self._now()
         recipient = self._rules.recipients[message.to]
         zone = self._rules.hours.zone
-        text = words.message(message.items, message.to, recipient, self._links, zone, now)
+        text = words.message(
+            message.items, message.to, recipient, self._links, zone, now, self._said
+        )
         if instants.since_boot() - began > LATEST_SECONDS * instants.SECOND:
             LOG.warning("a message to %s was not sent: it would come late", message.to)
             return

@@ -15,11 +15,13 @@ def is_open(hours: WorkingHours, recipient: Recipient, at: int) -> bool:
     """Whether the recipient works at an instant, in microseconds. Their zone decides what time it
     is for them, the marketplace's hours and holidays whether that is working time."""
     local = local_time(hours, recipient, at)
-    return (
-        _DAYS[local.weekday()] in hours.days
-        and hours.start <= local.time().replace(tzinfo=None) < hours.end
-        and not _is_holiday(hours.holidays, local.date())
-    )
+    is_time = hours.start <= local.time() < hours.end
+    return is_time and is_working_day(hours, local.date())
+
+
+def is_working_day(hours: WorkingHours, day: date) -> bool:
+    """Whether the marketplace works on a day."""
+    return _DAYS[day.weekday()] in hours.days and not _is_holiday(hours.holidays, day)
 
 
 def local_time(hours: WorkingHours, recipient: Recipient, at: int) -> datetime:

@@ -6,10 +6,12 @@ No message holds personal data: channels keep copies, and forward them.
 from collections.abc import Mapping
 from datetime import datetime
 from html import escape
+from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
 from pipeline import instants
+from pipeline.alert.digest import Part
 from pipeline.alert.entries import Due, Item
 from pipeline.alert.links import Links
 from pipeline.alert_rules.recipients import Recipient
@@ -34,6 +36,7 @@ _CONDITIONS: Final[_BOTH] = {
     "ledger_behind": ("O livro-razão está atrasado", "The ledger lags behind"),
     "ledger_unverified": ("O livro-razão não foi verificado", "The ledger is not verified"),
     "certificate_ends": ("O certificado de cliente vence", "The client certificate ends"),
+    "digest": ("Resumo do dia", "Summary of the day"),
     "test": ("Mensagem de teste", "Test message"),
 }
 _NEXT_ACTIONS: Final[_BOTH] = {
@@ -61,6 +64,12 @@ _SEVERITIES: Final[_BOTH] = {
     "risk": ("risco", "risk"),
     "notice": ("aviso", "notice"),
 }
+_PARTS: Final[_BOTH] = {
+    "late": ("Prazo vencido", "Deadline passed"),
+    "this_week": ("Vencem em 7 dias", "Due in 7 days"),
+    "new": ("Novos desde ontem", "New since yesterday"),
+    "untaken": ("Alertas que ninguém assumiu", "Alerts that nobody has taken"),
+}
 _LABELS: Final[_BOTH] = {
     "process": ("Processo", "Process"),
     "seller": ("Vendedor", "Seller"),
@@ -69,7 +78,6 @@ _LABELS: Final[_BOTH] = {
     "open": ("Abrir no Prazo", "Open in Prazo"),
     "acknowledge": ("Confirmar que alguém cuida disto", "Confirm that somebody sees to it"),
     "since": ("Desde", "Since"),
-    "assignee": ("Responsável", "Assigned to"),
 }
 
 
@@ -108,13 +116,24 @@ def next_action(code: str, language: Language) -> str:
 
 
 def message(
-    items: tuple[Item, ...], name: str, recipient: Recipient, links: Links, zone: str, now: int
+    items: tuple[Item, ...],
+    name: str,
+    recipient: Recipient,
+    links: Links,
+    zone: str,
+    now: int,
+    digests: Mapping[str, list[Part]] = MappingProxyType({}),
 ) -> Text:
     """What one recipient is told about some alerts. `zone`: of the marketplace, where the recipient
-    has none."""
+    has none. `digests`: alert -> what it says."""
     language = recipient.language
     here = ZoneInfo(recipient.zone or zone)
-    parts = [_lines(it.due, name, language, links, here, now) for it in items]
+    parts = [
+        _summary(digests[due.alert], language, here)
+        if due.alert in digests
+        else _lines(due, name, language, links, here, now)
+        for due, *_ in items
+    ]
     first = items[0].due
     heading = title(first.kind, language)
     about = first.process_id or first.seller_id
@@ -151,6 +170,20 @@ def seconds_parts(seconds: int) -> tuple[int, int, int]:
     return seconds // 86_400, seconds // 3600 % 24, seconds // 60 % 60
 
 
+def _summary(parts: list[Part], language: Language, here: ZoneInfo) -> list[tuple[str, str]]:
+    lines = [("", title("digest", language))]
+    for part in parts:
+        lines.append(("", f"{said(_PARTS[part.name], language)}: {part.total}"))
+        for process in part.listed:
+            deadline = "–" if process.deadline_at is None else local(process.deadline_at, here)
+            action = next_action(process.next_action or "", language)
+            lines.append((process.process_id, f"{deadline} · {action}"))
+        if part.total > len(part.listed):
+            more = part.total - len(part.listed)
+            lines.append(("…", said((f"e mais {more}", f"and {more} more"), language)))
+    return lines
+
+
 def _lines(
     due: Due, name: str, language: Language, links: Links, here: ZoneInfo, now: int
 ) -> list[tuple[str, str]]:
@@ -171,8 +204,6 @@ def _lines(
         lines.append((label("since"), local(due.since, here)))
     if due.next_action:
         lines.append((label("next"), next_action(due.next_action, language)))
-    if due.assignee:
-        lines.append((label("assignee"), due.assignee))
     if (page := links.page(due)) is not None:
         lines.append((label("open"), page))
     if (acknowledging := links.acknowledging(due.alert, name, now)) is not None:

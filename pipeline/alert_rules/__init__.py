@@ -69,6 +69,15 @@ class AlertRules(Part):
                 if kind.startswith("before_") and kind not in self.rungs():
                     yield f"routes.{number}.kinds: the ladder has no rung {kind!r}"
 
+    def assigned(self, assignee: str) -> list[str]:
+        """The recipients to whom a process is assigned under a name."""
+        wanted = assignee.strip().casefold()
+        return [
+            name
+            for name, recipient in self.recipients.items()
+            if wanted in {it.casefold() for it in (name, *recipient.assigned_as)}
+        ]
+
     def rungs(self) -> dict[str, int | None]:
         """The rungs of the ladder in their order, with hours before the deadline."""
         return self.ladder.rungs()

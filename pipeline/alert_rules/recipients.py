@@ -77,6 +77,8 @@ class Recipient(Part):
     """Names under which processes are assigned to them, beside their own."""
     language: Literal["pt", "en"] = "pt"
     zone: str | None = None
+    digest_at: ClockTime | None = None
+    """When a summary of the day is sent, by their own clock; none: never."""
     stand_in: str | None = None
     away: tuple[Away, ...] = ()
 

@@ -5,21 +5,36 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from pipeline.alert.digest import Process
 from pipeline.alert.entries import Due
+from pipeline.errors import OperatorError
 from pipeline.serve.commands import CATCH_UP_SECONDS, Ledger
 from pipeline.serve.remote import holder
 from pipeline.settings import Settings
 
 VIEW: Final = "alerts"
-_INSTANTS: Final = ("since", "deadline_at")
+OPEN_VIEW: Final = "open_processes"
 
 
 def due_in(rows: pa.Table) -> list[Due]:
     """The rows of the view `alerts`; instants in microseconds."""
-    for name in _INSTANTS:
+    return [_due(row) for row in _rows(rows, "since", "deadline_at")]
+
+
+def processes_in(rows: pa.Table) -> list[Process]:
+    """The rows of the view `open_processes`; instants in microseconds."""
+    return [
+        Process(**{name: row[name] for name in Process._fields})
+        for row in _rows(rows, "opened_at", "deadline_at")
+    ]
+
+
+def _rows(rows: pa.Table, *instants: str) -> list[dict[str, Any]]:
+    for name in instants:
         number = rows.schema.get_field_index(name)
         rows = rows.set_column(number, name, rows.column(name).cast(pa.int64()))
-    return [_due(row) for row in rows.to_pylist()]
+    found: list[dict[str, Any]] = rows.to_pylist()
+    return found
 
 
 def _due(row: dict[str, Any]) -> Due:
@@ -37,6 +52,10 @@ class OpenLedger:
         self._ledger.catch_up(CATCH_UP_SECONDS)
         return due_in(self._ledger.read(VIEW))
 
+    def open_processes(self) -> list[Process]:
+        """The unfinished processes. Raises `OperatorError`."""
+        return processes_in(self._ledger.read(OPEN_VIEW))
+
     def status(self) -> None:
         """Nothing: a command that sends once does not watch its ledger."""
 
@@ -52,6 +71,13 @@ class HeldLedger:
         `OperatorError`."""
         with holder(self._settings) as ledger:
             return [] if ledger is None else due_in(ledger.read(VIEW))
+
+    def open_processes(self) -> list[Process]:
+        """The unfinished processes. Raises `OperatorError`, also while nobody holds the ledger."""
+        with holder(self._settings) as ledger:
+            if ledger is None:
+                raise OperatorError("Nobody holds the ledger", "no process answers for it")
+            return processes_in(ledger.read(OPEN_VIEW))
 
     def status(self) -> dict[str, Any] | None:
         """How the ledger stands; None while nobody holds it. Raises `OperatorError`."""

@@ -1,0 +1,132 @@
+"""Sums up a recipient's day: what is late, due this week, new, and not yet taken.
+
+A digest is an alert like every other, so it is raised, sent, repeated and written down like one. It
+is due from the recipient's hour to the end of their day, on days on which they work, and only where
+there is something to say.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from typing import Final, NamedTuple
+
+from pipeline import instants
+from pipeline.alert import hours
+from pipeline.alert.alarms import Alarm
+from pipeline.alert.entries import Due
+from pipeline.alert.watch import name_of
+from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.recipients import Recipient
+
+DIGEST: Final = "digest"
+MAX_LISTED: Final = 20
+"""Processes in one part; how many there are is said in any case."""
+NEW_FOR: Final = instants.DAY
+SOON: Final = 7 * instants.DAY
+
+
+class Process(NamedTuple):
+    """An unfinished process; a row of the view `open_processes`. Instants in microseconds."""
+
+    process_id: str
+    state: str
+    opened_at: int | None
+    deadline_at: int | None
+    next_action: str | None
+    assignee: str | None
+
+
+class Part(NamedTuple):
+    """One part of a digest: how many processes, and the most urgent of them."""
+
+    name: str  # late, this_week, new or untaken
+    total: int
+    listed: tuple[Process, ...]
+
+
+def awaited(rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> dict[str, str]:
+    """Alert -> recipient of the digests whose hour has come, and that were not sent yet."""
+    found = {}
+    for name, recipient in rules.recipients.items():
+        local = hours.local_time(rules.hours, recipient, now)
+        if (
+            recipient.digest_at is not None
+            and local.time() >= recipient.digest_at
+            and hours.is_working_day(rules.hours, local.date())
+            and not recipient.is_away(local.date())
+        ):
+            alert = _alert(name, local.date())
+            deliveries = alarms[alert].deliveries.values() if alert in alarms else ()
+            if not any(it.is_sent or it.is_given_up for it in deliveries):
+                found[alert] = name
+    return found
+
+
+def _alert(name: str, day: date) -> str:
+    return name_of(DIGEST, f"{name}:{day.isoformat()}")
+
+
+def parts_for(
+    name: str,
+    rules: AlertRules,
+    processes: Iterable[Process],
+    dues: Iterable[Due],
+    alarms: Mapping[str, Alarm],
+    now: int,
+) -> list[Part]:
+    """What a recipient's digest says; empty where there is nothing to say."""
+    recipient = rules.recipients[name]
+    theirs = [it for it in processes if _is_for(it.assignee, name, recipient, rules)]
+    by_name = {it.process_id: it for it in theirs}
+    untaken = {
+        due.process_id
+        for due in dues
+        if (alarm := alarms.get(due.alert)) is not None
+        and alarm.is_open(now)
+        and alarm.raised_at < now - NEW_FOR
+        and due.process_id in by_name
+    }
+    chosen: dict[str, list[Process]] = {
+        "late": [it for it in theirs if it.state == "EXPIRED"],
+        "this_week": [it for it in theirs if _is_soon(it, now)],
+        "new": [it for it in theirs if (it.opened_at or 0) > now - NEW_FOR],
+        "untaken": [it for it in theirs if it.process_id in untaken],
+    }
+    return [*_parts(chosen)]
+
+
+def _parts(chosen: Mapping[str, list[Process]]) -> Iterator[Part]:
+    for name, processes in chosen.items():
+        if processes:
+            urgent = sorted(processes, key=_urgency)
+            yield Part(name, len(processes), tuple(urgent[:MAX_LISTED]))
+
+
+def _urgency(process: Process) -> tuple[int, str]:
+    return process.deadline_at or 0, process.process_id
+
+
+def _is_soon(process: Process, now: int) -> bool:
+    return process.deadline_at is not None and now < process.deadline_at <= now + SOON
+
+
+def _is_for(assignee: str | None, name: str, recipient: Recipient, rules: AlertRules) -> bool:
+    """Whether a process is theirs: assigned to them, or to nobody who is named here."""
+    if assignee is not None and rules.assigned(assignee):
+        return name in rules.assigned(assignee)
+    return recipient.role == "officer"
+
+
+def due(alert: str, name: str, rules: AlertRules, now: int) -> Due:
+    """The digest as an alert that is due to one recipient, who stands where the assignee does."""
+    return Due(
+        *(alert, DIGEST, "notice", rules.recipients[name].role),
+        assignee=name,
+        process_id=None,
+        seller_id=None,
+        review_type=None,
+        state=None,
+        since=now,
+        deadline_at=None,
+        next_action=None,
+        seq=None,
+    )
