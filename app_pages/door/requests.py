@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Final
 
+from pipeline.alert import links
 from pipeline.errors import SettingsError
 from pipeline.files import RereadFile
 from pipeline.http.asgi import App, Receive, Scope, Send, folded
@@ -60,6 +61,10 @@ class Door:
     def _fault(self, scope: Scope) -> str | None:
         """Why the request is not let in; None where it is."""
         headers = folded(list(scope["headers"]))
+        # The link is the permission, and nothing that a browser attaches adds to it. Its page sends
+        # `Origin: null`, since no address is to be passed on.
+        if scope["path"].startswith(links.PATH):
+            return None
         # Before anything else: Streamlit, which compares Origin too, asks an address outside for
         # this machine's own, and everybody waits for that.
         if hint := foreign_page(headers, scope.get("method", "GET")):

@@ -3,10 +3,13 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pipeline import instants
 from pipeline.alert.entries import Address
+
+LASTING: Final = frozenset({"receiver_down", "ledger_down", "ledger_behind", "ledger_unverified"})
+"""Kinds of what begins and ends, and that only a `cleared` entry ends."""
 
 
 class Delivery(NamedTuple):
@@ -29,11 +32,16 @@ class Alarm:
     deliveries: dict[Address, Delivery] = field(default_factory=dict)
     is_acknowledged: bool = False
     snoozed_until: int = 0
-    is_cleared: bool = False
+    is_over: bool = False  # cleared, or raised so long ago that nobody is told any more
+
+    @property
+    def may_be_forgotten(self) -> bool:
+        """Whether it is over by itself, or an entry has ended it."""
+        return self.is_over or self.kind not in LASTING
 
     def is_open(self, now: int) -> bool:
         """Whether nobody has acknowledged it or put it off."""
-        return not self.is_acknowledged and now >= self.snoozed_until
+        return not (self.is_acknowledged or self.is_over) and now >= self.snoozed_until
 
 
 class Alarms(dict[str, Alarm]):
@@ -58,15 +66,17 @@ class Alarms(dict[str, Alarm]):
         elif step == "snoozed":
             alarm.snoozed_until = instants.parse(said["until"]) or 0
         elif step == "cleared":
-            alarm.is_cleared = True
+            alarm.is_over = True
         else:
             address = Address(said["to"], said["via"], said["level"])
             known = alarm.deliveries.get(address, Delivery())
             alarm.deliveries[address] = _after(known, step, said, at)
 
     def forget_before(self, at: int) -> None:
-        """Forgets what was raised before an instant: it is not alarming any longer."""
-        for alert in [name for name, alarm in self.items() if alarm.raised_at < at]:
+        """Forgets what was raised before an instant: it is not alarming any longer. What lasts
+        until an entry ends it is kept until then."""
+        old = [name for name, it in self.items() if it.raised_at < at and it.may_be_forgotten]
+        for alert in old:
             del self[alert]
 
 

@@ -23,7 +23,7 @@ from pipeline.http.outgoing.aside import Aside
 
 SMTP_SECONDS: Final = 20.0
 """For each answer of the mail server."""
-SEND_SECONDS: Final = 60.0
+SEND_SECONDS: Final = 30.0
 """For a whole message, however slowly the other side speaks."""
 MAX_FAULT_CHARACTERS: Final = 300
 PAYLOAD_VERSION: Final = 1

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 
 from pipeline import instants
 from pipeline.alert import channels, digest, entries, words
-from pipeline.alert.alarms import Alarms
+from pipeline.alert.alarms import Alarm, Alarms
 from pipeline.alert.decision import GivenUp, Message, decide
 from pipeline.alert.digest import Process
 from pipeline.alert.entries import Due, Item, Subject
@@ -125,6 +125,11 @@ class Dispatcher:
         if plan.raises:
             self._raise(plan.raises)
             self._read_on()
+            for due in plan.raises:
+                # Raised so long ago that its entries are not read any more: its day is over.
+                self._alarms.setdefault(
+                    due.alert, Alarm(self._now(), due.kind, due.since, is_over=True)
+                )
             plan = decide(dues, self._alarms, self._rules, self._now())
         self._give_up(plan.given_up)
         for message in plan.messages:
@@ -138,11 +143,18 @@ class Dispatcher:
         """What is due by the ledger, and by what we see ourselves."""
         if self._watch is None:
             return self._source.due()
-        status, now = self._source.status(), self._now()
+        status, by_ledger = self._source.status(), []
+        if status is not None:
+            try:
+                by_ledger = self._source.due()
+            except OperatorError as error:
+                LOG.error("the ledger does not say what is due: %s", error)
+                status = None
+        now = self._now()
         found = self._watch.look(status, self._alarms, now)
         if found.over:
             self._inbox.append([entries.cleared(name, now) for name in found.over])
-        return found.dues + (self._source.due() if status is not None else [])
+        return found.dues + by_ledger
 
     def _digests(self, dues: list[Due]) -> list[Due]:
         """The digests that are to be sent now; what they say is kept until then."""
@@ -174,13 +186,16 @@ class Dispatcher:
             LOG.warning("the inbox is not the one that was read: its alerts are read again")
             self._alarms, self._after, self._leaf = Alarms(), None, b""
         if self._after is None:
-            since = self._now() - FORGOTTEN_AFTER * self._rules.look_back_days * 24 * instants.HOUR
+            since = self._now() - FORGOTTEN_AFTER * self._rules.look_back_days * instants.DAY
             before = self._inbox.query(_BEFORE, since)
             self._after = before[0][0] if before else 0
         found = self._inbox.query(_ENTRIES, self._after)
         for seq, at, body, leaf in found:
             self._alarms.take(body, at)
             self._after, self._leaf = seq, leaf
+        self._alarms.forget_before(
+            self._now() - FORGOTTEN_AFTER * self._rules.look_back_days * instants.DAY
+        )
         return bool(found)
 
     def _raise(self, dues: Iterable[Due]) -> None:
@@ -206,8 +221,7 @@ class Dispatcher:
         if not found:
             return Subject()
         return Subject(
-            found[0].process_id if due.process_id is not None else None,
-            found[0].seller_id if due.seller_id is not None else None,
+            _true(due.process_id, found[0].process_id), _true(due.seller_id, found[0].seller_id)
         )
 
     # --- one message ---
@@ -281,3 +295,8 @@ class Dispatcher:
         if time.monotonic() >= self._beat_at:
             self._beat_at = time.monotonic() + BEAT_SECONDS
             beat(self._inbox, Part.ALERTS)
+
+
+def _true(shown: str | None, recorded: str | None) -> str | None:
+    """The id that an entry has, where the one that is shown is its mask."""
+    return recorded if shown is not None and "***" in shown else shown

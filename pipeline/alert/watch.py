@@ -16,18 +16,17 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
 from pipeline import instants
-from pipeline.alert.alarms import Alarm
+from pipeline.alert.alarms import LASTING, Alarm
 from pipeline.alert.entries import Due
 from pipeline.alert_rules import AlertRules
 from pipeline.http import addresses
 from pipeline.http.outgoing.aside import Aside
+from pipeline.ledger.follower import BEHIND_SECONDS
 from pipeline.settings import Settings
 
 GRACE_SECONDS: Final = 120.0
 """What is wrong has to stay wrong for so long: nobody is alarmed by a restart."""
 ASK_SECONDS: Final = 10.0
-LASTING: Final = frozenset({"receiver_down", "ledger_down", "ledger_behind", "ledger_unverified"})
-"""Conditions that begin and end, and that only a `cleared` entry ends."""
 
 
 class Trouble(NamedTuple):
@@ -64,7 +63,7 @@ class Watch:
         open_ones = {
             alarm.kind: name
             for name, alarm in alarms.items()
-            if alarm.kind in LASTING and not alarm.is_cleared
+            if alarm.kind in LASTING and not alarm.is_over
         }
         dues = [*self._certificates(now)]
         for trouble, since in self._since.items():
@@ -81,10 +80,11 @@ class Watch:
         if status is None:
             yield Trouble("ledger_down", "breach")
             return
-        if status["problem"] is not None or not (status["is_verified"] or not status["inbox_seq"]):
-            yield Trouble("ledger_unverified", "breach")
         lag = status["lag_seconds"]
         assert isinstance(lag, float | int)
+        is_unverified = not status["is_verified"] and status["inbox_seq"] and lag < BEHIND_SECONDS
+        if status["problem"] is not None or is_unverified:
+            yield Trouble("ledger_unverified", "breach")
         if lag > self._rules.watch.lag_minutes * 60:
             yield Trouble("ledger_behind", "risk")
 

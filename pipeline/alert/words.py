@@ -15,6 +15,7 @@ from pipeline.alert.digest import Part
 from pipeline.alert.entries import Due, Item
 from pipeline.alert.links import Links
 from pipeline.alert_rules.recipients import Recipient
+from pipeline.texts import printable
 
 Language = Literal["pt", "en"]
 _BOTH = Mapping[str, tuple[str, str]]  # code -> Portuguese, English
@@ -137,7 +138,7 @@ def message(
     first = items[0].due
     heading = title(first.kind, language)
     about = first.process_id or first.seller_id
-    subject = f"[Prazo] {heading}" + (f" – {about}" if about else "")
+    subject = f"[Prazo] {heading}" + (f" – {printable(about)}" if about else "")
     if len(items) > 1:
         more = len(items) - 1
         others = ("outro alerta", "more") if more == 1 else ("outros alertas", "more")
@@ -177,7 +178,7 @@ def _summary(parts: list[Part], language: Language, here: ZoneInfo) -> list[tupl
         for process in part.listed:
             deadline = "–" if process.deadline_at is None else local(process.deadline_at, here)
             action = next_action(process.next_action or "", language)
-            lines.append((process.process_id, f"{deadline} · {action}"))
+            lines.append((printable(process.process_id), f"{deadline} · {action}"))
         if part.total > len(part.listed):
             more = part.total - len(part.listed)
             lines.append(("…", said((f"e mais {more}", f"and {more} more"), language)))
@@ -193,10 +194,11 @@ def _lines(
     severity = said(_SEVERITIES[due.severity], language)
     lines = [("", f"{title(due.kind, language)} ({severity})")]
     if due.process_id:
-        kinds = " · ".join(it for it in (due.process_id, due.review_type, due.state) if it)
+        known = (printable(due.process_id), due.review_type, due.state)
+        kinds = " · ".join(it for it in known if it)
         lines.append((label("process"), kinds))
     if due.seller_id:
-        lines.append((label("seller"), due.seller_id))
+        lines.append((label("seller"), printable(due.seller_id)))
     if due.deadline_at is not None:
         left = time_left((due.deadline_at - now) // instants.SECOND, language)
         lines.append((label("deadline"), f"{local(due.deadline_at, here)} ({left})"))

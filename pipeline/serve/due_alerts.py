@@ -80,6 +80,9 @@ class HeldLedger:
             return processes_in(ledger.read(OPEN_VIEW))
 
     def status(self) -> dict[str, Any] | None:
-        """How the ledger stands; None while nobody holds it. Raises `OperatorError`."""
-        with holder(self._settings) as ledger:
-            return None if ledger is None else ledger.status()
+        """How the ledger stands; None while nobody holds it, or it does not answer."""
+        try:
+            with holder(self._settings) as ledger:
+                return None if ledger is None else ledger.status()
+        except OperatorError:
+            return None

@@ -45,7 +45,7 @@ raised as (
     group by alert_id
 ),
 
--- What the log itself does not show: it lasts until an entry says that it is over.
+-- What the log itself does not show: the last of a kind, until an entry says that it is over.
 beside_the_log as (
     select
         alert_id,
@@ -57,8 +57,9 @@ beside_the_log as (
     from alert_steps
     where step in ('raised', 'cleared')
     group by alert_id
-    having bool_and(step = 'raised')
-        and kind in ('receiver_down', 'ledger_down', 'ledger_behind', 'ledger_unverified')
+    having kind in ('receiver_down', 'ledger_down', 'ledger_behind', 'ledger_unverified')
+    qualify row_number() over (partition by arg_min(kind, seq) order by min(seq) desc) = 1
+        and bool_and(step = 'raised')
 ),
 
 on_rungs as (

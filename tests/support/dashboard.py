@@ -77,8 +77,11 @@ BACKGROUNDS: Mapping[Literal["light", "dark"], str] = {
     "dark": "rgb(13, 18, 27)",
 }
 IS_STILL = """() => document.getAnimations().every(it =>
-    it.playState !== "running" || it.effect.getComputedTiming().endTime === Infinity)"""
-"""What is still fading in is paler than it will be."""
+        it.playState !== "running" || it.effect.getComputedTiming().endTime === Infinity)
+    && !document.querySelector('[data-stale="true"]')
+    && document.querySelector('[data-testid="stApp"][data-test-script-state="notRunning"]') !== null
+"""
+"""What is still fading in, or out because it is drawn again, is paler than it will be."""
 IS_BACKGROUND = """it => getComputedStyle(
     document.querySelector('[data-testid="stApp"]')
 ).backgroundColor === it"""
@@ -138,8 +141,12 @@ class Reader:
         for scheme in schemes:
             self.page.emulate_media(color_scheme=scheme)
             self.page.wait_for_function(IS_BACKGROUND, arg=BACKGROUNDS[scheme])
-            self.page.wait_for_function(IS_STILL)
-            for broken in self.page.evaluate("it => axe.run(document, it)", options)["violations"]:
+            while True:  # the page may begin to draw itself again while it is looked at
+                self.page.wait_for_function(IS_STILL, timeout=RUN_SECONDS * 1000)
+                found = self.page.evaluate("it => axe.run(document, it)", options)["violations"]
+                if self.page.evaluate(IS_STILL):
+                    break
+            for broken in found:
                 for node in broken["nodes"]:
                     if broken["id"] != "target-size" or 'role="spinbutton"' not in node["html"]:
                         yield scheme, broken["id"], node["html"][:200]

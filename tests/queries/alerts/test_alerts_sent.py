@@ -103,3 +103,23 @@ def test_what_the_log_cannot_show_lasts_until_an_entry_ends_it() -> None:
         ("receiver_down", "breach", "admin", at("2026-03-30T11:58:00"), None)
     ]
     assert rows([down, over], "alerts", *columns) == []
+
+
+def test_of_what_began_and_was_never_ended_the_last_counts() -> None:
+    """A process that was away for weeks knows nothing of the first any more."""
+
+    def down(alert: str, when: str) -> dict[str, Any]:
+        return action(
+            *("alert", when),
+            step="raised",
+            alert=alert,
+            about="receiver_down",
+            severity="breach",
+            role="admin",
+            since=when,
+        )
+
+    first, second = down("d0", "2026-03-01T12:00:00Z"), down("d1", "2026-03-30T12:00:00Z")
+    over = action("alert", "2026-03-30T13:00:00Z", step="cleared", alert="d1")
+    assert rows([first, second], "alerts", "alert_id") == [("d1",)]
+    assert rows([first, second, over], "alerts", "alert_id") == []

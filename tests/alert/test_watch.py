@@ -1,0 +1,84 @@
+"""What is looked at beside the log: it is raised once it lasts, and cleared when it is over."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import instants
+from pipeline.alert import entries, watch
+from pipeline.alert.alarms import Alarms
+from pipeline.alert.entries import Due, Subject
+from pipeline.alert.watch import Watch
+from tests.alert.test_decision import at, rules
+from tests.support.machine import free_port
+from tests.support.stores import settings_in
+
+NOW = at("2026-03-02T12:00:00Z")
+WELL = {"problem": None, "is_verified": True, "inbox_seq": 5, "lag_seconds": 0.0}
+
+
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The steady clock by which it waits; tests move it."""
+    clock = [1000.0]
+    monkeypatch.setattr(watch.time, "monotonic", lambda: clock[0])
+    return clock
+
+
+@pytest.fixture
+def watching(tmp_path: Path) -> Watch:
+    return Watch(settings_in(tmp_path), rules(watch={"receivers": []}))
+
+
+def kinds(found: list[Due]) -> list[tuple[str, str]]:
+    return [(it.kind, it.severity) for it in found]
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (WELL, []),
+        (WELL | {"lag_seconds": 600.0}, []),
+        (WELL | {"lag_seconds": 601.0}, [("ledger_behind", "risk")]),
+        (WELL | {"is_verified": False}, [("ledger_unverified", "breach")]),
+        (WELL | {"is_verified": False, "inbox_seq": 0}, []),
+        (WELL | {"is_verified": False, "lag_seconds": 30.0}, []),  # it is catching up
+        (WELL | {"problem": "a fork"}, [("ledger_unverified", "breach")]),
+        (None, [("ledger_down", "breach")]),
+    ],
+)
+def test_what_is_wrong_is_alarming_once_it_has_lasted_two_minutes(
+    watching: Watch, seconds: list[float], status: Any, expected: list[tuple[str, str]]
+) -> None:
+    assert watching.look(status, {}, NOW).dues == []
+    seconds[0] += 119
+    assert watching.look(status, {}, NOW).dues == []
+    seconds[0] += 1
+    found = watching.look(status, {}, NOW).dues
+    assert kinds(found) == expected
+    assert [it.since for it in found] == [NOW - 120 * instants.SECOND for _ in expected]
+
+
+def test_a_restart_is_no_news_and_what_is_over_is_cleared(
+    watching: Watch, seconds: list[float], tmp_path: Path
+) -> None:
+    watching.look(None, {}, NOW)
+    seconds[0] += 120
+    [due] = watching.look(None, {}, NOW).dues
+    alarms = Alarms()
+    alarms.take(entries.raised(due, Subject(), NOW).body, NOW)
+
+    again = Watch(settings_in(tmp_path), rules(watch={"receivers": []}))
+    assert [it.alert for it in again.look(None, alarms, NOW).dues] == [due.alert]
+    assert again.look(WELL, alarms, NOW) == ([], [due.alert])
+    alarms.take(entries.cleared(due.alert, NOW).body, NOW)
+    assert again.look(WELL, alarms, NOW) == ([], [])
+
+
+def test_a_receiver_that_does_not_answer_is_alarming(tmp_path: Path, seconds: list[float]) -> None:
+    nobody = f"http://127.0.0.1:{free_port()}"
+    watching = Watch(settings_in(tmp_path), rules(watch={"receivers": [nobody]}))
+    watching.look(WELL, {}, NOW)
+    seconds[0] += 120
+    assert kinds(watching.look(WELL, {}, NOW).dues) == [("receiver_down", "breach")]
