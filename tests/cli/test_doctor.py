@@ -187,23 +187,39 @@ def test_a_sound_ledger_is_counted_and_not_written(marketplace: Marketplace) -> 
     assert marketplace.settings().ledger.read_bytes() == before
 
 
-def test_what_nobody_does_any_more_is_a_warning(marketplace: Marketplace) -> None:
+def test_what_nobody_does_any_more_is_a_warning(marketplace: Marketplace, tmp_path: Path) -> None:
+    file = tmp_path / "alerts.toml"
+    file.write_text('[recipients.ops]\napprise_file = "channels"\n', encoding="utf-8")
+
     def said() -> dict[str, str]:
-        checks = ("resumer", "backup", "verification")
-        found = examine(marketplace.settings())
+        checks = ("resumer", "alerts", "backup", "verification")
+        found = examine(marketplace.settings(alerts_file=file))
         return {it.check: it.verdict for it in found if it.check in checks}
 
-    assert said() == {"resumer": "warning", "backup": "warning", "verification": "warning"}
+    assert set(said().items()) == {
+        *(("resumer", "warning"), ("alerts", "warning")),
+        *(("backup", "warning"), ("verification", "warning")),
+    }
     beat(marketplace.inbox, Part.RESUMER)
+    beat(marketplace.inbox, Part.ALERTS)
     marketplace.inbox.execute(
         "insert into heartbeats (name, at) values ($1, $2)",
         "backup",
         marketplace.inbox.now() - 3 * instants.DAY,
     )
     beat(marketplace.inbox, Part.VERIFICATION)
-    assert said() == {"resumer": "ok", "backup": "warning", "verification": "ok"}
+    assert set(said().items()) == {
+        *(("resumer", "ok"), ("alerts", "ok")),
+        *(("backup", "warning"), ("verification", "ok")),
+    }
     beat(marketplace.inbox, Part.BACKUP)
     assert said()["backup"] == "ok"
+
+
+def test_where_nobody_is_told_of_anything_it_says_so(marketplace: Marketplace) -> None:
+    [found] = [it for it in examine(marketplace.settings()) if it.check == "alerts"]
+    assert found.verdict == "warning"
+    assert "the settings name no recipient" in found.found
 
 
 def test_an_inbox_that_lacks_what_was_signed_is_a_fault_with_its_remedy(tmp_path: Path) -> None:
