@@ -216,7 +216,7 @@ def test_what_nobody_does_any_more_is_a_warning(marketplace: Marketplace, tmp_pa
     assert said()["backup"] == "ok"
 
 
-def test_where_nobody_is_told_of_anything_it_says_so(marketplace: Marketplace) -> None:
+def test_where_nobody_hears_of_anything_it_says_so(marketplace: Marketplace) -> None:
     [found] = [it for it in examine(marketplace.settings()) if it.check == "alerts"]
     assert found.verdict == "warning"
     assert "the settings name no recipient" in found.found
