@@ -7,7 +7,7 @@ import pytest
 from pipeline.ledger.reader import Reader
 from tests.app_pages.conftest import OpenLog, Visit, fill, follow
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event
-from tests.app_pages.support.reading import metrics, page_text, press, texts
+from tests.app_pages.support.reading import links, metrics, page_text, press, texts
 
 HISTORY = [
     seller_event("sel_ana", "created", before(days=100)),
@@ -53,8 +53,8 @@ def test_several_open_processes_stand_side_by_side(open_log: OpenLog, visit: Vis
         "Analysis took": ("2 min", "promised: 3 min for 99 %"),
         "Created": ("21 Feb 2026", "individual"),
     }
-    links = [link.label.replace("\\", "") for link in app.get("page_link")]
-    side_by_side, every_one = links[:2], links[2:]
+    labels = [label for label, _ in links(app)]
+    side_by_side, every_one = labels[:2], labels[2:]
     assert side_by_side == ["prc_first", "prc_second"], "the nearest deadline first"
     assert every_one == ["prc_second", "prc_first", "prc_old"]
     shown = texts(app)
