@@ -4,12 +4,11 @@ What is found is an alert like every other. It is raised once it has lasted a wh
 alert however often this process is started, and is cleared in the log when it is over.
 """
 
+import functools
 import hashlib
 import time
-import urllib.request
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from http.client import HTTPException
 from typing import Final, NamedTuple
 
 from cryptography import x509
@@ -21,6 +20,7 @@ from pipeline.alert.entries import Due
 from pipeline.alert_rules import AlertRules
 from pipeline.http import addresses
 from pipeline.http.outgoing.aside import Aside
+from pipeline.http.outgoing.receivers import Answer, ask
 from pipeline.ledger.follower import BEHIND_SECONDS
 from pipeline.settings import Settings
 
@@ -91,9 +91,8 @@ class Watch:
     def _receivers(self) -> Iterable[Trouble]:
         here = addresses.local(self._settings.receiver_host, self._settings.receiver_port)
         named = self._rules.watch.receivers
-        asked = [
-            Aside(_asking(url), name="readyz") for url in ((here,) if named is None else named)
-        ]
+        urls = (here,) if named is None else named
+        asked = [Aside(functools.partial(ask, url), name="readyz") for url in urls]
         until = time.monotonic() + ASK_SECONDS
         ready = [_is_ready(it, max(0.0, until - time.monotonic())) for it in asked]
         return [] if all(ready) else [Trouble("receiver_down", "breach")]
@@ -141,17 +140,8 @@ def _due(name: str, kind: str, severity: str, since: int, *, deadline_at: int | 
     )
 
 
-def _asking(url: str) -> Callable[[], bool]:
-    def ask() -> bool:
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"{url.rstrip('/')}/readyz", timeout=ASK_SECONDS) as answer:
-            return bool(answer.status == 200)
-
-    return ask
-
-
-def _is_ready(asked: Aside[bool], seconds: float) -> bool:
+def _is_ready(asked: Aside[Answer], seconds: float) -> bool:
     try:
-        return asked.outcome(seconds)
-    except (OSError, ValueError, HTTPException):
+        return asked.outcome(seconds).is_ready
+    except TimeoutError:
         return False

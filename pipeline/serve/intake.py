@@ -1,18 +1,16 @@
 """Says how the intake is: when the last delivery came, and whether a receiver could record now."""
 
-import json
-import urllib.error
-import urllib.request
 from datetime import datetime
 from functools import lru_cache
-from http.client import HTTPException, HTTPResponse
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.http import addresses
+from pipeline.http.outgoing import receivers
 from pipeline.http.outgoing.aside import Aside
 from pipeline.http.outgoing.looks import Looks
+from pipeline.http.outgoing.receivers import READY, READY_SECONDS, Answer
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
@@ -22,17 +20,6 @@ LOOK_SECONDS: Final = 10.0
 STALE_SECONDS: Final = 30.0
 """What was found before that is not shown any more, and a receiver elsewhere is not there without
 a heartbeat within this time."""
-READY_SECONDS: Final = 8.0
-"""For the receiver's whole answer; it says after five that a trial write takes too long."""
-MAX_BYTES: Final = 65_536
-
-
-class Answer(NamedTuple):
-    """What a receiver says of itself; `why` it cannot record, or does not answer."""
-
-    is_there: bool
-    is_ready: bool
-    why: str = ""
 
 
 class Intake(NamedTuple):
@@ -43,34 +30,9 @@ class Intake(NamedTuple):
     receiver: Answer
 
 
-READY: Final = Answer(is_there=True, is_ready=True)
-
-
 def ask(settings: Settings) -> Answer:
     """What the receiver of the settings says, asked from its own machine."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    url = addresses.local(settings.receiver_host, settings.receiver_port)
-    try:
-        with opener.open(f"{url}/readyz", timeout=READY_SECONDS) as answer:
-            said = _said(answer)
-    except urllib.error.HTTPError as error:
-        with error:
-            why = _said(error).get("error", f"it answers {error.code}")
-            return Answer(is_there=True, is_ready=False, why=str(why))
-    except (OSError, HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
-        return Answer(False, False, f"none answers at {url} ({reason})")
-    if said.get("status") != "able to record":
-        return Answer(False, False, f"what answers at {url} is not a receiver")
-    return READY
-
-
-def _said(answer: HTTPResponse | urllib.error.HTTPError) -> dict[str, Any]:
-    try:
-        said = json.loads(answer.read(MAX_BYTES))
-    except ValueError:
-        return {}
-    return said if isinstance(said, dict) else {}
+    return receivers.ask(addresses.local(settings.receiver_host, settings.receiver_port))
 
 
 class _Receivers:
@@ -105,10 +67,10 @@ class _Receivers:
 @lru_cache(maxsize=1)
 def watch(service: LedgerService) -> Looks[Intake]:
     """The looks at the intake of this process's ledger, which everybody who asks shares."""
-    receivers = _Receivers(service)
+    asked = _Receivers(service)
 
     def look() -> Intake:
-        answer = receivers.answer()
+        answer = asked.answer()
         [row] = service.reader.read("intake").to_pylist()
         return Intake(row["last_at"], row["silent_since"], answer)
 

@@ -1,0 +1,48 @@
+"""Asks a receiver whether it could record a delivery now."""
+
+import json
+import urllib.error
+import urllib.request
+from http.client import HTTPException, HTTPResponse
+from typing import Any, Final, NamedTuple
+
+READY_SECONDS: Final = 8.0
+"""For the receiver's whole answer; it says after five that a trial write takes too long."""
+MAX_BYTES: Final = 65_536
+
+
+class Answer(NamedTuple):
+    """What a receiver says of itself; `why` it cannot record, or does not answer."""
+
+    is_there: bool
+    is_ready: bool
+    why: str = ""
+
+
+READY: Final = Answer(is_there=True, is_ready=True)
+
+
+def ask(url: str) -> Answer:
+    """What the receiver at a URL says of itself; raises nothing for what it does."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{url.rstrip('/')}/readyz", timeout=READY_SECONDS) as answer:
+            said = _said(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            why = _said(error).get("error", f"it answers {error.code}")
+            return Answer(is_there=True, is_ready=False, why=str(why))
+    except (OSError, HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        return Answer(False, False, f"none answers at {url} ({reason})")
+    if said.get("status") != "able to record":
+        return Answer(False, False, f"what answers at {url} is not a receiver")
+    return READY
+
+
+def _said(answer: HTTPResponse | urllib.error.HTTPError) -> dict[str, Any]:
+    try:
+        said = json.loads(answer.read(MAX_BYTES))
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
