@@ -69,7 +69,10 @@ def main() -> None:
         with ExitStack() as endpoints:
             if terms.endpoint_secret_file:
                 secret = terms.endpoint_secret_file.read_text(encoding="ascii").strip()
-                known["endpoint"] = endpoints.enter_context(listening(secret))
+                systems = endpoints.enter_context(listening(secret, folder))
+                known["endpoint"] = systems.url
+                known["mail_port"] = str(systems.mail_port)
+                known["mail_authority"] = str(systems.mail_authority)
             print(json.dumps(known), flush=True)
             stopped.wait()
 
@@ -113,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--endpoint-secret-file",
         type=Path,
-        help="whsec_...: listen as the marketplace's own endpoint, to which events are passed on",
+        help="whsec_...: listen as the marketplace's own systems, which take events and alerts",
     )
     return parser
 

@@ -103,9 +103,12 @@ def title(kind: str, language: Language) -> str:
         span = kind.removeprefix("before_")
         units = {"d": ("dias", "days"), "h": ("horas", "hours")}
         number, unit = span[:-1], said(units[span[-1]], language)
+        verb = "Faltam"
         if number == "1":
-            unit = unit.removesuffix("s")
-        return said((f"Faltam {number} {unit}", f"{number} {unit} left"), language)
+            verb, unit = "Falta", unit.removesuffix("s")
+        # Who was not told at once is told the same later: it has to be true then, too.
+        both = (f"{verb} menos de {number} {unit}", f"Less than {number} {unit} left")
+        return said(both, language)
     if kind in _CONDITIONS:
         return said(_CONDITIONS[kind], language)
     return said((f"Violação: {kind}", f"Breach: {kind}"), language)

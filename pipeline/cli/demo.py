@@ -73,7 +73,12 @@ def run(
     try:
         say(f"The platform answers at {known['url']} (mutual TLS).")
         forward_file = _endpoints_file(folder / "forward.toml", known["endpoint"], endpoint_secret)
-        environment |= {**_platform_environment(known), "PRAZO_FORWARD_FILE": str(forward_file)}
+        alerts_file = _alerts_file(folder / "alerts.toml", settings, known, endpoint_secret)
+        environment |= {
+            **_platform_environment(known),
+            "PRAZO_FORWARD_FILE": str(forward_file),
+            "PRAZO_ALERTS_FILE": str(alerts_file),
+        }
         os.environ.update(environment)
         settings = Settings.load()
         inbox = open_inbox(settings.inbox)
@@ -88,7 +93,7 @@ def run(
             supervisor.add(part[0], [sys.executable, "-m", "pipeline.cli", *part])
         say(f"\n  Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}")
         say(f"  Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks")
-        say(f"  Passed on  {known['endpoint']} shows what the marketplace's own endpoint gets")
+        say(f"  Sent       {known['endpoint']} shows alerts that were sent, and what was passed on")
         lines = "".join(f"{name}={value}\n" for name, value in environment.items())
         file = _secret_file(folder / "demo.env", lines.rstrip())
         say(f"  Commands   set -a; . {shlex.quote(str(file))}; set +a; {_prazo()} show")
@@ -158,6 +163,56 @@ def _endpoints_file(path: Path, url: str, secret: Path) -> Path:
     given = {"name": "marketplace", "url": url, "secret_file": str(secret)}
     lines = [f"{name} = {json.dumps(value)}\n" for name, value in given.items()]
     path.write_text("".join(["[[endpoint]]\n", *lines]), encoding="utf-8")
+    return path
+
+
+def _alerts_file(path: Path, settings: Settings, known: dict[str, Any], secret: Path) -> Path:
+    """Who is told in the demo, at whatever hour it runs: an officer and an engineer by e-mail, and
+    a program by webhook."""
+    dashboard = f"http://{settings.dashboard_host}:{settings.dashboard_port}"
+    path.write_text(
+        f"""\
+dashboard_url = {json.dumps(dashboard)}
+
+[hours]
+days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+start = "00:00"
+end = "23:59"
+holidays = ""
+
+[mail]
+host = "127.0.0.1"
+port = {known["mail_port"]}
+sender = "prazo@market.example"
+ca_file = {json.dumps(known["mail_authority"])}
+
+[recipients.ana]
+email = "ana@market.example"
+digest_at = "00:00"
+
+[recipients.eva]
+email = "eva@market.example"
+role = "admin"
+language = "en"
+
+[recipients.desk]
+webhook = {json.dumps(known["endpoint"] + "alerts")}
+webhook_secret_file = {json.dumps(str(secret))}
+
+[[routes]]
+to = ["ana"]
+roles = ["officer"]
+
+[[routes]]
+to = ["eva"]
+roles = ["admin"]
+
+[[routes]]
+to = ["desk"]
+severities = ["breach", "risk"]
+""",
+        encoding="utf-8",
+    )
     return path
 
 

@@ -1,39 +1,47 @@
-"""The marketplace's own endpoint: it takes what is passed on to it, and shows what came."""
+"""The marketplace's own systems: they take the deliveries that are passed on to it and the alerts
+that are sent to it, by webhook and by e-mail, and show all of it on one page."""
 
 import hmac
 import html
 import json
+import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
+from sandbox.market.mailbox import Mailbox, mail_server
 from sandbox.platform.webhooks import Signature
 
 LOOPBACK: Final = "127.0.0.1"
 SHOWN: Final = 200
 TOLERANCE_SECONDS: Final = 300
 MAX_BODY_BYTES: Final = 2**20
+EVENTS: Final = "/"
+"""Where deliveries are passed on to, and where the page is."""
+ALERTS: Final = "/alerts"
+_LINK: Final = re.compile(r"https?://[^\s<>\"]+")
 
 
 class Arrival(NamedTuple):
-    """A message, and how often it came."""
+    """A message, what it says in a few words, and how often it came."""
 
     at: float
-    event_type: str
-    event_id: str
+    cells: tuple[str, ...]
     times: int
 
 
 class Endpoint:
     """What came last, each message once: by its id, as the specification of Standard Webhooks
-    advises its receivers."""
+    advises its receivers. `cells`: what is shown of a message."""
 
-    def __init__(self, secret: str) -> None:
+    def __init__(self, secret: str, cells: Callable[[dict[str, Any]], tuple[str, ...]]) -> None:
         self._signature = Signature(secret)
+        self._cells = cells
         self._lock = threading.Lock()
         self._came: OrderedDict[str, Arrival] = OrderedDict()
 
@@ -46,64 +54,124 @@ class Endpoint:
         if not any(hmac.compare_digest(it, expected) for it in signatures.split(" ")):
             return 401
         try:
-            event = json.loads(body)
+            said = json.loads(body)
         except ValueError:
-            event = {}
-        known = event if isinstance(event, dict) else {}
+            said = {}
+        known = said if isinstance(said, dict) else {}
         with self._lock:
             before = self._came.get(message_id)
             self._came[message_id] = Arrival(
                 time.time() if before is None else before.at,
-                str(known.get("type", "")),
-                str(known.get("id", "")),
+                self._cells(known),
                 1 if before is None else before.times + 1,
             )
             while len(self._came) > SHOWN:
                 self._came.popitem(last=False)
         return 204
 
-    def page(self) -> str:
-        """What came, the newest first."""
+    def rows(self) -> list[tuple[str, ...]]:
+        """What came, the newest first: when, what, its id, how often."""
         with self._lock:
             came = list(reversed(self._came.items()))
-        rows = "".join(
-            "<tr>"
-            + "".join(
-                f"<td>{html.escape(cell)}</td>"
-                for cell in (
-                    time.strftime("%H:%M:%S", time.localtime(arrival.at)),
-                    arrival.event_type,
-                    arrival.event_id,
-                    message_id,
-                    str(arrival.times),
-                )
-            )
-            + "</tr>"
+        return [
+            (_clock(arrival.at), *arrival.cells, message_id, str(arrival.times))
             for message_id, arrival in came
+        ]
+
+
+def event_cells(event: dict[str, Any]) -> tuple[str, ...]:
+    """An event's type and id."""
+    return str(event.get("type", "")), str(event.get("id", ""))
+
+
+def alert_cells(message: dict[str, Any]) -> tuple[str, ...]:
+    """Who is told, of how many alerts, and what the first ones are about."""
+    found = message.get("alerts")
+    alerts = [it for it in found if isinstance(it, dict)] if isinstance(found, list) else []
+    named = [f"{it.get('kind')} {it.get('process_id') or ''}".strip() for it in alerts[:5]]
+    return str(message.get("to", "")), str(len(alerts)), ", ".join(named)
+
+
+class Systems:
+    """All of the marketplace's systems: one endpoint for events, one for alerts, and a mailbox."""
+
+    def __init__(self, secret: str) -> None:
+        self.endpoints = {
+            EVENTS: Endpoint(secret, event_cells),
+            ALERTS: Endpoint(secret, alert_cells),
+        }
+        self.mailbox = Mailbox()
+
+    def page(self) -> str:
+        """What came, the newest first."""
+        letters = "".join(
+            f"<details><summary>{_clock(letter.at)} · {html.escape(letter.to)} ·"
+            f" {html.escape(letter.subject)}</summary><pre>{_linked(letter.text)}</pre></details>"
+            for letter in self.mailbox.letters()
         )
         return (
-            "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=2>"
-            "<title>The marketplace's endpoint</title>"
-            f"<h1>{len(came)} messages, the newest first</h1>"
-            "<table cellpadding=6><tr><th>at<th>event type<th>event<th>webhook-id<th>times</tr>"
-            f"{rows}</table>"
+            "<!doctype html><html lang=en><meta charset=utf-8>"
+            "<title>The marketplace's systems</title>"
+            "<h1>What the marketplace's systems got</h1><p>The newest first;"
+            f' <a href="{EVENTS}">look again</a>.</p>'
+            f"<h2>Alerts by e-mail</h2>{letters or '<p>None yet</p>'}"
+            + _table(
+                "Alerts by webhook",
+                ("at", "to", "alerts", "about", "webhook-id", "times"),
+                self.endpoints[ALERTS].rows(),
+            )
+            + _table(
+                "Deliveries that were passed on",
+                ("at", "event type", "event", "webhook-id", "times"),
+                self.endpoints[EVENTS].rows(),
+            )
         )
+
+
+def _table(title: str, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    if not rows:
+        return f"<h2>{title}</h2><p>None yet</p>"
+    head = "".join(f"<th>{it}" for it in heads)
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<h2>{title}: {len(rows)}</h2><table cellpadding=6><tr>{head}</tr>{lines}</table>"
+
+
+def _linked(text: str) -> str:
+    """A letter's text as HTML, in which its links can be followed."""
+    return _LINK.sub(lambda found: f'<a href="{found[0]}">{found[0]}</a>', html.escape(text))
+
+
+def _clock(at: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(at))
+
+
+class Known(NamedTuple):
+    """Where the systems listen, and whom a client of the mail server has to trust."""
+
+    url: str
+    mail_port: int
+    mail_authority: Path
 
 
 @contextmanager
-def listening(secret: str) -> Iterator[str]:
-    """The URL of an endpoint that listens until the block ends."""
-    server = ThreadingHTTPServer((LOOPBACK, 0), _handler(Endpoint(secret)))
+def listening(secret: str, folder: Path) -> Iterator[Known]:
+    """The systems, until the block ends; the mail server's authority is written into `folder`."""
+    systems = Systems(secret)
+    server = ThreadingHTTPServer((LOOPBACK, 0), _handler(systems))
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://{LOOPBACK}:{server.server_address[1]}/"
+        with mail_server(systems.mailbox, folder) as (port, authority):
+            url = f"http://{LOOPBACK}:{server.server_address[1]}{EVENTS}"
+            yield Known(url, port, authority)
     finally:
         server.shutdown()
         server.server_close()
 
 
-def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
+def _handler(systems: Systems) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -117,6 +185,10 @@ def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
             if len(body) < size:
                 self.close_connection = True
                 return
+            endpoint = systems.endpoints.get(self.path)
+            if endpoint is None:
+                self._answer(404, "")
+                return
             status = endpoint.take(
                 self.headers.get("webhook-id", ""),
                 self.headers.get("webhook-timestamp", ""),
@@ -126,7 +198,7 @@ def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
             self._answer(status, "")
 
         def do_GET(self) -> None:
-            self._answer(200, endpoint.page())
+            self._answer(200, systems.page())
 
         def _answer(self, status: int, text: str) -> None:
             body = text.encode()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.acceptance.product import show, wait_for
@@ -73,6 +74,14 @@ def banners_command(log: Path, elsewhere: Path) -> str:
     return done.stdout
 
 
+def shows_what_was_sent(log: Path) -> bool:
+    """Whether the page of the marketplace's systems shows alerts by e-mail and by webhook, a
+    summary of the day, and deliveries that were passed on."""
+    [line] = [it for it in log.read_text().splitlines() if it.startswith("  Sent ")]
+    page = httpx.get(line.split()[1], trust_env=False).text
+    return "None yet" not in page and "ana@market.example" in page and "RESUMO DO DIA" in page
+
+
 @pytest.mark.timeout(400)
 def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
     with running_demo(tmp_path / "demo", 600) as (_, environment):
@@ -87,6 +96,8 @@ def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
         assert "evidence_recorded_late" not in rules  # its past was recorded as it happened
 
         assert "watchlist" in banners_command(tmp_path / "demo.log", tmp_path)
+
+        wait_until(lambda: shows_what_was_sent(tmp_path / "demo.log"))
 
         [before] = show(environment, "ledger_health")
         wait_until(lambda: show(environment, "ledger_health")[0]["last_seq"] > before["last_seq"])

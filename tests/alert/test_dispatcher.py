@@ -124,7 +124,7 @@ def test_each_hears_of_it_once_by_their_channels_and_the_log_says_so(
     [message] = mail.taken
     [posted] = webhook.taken
     assert message["To"] == "ana@market.example"
-    assert message["Subject"] == "[Prazo] Faltam 3 dias – p1"
+    assert message["Subject"] == "[Prazo] Faltam menos de 3 dias – p1"
     keys = standard_webhooks.check(
         [SECRET],
         posted.headers,

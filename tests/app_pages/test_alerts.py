@@ -20,7 +20,7 @@ def test_what_is_due_is_listed_the_gravest_first_and_the_bell_counts_it(
         app = visit("alerts")
     grid = app.dataframe[0].value
     assert list(grid["process_id"]) == ["prc_late", "prc_soon"]
-    assert list(grid["kind"]) == ["Deadline passed (EXPIRED)", "3 days left"]
+    assert list(grid["kind"]) == ["Deadline passed (EXPIRED)", "Less than 3 days left"]
     assert list(grid["standing"]) == ["nobody told yet", "nobody told yet"]
     assert "2 alerts" in page_text(app)
 
