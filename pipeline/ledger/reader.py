@@ -13,6 +13,7 @@ import pyarrow as pa
 from pipeline import instants
 from pipeline.errors import UnknownView, WrongUsage
 from pipeline.ledger import materialized, narrowing
+from pipeline.ledger.arrow import parsed
 from pipeline.ledger.catalogue import View, catalogue, public, whole_sql
 from pipeline.ledger.store import FOUND_BY_INDEX, Ledger, Watermark
 
@@ -22,6 +23,9 @@ warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning
 
 _REMEMBERED_STATEMENTS: Final = 1000
 """Whole SQL of views, by state, subject and order: some 15 kB each."""
+
+_FEW_ENTRIES: Final = 20_000
+"""To copy what these give costs less than to plan a question twice."""
 
 Answer = TypeVar("Answer")
 
@@ -48,6 +52,7 @@ class _Snapshot(NamedTuple):
     """One state of the ledger at one instant."""
 
     cursor: duckdb.DuckDBPyConnection  # with the instant as its variable `as_of`
+    entries: int  # that materialized rows cover
     is_behind: bool  # materialized rows of processes wait for a later batch
     is_settled: bool  # nothing that the ledger holds occurred after the instant
 
@@ -99,9 +104,9 @@ class Reader:
             sql, asked = _sql(snapshot, view, where, own_order)
             sql = f"select * from ({sql}){condition}{order}{window}"
             values = [*asked, *parameters]
-            if limit is None and not where:
+            if limit is None and not where and snapshot.entries > _FEW_ENTRIES:
                 return snapshot.cursor.sql(sql, params=values).to_arrow_table()
-            return snapshot.cursor.execute(sql, values).to_arrow_table()
+            return snapshot.cursor.execute(parsed(sql), values).to_arrow_table()
 
         with _errors_of_filters(view):
             if limit is not None and not order and (leading := _leading(found, where)):
@@ -134,7 +139,7 @@ class Reader:
         def rows(snapshot: _Snapshot) -> int:
             sql, asked = _sql(snapshot, view, where)
             sql = f"select count(*) from ({sql}){condition}"
-            [(found,)] = snapshot.cursor.execute(sql, [*asked, *parameters]).fetchall()
+            [(found,)] = snapshot.cursor.execute(parsed(sql), [*asked, *parameters]).fetchall()
             return int(found)
 
         with _errors_of_filters(view):
@@ -173,7 +178,7 @@ def _snapshot(
 ) -> _Snapshot:
     at = instants.now() if as_of is None else as_of
     cursor.execute(f"set variable as_of = make_timestamp({at})")
-    return _Snapshot(cursor, watermark.is_behind, watermark.settled_at <= at)
+    return _Snapshot(cursor, watermark.entries, watermark.is_behind, watermark.settled_at <= at)
 
 
 def _sql(

@@ -10,7 +10,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
+import duckdb
+
 from pipeline.ledger import materialized
+from pipeline.ledger.arrow import parsed
 from pipeline.ledger.catalogue import View, catalogue, script, whole_sql
 from pipeline.ledger.narrowing import narrowed, rows_of, stand_in
 
@@ -22,14 +25,20 @@ _NONE_MORE: Final[Mapping[str, str]] = MappingProxyType({})
 _NEW: Final = "seq > getvariable('after')"
 
 
-def refresh(run: Run, *, after: int, size: int, more_follow: bool = False) -> None:
+def refresh(
+    connection: duckdb.DuckDBPyConnection, *, after: int, size: int, more_follow: bool = False
+) -> None:
     """Covers the entries after the first `after`, up to `size`. Rows of processes and sellers may
     wait for a later batch (`more_follow`): made for all of them at once, they cost a fraction."""
-    run("set variable as_of = timestamp 'infinity'")
-    run(f"set variable after = {after}")
-    run(f"set variable size = {size}")
+
+    def run(sql: str) -> duckdb.DuckDBPyConnection:
+        return connection.execute(parsed(sql))
+
+    connection.execute("set variable as_of = timestamp 'infinity'")
+    connection.execute(f"set variable after = {after}")
+    connection.execute(f"set variable size = {size}")
     [(covered, has_repeats, has_collections)] = run(script("refresh/standing")).fetchall()
-    run(f"set variable covered = {covered}")
+    connection.execute(f"set variable covered = {covered}")
     for view in ("timeline", "unlisted_codes"):
         run(_new_rows(view))
     if has_repeats:
@@ -41,7 +50,7 @@ def refresh(run: Run, *, after: int, size: int, more_follow: bool = False) -> No
     if not more_follow:
         _refresh_processes(run)
         _refresh_sellers(run)
-        run(f"set variable covered = {size}")
+        connection.execute(f"set variable covered = {size}")
     run(script("refresh/watermark"))
 
 

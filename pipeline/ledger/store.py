@@ -294,7 +294,7 @@ class Ledger:
                     [(frontier.size, frontier.root(), frontier.peaks, entries[-1].recorded_at)],
                 )
                 refresh.refresh(
-                    self._connection.execute,
+                    self._connection,
                     after=self.size,
                     size=frontier.size,
                     more_follow=more_follow,

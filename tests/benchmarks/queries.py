@@ -173,7 +173,7 @@ def make(path: Path, entries: int) -> Ledger:
         cursor = ledger.cursor()
         _fill(cursor, first, last, entries)
         cursor.execute("begin")
-        refresh.refresh(cursor.execute, after=first, size=last)
+        refresh.refresh(cursor, after=first, size=last)
         head = [last, b"\0" * 32, [b"\0" * 32] * last.bit_count()]
         cursor.execute("insert into tree_heads values (?, ?, ?, now())", head)
         cursor.execute("commit")
