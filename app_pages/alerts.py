@@ -16,10 +16,13 @@ from pipeline.alert.trial import try_channels
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import PrazoError
 from pipeline.ledger import service
+from pipeline.log.actions import calendar_revoked
+from pipeline.serve import calendar
 from pipeline.serve.roles import Permission
 
 SNOOZES: dict[str, int] = {"1": 1, "4": 4, "24": 24, "72": 72}  # hours
 OPEN, TAKEN = "open", "taken"
+NEW_CALENDAR = "address of the new calendar"
 
 
 def name(kind: str) -> str:
@@ -191,6 +194,79 @@ def recipients(rules: AlertRules) -> None:
                     st.error(_("{channel}: {fault}", channel=via, fault=formats.plain(fault)))
 
 
+def calendars(rules: AlertRules) -> None:
+    """Feeds of deadlines: who made which, with the forms that make and revoke one."""
+    st.header(_("Calendars"), anchor=False)
+    feeds = [it for it in views.read("calendar_feeds") if it["revoked_at"] is None]
+    st.markdown(
+        _("A program for calendars subscribes to a feed of deadlines: of one assignee, or of all.")
+    )
+    if feeds:
+        st.table(
+            {
+                _("Calendar"): [formats.code(it["feed_id"]) for it in feeds],
+                _("Deadlines of"): [formats.plain(it["assignee"] or _("all")) for it in feeds],
+                _("Made"): [formats.minute(it["made_at"]) for it in feeds],
+                _("By"): [formats.plain(it["actor"] or "–") for it in feeds],
+            }
+        )
+    if views.as_of() is not None or not access.may(Permission.ANNOTATE):
+        return
+    if NEW_CALENDAR in st.session_state:
+        st.warning(_("Whoever has this address reads the calendar. It is shown this once."))
+        st.code(st.session_state[NEW_CALENDAR], language=None, wrap_lines=True)
+        if st.button(_("I have copied it"), icon=":material/check:"):
+            del st.session_state[NEW_CALENDAR]
+            st.rerun()
+    with st.container(horizontal=True, gap="small"):
+        _make_calendar(rules)
+        if feeds:
+            _revoke_calendar([it["feed_id"] for it in feeds])
+
+
+def _make_calendar(rules: AlertRules) -> None:
+    with (
+        st.popover(_("New calendar"), icon=":material/calendar_add_on:"),
+        st.form("calendar_made", border=False),
+    ):
+        assignee = st.text_input(
+            _("Deadlines of whom? Empty: of all"),
+            max_chars=acting.MAX_NAME_CHARACTERS,
+            key="calendar_assignee",
+        )
+        actor = acting.name_of_reader("calendar_actor")
+        if st.form_submit_button(_("Make it and show its address")):
+            held = service.current()
+
+            def make() -> None:
+                secret = calendar.make(
+                    held.inbox,
+                    assignee=assignee.strip() or None,
+                    actor=actor.strip(),
+                    recorded_by=acting.RECORDED_BY,
+                )
+                st.session_state[NEW_CALENDAR] = calendar.address(
+                    held.settings, rules, secret.token
+                )
+
+            _record(make)
+
+
+def _revoke_calendar(feeds: Sequence[str]) -> None:
+    with (
+        st.popover(_("Revoke a calendar"), icon=":material/event_busy:"),
+        st.form("calendar_revoked", border=False),
+    ):
+        chosen = st.selectbox(_("Calendar"), feeds, key="calendar_chosen")
+        actor = acting.name_of_reader("calendar_revoker")
+        if st.form_submit_button(_("Revoke it: its address is wrong from then on")):
+            _record(
+                lambda: service.current().inbox.append(
+                    [calendar_revoked(chosen, actor=actor.strip(), recorded_by=acting.RECORDED_BY)]
+                )
+            )
+
+
 st.markdown(
     _("What is alarming now, the gravest first; each is sent once to those who must know in time.")
 )
@@ -225,6 +301,8 @@ lists.with_card(
     ),
 )
 try:
-    recipients(alert_rules.load(service.current().settings.alerts_file))
+    in_force = alert_rules.load(service.current().settings.alerts_file)
+    recipients(in_force)
+    calendars(in_force)
 except PrazoError as error:
     elements.say(error)

@@ -133,6 +133,7 @@ class RereadFile(Generic[T]):
         self._stamp = self._look()
         self._value = parse(self._read())
         self._looked_at = time.monotonic()
+        self._fault: SettingsError | None = None
 
     def get(self) -> T:
         """The newest good content."""
@@ -141,12 +142,20 @@ class RereadFile(Generic[T]):
             self._looked_at = now
             try:
                 stamp = self._look()
-                if stamp != self._stamp:
+                if stamp != self._stamp or self._fault is not None:
                     self._value = self._parse(self._read())
                     self._stamp = stamp
+                    self._fault = None
             except SettingsError as error:
-                LOG.warning("what was read before stays in force: %s", error)
+                if str(error) != str(self._fault):  # it is looked at every second
+                    LOG.warning("what was read before stays in force: %s", error)
+                self._fault = error
         return self._value
+
+    def fault(self) -> SettingsError | None:
+        """Why the file as it stands now is not in force; None where it is."""
+        self.get()
+        return self._fault
 
     def _look(self) -> tuple[int, int, int]:
         try:

@@ -18,14 +18,27 @@ def read(path: Path, model: type[Model], *, what: str, page: str) -> Model:
     `what`: the file's content in the message. `page`: that says what may stand in it.
     """
     try:
-        return model.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
-        faults = [str(error.strerror)]
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise _refusal(path, what, page, [str(error.strerror)]) from None
+    except UnicodeDecodeError as error:
+        raise _refusal(path, what, page, [f"it is not TOML: {error}"]) from None
+    return parsed(text, path, model, what=what, page=page)
+
+
+def parsed(text: str, path: Path, model: type[Model], *, what: str, page: str) -> Model:
+    """The model that a file's text says; like `read` otherwise."""
+    try:
+        return model.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
         faults = [f"it is not TOML: {error}"]
     except ValidationError as error:
         faults = [_fault(it["loc"], it["msg"]) for it in error.errors()]
-    raise SettingsError(
+    raise _refusal(path, what, page, faults)
+
+
+def _refusal(path: Path, what: str, page: str, faults: list[str]) -> SettingsError:
+    return SettingsError(
         f"{what} in {path} cannot be used",
         "; ".join(faults),
         f"correct the file; {page} says what may stand in it",

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import alert_rules
-from pipeline.alert_rules import AlertRules
+from pipeline import alert_rules, files
+from pipeline.alert_rules import AlertRules, AlertsFile
 from pipeline.errors import SettingsError
 
 WHOLE = """
@@ -69,3 +69,50 @@ def test_what_does_not_fit_together_is_refused(file: Path, content: str, said: s
 def test_a_missing_file_is_refused(file: Path) -> None:
     with pytest.raises(SettingsError, match="No such file"):
         alert_rules.load(file)
+
+
+TOLD = """
+[recipients.ops]
+apprise_file = "channels"
+"""
+
+
+@pytest.fixture
+def _looked_at_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "RECHECK_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("_looked_at_each_time")
+def test_a_file_that_changes_is_in_force_and_one_with_a_fault_is_not(file: Path) -> None:
+    file.write_text("look_back_days = 3")
+    rules = AlertsFile(file)
+    assert (rules.get().look_back_days, rules.fault()) == (3, None)
+    file.write_text("look_back_days = 33")
+    assert '"look_back":792' in rules.for_views()
+    file.write_text("look_back_days = 0")
+    assert rules.get().look_back_days == 33
+    fault = rules.fault()
+    assert fault is not None
+    assert "greater than or equal to 1" in fault.why
+    file.unlink()
+    assert rules.get().look_back_days == 33
+    file.write_text("")
+    assert (rules.get(), rules.fault()) == (AlertRules(), None)
+
+
+@pytest.mark.usefixtures("_looked_at_each_time")
+def test_who_tells_people_goes_on_where_a_file_names_nobody_any_more(file: Path) -> None:
+    file.write_text("")
+    with pytest.raises(SettingsError, match="nobody to tell"):
+        AlertsFile(file, needs_recipients=True)
+    file.write_text(TOLD)
+    rules = AlertsFile(file, needs_recipients=True)
+    file.write_text("look_back_days = 2")
+    assert list(rules.get().recipients) == ["ops"]
+    assert "nobody to tell" in str(rules.fault())
+
+
+def test_without_a_file_there_is_nobody_to_tell() -> None:
+    with pytest.raises(SettingsError, match="nobody to tell"):
+        AlertsFile(None, needs_recipients=True)
+    assert (AlertsFile(None).get(), AlertsFile(None).fault()) == (AlertRules(), None)

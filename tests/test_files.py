@@ -71,10 +71,12 @@ def test_what_was_read_before_stays_in_force_until_there_is_something_better(
     for _ in range(3):
         advance(1)
         assert number.get() == 1
-    assert "what was read before stays in force" in caplog.text
+    assert caplog.text.count("what was read before stays in force") == 1
+    assert number.fault() is not None
     file.write_text("2")
     advance(1)
     assert number.get() == 2
+    assert number.fault() is None
 
 
 @pytest.mark.parametrize(

@@ -75,19 +75,20 @@ class Dispatcher:
         self,
         inbox: Inbox,
         source: Source,
-        rules: AlertRules,
+        load: Callable[[], AlertRules],
         watch: Watch | None = None,
         *,
         on_sent: Callable[[Sent], None] = lambda sent: None,
         now: Callable[[], int] | None = None,
     ) -> None:
+        """`load`: the rules in force, which every turn asks for."""
         self._inbox = inbox
         self._source = source
-        self._rules = rules
+        self._load = load
+        self._rules = load()
         self._watch = watch
         self._on_sent = on_sent
         self._now = now or inbox.now
-        self._links = Links(rules.dashboard_url, inbox.log_key)
         self._alarms = Alarms()
         self._after: int | None = None  # seq up to which entries were taken; None: none yet
         self._leaf = b""  # of the alert's entry that was taken last; empty: none yet
@@ -102,7 +103,7 @@ class Dispatcher:
         with ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="alerts") as pool:
             while not stop.is_set():
                 try:
-                    self.turn(lambda message: pool.submit(self._deliver_safely, message))
+                    self.turn(lambda *sent: pool.submit(self._deliver_safely, *sent))
                 except OperatorError as error:
                     LOG.error("alerts wait: %s", error)
                 stop.wait(TURN_SECONDS)
@@ -112,9 +113,10 @@ class Dispatcher:
         self._look_at = 0.0
         self.turn(self._deliver)
 
-    def turn(self, deliver: Callable[[Message], object]) -> None:
+    def turn(self, deliver: Callable[[Message, AlertRules], object]) -> None:
         """Reads on, decides, and has done what is to be done."""
         self._beat()
+        self._rules = self._load()
         is_new = self._read_on()
         if not is_new and time.monotonic() < self._look_at:
             return
@@ -137,7 +139,7 @@ class Dispatcher:
                 if (message.to, message.via) in self._under_way:
                     continue
                 self._under_way.add((message.to, message.via))
-            deliver(message)
+            deliver(message, self._rules)
 
     def _due(self) -> list[Due]:
         """What is due by the ledger, and by what we see ourselves."""
@@ -151,7 +153,7 @@ class Dispatcher:
                 LOG.error("the ledger does not say what is due: %s", error)
                 status = None
         now = self._now()
-        found = self._watch.look(status, self._alarms, now)
+        found = self._watch.look(status, self._alarms, self._rules.watch, now)
         if found.over:
             self._inbox.append([entries.cleared(name, now) for name in found.over])
         return found.dues + by_ledger
@@ -226,21 +228,22 @@ class Dispatcher:
 
     # --- one message ---
 
-    def _deliver_safely(self, message: Message) -> None:
+    def _deliver_safely(self, message: Message, rules: AlertRules) -> None:
         try:
-            self._deliver(message)
+            self._deliver(message, rules)
         except OperatorError as error:
             LOG.error("a message to %s waits: %s", message.to, error)
 
-    def _deliver(self, message: Message) -> None:
+    def _deliver(self, message: Message, rules: AlertRules) -> None:
+        """`rules`: those by which it was decided; others may be in force by now."""
         try:
-            self._try(message)
+            self._try(message, rules)
         finally:
             with self._lock:
                 self._under_way.discard((message.to, message.via))
             self._look_at = 0.0
 
-    def _try(self, message: Message) -> None:
+    def _try(self, message: Message, rules: AlertRules) -> None:
         began = instants.since_boot()
         subjects = [self._subject(it.due) for it in message.items]
         tried = [
@@ -257,15 +260,14 @@ class Dispatcher:
             return
         message = message._replace(items=tuple(item for item, _ in ours))
         now = self._now()
-        recipient = self._rules.recipients[message.to]
-        zone = self._rules.hours.zone
-        text = words.message(
-            message.items, message.to, recipient, self._links, zone, now, self._said
-        )
+        recipient = rules.recipients[message.to]
+        links = Links(rules.dashboard_url, self._inbox.log_key)
+        zone = rules.hours.zone
+        text = words.message(message.items, message.to, recipient, links, zone, now, self._said)
         if instants.since_boot() - began > LATEST_SECONDS * instants.SECOND:
             LOG.warning("a message to %s was not sent: it would come late", message.to)
             return
-        fault = channels.send(message, text, self._rules, now)
+        fault = channels.send(message, text, rules, now)
         if fault is not None:
             LOG.warning("a message to %s by %s failed: %s", message.to, message.via, fault)
         self._record(

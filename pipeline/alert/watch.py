@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes
 from pipeline import instants
 from pipeline.alert.alarms import LASTING, Alarm
 from pipeline.alert.entries import Due
-from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.ladder import Watch as Watched
 from pipeline.http import addresses
 from pipeline.http.outgoing.aside import Aside
 from pipeline.http.outgoing.receivers import Answer, ask
@@ -50,14 +50,15 @@ Status = Mapping[str, object]
 class Watch:
     """Remembers since when something has been wrong."""
 
-    def __init__(self, settings: Settings, rules: AlertRules) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._rules = rules
         self._since: dict[Trouble, float] = {}  # on the monotonic clock
 
-    def look(self, status: Status | None, alarms: Mapping[str, Alarm], now: int) -> Found:
+    def look(
+        self, status: Status | None, alarms: Mapping[str, Alarm], watched: Watched, now: int
+    ) -> Found:
         """What is alarming at an instant. `status`: None where no ledger answers."""
-        troubles = {*self._ledger(status), *self._receivers()}
+        troubles = {*_ledger(status, watched), *self._receivers(watched)}
         moment = time.monotonic()
         self._since = {it: self._since.get(it, moment) for it in troubles}
         open_ones = {
@@ -65,7 +66,7 @@ class Watch:
             for name, alarm in alarms.items()
             if alarm.kind in LASTING and not alarm.is_over
         }
-        dues = [*self._certificates(now)]
+        dues = [*self._certificates(watched, now)]
         for trouble, since in self._since.items():
             name = open_ones.pop(trouble.kind, None)
             if name is not None:
@@ -76,28 +77,16 @@ class Watch:
                 dues.append(_due(name_of(trouble.kind, subject), *trouble, began))
         return Found(dues, [*open_ones.values()])
 
-    def _ledger(self, status: Status | None) -> Iterator[Trouble]:
-        if status is None:
-            yield Trouble("ledger_down", "breach")
-            return
-        lag = status["lag_seconds"]
-        assert isinstance(lag, float | int)
-        is_unverified = not status["is_verified"] and status["inbox_seq"] and lag < BEHIND_SECONDS
-        if status["problem"] is not None or is_unverified:
-            yield Trouble("ledger_unverified", "breach")
-        if lag > self._rules.watch.lag_minutes * 60:
-            yield Trouble("ledger_behind", "risk")
-
-    def _receivers(self) -> Iterable[Trouble]:
+    def _receivers(self, watched: Watched) -> Iterable[Trouble]:
         here = addresses.local(self._settings.receiver_host, self._settings.receiver_port)
-        named = self._rules.watch.receivers
+        named = watched.receivers
         urls = (here,) if named is None else named
         asked = [Aside(functools.partial(ask, url), name="readyz") for url in urls]
         until = time.monotonic() + ASK_SECONDS
         ready = [_is_ready(it, max(0.0, until - time.monotonic())) for it in asked]
         return [] if all(ready) else [Trouble("receiver_down", "breach")]
 
-    def _certificates(self, now: int) -> Iterator[Due]:
+    def _certificates(self, watched: Watched, now: int) -> Iterator[Due]:
         """The rung of the client certificate that was reached last."""
         path = self._settings.client_cert_file
         try:
@@ -111,13 +100,26 @@ class Watch:
         ends = certificate.not_valid_after_utc
         ends_at = instants.from_datetime(ends.astimezone(UTC))
         left = ends - datetime.fromtimestamp(now / instants.SECOND, UTC)
-        reached = [days for days in self._rules.watch.certificate_days if left.days < days]
+        reached = [days for days in watched.certificate_days if left.days < days]
         if reached:
             days = min(reached)
             mark = certificate.fingerprint(hashes.SHA256()).hex()
             name = name_of("certificate_ends", f"{mark}:{days}")
             since = ends_at - days * 24 * instants.HOUR
             yield _due(name, "certificate_ends", "risk", since, deadline_at=ends_at)
+
+
+def _ledger(status: Status | None, watched: Watched) -> Iterator[Trouble]:
+    if status is None:
+        yield Trouble("ledger_down", "breach")
+        return
+    lag = status["lag_seconds"]
+    assert isinstance(lag, float | int)
+    is_unverified = not status["is_verified"] and status["inbox_seq"] and lag < BEHIND_SECONDS
+    if status["problem"] is not None or is_unverified:
+        yield Trouble("ledger_unverified", "breach")
+    if lag > watched.lag_minutes * 60:
+        yield Trouble("ledger_behind", "risk")
 
 
 def name_of(kind: str, subject: str) -> str:

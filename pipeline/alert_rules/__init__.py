@@ -21,10 +21,14 @@ from pipeline.alert_rules.recipients import (
     WorkingHours,
 )
 from pipeline.contract.body import canonical_json
+from pipeline.errors import SettingsError
+from pipeline.files import RereadFile
 from pipeline.settings_files import PlainUrl
 
 DEFAULT_ROUTES: Final = (Route(to=(ASSIGNEE,)),)
 """Whoever is assigned; where nobody is, everybody of the alert's role."""
+_WHAT: Final = "The alerts' settings"
+_PAGE: Final = "docs/alerts.md"
 
 
 class AlertRules(Part):
@@ -104,4 +108,46 @@ def load(path: Path | None) -> AlertRules:
     fault."""
     if path is None:
         return AlertRules.model_validate({})
-    return settings_files.read(path, AlertRules, what="The alerts' settings", page="docs/alerts.md")
+    return settings_files.read(path, AlertRules, what=_WHAT, page=_PAGE)
+
+
+def with_recipients(rules: AlertRules) -> AlertRules:
+    """The rules themselves. Raises `SettingsError` where they name nobody to tell."""
+    if not rules.recipients:
+        raise SettingsError(
+            "There is nobody to tell",
+            "the alerts' settings name no recipient",
+            "name recipients in the file of PRAZO_ALERTS_FILE (docs/alerts.md#who-is-told)",
+        )
+    return rules
+
+
+class AlertsFile:
+    """The rules of a file, which is read again when it changes. A file with a fault leaves those in
+    force that were read before, and so does one without recipients where somebody is told."""
+
+    def __init__(self, path: Path | None, *, needs_recipients: bool = False) -> None:
+        """`needs_recipients`: for whoever tells people. Raises `SettingsError`, which names every
+        fault."""
+
+        def parsed(text: str) -> AlertRules:
+            assert path is not None
+            rules = settings_files.parsed(text, path, AlertRules, what=_WHAT, page=_PAGE)
+            return with_recipients(rules) if needs_recipients else rules
+
+        self._defaults = load(None)
+        self._file = None if path is None else RereadFile(path, parsed)
+        if path is None and needs_recipients:
+            with_recipients(self._defaults)
+
+    def get(self) -> AlertRules:
+        """The rules in force."""
+        return self._defaults if self._file is None else self._file.get()
+
+    def for_views(self) -> str:
+        """What the views get of them."""
+        return self.get().for_views()
+
+    def fault(self) -> SettingsError | None:
+        """Why the file as it stands now is not in force; None where it is."""
+        return None if self._file is None else self._file.fault()

@@ -5,16 +5,12 @@ import contextlib
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING
 
 import click
 
 from pipeline.cli.group import main, say, user
-from pipeline.errors import CallerError, SettingsError
+from pipeline.errors import CallerError
 from pipeline.settings import Settings
-
-if TYPE_CHECKING:
-    from pipeline.alert_rules import AlertRules
 
 _ROWS = click.Choice(["table", "json", "ndjson", "csv"])
 
@@ -96,16 +92,17 @@ def run() -> None:
     """
     from pipeline.alert.dispatcher import Dispatcher
     from pipeline.alert.watch import Watch
+    from pipeline.alert_rules import AlertsFile
     from pipeline.inbox.kept_heads import open_guarded
     from pipeline.serve.due_alerts import HeldLedger
 
     settings = Settings.load()
-    rules = _with_recipients(settings)
+    rules = AlertsFile(settings.alerts_file, needs_recipients=True)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     with contextlib.closing(open_guarded(settings)) as inbox:
-        Dispatcher(inbox, HeldLedger(settings), rules, Watch(settings, rules)).run(stop)
+        Dispatcher(inbox, HeldLedger(settings), rules.get, Watch(settings)).run(stop)
 
 
 @alerts.command()
@@ -114,13 +111,14 @@ def send() -> None:
 
     Example: prazo alerts send
     """
+    from pipeline import alert_rules
     from pipeline.alert.dispatcher import Dispatcher, Sent
     from pipeline.inbox.kept_heads import open_guarded
     from pipeline.serve.commands import open_ledger
     from pipeline.serve.due_alerts import OpenLedger
 
     settings = Settings.load()
-    rules = _with_recipients(settings)
+    rules = alert_rules.with_recipients(alert_rules.load(settings.alerts_file))
     faults = 0
 
     def on_sent(done: Sent) -> None:
@@ -134,7 +132,7 @@ def send() -> None:
         contextlib.closing(open_guarded(settings)) as inbox,
         open_ledger(settings) as ledger,
     ):
-        Dispatcher(inbox, OpenLedger(ledger), rules, on_sent=on_sent).run_once()
+        Dispatcher(inbox, OpenLedger(ledger), lambda: rules, on_sent=on_sent).run_once()
     sys.exit(1 if faults else 0)
 
 
@@ -145,9 +143,11 @@ def test(recipient: str) -> None:
 
     Example: prazo alerts test ana
     """
+    from pipeline import alert_rules
     from pipeline.alert.trial import try_channels
 
-    found = try_channels(_with_recipients(Settings.load()), recipient)
+    rules = alert_rules.with_recipients(alert_rules.load(Settings.load().alerts_file))
+    found = try_channels(rules, recipient)
     for via, fault in found.items():
         say(f"{via}: {'sent' if fault is None else f'not sent: {fault}'}")
     sys.exit(1 if any(found.values()) else 0)
@@ -196,20 +196,6 @@ def _counted(alerts: int) -> str:
     return f"{alerts} alert" if alerts == 1 else f"{alerts} alerts"
 
 
-def _with_recipients(settings: Settings) -> "AlertRules":
-    """The rules of the settings. Raises `SettingsError` where nobody is to be told."""
-    from pipeline import alert_rules
-
-    rules = alert_rules.load(settings.alerts_file)
-    if not rules.recipients:
-        raise SettingsError(
-            "There is nobody to tell",
-            "the alerts' settings name no recipient",
-            "name recipients in the file of PRAZO_ALERTS_FILE (docs/alerts.md#who-is-told)",
-        )
-    return rules
-
-
 # --- calendars -----------------------------------------------------------------------------------
 
 
@@ -227,30 +213,26 @@ def new(assignee: str | None, is_for_all: bool, actor: str) -> None:
 
     Example: prazo calendar new --for maria --actor maria
     """
-    from pipeline.http import addresses
+    from pipeline import alert_rules
     from pipeline.inbox.kept_heads import open_guarded
-    from pipeline.log import actions
     from pipeline.serve import calendar as calendars
 
     if (assignee is None) is not is_for_all:
         raise click.UsageError("give --for NAME or --all, one of them")
     settings = Settings.load()
-    secret = calendars.new_secret()
-    made = actions.calendar_made(
-        secret.feed_id,
-        token_sha256=secret.token_sha256,
-        assignee=assignee,
-        actor=actor,
-        recorded_by=user(),
-    )
+    rules = alert_rules.load(settings.alerts_file)
     with contextlib.closing(open_guarded(settings)) as inbox:
-        inbox.append([made])
-    base = addresses.local(settings.dashboard_host, settings.dashboard_port)
+        secret = calendars.make(inbox, assignee=assignee, actor=actor, recorded_by=user())
     say(
-        calendars.address(base, secret.token),
-        f"{secret.feed_id}: whoever has this address reads the calendar. Behind a proxy, put your"
-        f" own in front of {calendars.PATH}. `prazo calendar revoke {secret.feed_id}` ends it.",
+        calendars.address(settings, rules, secret.token),
+        f"{secret.feed_id}: whoever has this address reads the calendar."
+        f" `prazo calendar revoke {secret.feed_id}` ends it.",
     )
+    if rules.dashboard_url is None:
+        say(
+            "This address is that of this machine, and the events hold no links: name the"
+            " dashboard's own with `dashboard_url` in the file of PRAZO_ALERTS_FILE."
+        )
 
 
 @calendar.command("list")

@@ -3,6 +3,7 @@
 import re
 import ssl
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,6 +17,8 @@ from pipeline.http.standard_webhooks import MAX_SIGNATURES, secrets_in
 MAX_ENDPOINTS: Final = 32
 EVERYTHING: Final = "*"
 
+_WHAT: Final = "The endpoints"
+_PAGE: Final = "docs/forwarding.md"
 _PATTERN: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}\*?|\*")
 
 
@@ -89,8 +92,19 @@ def load(path: Path | None) -> tuple[Endpoint, ...]:
     also of the files that it names."""
     if path is None:
         return ()
-    file = settings_files.read(path, _File, what="The endpoints", page="docs/forwarding.md")
+    file = settings_files.read(path, _File, what=_WHAT, page=_PAGE)
     return file.endpoint
+
+
+def following(path: Path | None) -> Callable[[], tuple[Endpoint, ...]]:
+    """What gives the endpoints of a file, which is read again when it changes: one with a fault
+    leaves those in force that were read before. Raises `SettingsError` as `load` does."""
+    if path is None:
+        return tuple
+    return RereadFile(
+        path,
+        lambda text: settings_files.parsed(text, path, _File, what=_WHAT, page=_PAGE).endpoint,
+    ).get
 
 
 def secrets_of(path: Path) -> RereadFile[list[bytes]]:

@@ -8,6 +8,7 @@ import contextlib
 import logging
 import signal
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
@@ -64,7 +65,7 @@ def run_for_ever(settings: Settings) -> None:
 async def pass_on(settings: Settings, stop: asyncio.Event) -> None:
     """Passes on to the endpoints of the settings until `stop` is set. Raises `SettingsError` for
     the endpoints' file, and `InboxUnavailable` where the inbox cannot be asked."""
-    given = endpoints.load(settings.forward_file)
+    given = endpoints.following(settings.forward_file)
     inbox = await asyncio.to_thread(open_guarded, settings)
     try:
         await _Forwarder(inbox, given).run(stop)
@@ -73,15 +74,16 @@ async def pass_on(settings: Settings, stop: asyncio.Event) -> None:
 
 
 class _Forwarder:
-    def __init__(self, inbox: Inbox, given: tuple[Endpoint, ...]) -> None:
+    def __init__(self, inbox: Inbox, given: Callable[[], tuple[Endpoint, ...]]) -> None:
         self._inbox = inbox
-        self._endpoints = given
+        self._given = given
         self._beat_at = 0.0  # on the monotonic clock
         self._is_second = False
 
     async def run(self, stop: asyncio.Event) -> None:
-        longest = max((it.timeout_seconds for it in self._endpoints), default=1.0)
         while not stop.is_set():
+            given = self._given()
+            longest = max((it.timeout_seconds for it in given), default=1.0)
             taken = await asyncio.to_thread(tenure.begin, self._inbox, longest)
             if isinstance(taken, Held):
                 if not self._is_second:
@@ -90,13 +92,13 @@ class _Forwarder:
                 await _sleep(stop, min(taken.left / instants.SECOND, RENEW_SECONDS))
                 continue
             self._is_second = False
-            await self._serve(taken, stop)
+            await self._serve(taken, given, stop)
 
-    async def _serve(self, held: Tenure, stop: asyncio.Event) -> None:
-        """Passes on for as long as the tenure lasts."""
+    async def _serve(self, held: Tenure, given: tuple[Endpoint, ...], stop: asyncio.Event) -> None:
+        """Passes on for as long as the tenure lasts, and these endpoints are those of the file."""
         over = asyncio.Event()
-        couriers = [Courier(self._inbox, it, held) for it in self._endpoints]
-        for endpoint in self._endpoints:
+        couriers = [Courier(self._inbox, it, held) for it in given]
+        for endpoint in given:
             LOG.info("deliveries go to %s, %s", endpoint.name, addresses.shown(endpoint.url))
         running = [asyncio.create_task(it.run(over)) for it in couriers]
         try:
@@ -104,6 +106,9 @@ class _Forwarder:
                 await self._beat_in_time()
                 if not await self._keep(held):
                     LOG.warning("another process passes deliveries on from now on")
+                    break
+                if self._given() != given:
+                    LOG.info("the endpoints' file has changed")
                     break
                 await _sleep(stop, RENEW_SECONDS)
         finally:

@@ -65,10 +65,10 @@ class Reader:
         ledger: Ledger,
         *,
         await_seller_hours: int | None = None,
-        alert_rules: str | None = None,
+        alert_rules: Callable[[], str] | None = None,
     ) -> None:
         """`await_seller_hours`: how long a seller is given after an invitation or a reminder.
-        `alert_rules`: what is alarming, as `AlertRules.for_views` says it. None leaves it to the
+        `alert_rules`: says what is alarming, as `AlertRules.for_views` does. None leaves it to the
         views."""
         self._ledger = ledger
         self._await_seller_hours = await_seller_hours
@@ -160,7 +160,7 @@ class Reader:
         if self._await_seller_hours is not None:
             cursor.execute(f"set variable await_seller_hours = {self._await_seller_hours}")
         if self._alert_rules is not None:
-            cursor.execute("set variable alert_rules = ?", [self._alert_rules])
+            cursor.execute("set variable alert_rules = ?", [self._alert_rules()])
         watermark = self._ledger.watermark
         if watermark is not None:
             answer = ask(_snapshot(cursor, watermark, as_of))

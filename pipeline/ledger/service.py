@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, cast
 
-from pipeline import alert_rules
+from pipeline.alert_rules import AlertsFile
 from pipeline.errors import CallerError, InboxForked, LedgerInUse
 from pipeline.http.holder import announced
 from pipeline.http.tokens import Tokens
@@ -63,8 +63,7 @@ class LedgerService:
         Raises `LedgerInUse`, `LedgerRefused` or `InboxUnavailable`.
         """
         self.settings = settings
-        alerts_file = settings.alerts_file
-        self._alert_rules = alert_rules.load(alerts_file).for_views() if alerts_file else None
+        self.alert_rules = AlertsFile(settings.alerts_file)
         self._prove = Gate(settings)
         self.inbox: Inbox = open_inbox(settings.inbox, create=may_create)
 
@@ -120,7 +119,7 @@ class LedgerService:
         self.reader = Reader(
             opened.ledger,
             await_seller_hours=self.settings.await_seller_hours,
-            alert_rules=self._alert_rules,
+            alert_rules=self.alert_rules.for_views if self.settings.alerts_file else None,
         )
 
     def _gate(self, inbox: Inbox) -> None:

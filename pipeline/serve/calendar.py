@@ -23,10 +23,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from pipeline.alert_rules import AlertRules
 from pipeline.errors import PrazoError
+from pipeline.http import addresses
+from pipeline.inbox import Inbox
 from pipeline.ledger import service as holding
 from pipeline.ledger.service import LedgerService
+from pipeline.log import actions
 from pipeline.serve import identifiers
+from pipeline.settings import Settings
 from pipeline.texts import printable
 
 LOG = logging.getLogger(__name__)
@@ -60,9 +65,25 @@ def new_secret() -> Secret:
     return Secret(f"cal_{secrets.token_hex(6)}", token, _digest(token))
 
 
-def address(base: str, token: str) -> str:
-    """The URL of a feed below a dashboard's."""
-    return f"{base}{PATH}{token}.ics"
+def make(inbox: Inbox, *, assignee: str | None, actor: str | None, recorded_by: str) -> Secret:
+    """Records a new feed of one assignee's deadlines, or of all. Raises `CallerError` without a
+    name, or for an assignee without one."""
+    secret = new_secret()
+    made = actions.calendar_made(
+        secret.feed_id,
+        token_sha256=secret.token_sha256,
+        assignee=assignee,
+        actor=actor,
+        recorded_by=recorded_by,
+    )
+    inbox.append([made])
+    return secret
+
+
+def address(settings: Settings, rules: AlertRules, token: str) -> str:
+    """The URL of a feed: below the address that recipients know, or else that of this machine."""
+    here = addresses.local(settings.dashboard_host, settings.dashboard_port)
+    return f"{(rules.dashboard_url or here).rstrip('/')}{PATH}{token}.ics"
 
 
 def routes() -> list[BaseRoute]:
@@ -75,7 +96,7 @@ async def _answer(request: Request) -> Response:
     calendars = of(holding.current())
     try:
         text = await to_thread.run_sync(
-            calendars.text, request.path_params["token"], _base(request), limiter=_WORKING
+            calendars.text, request.path_params["token"], limiter=_WORKING
         )
     except PrazoError as error:
         LOG.error("a calendar could not be shown: %s", error)
@@ -85,13 +106,6 @@ async def _answer(request: Request) -> Response:
             return JSONResponse({"error": "too many wrong addresses"}, 429, {"Retry-After": "60"})
         return JSONResponse({"error": "there is no such calendar"}, 404)
     return Response(text, media_type="text/calendar; charset=utf-8")
-
-
-def _base(request: Request) -> str:
-    """The dashboard's URL as this caller knows it, for links. TLS may end at a proxy."""
-    is_https = request.headers.get("x-forwarded-proto") == "https"
-    scheme = "https" if is_https else request.url.scheme
-    return f"{scheme}://{request.url.netloc}"
 
 
 @lru_cache(maxsize=1)
@@ -108,14 +122,15 @@ class Calendars:
         self._lock = Lock()
         self._feeds: list[dict[str, Any]] = []
         self._read_at = float("-inf")
-        self._texts: dict[tuple[str, str], tuple[float, bytes]] = {}
+        self._texts: dict[tuple[str, str | None], tuple[float, bytes]] = {}
         self.wrong = 0
         """How many requests had the address of no open feed."""
         self._wrong_before = 0
         self._minute = float("-inf")
 
-    def text(self, token: str, base: str) -> bytes | None:
-        """The feed of a token, with links below `base`; None where no open feed has that token."""
+    def text(self, token: str) -> bytes | None:
+        """The feed of a token; None where no open feed has that token."""
+        base = self._service.alert_rules.get().dashboard_url
         with self._lock:
             now = time.monotonic()
             feed = self._feed(token, now)
@@ -153,7 +168,7 @@ class Calendars:
         if self.wrong - self._wrong_before in (1, WRONG_PER_MINUTE + 1):
             LOG.warning("somebody asks for a calendar under a wrong address; %d so far", self.wrong)
 
-    def _made(self, assignee: str | None, base: str) -> bytes:
+    def _made(self, assignee: str | None, base: str | None) -> bytes:
         reader, log_key = self._service.reader, self._service.inbox.log_key
         whose = {"assignee": assignee}
         rows = reader.read("calendar_deadlines", where=whose, limit=MAX_DEADLINES).to_pylist()
@@ -163,8 +178,11 @@ class Calendars:
         return written(rows, total, base=base, log_key=log_key)
 
 
-def written(rows: Sequence[dict[str, Any]], total: int, *, base: str, log_key: bytes) -> bytes:
-    """The calendar of rows of `calendar_deadlines`, which are these of `total`. Pure."""
+def written(
+    rows: Sequence[dict[str, Any]], total: int, *, base: str | None, log_key: bytes
+) -> bytes:
+    """The calendar of rows of `calendar_deadlines`, which are these of `total`, with links to pages
+    below `base`; without it there are none. Pure."""
     calendar = icalendar.Calendar()
     calendar.add("prodid", "-//Prazo//Deadlines//EN")
     calendar.add("version", "2.0")
@@ -179,7 +197,7 @@ def written(rows: Sequence[dict[str, Any]], total: int, *, base: str, log_key: b
     return text
 
 
-def _event(row: dict[str, Any], base: str, log_key: bytes) -> icalendar.Event:
+def _event(row: dict[str, Any], base: str | None, log_key: bytes) -> icalendar.Event:
     process_id = row["process_id"]
     name = identifiers.mask(process_id, log_key)
     seller = row["seller_id"] and identifiers.mask(row["seller_id"], log_key)
@@ -196,8 +214,8 @@ def _event(row: dict[str, Any], base: str, log_key: bytes) -> icalendar.Event:
     event.add("summary", printable(f"{kind} {name}: {row['state']}"))
     if seller is not None:
         event.add("description", printable(f"Seller {seller}"))
-    if name == process_id:  # a mask leads nowhere
-        event.add("url", f"{base}/process?process={quote(process_id, safe='')}")
+    if base is not None and name == process_id:  # a mask leads nowhere
+        event.add("url", f"{base.rstrip('/')}/process?process={quote(process_id, safe='')}")
     return event
 
 

@@ -72,6 +72,11 @@ class _Collector:
             "1 if it shows what the inbox holds",
             int(readiness(status).is_ready),
         )
+        yield _gauge(
+            "prazo_alert_settings_refused",
+            "1 while the alerts' file has a mistake, and what was read before is in force",
+            int(self._service.alert_rules.fault() is not None),
+        )
         yield from self._deadlines()
         yield from self._submissions()
         yield from self._artifacts()
@@ -172,9 +177,24 @@ class _Collector:
         )
 
     def _forwardings(self) -> Iterator[Metric]:
-        rows = self._service.reader.read("forwardings").to_pylist()
+        at, reader = instants.now(), self._service.reader
+        rows = reader.read("forwardings", as_of=at).to_pylist()
+        for row in rows:  # naive UTC in views
+            for since in ("to_do_since", "failing_since"):
+                instant = row[since] and instants.from_datetime(row[since].replace(tzinfo=UTC))
+                row[since] = 0 if instant is None else (at - instant) / instants.SECOND
         for name, meaning, column in (
             ("to_do", "Live deliveries after an endpoint's last reported position", "to_do"),
+            (
+                "lag_seconds",
+                "For how long the oldest of these has waited; 0 for none",
+                "to_do_since",
+            ),
+            (
+                "failing_seconds",
+                "For how long an endpoint has taken nothing; 0 while it does",
+                "failing_since",
+            ),
             ("waiting_sellers", "Sellers that wait behind what failed", "waiting_sellers"),
             ("dead_letters", "Deliveries given up for an endpoint", "dead_letters"),
         ):

@@ -103,7 +103,7 @@ class Stores:
         return self.service.inbox
 
     def dispatcher(self, rules: AlertRules, **more: Any) -> Dispatcher:
-        return Dispatcher(self.inbox, OpenLedger(OwnLedger(self.service)), rules, **more)
+        return Dispatcher(self.inbox, OpenLedger(OwnLedger(self.service)), lambda: rules, **more)
 
     def rows(self, view: str, as_of: int | None = None) -> list[dict[str, Any]]:
         self.service.catch_up()
@@ -147,6 +147,21 @@ def test_each_hears_of_it_once_by_their_channels_and_the_log_says_so(
     assert (alert["told"], alert["undelivered"], alert["acknowledged_at"]) == (2, 0, None)
 
 
+def test_whom_a_turn_tells_is_said_by_the_rules_in_force(
+    stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
+) -> None:
+    """Between two turns Ana leaves; what was decided before is not in anybody's way."""
+    in_force = [rules]
+    sends = Dispatcher(stores.inbox, OpenLedger(OwnLedger(stores.service)), lambda: in_force[0])
+    others = {name: it for name, it in rules.recipients.items() if name != "ana"}
+    in_force[0] = rules.model_copy(update={"recipients": others})
+    sends.run_once()
+    assert (len(mail.taken), len(webhook.taken)) == (0, 1)
+    in_force[0] = rules
+    sends.run_once()
+    assert (len(mail.taken), len(webhook.taken)) == (1, 1)
+
+
 def test_what_a_channel_refuses_is_repeated_and_given_up_and_then_a_finding(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
 ) -> None:
@@ -182,7 +197,7 @@ def test_two_that_send_at_once_send_each_message_once(
             return None
 
     senders = [
-        threading.Thread(target=Dispatcher(stores.inbox, Meeting(), rules).run_once)
+        threading.Thread(target=Dispatcher(stores.inbox, Meeting(), lambda: rules).run_once)
         for _ in range(6)
     ]
     for sender in senders:

@@ -209,7 +209,7 @@ class World:
                     self.dead_until[name] = self.clock + self.fate.randrange(60 * HOUR)
                     self.dead.append((name, self.clock, self.dead_until[name]))
             try:
-                dispatcher = dispatcher or Dispatcher(self, self, RULES)  # type: ignore[arg-type]
+                dispatcher = dispatcher or Dispatcher(self, self, lambda: RULES)  # type: ignore[arg-type]
                 dispatcher.run_once()
             except Crash:
                 dispatcher = None

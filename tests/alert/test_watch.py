@@ -10,12 +10,14 @@ from pipeline.alert import entries, watch
 from pipeline.alert.alarms import Alarms
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.watch import Watch
-from tests.alert.test_decision import at, rules
+from pipeline.alert_rules.ladder import Watch as Watched
+from tests.alert.test_decision import at
 from tests.support.machine import free_port
 from tests.support.stores import settings_in
 
 NOW = at("2026-03-02T12:00:00Z")
 WELL = {"problem": None, "is_verified": True, "inbox_seq": 5, "lag_seconds": 0.0}
+ALONE = Watched(receivers=())
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture
 def watching(tmp_path: Path) -> Watch:
-    return Watch(settings_in(tmp_path), rules(watch={"receivers": []}))
+    return Watch(settings_in(tmp_path))
 
 
 def kinds(found: list[Due]) -> list[tuple[str, str]]:
@@ -51,11 +53,11 @@ def kinds(found: list[Due]) -> list[tuple[str, str]]:
 def test_what_is_wrong_is_alarming_once_it_has_lasted_two_minutes(
     watching: Watch, seconds: list[float], status: Any, expected: list[tuple[str, str]]
 ) -> None:
-    assert watching.look(status, {}, NOW).dues == []
+    assert watching.look(status, {}, ALONE, NOW).dues == []
     seconds[0] += 119
-    assert watching.look(status, {}, NOW).dues == []
+    assert watching.look(status, {}, ALONE, NOW).dues == []
     seconds[0] += 1
-    found = watching.look(status, {}, NOW).dues
+    found = watching.look(status, {}, ALONE, NOW).dues
     assert kinds(found) == expected
     assert [it.since for it in found] == [NOW - 120 * instants.SECOND for _ in expected]
 
@@ -63,22 +65,22 @@ def test_what_is_wrong_is_alarming_once_it_has_lasted_two_minutes(
 def test_a_restart_is_no_news_and_what_is_over_is_cleared(
     watching: Watch, seconds: list[float], tmp_path: Path
 ) -> None:
-    watching.look(None, {}, NOW)
+    watching.look(None, {}, ALONE, NOW)
     seconds[0] += 120
-    [due] = watching.look(None, {}, NOW).dues
+    [due] = watching.look(None, {}, ALONE, NOW).dues
     alarms = Alarms()
     alarms.take(entries.raised(due, Subject(), NOW).body, NOW)
 
-    again = Watch(settings_in(tmp_path), rules(watch={"receivers": []}))
-    assert [it.alert for it in again.look(None, alarms, NOW).dues] == [due.alert]
-    assert again.look(WELL, alarms, NOW) == ([], [due.alert])
+    again = Watch(settings_in(tmp_path))
+    assert [it.alert for it in again.look(None, alarms, ALONE, NOW).dues] == [due.alert]
+    assert again.look(WELL, alarms, ALONE, NOW) == ([], [due.alert])
     alarms.take(entries.cleared(due.alert, NOW).body, NOW)
-    assert again.look(WELL, alarms, NOW) == ([], [])
+    assert again.look(WELL, alarms, ALONE, NOW) == ([], [])
 
 
 def test_a_receiver_that_does_not_answer_is_alarming(tmp_path: Path, seconds: list[float]) -> None:
     nobody = f"http://127.0.0.1:{free_port()}"
-    watching = Watch(settings_in(tmp_path), rules(watch={"receivers": [nobody]}))
-    watching.look(WELL, {}, NOW)
+    watching, watched = Watch(settings_in(tmp_path)), Watched(receivers=(nobody,))
+    watching.look(WELL, {}, watched, NOW)
     seconds[0] += 120
-    assert kinds(watching.look(WELL, {}, NOW).dues) == [("receiver_down", "breach")]
+    assert kinds(watching.look(WELL, {}, watched, NOW).dues) == [("receiver_down", "breach")]

@@ -1,6 +1,9 @@
 """Alerts: what is due and who was told, and the forms by which somebody takes one."""
 
+import hashlib
 from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
 
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import before, review
@@ -57,3 +60,34 @@ def test_recipients_stand_on_the_page_with_their_channels(
         shown = page_text(visit("alerts"))
     assert "ana" in shown
     assert "Nobody is told of anything" not in shown
+
+
+def test_a_calendar_is_made_shown_once_and_revoked(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    file = tmp_path / "alerts.toml"
+    file.write_text('dashboard_url = "https://prazo.market.example"')
+
+    def press(app: AppTest, label: str) -> None:
+        [button] = [it for it in app.button if it.label == label]
+        button.click().run()
+
+    with open_log(HISTORY, alerts_file=file) as service:
+        app = visit("alerts", as_of=None)
+        app.text_input(key="calendar_assignee").set_value(" Ana Lima ")
+        app.text_input(key="calendar_actor").set_value("Eva")
+        press(app, "Make it and show its address")
+        [shown] = [it.value for it in app.code if "/calendar/" in it.value]
+        [feed] = service.reader.read("calendar_feeds").to_pylist()
+        token = shown.removeprefix("https://prazo.market.example/calendar/").removesuffix(".ics")
+        assert hashlib.sha256(token.encode()).hexdigest() == feed["token_sha256"]
+        assert (feed["assignee"], feed["actor"]) == ("Ana Lima", "Eva")
+        press(app, "I have copied it")
+        assert token not in page_text(app)
+        assert feed["feed_id"] in page_text(app)
+
+        app.text_input(key="calendar_revoker").set_value("Bia")
+        press(app, "Revoke it: its address is wrong from then on")
+        [feed] = service.reader.read("calendar_feeds").to_pylist()
+        assert feed["revoked_by"] == "Bia"
+        assert feed["feed_id"] not in page_text(app)

@@ -21,12 +21,13 @@ def test_a_feed_is_made_listed_and_revoked(prazo, environment) -> None:
     environment["PRAZO_DASHBOARD_PORT"] = "8555"
     made = prazo("calendar", "new", "--for", " maria ", "--actor", "ana")
     assert made.returncode == 0, made.stderr
-    address, note = made.stdout.splitlines()
+    address, note, hint = made.stdout.splitlines()
     shown = re.fullmatch(r"http://127\.0\.0\.1:8555/calendar/([A-Za-z0-9_-]{43})\.ics", address)
     assert shown is not None
     [entry] = entries(environment)
     feed = entry["feed"]
     assert note.startswith(f"{feed}: whoever has this address reads the calendar.")
+    assert "`dashboard_url`" in hint
     assert entry == {
         "actor": "ana",
         "assignee": "maria",

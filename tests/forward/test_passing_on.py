@@ -2,10 +2,18 @@
 
 import time
 from collections import Counter
+from pathlib import Path
 
 from pipeline.forward import progress
 from pipeline.inbox import Inbox
-from tests.forward.conftest import SELLERS, Forwarding, deliver, has_begun, of_seller
+from tests.forward.conftest import (
+    SELLERS,
+    Forwarding,
+    deliver,
+    endpoints_file,
+    has_begun,
+    of_seller,
+)
 from tests.forward.sink import OK, SECRET, Received, Reply, Sink, is_signed, silent, sink
 from tests.support import events
 from tests.support.machine import free_port, wait_until
@@ -52,6 +60,21 @@ def test_what_was_there_before_an_endpoint_is_not_passed_on_nor_what_is_no_live_
         deliver(inbox, live := of_seller("sel_1"))
         wait_until(lambda: len(market.taken) >= 1)
     assert market.bodies == [live]
+
+
+def test_a_file_that_changes_is_followed_and_one_with_a_mistake_stops_nothing(
+    inbox: Inbox, market: Sink, forwarding: Forwarding, tmp_path: Path
+) -> None:
+    with sink() as other, forwarding({"url": market.url}):
+        has_begun(inbox)
+        (tmp_path / "forward.toml").write_text("[[endpoint]]\nname = 'UPPER'")
+        deliver(inbox, of_seller("sel_1"))
+        wait_until(lambda: len(market.taken) == 1)
+        endpoints_file(tmp_path, {"url": market.url}, {"url": other.url})
+        has_begun(inbox, "to_1", "to_2")
+        deliver(inbox, last := of_seller("sel_2"))
+        wait_until(lambda: len(market.taken) == 2 and len(other.taken) == 1)
+    assert market.bodies[-1] == other.bodies[-1] == last
 
 
 def test_an_endpoint_gets_the_event_types_that_it_asks_for(

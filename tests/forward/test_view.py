@@ -1,5 +1,6 @@
 """`forwardings` says how far each endpoint is, as the log last said it."""
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime
@@ -101,6 +102,11 @@ def test_dead_letters_count_until_they_are_replayed(service: LedgerService) -> N
     text = exposition(service).decode()
     assert 'prazo_forwarding_dead_letters{endpoint="erp"} 1.0' in text
     assert 'prazo_forwarding_to_do{endpoint="erp"} 1.0' in text
+    [waits] = re.findall(
+        r'^prazo_forwarding_lag_seconds{endpoint="erp"} (\S+)$', text, re.MULTILINE
+    )
+    assert float(waits) >= (at(5) - at(2)) / instants.SECOND
+    assert 'prazo_forwarding_failing_seconds{endpoint="erp"} 0.0' in text
 
 
 def test_a_pause_is_said_until_its_end(service: LedgerService) -> None:

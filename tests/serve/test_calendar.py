@@ -12,7 +12,7 @@ import pytest
 import vobject
 from starlette.applications import Starlette
 
-from pipeline import instants
+from pipeline import files, instants
 from pipeline.contract.body import canonical_json
 from pipeline.errors import InboxUnavailable
 from pipeline.ledger.service import LedgerService, ledger_service
@@ -118,7 +118,10 @@ class Feeds:
 def feeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Feeds]:
     monkeypatch.setattr(calendar, "FEEDS_SECONDS", 0.0)
     monkeypatch.setattr(calendar, "TEXT_SECONDS", 0.0)
-    with ledger_service(settings_in(tmp_path)) as service:
+    monkeypatch.setattr(files, "RECHECK_SECONDS", 0.0)
+    rules = tmp_path / "alerts.toml"
+    rules.write_text('dashboard_url = "https://prazo.example/"')
+    with ledger_service(settings_in(tmp_path, alerts_file=rules)) as service:
         yield Feeds(service)
 
 
@@ -131,18 +134,23 @@ def test_another_program_reads_every_deadline(feeds: Feeds) -> None:
     assert (first.dtstart.value, second.dtstart.value) == (soon, later)
     assert {it.status.value for it in found.values()} == {"CONFIRMED"}
     assert first.description.value == "Seller sel_1"
-    assert first.url.value == "http://127.0.0.1:8501/process?process=prc_1"
-    assert second.url.value == "http://127.0.0.1:8501/process?process=prc%2F2%20"
+    assert first.url.value == "https://prazo.example/process?process=prc_1"
+    assert second.url.value == "https://prazo.example/process?process=prc%2F2%20"
     assert int(first.sequence.value) == 4
     assert first.dtstamp.value == NOW - timedelta(days=2)
 
 
-def test_a_link_leads_where_the_caller_came_from(feeds: Feeds) -> None:
+def test_no_caller_chooses_where_a_link_leads_and_without_an_address_there_is_none(
+    feeds: Feeds, tmp_path: Path
+) -> None:
     feeds.record(review("prc_1", NOW + timedelta(days=3)))
-    [event] = feeds.events(
-        feeds.new().token, **{"host": "prazo.example", "x-forwarded-proto": "https"}
-    ).values()
+    token = feeds.new().token
+    asked = {"host": "elsewhere.example", "x-forwarded-proto": "http"}
+    [event] = feeds.events(token, **asked).values()
     assert event.url.value == "https://prazo.example/process?process=prc_1"
+    (tmp_path / "alerts.toml").write_text("")
+    [event] = feeds.events(token).values()
+    assert "url" not in event.contents
 
 
 def test_a_deadline_that_moves_keeps_its_uid_and_a_finished_one_is_cancelled(feeds: Feeds) -> None:

@@ -150,7 +150,7 @@ def test_settings_decide_what_is_due():
         silence_hours=5, ladder={"opened": ["ACI"], "before": ["10d"], "expired": False}
     )
     with ledger_of([acp(), *deliveries(0)]):
-        told = Reader(_shared()[0], alert_rules=rules.for_views())
+        told = Reader(_shared()[0], alert_rules=rules.for_views)
         found = {
             day: [row["kind"] for row in rows(told, "alerts", at(day))]
             for day in ("2026-03-01T17:00:00", "2026-04-20T12:00:00", "2026-04-30T12:00:00")
