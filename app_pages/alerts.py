@@ -1,16 +1,14 @@
 """Alerts: what is due, who was told, who sees to it; and what could not be delivered, in red."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import formats, next_actions, rulebook, words
-from app_pages.language.i18n import _, language, ngettext
+from app_pages.language import formats, next_actions, occurrences, rulebook, words
+from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 from pipeline import alert_rules, instants
-from pipeline.alert import words as messages
 from pipeline.alert.acting import acknowledge, snooze
 from pipeline.alert.trial import try_channels
 from pipeline.alert_rules import AlertRules
@@ -23,14 +21,6 @@ from pipeline.serve.roles import Permission
 SNOOZES: dict[str, int] = {"1": 1, "4": 4, "24": 24, "72": 72}  # hours
 OPEN, TAKEN = "open", "taken"
 NEW_CALENDAR = "address of the new calendar"
-
-
-def name(kind: str) -> str:
-    """What an alert is about, as the messages say it; a broken rule by its name on the pages."""
-    if kind in rulebook.RULES:
-        return rulebook.name(kind)
-    spoken: Literal["pt", "en"] = "pt" if language() == "pt" else "en"
-    return messages.title(kind, spoken)
 
 
 def standing(row: views.Row) -> str:
@@ -56,7 +46,7 @@ def grid(rows: Sequence[views.Row], key: str) -> views.Row:
             row
             | {
                 "severity": [severities[row["severity"]]],
-                "kind": name(row["kind"]),
+                "kind": occurrences.alert_name(row["kind"]),
                 "standing": standing(row),
                 "assignee": row["assignee"] or "",
             }
@@ -83,7 +73,7 @@ def grid(rows: Sequence[views.Row], key: str) -> views.Row:
 def card(row: views.Row) -> None:
     """What an alert is about, who was told, and the forms by which somebody takes it."""
     st.markdown(rulebook.chip(row["severity"]))
-    st.header(formats.plain(name(row["kind"])), anchor=False)
+    st.header(formats.plain(occurrences.alert_name(row["kind"])), anchor=False)
     since = _("Due since {instant}", instant=formats.minute(row["since"]))
     st.markdown(formats.muted(since))
     if row["undelivered"]:

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-from app_pages.language import formats
-from app_pages.language.i18n import N_, _
+from app_pages.language import formats, rulebook
+from app_pages.language.i18n import N_, _, language
 from app_pages.language.words import STATES, word
+from pipeline.alert import words as messages
 
 EVENTS: Final[Mapping[str, str]] = {
     "regulatory.registration.review.required": N_("Review event"),
@@ -140,6 +141,14 @@ def unreadable(reason: str) -> str:
     return reason
 
 
+def alert_name(kind: str) -> str:
+    """What an alert is about, as the messages say it; a broken rule by its name on the pages."""
+    if kind in rulebook.RULES:
+        return rulebook.name(kind)
+    spoken: Literal["pt", "en"] = "pt" if language() == "pt" else "en"
+    return messages.title(kind, spoken)
+
+
 class EntryInWords(NamedTuple):
     """What happened, by an icon, a few words and, where there is more to say, a detail."""
 
@@ -186,8 +195,10 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
         return EntryInWords(_KIND_ICONS[kind], title, formats.plain(unreadable(row["reason"])))
     if kind == "ticket" and row["step"] is not None:
         title = formats.plain(word(TICKET_STEPS, row["step"]))
+    said = [word(CHANNELS, row["channel"])] if kind == "reminded" else []
     if kind == "alert" and row["step"] is not None:
         title = formats.plain(word(ALERT_STEPS, row["step"]))
-    said = [word(CHANNELS, row["channel"])] if kind == "reminded" else []
+        about = row["about"] and alert_name(row["about"])
+        said = [about, row["recipient"], row["channel"] and word(CHANNELS, row["channel"])]
     detail = " · ".join(formats.plain(it) for it in (*said, row["actor"], row["reason"]) if it)
     return EntryInWords(_KIND_ICONS.get(kind, ":material/circle:"), title, detail)

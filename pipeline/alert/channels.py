@@ -3,6 +3,7 @@
 A channel either takes a message or says why not; it never raises for what is outside.
 """
 
+import re
 import smtplib
 import ssl
 from email.message import EmailMessage
@@ -26,6 +27,7 @@ SMTP_SECONDS: Final = 20.0
 SEND_SECONDS: Final = 30.0
 """For a whole message, however slowly the other side speaks."""
 MAX_FAULT_CHARACTERS: Final = 300
+_ADDRESS: Final = re.compile(r"[^\s<>@:;,\"']+@[^\s<>@:;,\"']+")
 PAYLOAD_VERSION: Final = 1
 PAYLOAD_TYPE: Final = "prazo.alerts"
 
@@ -54,7 +56,8 @@ def send(message: Message, text: Text, rules: AlertRules, now: int) -> str | Non
 
 
 def _short(fault: str) -> str:
-    return " ".join(fault.split())[:MAX_FAULT_CHARACTERS]
+    """What is recorded of a fault. Mail servers repeat addresses, which no entry names."""
+    return _ADDRESS.sub("***", " ".join(fault.split()))[:MAX_FAULT_CHARACTERS]
 
 
 # --- e-mail ----------------------------------------------------------------------------------

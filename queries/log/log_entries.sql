@@ -26,13 +26,15 @@
 -- column: via | how a submission attempt came in
 -- column: error | timeout, tls_refused, network_error or refused, where there was no answer
 -- column: journey_id | the collection journey
--- column: step | its step
--- column: channel | its channel
+-- column: step | its step; opened or closed, of a support ticket; how far it came, of an alert
+-- column: channel | its channel, or that of a reminder or of an alert
+-- column: about | what an alert is about: a rung of the ladder or a condition, where the step says it
+-- column: recipient | who is told, for an alert; empty where there is nobody to tell
 -- column: source | who gave the data
 -- column: actor | who did it: the seller's person, or ours; personal, masked
 -- column: fields | the paths of the fields that were answered or sent, sorted
 -- column: artifacts | screens, flows and logs kept with a collection: how many
--- column: reason | why, for what people did; what is wrong, for what was turned away
+-- column: reason | why, for what people did; what is wrong, for what was turned away; why a channel did not take an alert
 -- column: leaf_hash | the entry's leaf in the Merkle tree, hex
 
 with paths as (
@@ -89,13 +91,15 @@ select
     starts.via,
     finishes.error,
     collections.journey_id,
-    collections.step,
-    collections.channel,
+    coalesce(collections.step, actions.step) as step,
+    coalesce(collections.channel, actions.content ->> '$.channel', alerts.via) as channel,
+    alerts.about,
+    alerts.recipient,
     collections.source,
     coalesce(personal(collections.actor, mask_text(collections.actor)), actions.actor) as actor,
     named.fields,
     collected.artifacts,
-    coalesce(actions.reason, quarantined.reason, rejections.reason) as reason,
+    coalesce(actions.reason, quarantined.reason, rejections.reason, alerts.answer) as reason,
     leaves.leaf_hash
 from log
 join leaves on leaves.seq = log.seq
@@ -107,5 +111,15 @@ left join facts.collections on collections.seq = log.seq
 left join facts.quarantined on quarantined.seq = log.seq
 left join facts.rejections on rejections.seq = log.seq
 left join facts.actions on actions.seq = log.seq
+left join (
+    select
+        seq,
+        content ->> '$.about' as about,
+        content ->> '$.to' as recipient,
+        content ->> '$.via' as via,
+        content ->> '$.answer' as answer
+    from facts.actions
+    where kind = 'alert'
+) alerts on alerts.seq = log.seq
 left join named on named.seq = log.seq
 left join collected on collected.seq = log.seq

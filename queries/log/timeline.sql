@@ -21,10 +21,12 @@
 -- column: status | HTTP status of an answer
 -- column: error | timeout, tls_refused, network_error or refused, where there was no answer
 -- column: step | step of a collection journey; opened or closed, of a support ticket; how far it came, of an alert
--- column: channel | channel of a collection journey or of a reminder
+-- column: channel | channel of a collection journey, of a reminder or of an alert
+-- column: about | what an alert is about: a rung of the ladder or a condition, where the step says it
+-- column: recipient | who is told, for an alert; empty where there is nobody to tell
 -- column: source | who gave the data of a collection
 -- column: actor | who did it, for what people did
--- column: reason | why, for what people did; what is wrong, for a quarantined delivery
+-- column: reason | why, for what people did; what is wrong, for a quarantined delivery; why a channel did not take an alert
 -- column: is_again | recorded before under the same id
 -- column: origin | live, or ingested from a file
 -- column: recorded_by | token, command's user or file that recorded it
@@ -45,10 +47,12 @@ select
     log.status,
     finishes.error,
     coalesce(collections.step, actions.step) as step,
-    coalesce(collections.channel, actions.content ->> '$.channel') as channel,
+    coalesce(collections.channel, actions.content ->> '$.channel', alerts.via) as channel,
+    alerts.about,
+    alerts.recipient,
     collections.source,
     actions.actor,
-    coalesce(actions.reason, quarantined.reason) as reason,
+    coalesce(actions.reason, quarantined.reason, alerts.answer) as reason,
     log.is_again,
     log.origin,
     log.recorded_by,
@@ -60,4 +64,14 @@ left join facts.attempt_finishes as finishes on finishes.seq = log.seq
 left join facts.collections on collections.seq = log.seq
 left join facts.quarantined on quarantined.seq = log.seq
 left join facts.actions on actions.seq = log.seq
+left join (
+    select
+        seq,
+        content ->> '$.about' as about,
+        content ->> '$.to' as recipient,
+        content ->> '$.via' as via,
+        content ->> '$.answer' as answer
+    from facts.actions
+    where kind = 'alert'
+) alerts on alerts.seq = log.seq
 where log.occurred_at <= as_of()

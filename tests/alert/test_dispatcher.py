@@ -137,6 +137,11 @@ def test_each_hears_of_it_once_by_their_channels_and_the_log_says_so(
     stores.dispatcher(rules).run_once()  # another process, or this one after a restart
     assert (len(mail.taken), len(webhook.taken)) == (1, 1)
 
+    trail = [it for it in stores.rows("timeline") if it["step"] == "sent"]
+    assert sorted((it["recipient"], it["channel"], it["about"]) for it in trail) == [
+        ("ana", "email", "before_3d"),
+        ("ops", "webhook", "before_3d"),
+    ]
     told = stores.rows("alerts_sent")
     assert sorted((it["recipient"], it["via"], it["tries"]) for it in told) == [
         ("ana", "email", 1),
@@ -165,14 +170,14 @@ def test_whom_a_turn_tells_is_said_by_the_rules_in_force(
 def test_what_a_channel_refuses_is_repeated_and_given_up_and_then_a_finding(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
 ) -> None:
-    mail.refuses, webhook.status = "550 mailbox full", 500
+    mail.refuses, webhook.status = "550 <ana@market.example> mailbox full", 500
     began = instants.now()
     for pause in (0, *BACKOFF):
         began += pause + instants.SECOND
         stores.dispatcher(rules, now=lambda at=began: at).run_once()
     told = {it["recipient"]: it for it in stores.rows("alerts_sent", began)}
     assert (told["ana"]["tries"], told["ana"]["sent_at"]) == (8, None)
-    assert told["ana"]["answer"] == "550 mailbox full"
+    assert told["ana"]["answer"] == "550 <***> mailbox full"  # the log names no address
     assert told["ops"]["answer"] == "it answered 500"
 
     stores.dispatcher(rules, now=lambda: began + instants.SECOND).run_once()

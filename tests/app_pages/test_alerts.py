@@ -3,11 +3,9 @@
 import hashlib
 from pathlib import Path
 
-from streamlit.testing.v1 import AppTest
-
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import before, review
-from tests.app_pages.support.reading import page_text
+from tests.app_pages.support.reading import page_text, press
 
 # An inconsistency whose deadline is in two days, and one that expired a day ago.
 HISTORY = [
@@ -67,10 +65,6 @@ def test_a_calendar_is_made_shown_once_and_revoked(
 ) -> None:
     file = tmp_path / "alerts.toml"
     file.write_text('dashboard_url = "https://prazo.market.example"')
-
-    def press(app: AppTest, label: str) -> None:
-        [button] = [it for it in app.button if it.label == label]
-        button.click().run()
 
     with open_log(HISTORY, alerts_file=file) as service:
         app = visit("alerts", as_of=None)

@@ -3,6 +3,9 @@
 import re
 from datetime import timedelta
 
+from pipeline import instants
+from pipeline.alert import entries
+from pipeline.alert.entries import Due, Item, Subject
 from pipeline.log.actions import action
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import NOW, attempt, before, collected, review
@@ -245,6 +248,19 @@ def test_an_attempt_shows_its_request_and_its_answer_masked_until_there_is_a_rea
         assert "revenue is out of range" in shown
         [entry] = service.reader.read("timeline", where={"kind": "unmask"}).to_pylist()
     assert (entry["process_id"], entry["actor"]) == ("prc_1", "Bia")
+
+
+def test_the_trail_names_whoever_an_alert_went_to(open_log: OpenLog, visit: Visit) -> None:
+    due = Due("a1", "before_3d", *("risk", "officer", None, "prc_1"), *[None] * 3, 0, *[None] * 3)
+    subject = Subject(process_id="prc_1")
+    tried = (Item(due, level=0, number=1), "ana", "email", "m", subject, instants.now())
+    with open_log([review("prc_1", before(days=40))]) as service:
+        service.inbox.append([entries.tried(*tried), entries.answered(*tried, fault=None)])
+        follow(service)
+        app = visit("process", as_of=None, process="prc_1")
+        shown = page_text(app)
+    assert "Alert on its way · Less than 3 days left · ana · e-mail" in shown
+    assert "Alert sent · Less than 3 days left · ana · e-mail" in shown
 
 
 def test_a_note_and_an_assignment_are_entries_of_the_log(open_log: OpenLog, visit: Visit) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import instants
+from pipeline.alert import entries
+from pipeline.alert.entries import Due, Item, Subject
 from pipeline.audit import export as evidence
 from pipeline.audit import verify
 from pipeline.audit.package import tables
@@ -23,6 +25,19 @@ from pipeline.log.entries import Identity
 from tests.audit import forgery, story
 from tests.audit.conftest import EVERYTHING, WITHHELD, Made, export, request
 from tests.support.stores import settings_in
+
+REMINDER = Due(
+    *("a1", "before_3d", "risk", "officer"),
+    assignee=None,
+    process_id="p1",
+    seller_id="s1",
+    review_type="ACP",
+    state="OVERDUE",
+    since=0,
+    deadline_at=None,
+    next_action="submit",
+    seq=1,
+)
 
 
 class Text(HTMLParser):
@@ -241,6 +256,34 @@ def test_the_report_tells_the_story_of_a_process(
     exported = export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
     text = Text(forgery.read(exported.path)[f"data/{name}"]).words
     assert [it for it in texts if it not in text] == []
+
+
+def test_who_was_reminded_when_is_evidence(service: LedgerService, tmp_path: Path) -> None:
+    """The platform asks whether anybody knew: the package says who, of what, how and when."""
+    subject, item = Subject("p1", "s1"), Item(REMINDER, level=0, number=1)
+    tried = (item, "ana", "email", "m", subject)
+    at = [instants.now() + it * instants.SECOND for it in range(3)]
+    drafts = [
+        entries.raised(REMINDER, subject, at[0]),
+        entries.tried(*tried, at[1]),
+        entries.answered(*tried, at[2], fault="550 <***> mailbox full"),
+    ]
+    recorded = service.inbox.append(drafts)
+    service.reach(recorded[-1].entry.seq)
+    exported = export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
+    assert verify_package(exported.path, key=exported.key).faults == []
+    files = forgery.read(exported.path)
+    told = [it for it in tables.parse_csv(files["data/entries.csv"]) if it["kind"] == "alert"]
+    columns = ("step", "about", "recipient", "channel", "reason")
+    assert [tuple(it[name] for name in columns) for it in told] == [
+        ("raised", "before_3d", "", "", ""),
+        ("tried", "before_3d", "ana", "email", ""),
+        ("failed", "before_3d", "ana", "email", "550 <***> mailbox full"),
+    ]
+    english = Text(files["data/report.html"]).words
+    assert "Alert on its way · before_3d · ana · e-mail" in english
+    assert "Alert not taken by the channel · before_3d · ana · e-mail · 550 <***>" in english
+    assert "Alerta gerado · before_3d" in Text(files["data/report.pt.html"]).words
 
 
 def test_a_report_runs_nothing_and_loads_nothing(made: Made) -> None:
