@@ -12,29 +12,41 @@ _RAISED = "select process_id, seller_id from entries where ingest_key = $1"
 
 
 def acknowledge(
-    inbox: Inbox, alert: str, *, actor: str | None, recorded_by: str, reason: str | None = None
+    inbox: Inbox,
+    alert: str,
+    *,
+    actor: str | None,
+    recorded_by: str,
+    reason: str | None = None,
+    is_once: bool = False,
 ) -> None:
-    """Records that somebody sees to an alert. Raises `CallerError` without a name, or where there
-    is no such alert."""
+    """Records that somebody sees to an alert. `is_once`: the same person's second time is no entry.
+    Raises `CallerError` without a name, or where there is no such alert."""
     subject = subject_of(inbox, alert)
-    inbox.append(
-        [entries.acknowledged(alert, subject, actor=actor, recorded_by=recorded_by, reason=reason)]
+    draft = entries.acknowledged(
+        alert, subject, actor=actor, recorded_by=recorded_by, reason=reason
     )
+    inbox.append([entries.once(draft, alert, actor or "") if is_once else draft])
 
 
 def snooze(
-    inbox: Inbox, alert: str, *, until: int, reason: str, actor: str | None, recorded_by: str
+    inbox: Inbox,
+    alert: str,
+    *,
+    until: int,
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+    is_once: bool = False,
 ) -> None:
-    """Records that somebody put an alert off until an instant, in microseconds. Raises
-    `CallerError` without a name, a reason or a later instant, or where there is no such alert."""
+    """Records that somebody put an alert off until an instant, in microseconds. `is_once`: the same
+    person's second time until then is no entry. Raises `CallerError` without a name, a reason or a
+    later instant, or where there is no such alert."""
     subject = subject_of(inbox, alert)
-    inbox.append(
-        [
-            entries.snoozed(
-                alert, subject, until=until, reason=reason, actor=actor, recorded_by=recorded_by
-            )
-        ]
+    draft = entries.snoozed(
+        alert, subject, until=until, reason=reason, actor=actor, recorded_by=recorded_by
     )
+    inbox.append([entries.once(draft, alert, actor or "", str(until)) if is_once else draft])
 
 
 def subject_of(inbox: Inbox, alert: str) -> Subject:

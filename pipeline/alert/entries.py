@@ -149,6 +149,11 @@ def snoozed(
     return _signed("snoozed", alert, subject, actor, recorded_by, reason, said)
 
 
+def once(draft: Draft, alert: str, *of: str) -> Draft:
+    """A draft of a person's step, of which these words make one: its repetition is no entry."""
+    return draft._replace(ingest_key=_key(["alert", alert, "by link", *of]))
+
+
 def _about_a_try(
     step: Step,
     item: Item,

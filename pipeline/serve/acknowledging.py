@@ -1,10 +1,12 @@
-"""Serves the page behind the link of a message: one button, which acknowledges one alert.
+"""Serves the page behind the link of a message: one button, which acknowledges one alert, and a
+form that puts it off with a reason.
 
 Whoever has the link sees nothing of the alert. A program that follows links, as mail servers do,
 acknowledges nothing: that takes a POST from the page.
 """
 
 from typing import Final
+from urllib.parse import parse_qs
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -12,12 +14,13 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from pipeline import instants
-from pipeline.alert.acting import acknowledge
+from pipeline.alert.acting import acknowledge, snooze
 from pipeline.alert.links import PATH, Links
 from pipeline.errors import PrazoError
 from pipeline.ledger.service import current
 
 RECORDED_BY: Final = "alert link"
+MAX_REASON_CHARACTERS: Final = 500
 _PAGE: Final = """<!doctype html>
 <html lang="pt-BR"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -25,9 +28,19 @@ _PAGE: Final = """<!doctype html>
 <body><main><h1>Prazo</h1>
 <p>{portuguese}</p>
 <p lang="en">{english}</p>
-{button}</main></body></html>
+{forms}</main></body></html>
 """
-_BUTTON: Final = '<form method="post"><button>Confirmar · Confirm</button></form>'
+SNOOZE_HOURS: Final = (4, 24, 72)
+MAX_BODY_BYTES: Final = 16_384
+_FORMS: Final = """<form method="post"><button>Confirmar · Confirm</button></form>
+<details><summary>Adiar · Put off</summary>
+<form method="post">
+<p><label>Por quantas horas? · For how many hours?
+<select name="hours">{hours}</select></label></p>
+<p><label>Por que pode esperar? · Why can it wait?
+<input name="reason" required maxlength="500"></label></p>
+<button name="do" value="snooze">Adiar · Put off</button></form></details>
+""".format(hours="".join(f"<option>{it}</option>" for it in SNOOZE_HOURS))
 _ASKING: Final = (
     "Confirme que alguém cuida deste alerta. Depois disso, ninguém mais é avisado dele.",
     "Confirm that somebody sees to this alert. Nobody else is told of it after that.",
@@ -35,6 +48,14 @@ _ASKING: Final = (
 _DONE: Final = (
     "Registrado: alguém cuida deste alerta.",
     "Recorded: somebody sees to this alert.",
+)
+_PUT_OFF: Final = (
+    "Registrado: até lá, ninguém é avisado deste alerta.",
+    "Recorded: nobody is told of this alert until then.",
+)
+_NO_REASON: Final = (
+    "Não foi registrado: diga por que pode esperar, em até 500 caracteres.",
+    "It was not recorded: say why it can wait, in 500 characters at most.",
 )
 _REFUSED: Final = (
     "Este link não vale mais. Abra o Prazo para ver os alertas.",
@@ -64,19 +85,55 @@ async def _link(request: Request) -> Response:
     if permission is None:
         return _answer(_REFUSED, 404)
     if request.method != "POST":
-        return _answer(_ASKING, button=_BUTTON)
+        return _answer(_ASKING, forms=_FORMS)
+    asked = await _form(request)
+    if asked is None:
+        return _answer(_REFUSED, 400)
+    inbox, who = service.inbox, permission.name
+    is_snooze = asked.get("do") == "snooze"
+    hours, reason = asked.get("hours", ""), asked.get("reason", "").strip()
+    if is_snooze and (
+        hours not in map(str, SNOOZE_HOURS) or not 0 < len(reason) <= MAX_REASON_CHARACTERS
+    ):
+        return _answer(_NO_REASON, 400, forms=_FORMS)
 
     def record() -> None:
-        acknowledge(service.inbox, permission.alert, actor=permission.name, recorded_by=RECORDED_BY)
+        if is_snooze:
+            # To the minute, so that the same form sent over and over is one entry a minute.
+            until = (instants.now() // instants.MINUTE + int(hours) * 60) * instants.MINUTE
+            snooze(
+                *(inbox, permission.alert),
+                until=until,
+                reason=reason,
+                actor=who,
+                recorded_by=RECORDED_BY,
+                is_once=True,
+            )
+        else:
+            acknowledge(inbox, permission.alert, actor=who, recorded_by=RECORDED_BY, is_once=True)
 
     try:
         await to_thread.run_sync(record)
     except PrazoError:
         return _answer(_FAILED, 503)
-    return _answer(_DONE)
+    return _answer(_PUT_OFF if is_snooze else _DONE)
 
 
-def _answer(said: tuple[str, str], status: int = 200, *, button: str = "") -> Response:
+async def _form(request: Request) -> dict[str, str] | None:
+    """The fields of the page's form; None for a body that is none of ours."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            return None
+    try:
+        found = parse_qs(body.decode(), strict_parsing=bool(body), max_num_fields=8)
+    except ValueError:
+        return None
+    return {name: values[0] for name, values in found.items()}
+
+
+def _answer(said: tuple[str, str], status: int = 200, *, forms: str = "") -> Response:
     portuguese, english = said
-    page = _PAGE.format(portuguese=portuguese, english=english, button=button)
+    page = _PAGE.format(portuguese=portuguese, english=english, forms=forms)
     return HTMLResponse(page, status, headers=_HEADERS)

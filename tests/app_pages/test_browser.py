@@ -1,6 +1,8 @@
 """The pages in a real browser, over a real server: links, filters, history, quiet and access."""
 
+import contextlib
 import hashlib
+import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +13,11 @@ import httpx
 import pytest
 from playwright.sync_api import Browser
 
+from pipeline import instants
+from pipeline.alert import entries
+from pipeline.alert.entries import Due, Subject
+from pipeline.alert.links import Links
+from pipeline.inbox import open_inbox
 from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import (
     AS_OF,
@@ -28,6 +35,10 @@ OVERFLOW = """(() => {
 })()"""
 
 Look = Callable[..., Reader]
+
+REMINDER = Due(
+    "5f0c", "before_3d", *("risk", "officer", None, "prc_001"), *[None] * 3, 0, *[None] * 3
+)
 
 HISTORY = [
     *(review(f"prc_{n:03}", before(days=40, minutes=500 - n)) for n in range(120)),
@@ -79,9 +90,14 @@ CHART_NAMES = ", ".join(
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("dashboard")
-    fill(folder, HISTORY)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("dashboard")
+    fill(made, HISTORY)
+    return made
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
     with dashboard(folder) as running:
         yield running
 
@@ -110,6 +126,39 @@ def test_every_answer_is_guarded_whoever_gives_it(url: str) -> None:
             assert headers["cache-control"] == "no-store"
         assert headers["content-security-policy"].startswith("default-src 'none'"), path
         assert headers["x-content-type-options"] == "nosniff", path
+
+
+def test_who_follows_the_link_of_a_message_takes_its_alert_or_puts_it_off(
+    look: Look, folder: Path, url: str
+) -> None:
+    """From the page of a mail program, elsewhere; by itself the visit records nothing."""
+    with contextlib.closing(open_inbox(str(folder / "inbox.db"))) as inbox:
+
+        def steps() -> list[dict[str, Any]]:
+            return [json.loads(it.body or b"") for it in inbox.find(kind="alert")][1:]
+
+        inbox.append([entries.raised(REMINDER, Subject("prc_001"), instants.now())])
+        link = Links(url, inbox.log_key).acknowledging(REMINDER.alert, "ana", instants.now())
+        page = look().page
+        page.set_content(f'<a href="{link}">take it</a>')
+        page.get_by_role("link").click()
+        page.get_by_text("Confirm that somebody sees to this alert.").wait_for()
+        assert "prc_001" not in page.content()
+        assert steps() == []
+        page.get_by_role("button", name="Confirm").click()
+        page.get_by_text("Recorded: somebody sees to this alert.").wait_for()
+        assert [(it["step"], it["actor"]) for it in steps()] == [("acknowledged", "ana")]
+
+        page.goto(link)
+        page.get_by_text("Put off").first.click()
+        page.get_by_label("For how many hours?").select_option("72")
+        page.get_by_role("button", name="Put off").click()  # the browser asks for the reason
+        page.get_by_label("Why can it wait?").fill("the seller is ill")
+        page.get_by_role("button", name="Put off").click()
+        page.get_by_text("nobody is told of this alert until then").wait_for()
+        put_off = steps()[-1]
+        assert (put_off["step"], put_off["reason"]) == ("snoozed", "the seller is ill")
+        assert instants.parse(put_off["until"]) > instants.now() + 71 * instants.HOUR
 
 
 def test_pages_are_reached_from_the_navigation(look: Look) -> None:

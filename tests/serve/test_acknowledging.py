@@ -1,5 +1,7 @@
 """The link of a message: whoever has it can acknowledge one alert, and sees nothing of it."""
 
+import json
+
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Subject
@@ -76,4 +78,38 @@ def test_what_was_changed_or_is_too_old_or_of_another_log_permits_nothing(
         for ask in (client.get, client.post):
             answer = ask(PATH + token)
             assert (answer.status_code, "<button>" in answer.text) == (404, False), token
+    assert acknowledged(held) == []
+
+
+def test_a_button_that_is_pressed_over_and_over_is_one_entry(
+    client: Client, held: LedgerService
+) -> None:
+    raised(held)
+    for _ in range(3):
+        assert client.post(link(held)).status_code == 200
+    assert len(acknowledged(held)) == 1
+
+
+def test_an_alert_is_put_off_with_a_reason_and_an_end_or_not_at_all(
+    client: Client, held: LedgerService
+) -> None:
+    raised(held)
+    whole = {"do": "snooze", "hours": "24", "reason": " ela está doente & volta "}
+    for form in (
+        whole | {"reason": " "},
+        whole | {"reason": "x" * 501},
+        whole | {"hours": "1000000"},
+        whole | {"hours": ""},
+        {"do": "snooze"},
+        whole | {"reason": "x" * 20_000},
+    ):
+        assert client.post(link(held), data=form).status_code == 400
+    assert client.post(link(held), content=b"%ff").status_code == 400
+    before = instants.now()
+    assert client.post(link(held), data=whole).status_code == 200
+    rows = held.inbox.query("select body from entries where kind = 'alert'")
+    [said] = [it for (body,) in rows if (it := json.loads(body))["step"] == "snoozed"]
+    assert (said["actor"], said["reason"]) == ("ana", "ela está doente & volta")
+    until = instants.parse(said["until"])
+    assert before + 24 * instants.HOUR - instants.MINUTE <= until <= before + 25 * instants.HOUR
     assert acknowledged(held) == []
