@@ -20,8 +20,8 @@ def acknowledge(
     reason: str | None = None,
     is_once: bool = False,
 ) -> None:
-    """Records that somebody sees to an alert. `is_once`: the same person's second time is no entry.
-    Raises `CallerError` without a name, or where there is no such alert."""
+    """Records that somebody sees to an alert. `is_once`: the same person's second time adds
+    nothing. Raises `CallerError` without a name, or where there is no such alert."""
     subject = subject_of(inbox, alert)
     draft = entries.acknowledged(
         alert, subject, actor=actor, recorded_by=recorded_by, reason=reason
@@ -40,7 +40,7 @@ def snooze(
     is_once: bool = False,
 ) -> None:
     """Records that somebody put an alert off until an instant, in microseconds. `is_once`: the same
-    person's second time until then is no entry. Raises `CallerError` without a name, a reason or a
+    person's second time until then adds nothing. Raises `CallerError` without a name, a reason or a
     later instant, or where there is no such alert."""
     subject = subject_of(inbox, alert)
     draft = entries.snoozed(

@@ -150,7 +150,7 @@ def snoozed(
 
 
 def once(draft: Draft, alert: str, *of: str) -> Draft:
-    """A draft of a person's step, of which these words make one: its repetition is no entry."""
+    """A draft of a person's step, of which these words make one: its repetition adds nothing."""
     return draft._replace(ingest_key=_key(["alert", alert, "by link", *of]))
 
 

@@ -120,7 +120,7 @@ async def _link(request: Request) -> Response:
 
 
 async def _form(request: Request) -> dict[str, str] | None:
-    """The fields of the page's form; None for a body that is none of ours."""
+    """The fields of the page's form; None for any other body."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
