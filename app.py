@@ -15,12 +15,13 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import config
 
+from app_pages.desk import find
 from app_pages.door import access, audience
 from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language
-from app_pages.parts import elements, frame, freshness
+from app_pages.parts import acting, elements, frame, freshness
 from pipeline.errors import PrazoError
 from pipeline.http import limits
 from pipeline.ledger import reader, service
@@ -60,19 +61,24 @@ def _draw() -> None:
         with st.container(
             horizontal=True, vertical_alignment="center", gap="xsmall", width="content"
         ):
+            search = st.container(width="content")
             bell = st.container(width="content")
             frame.choose_view()
+            acting.name_yourself()
             access.leave(whoever)
     current = st.navigation(_sections(whoever), position="top")
     st.set_page_config(page_title=f"{current.title} · Prazo")
     with title:
         st.title(current.title, anchor=False)
         declare_language()
+    with search:
+        find.box()
     with bell:
         frame.bell()
     with heading:
         freshness.show()
         frame.time_travel_banner()
+        find.show(current.title)
     current.run()
 
 

@@ -38,20 +38,20 @@ def standing(row: views.Row) -> str:
     return _("nobody told yet")
 
 
-def grid(rows: Sequence[views.Row], key: str) -> views.Row:
-    """The rows as a grid, of which one is always chosen; that one is returned."""
+def listed() -> lists.Listed:
+    """What the list shows of each row."""
     severities = {code: words.word(rulebook.SEVERITIES, code) for code in rulebook.SEVERITIES}
-    chosen = lists.choosable_grid(
-        [
-            row
-            | {
-                "severity": [severities[row["severity"]]],
-                "kind": occurrences.alert_name(row["kind"]),
-                "standing": standing(row),
-                "assignee": row["assignee"] or "",
-            }
-            for row in rows
-        ],
+
+    def cells(row: views.Row) -> dict[str, object]:
+        return {
+            "severity": [severities[row["severity"]]],
+            "kind": occurrences.alert_name(row["kind"]),
+            "standing": standing(row),
+            "assignee": row["assignee"] or "",
+        }
+
+    return lists.Listed(
+        cells,
         {
             "severity": lists.chips(
                 _("Severity"),
@@ -60,14 +60,13 @@ def grid(rows: Sequence[views.Row], key: str) -> views.Row:
             ),
             "kind": lists.text(_("Alert"), 190),
             "process_id": lists.text(_("Process"), 146),
+            lists.SELLER: lists.text(_("Seller"), 104),
             "since": lists.instant(_("Due since")),
             "standing": lists.text(_("Told"), 170),
             "assignee": lists.text(_("Assigned to"), 100),
         },
         alt=_("Alerts that are due, the gravest first"),
-        key=key,
     )
-    return rows[chosen]
 
 
 def card(row: views.Row) -> None:
@@ -279,7 +278,7 @@ with lists.filters():
 
 lists.with_card(
     "alerts",
-    grid,
+    listed(),
     card,
     counted=lambda total: ngettext("{n} alert", "{n} alerts", total, n=formats.number(total)),
     where={"severity": severities, "is_open": [it == OPEN for it in taken]},

@@ -12,21 +12,22 @@ from app_pages.parts import address, elements, explained, links, lists, views
 REASONS_DRAWN = 12
 
 
-def grid(rows: Sequence[views.Row], key: str) -> views.Row:
-    """The rows as a grid, of which one is always chosen; that one is returned."""
+def listed() -> lists.Listed:
+    """What the list shows of each row."""
     retries = {True: _("can be corrected"), False: _("no chance"), None: _("not said")}
-    chosen = lists.choosable_grid(
-        [
-            row
-            | {
-                "reasons": [sellers.reason(pair) for pair in row["reasons"] or ()],
-                "retry": [retries[row["retry"]]],
-            }
-            for row in rows
-        ],
+
+    def cells(row: views.Row) -> dict[str, object]:
+        return {
+            "reasons": [sellers.reason(pair) for pair in row["reasons"] or ()],
+            "retry": [retries[row["retry"]]],
+        }
+
+    return lists.Listed(
+        cells,
         {
             "denied_at": lists.instant(_("When")),
-            "seller_id": lists.text(_("Seller"), 150),
+            lists.SELLER: lists.text(_("Seller"), 120),
+            "seller_id": lists.text(_("Id"), 150),
             "retry": lists.chips(
                 _("New attempt"),
                 dict(zip(retries.values(), ("green", "red", "gray"), strict=True)),
@@ -35,9 +36,8 @@ def grid(rows: Sequence[views.Row], key: str) -> views.Row:
             "reasons": st.column_config.ListColumn(_("Reasons")),
         },
         alt=_("Denials, newest first"),
-        key=key,
+        sorts={"reasons": ""},
     )
-    return rows[chosen]
 
 
 def card(denial: views.Row) -> None:
@@ -166,7 +166,7 @@ with lists.filters():
         seller = address.text(_("Seller"), "of", placeholder=_("Part of the id"), width="stretch")
 lists.with_card(
     "denials",
-    grid,
+    listed(),
     card,
     counted=counted,
     where={"retry": [code == "yes" for code in retry]},

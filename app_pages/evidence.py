@@ -1,7 +1,5 @@
 """Collection and audit export: what sellers did in their journeys, and packages for an auditor."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from app_pages.language import formats, occurrences, words
@@ -9,29 +7,29 @@ from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, links, lists, packages, views
 
 
-def grid(rows: Sequence[views.Row], key: str) -> views.Row:
-    """The rows as a grid, of which one is always chosen; that one is returned."""
-    chosen = lists.choosable_grid(
-        [
-            row
-            | {
-                "step": words.word(occurrences.STEPS, row["step"]),
-                "channel": words.word(occurrences.CHANNELS, row["channel"]),
-            }
-            for row in rows
-        ],
+def listed() -> lists.Listed:
+    """What the list shows of each row."""
+
+    def cells(row: views.Row) -> dict[str, object]:
+        return {
+            "step": words.word(occurrences.STEPS, row["step"]),
+            "channel": words.word(occurrences.CHANNELS, row["channel"]),
+        }
+
+    return lists.Listed(
+        cells,
         {
             "occurred_at": lists.instant(_("When")),
             "step": lists.text(_("Step"), 140),
             "process_id": lists.text(_("Process"), 150),
+            lists.SELLER: lists.text(_("Seller"), 104),
             "channel": lists.text(_("Channel"), 110),
             "paths": st.column_config.ListColumn(_("Fields"), width=196),
             "artifacts": lists.number(_("Artifacts"), 78),
         },
         alt=_("Collections, newest first"),
-        key=key,
+        sorts={"paths": ""},
     )
-    return rows[chosen]
 
 
 def card(collection: views.Row) -> None:
@@ -92,7 +90,7 @@ with lists.filters():
         process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")
 lists.with_card(
     "collections",
-    grid,
+    listed(),
     card,
     counted=counted,
     where={"step": steps},

@@ -1,7 +1,5 @@
 """Findings: every broken rule, the gravest first, with what it may cost and what to do."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from app_pages.door import access
@@ -12,14 +10,15 @@ from app_pages.parts import address, elements, links, lists, timeline, views
 RULES_SHOWN, RULES_HEIGHT = 6, 270  # others are scrolled to
 
 
-def grid(rows: Sequence[views.Row], key: str) -> views.Row:
-    """The rows as a grid, of which one is always chosen; that one is returned."""
+def listed() -> lists.Listed:
+    """What the list shows of each row."""
     severities = {code: words.word(rulebook.SEVERITIES, code) for code in rulebook.SEVERITIES}
-    chosen = lists.choosable_grid(
-        [
-            row | {"severity": [severities[row["severity"]]], "rule": rulebook.name(row["rule"])}
-            for row in rows
-        ],
+
+    def cells(row: views.Row) -> dict[str, object]:
+        return {"severity": [severities[row["severity"]]], "rule": rulebook.name(row["rule"])}
+
+    return lists.Listed(
+        cells,
         {
             "severity": lists.chips(
                 _("Severity"),
@@ -28,14 +27,13 @@ def grid(rows: Sequence[views.Row], key: str) -> views.Row:
             ),
             "rule": lists.text(_("Rule"), 214),
             "process_id": lists.text(_("Process"), 146),
+            lists.SELLER: lists.text(_("Seller"), 104),
             "detail": lists.text(_("Detail"), 160),
             "found_at": lists.instant(_("True since")),
             "seq": lists.number(_("Entry"), 70),
         },
         alt=_("Findings, the gravest first"),
-        key=key,
     )
-    return rows[chosen]
 
 
 def card(row: views.Row) -> None:
@@ -109,7 +107,7 @@ with lists.filters():
 
 lists.with_card(
     "findings",
-    grid,
+    listed(),
     card,
     counted=counted,
     where={"severity": severities, "rule": rules},

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app_pages.charts.course import process_clock
+from app_pages.desk import casework
 from app_pages.language import formats, occurrences, rulebook, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import (
@@ -270,9 +271,9 @@ with course:
 with trail:
     if process["finished_at"] is None:
         with st.container(border=True):
-            acting.contacts(process)
+            casework.contacts(process)
     with st.container(border=True):
-        acting.notes(asked, process["seller_id"])
+        casework.notes(process)
     timeline.show(newest)
 
 # --- what an auditor will ask about: the slowest question, so the last ---------------------------

@@ -1,6 +1,5 @@
 """Submissions: how attempts ended, how often a retry succeeded, and each attempt."""
 
-from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -15,19 +14,19 @@ WAITING = 20
 OUTCOME_ROWS = DAYS * len(words.OUTCOMES)
 
 
-def grid(rows: Sequence[views.Row], key: str) -> views.Row:
-    """The rows as a grid, of which one is always chosen; that one is returned."""
+def listed() -> lists.Listed:
+    """What the list shows of each row."""
     outcomes = {code: words.word(words.OUTCOMES, code) for code in words.OUTCOMES}
-    chosen = lists.choosable_grid(
-        [
-            row
-            | {
-                "outcome": [outcomes.get(row["outcome"], row["outcome"])],
-                "via": words.word(occurrences.VIAS, row["via"]),
-                "duration_ms": None if row["duration_ms"] is None else round(row["duration_ms"]),
-            }
-            for row in rows
-        ],
+
+    def cells(row: views.Row) -> dict[str, object]:
+        return {
+            "outcome": [outcomes.get(row["outcome"], row["outcome"])],
+            "via": words.word(occurrences.VIAS, row["via"]),
+            "duration_ms": None if row["duration_ms"] is None else round(row["duration_ms"]),
+        }
+
+    return lists.Listed(
+        cells,
         {
             "started_at": lists.instant(_("Started")),
             "outcome": lists.chips(
@@ -37,14 +36,13 @@ def grid(rows: Sequence[views.Row], key: str) -> views.Row:
             ),
             "status": lists.number(_("Status"), 64),
             "process_id": lists.text(_("Process"), 150),
+            lists.SELLER: lists.text(_("Seller"), 104),
             "attempt_number": lists.number(_("Attempt"), 78),
             "duration_ms": lists.number(_("Duration, ms"), 94),
             "via": lists.text(_("Via"), 110),
         },
         alt=_("Submission attempts, newest first"),
-        key=key,
     )
-    return rows[chosen]
 
 
 def card(attempt: views.Row) -> None:
@@ -204,7 +202,7 @@ with lists.filters():
 
 lists.with_card(
     "submission_attempts",
-    grid,
+    listed(),
     card,
     counted=counted,
     where={"outcome": outcomes, "via": vias},

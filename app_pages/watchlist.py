@@ -7,44 +7,50 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from app_pages.desk import casework, people
 from app_pages.language import formats, next_actions, words
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import address, elements, links, lists, views
+from app_pages.parts import acting, address, elements, links, lists, views
 
-WATCHED = ("EXPIRED", "OVERDUE")
+EXPIRED = "EXPIRED"
+WATCHED = (EXPIRED, "OVERDUE")
 UNFINISHED = (*WATCHED, "PENDING", "UNKNOWN")
+IN_TIME = ("OVERDUE", "PENDING")
 SOON = "7"
+ALL, SAVABLE, MINE, UNASSIGNED = "all", "savable", "mine", "unassigned"
+LANES = {ALL: WATCHED, SAVABLE: IN_TIME, EXPIRED: (EXPIRED,)}
 
 
-def grid(rows: Sequence[views.Row], key: str) -> views.Row:
-    """The rows as a grid, of which one is always chosen; that one is returned."""
+def listed() -> lists.Listed:
+    """What the list shows of each row."""
     states = {code: words.word(words.STATES, code) for code in UNFINISHED}
-    chosen = lists.choosable_grid(
-        [
-            row
-            | {
-                "state": [states[row["state"]]],
-                "next_action": next_actions.action(row["next_action"]),
-                "assignee": row["assignee"] or "",
-                "time_left": formats.time_left(row["seconds_to_deadline"]),
-            }
-            for row in rows
-        ],
+
+    def cells(row: views.Row) -> dict[str, object]:
+        return {
+            "state": [states[row["state"]]],
+            "next_action": next_actions.action(row["next_action"]),
+            "assignee": row["assignee"] or "",
+            "time_left": formats.time_left(row["seconds_to_deadline"]),
+        }
+
+    return lists.Listed(
+        cells,
         {
-            "process_id": lists.text(_("Process"), 146),
+            "process_id": lists.text(_("Process"), 140),
+            lists.SELLER: lists.text(_("Seller"), 98),
             "state": lists.chips(
                 _("State"), {states[code]: words.STATE_COLOURS[code] for code in UNFINISHED}
             ),
-            "time_left": lists.text(_("Time left"), 128),
-            "next_action": lists.text(_("Next action"), 172),
-            "deadline_at": lists.instant(_("Deadline")),
-            "assignee": lists.text(_("Assigned to"), 100),
-            "review_type": lists.text(_("Type"), 54),
+            "time_left": lists.text(_("Time left"), 104),
+            "next_action": lists.text(_("Next action"), 150),
+            "deadline_at": lists.instant(_("Deadline"), 134),
+            "assignee": lists.text(_("Assigned to"), 88),
+            "review_type": lists.text(_("Type"), 48),
         },
         alt=_("Processes of the watchlist, the most urgent first"),
-        key=key,
+        sorts={"time_left": "deadline_at"},
+        act=casework.for_many if casework.is_open() else None,
     )
-    return rows[chosen]
 
 
 def nothing_late() -> None:
@@ -83,6 +89,9 @@ def card(row: views.Row) -> None:
     st.markdown(next_actions.how(row))
     if row["assignee"]:
         st.markdown(_("Assigned to **{name}**", name=formats.plain(row["assignee"])))
+        casework.say_if_away(row["assignee"])
+    casework.buttons(row)
+    casework.latest_notes(row)
     if row["last_outcome"]:
         tried = ngettext(
             "{n} attempt, the last one: {outcome}",
@@ -113,48 +122,93 @@ st.markdown(
     )
 )
 
+facets = views.groups(
+    "open_processes", ["state", "is_due_within_7_days", "review_type", "next_action"]
+)
+
+
+def of(column: str, *values: object) -> str:
+    """How many unfinished processes have one of these values."""
+    return formats.number(sum(row["rows"] for row in facets if row[column] in values))
+
+
+with lists.filters():
+    with st.container(width="content"):
+        lane = address.choice(
+            _("Lane"),
+            {
+                ALL: _("Both"),
+                SAVABLE: _("Can still be saved ({n})", n=of("state", *IN_TIME)),
+                EXPIRED: _("Expired ({n})", n=of("state", EXPIRED)),
+            },
+            "lane",
+        )
+    with st.container(width="content"):
+        whose = address.choice(
+            _("Assigned to"),
+            {ALL: _("Anybody"), MINE: _("Mine"), UNASSIGNED: _("Nobody")},
+            "whose",
+        )
+    with st.container(width=170):
+        assignee = address.text(
+            _("Assignee"), "assignee", placeholder=_("Part of the name"), width="stretch"
+        )
+    with st.container(width=190):
+        seller = address.text(
+            _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
+        )
 with lists.filters():
     with st.container(width="content"):
         states = address.choices(
             _("State"),
             {
                 code: f"{words.STATE_ICONS[code]} {words.word(words.STATES, code)}"
+                f" ({of('state', code)})"
                 for code in UNFINISHED
             },
             "state",
         )
     with st.container(width="content"):
-        soon = address.choices(_("Deadline"), {SOON: _("Due in 7 days")}, "due")
+        soon = address.choices(
+            _("Deadline"),
+            {SOON: _("Due in 7 days ({n})", n=of("is_due_within_7_days", True))},
+            "due",
+        )
     with st.container(width="content"):
-        types = address.choices(_("Type"), {code: code for code in words.REVIEW_TYPES}, "type")
+        types = address.choices(
+            _("Type"),
+            {code: f"{code} ({of('review_type', code)})" for code in words.REVIEW_TYPES},
+            "type",
+        )
     with st.container(width=230):
         actions = address.choices(
             _("Next action"),
-            {code: next_actions.action(code) for code in next_actions.ACTIONS},
+            {
+                code: f"{next_actions.action(code)} ({of('next_action', code)})"
+                for code in next_actions.ACTIONS
+            },
             "action",
             placeholder=_("Any"),
         )
-    with st.container(width=190):
-        seller = address.text(
-            _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
-        )
-    with st.container(width=170):
-        assignee = address.text(
-            _("Assigned to"), "assignee", placeholder=_("Part of the name"), width="stretch"
-        )
 
+assigned: dict[str, Sequence[object]] = {MINE: people.mine(), UNASSIGNED: [None]}
+if whose == MINE and not people.mine():
+    acting.ask_for_name("list")
+    st.stop()
 lists.with_card(
     "open_processes",
-    grid,
+    listed(),
     card,
     counted=counted,
     where={
         "state": states,
+        "assignee": assigned.get(whose, []),
         "is_due_within_7_days": [True] if soon else [],
         "review_type": types,
         "next_action": actions,
     },
-    within={"state": UNFINISHED if soon else WATCHED},
+    within={"state": UNFINISHED if soon and lane == ALL else LANES[lane]},
+    order_by="deadline_at" if lane == SAVABLE else None,
     contains={"seller_id": seller, "assignee": assignee},
     nothing_matches=_("No process matches these filters"),
     when_empty=nothing_late,

@@ -54,6 +54,12 @@ def _(message: str, /, **values: object) -> str:
     return text.format(**values) if values else text
 
 
+def said_in(into: str, message: str, /, **values: object) -> str:
+    """A text in another language than the reader's: `en` or `pt`."""
+    text = translations(into).gettext(message)
+    return text.format(**values) if values else text
+
+
 def ngettext(one: str, many: str, count: int, /, **values: object) -> str:
     """`one` or `many`, as the language's plural asks; `values` fill in the `{names}`."""
     return translations(language()).ngettext(one, many, count).format(**values)

@@ -200,5 +200,7 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
         title = formats.plain(word(ALERT_STEPS, row["step"]))
         about = row["about"] and alert_name(row["about"])
         said = [about, row["recipient"], row["channel"] and word(CHANNELS, row["channel"])]
+    if row["assignee"] is not None:
+        said.append(_("to {name}", name=row["assignee"]))
     detail = " · ".join(formats.plain(it) for it in (*said, row["actor"], row["reason"]) if it)
     return EntryInWords(_KIND_ICONS.get(kind, ":material/circle:"), title, detail)

@@ -1,44 +1,89 @@
-"""Records what a reader does: notes, assignments, tickets, reminders, personal data shown.
+"""Records what a reader does under their name, and shows personal data once that is recorded.
 
-Each is an entry of the log under a name, most also with a reason; nothing is shown or done before
-it stands there.
+Each is an entry of the log, most also with a reason; nothing is shown or done before it stands
+there. The name is asked for once in a session.
 """
 
 import contextlib
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import formats, occurrences, words
+from app_pages.language import formats
 from app_pages.language.i18n import _
 from app_pages.parts import elements, views
 from pipeline.errors import PrazoError
 from pipeline.ledger import service
-from pipeline.log.actions import MAX_REASON_CHARACTERS, action, reminder, ticket
-from pipeline.log.entries import UNMASK, Draft
+from pipeline.log.actions import MAX_REASON_CHARACTERS, action
+from pipeline.log.entries import UNMASK
 from pipeline.serve.roles import Permission
 
-NOTE: Final = "note"
-ASSIGNMENT: Final = "assignment"
 RECORDED_BY: Final = "dashboard"
 WATCH_SECONDS: Final = 11
 """Between two looks at whether that time is over; no multiple of other fragments' pauses."""
 MAX_NAME_CHARACTERS: Final = 200
-NOTES: Final = 10
 
 _UNMASKED: Final = "unmasked until"
-_WRITTEN: Final = "notes written"
+_NAME: Final = "name of the reader"
 
 
-def name_of_reader(key: str) -> str:
-    """Who acts: whoever is logged in; on a dashboard without login, the name that they give."""
+def reader_name() -> str | None:
+    """Whoever is logged in; on a dashboard without login, the name that they gave; None until
+    they have given one."""
     known = access.person()
     if known is not None and known.name is not None:
         return known.name
+    given: str | None = st.session_state.get(_NAME)
+    return given
+
+
+def name_of_reader(key: str) -> str:
+    """Who acts; where nobody knows it yet, what is typed here. Once something is recorded under
+    it, or it was said in the header, it is not asked for again."""
+    known = reader_name()
+    if known is not None:
+        return known
     return st.text_input(_("Your name"), key=key, max_chars=MAX_NAME_CHARACTERS)
+
+
+def remember_name(name: str) -> None:
+    """Takes what the reader says their name is; nothing to be asked for it again."""
+    if name.strip():
+        st.session_state[_NAME] = name.strip()
+    else:
+        st.session_state.pop(_NAME, None)
+
+
+def ask_for_name(key: str) -> None:
+    """The form by which a reader says who they are; whatever depends on it is drawn then."""
+    with st.form(f"name form {key}", border=False):
+        name = st.text_input(_("Your name"), key=f"name {key}", max_chars=MAX_NAME_CHARACTERS)
+        if st.form_submit_button(_("That is me"), icon=":material/account_circle:"):
+            remember_name(name)
+            st.rerun()
+
+
+def name_yourself() -> None:
+    """Under which name the reader acts, in the header; nothing where people log in."""
+    if not is_name_asked():
+        return
+    name = reader_name()
+    label = formats.plain(name) if name else _("Who are you?")
+    with st.popover(label, icon=":material/account_circle:", key="who"):
+        if name is None:
+            ask_for_name("header")
+        else:
+            st.markdown(_("What you record goes into the log under this name."))
+            st.button(_("I am somebody else"), on_click=remember_name, args=("",), width="stretch")
+
+
+def is_name_asked() -> bool:
+    """Whether people say themselves who they are, as nobody logs in."""
+    known = access.person()
+    return known is not None and known.name is None
 
 
 def is_complete(reason: str, actor: str) -> bool:
@@ -63,13 +108,9 @@ Act = Callable[[], object]
 """Records something in the inbox; raises `PrazoError` where it cannot."""
 
 
-def record(draft: Draft) -> bool:
-    """Appends an entry and waits until the pages see it; says so where it was not recorded."""
-    return done(lambda: service.current().inbox.append([draft]))
-
-
-def done(act: Act) -> bool:
-    """Does what appends entries, and waits until the pages see them; says so where it failed."""
+def done(act: Act, actor: str | None = None) -> bool:
+    """Does what appends entries, and waits until the pages see them; says so where it failed. The
+    actor is remembered."""
     held = service.current()
     try:
         act()
@@ -79,6 +120,8 @@ def done(act: Act) -> bool:
     with contextlib.suppress(PrazoError):  # it stands in the log; every page says how far it lags
         held.reach(held.inbox.last()[0])
     views.forget_answers()
+    if actor is not None:
+        remember_name(actor)
     return True
 
 
@@ -107,167 +150,7 @@ def _recorded(
     except PrazoError as error:
         elements.say(error)
         return False
-    return record(draft)
-
-
-# --- notes and assignment ------------------------------------------------------------------------
-
-
-def notes(process_id: str, seller_id: str | None) -> None:
-    """Who sees to a process and what was noted on it, with the forms to add to that."""
-    st.header(_("Notes"), anchor=False)
-    assigned = views.read_one("assignments", where={"process_id": process_id})
-    if assigned is None:
-        st.markdown(_("Nobody is assigned."))
-    else:
-        st.markdown(
-            _(
-                "Assigned to **{name}** since {instant}",
-                name=formats.plain(assigned["assignee"]),
-                instant=formats.minute(assigned["assigned_at"]),
-            )
-        )
-    this = {"process_id": process_id}
-    written = views.read("notes", where=this, limit=NOTES)
-    for note in written:
-        signed = f"{formats.minute(note['noted_at'])} · {formats.plain(note['actor'])}"
-        st.markdown(f"{formats.plain(note['note'])}  \n{formats.muted(signed)}")
-    elements.say_if_cut("notes", written, NOTES, where=this)
-    if views.as_of() is not None or not access.may(Permission.ANNOTATE):
-        return
-    with st.container(horizontal=True, gap="small"):
-        with (
-            st.popover(_("Write a note"), icon=":material/sticky_note_2:"),
-            st.form("note", border=False),
-        ):
-            # Under another key it is empty: what was refused stays, to be corrected.
-            written = st.session_state.setdefault(_WRITTEN, 0)
-            text = st.text_area(_("Note"), key=f"note_text_{written}")
-            writer = name_of_reader("note_actor")
-            if st.form_submit_button(_("Record the note")) and _recorded(
-                NOTE, reason=text, actor=writer, process_id=process_id, seller_id=seller_id
-            ):
-                st.session_state[_WRITTEN] += 1
-                st.rerun()
-        with (
-            st.popover(_("Assign"), icon=":material/person_add:"),
-            st.form("assignment", border=False),
-        ):
-            assignee = st.text_input(
-                _("Who will take care of it?"), max_chars=MAX_NAME_CHARACTERS, key="assignee"
-            )
-            why = st.text_input(_("Why?"), key="assignment_text")
-            assigner = name_of_reader("assignment_actor")
-            if st.form_submit_button(_("Record the assignment")):
-                if not assignee.strip():
-                    st.warning(_("A text and a name are needed: both go into the log."))
-                elif _recorded(
-                    ASSIGNMENT,
-                    reason=why,
-                    actor=assigner,
-                    process_id=process_id,
-                    seller_id=seller_id,
-                    assignee=assignee.strip(),
-                ):
-                    st.rerun()
-
-
-# --- the platform's support, and the seller ------------------------------------------------------
-
-
-def contacts(process: views.Row) -> None:
-    """Whether a support ticket is due or open for an unfinished process, with the forms that record
-    tickets and reminders."""
-    st.header(_("Support and reminders"), anchor=False)
-    latest = views.read_one("tickets", where={"process_id": process["process_id"]})
-    is_open = latest is not None and latest["step"] == "opened"
-    if latest is not None and is_open:
-        st.markdown(
-            _(
-                "Ticket **{number}** has been open since {instant}, by {name}.",
-                number=formats.plain(latest["number"] or "–"),
-                instant=formats.minute(latest["recorded_at"]),
-                name=formats.plain(latest["actor"] or "–"),
-            )
-        )
-    elif process["ticket_due"]:
-        due = formats.badge(_("A support ticket is due"), "red", ":material/support_agent:")
-        st.markdown(f"{due} **{formats.time_left(process['seconds_to_deadline'])}**")
-    else:
-        st.markdown(_("No support ticket is due or open."))
-    if views.as_of() is not None or not access.may(Permission.ANNOTATE):
-        return
-    with st.container(horizontal=True, gap="small"):
-        if is_open:
-            _close_ticket(process)
-        else:
-            _open_ticket(process)
-        _remind(process)
-
-
-def _open_ticket(process: views.Row) -> None:
-    with (
-        st.popover(_("Record a ticket"), icon=":material/support_agent:"),
-        st.form("ticket_opened", border=False),
-    ):
-        number = st.text_input(
-            _("Number of the ticket"), max_chars=MAX_NAME_CHARACTERS, key="ticket_number"
-        )
-        actor = name_of_reader("ticket_actor")
-        if st.form_submit_button(_("Record it as opened")):
-            if not number.strip():
-                st.warning(_("A number and a name are needed: both go into the log."))
-            elif _signed(ticket, process, actor, "opened", number=number):
-                st.rerun()
-
-
-def _close_ticket(process: views.Row) -> None:
-    with (
-        st.popover(_("Close the ticket"), icon=":material/support_agent:"),
-        st.form("ticket_closed", border=False),
-    ):
-        actor = name_of_reader("ticket_actor")
-        if st.form_submit_button(_("Record it as closed")) and _signed(
-            ticket, process, actor, "closed"
-        ):
-            st.rerun()
-
-
-def _remind(process: views.Row) -> None:
-    with (
-        st.popover(_("Record a reminder"), icon=":material/notifications_active:"),
-        st.form("reminder", border=False),
-    ):
-        channel = st.selectbox(
-            _("How was the seller reminded?"),
-            list(occurrences.CHANNELS),
-            format_func=lambda code: words.word(occurrences.CHANNELS, code),
-            key="reminder_channel",
-        )
-        actor = name_of_reader("reminder_actor")
-        if st.form_submit_button(_("Record the reminder")) and _signed(
-            reminder, process, actor, channel
-        ):
-            st.rerun()
-
-
-def _signed(
-    draft: Callable[..., Draft], process: views.Row, actor: str, *said: str, **more: Any
-) -> bool:
-    """Records what a reader did about a process under their name; says so where none is given."""
-    if not actor.strip():
-        st.warning(_("A name is needed: it goes into the log."))
-        return False
-    return record(
-        draft(
-            *said,
-            actor=actor.strip(),
-            recorded_by=RECORDED_BY,
-            process_id=process["process_id"],
-            seller_id=process["seller_id"],
-            **more,
-        )
-    )
+    return done(lambda: service.current().inbox.append([draft]), actor)
 
 
 # --- personal data -------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ no language, and is bound by Streamlit, which carries it from page to page.
 """
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Final, Literal
 
@@ -15,6 +15,8 @@ import streamlit as st
 from pipeline.contract.body import MAX_ID_CHARACTERS
 
 PAGE: Final = "page"
+CHOSEN: Final = "row"
+SORT: Final = "sort"
 FEW_PAGES: Final = 4
 PAGE_WIDTH: Final = 52
 MOST_DIGITS: Final = 9
@@ -85,6 +87,33 @@ def days(label: str, key: str, default: tuple[date, date]) -> tuple[date, ...]:
     return chosen
 
 
+def chosen() -> str:
+    """The row of a list that the reader chose; "" for none."""
+    return st.query_params.get(CHOSEN, "")
+
+
+def choose(row: str) -> None:
+    """Chooses a row of a list."""
+    st.query_params[CHOSEN] = row
+
+
+def order(columns: Iterable[str]) -> str | None:
+    """By which of these columns the reader sorts a list, as `column` or `column desc`; None for
+    the list's own order."""
+    asked = st.query_params.get(SORT, "")
+    column = asked.removeprefix("-")
+    if column not in columns:
+        return None
+    return f"{column} desc" if asked.startswith("-") else column
+
+
+def sort_by(column: str, *, is_sorted: str | None) -> None:
+    """Sorts a list by a column, the other way round where it is sorted by it already, and shows
+    its first page."""
+    sign = "-" if is_sorted == column else ""
+    st.query_params.update({SORT: f"{sign}{column}", PAGE: [], CHOSEN: []})
+
+
 def page_number(pages: int) -> int:
     """The page of a long list, between 1 and `pages`."""
     asked = st.query_params.get(PAGE, "")
@@ -115,7 +144,7 @@ def _write(key: str, values: list[str]) -> None:
     """Writes into the URL what the reader chose, in one step of its history. Whoever chooses other
     rows starts on their first page; a link or the back button brings a page of its own."""
     if values != st.query_params.get_all(key):
-        changed = {key: values}
+        changed = {key: values, CHOSEN: []}
         if key != PAGE and st.query_params.get_all(PAGE):
             st.session_state[PAGE] = 1
             changed[PAGE] = st.session_state[_in_url(PAGE)] = []

@@ -16,6 +16,7 @@ from pipeline.errors import CallerError
 from pipeline.ledger import formats as tables
 from pipeline.ledger import service
 from pipeline.ledger.formats import Format
+from pipeline.ledger.reader import Ranges
 from pipeline.serve import identifiers
 from pipeline.serve.roles import Person
 from pipeline.texts import printable
@@ -29,6 +30,8 @@ def offer(
     rows: int,
     where: Mapping[str, object] | None = None,
     contains: Mapping[str, str] | None = None,
+    between: Ranges | None = None,
+    order_by: str | None = None,
 ) -> None:
     """A button for each format. The file is made when it is asked for; personal data is masked."""
     with st.popover(_("Download"), icon=":material/download:"):
@@ -52,6 +55,8 @@ def offer(
                     dict(where or {}),
                     dict(contains or {}),
                     access.session(),
+                    dict(between or {}),
+                    order_by,
                 ),
                 file_name=f"prazo-{view}.{form}",
                 mime=tables.MEDIA_TYPES[form],
@@ -69,6 +74,8 @@ def maker(
     where: dict[str, Any],
     contains: dict[str, str],
     session: Callable[[], Person | None],
+    between: Ranges | None = None,
+    order_by: str | None = None,
 ) -> Callable[[], bytes]:
     """Makes the file once the button is pressed, when the page's run is long over, and the session
     of whoever looks may be, too."""
@@ -80,11 +87,15 @@ def maker(
         held = service.current()
         at = instants.now() if as_of is None else as_of
         last_seq = held.status().last_seq
-        rows = held.reader.read(view, as_of=at, where=where, contains=contains)
+        asked: dict[str, Any] = {
+            "where": where,
+            "contains": contains,
+            "between": between,
+            "order_by": order_by,
+        }
+        rows = held.reader.read(view, as_of=at, **asked)
         rows = identifiers.masked(rows, held.inbox.log_key)
-        notes = tables.notes(
-            view, rows, as_of=at, last_seq=last_seq, where=where, contains=contains
-        )
+        notes = tables.notes(view, rows, as_of=at, last_seq=last_seq, **asked)
         return written(tables.encode(rows, form, notes), form, notes)
 
     return make

@@ -48,7 +48,7 @@ def choose_view() -> None:
         icon=":material/history:",
         placeholder=_("now, or 2026-03-01T09:00Z"),
         label_visibility="collapsed",
-        width=232,
+        width=180,
     )
     with st.popover(_("Earlier"), icon=":material/calendar_month:"):
         _pick_instant()
@@ -58,7 +58,7 @@ def choose_view() -> None:
         key="tz",
         bind="query-params",
         label_visibility="collapsed",
-        width=190,
+        width=164,
     )
     st.segmented_control(
         "Language · Idioma",

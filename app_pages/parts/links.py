@@ -19,10 +19,22 @@ def to_process(process_id: str | None, *, is_named: bool = False) -> None:
         _to("process", label, "timeline", process=process_id)
 
 
-def to_seller(seller_id: str | None) -> None:
-    """Every process of the seller, its denials and its record."""
+def to_seller(seller_id: str | None, *, is_named: bool = False) -> None:
+    """Every process of the seller, its denials and its record; `is_named`: under its id."""
     if seller_id:
-        _to("seller", _("Open the seller"), "storefront", seller_id=seller_id)
+        name = formats.plain(views.shown("seller_id", seller_id))
+        label = name if is_named else _("Open the seller")
+        _to("seller", label, "storefront", seller_id=seller_id)
+
+
+def open_process(process_id: str) -> None:
+    """Goes to the process at once."""
+    st.switch_page("app_pages/process.py", query_params={"process": process_id})
+
+
+def open_seller(seller_id: str) -> None:
+    """Goes to the seller at once."""
+    st.switch_page("app_pages/seller.py", query_params={"seller_id": seller_id})
 
 
 def to_watchlist() -> None:

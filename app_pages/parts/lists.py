@@ -4,18 +4,28 @@ The database pages: what a browser does not show is never sent to it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import streamlit as st
 
+from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, language
 from app_pages.parts import address, downloads, elements, views
+from pipeline.ledger.catalogue import public
+from pipeline.ledger.formats import plain
+from pipeline.ledger.reader import Ranges
 from pipeline.texts import printable
 
 ROWS = 50
 ROW_HEIGHT = 36
 VISIBLE_ROWS = 14
+MARK = "chosen"
+"""The column that shows which row is chosen."""
+SELLER = "seller_name"
+"""The column that names the seller of a row, masked; by the id where no name is known."""
+_UNTICKED = "lists unticked"
 
 T = TypeVar("T")
 
@@ -34,12 +44,17 @@ def paged(
     counted: Callable[[int], str],
     where: Mapping[str, object] | None = None,
     contains: Mapping[str, str] | None = None,
+    between: Ranges | None = None,
+    order_by: str | None = None,
+    beside_count: Callable[[], None] | None = None,
 ) -> Page[T]:
     """Draws one page of a view, and below it how much there is.
 
-    `draw` takes the rows and a key of their own; `counted` puts their number into words.
+    `draw` takes the rows and a key of their own; `counted` puts their number into words;
+    `beside_count` draws what is done with rows.
     """
-    total = views.count(view, where=where, contains=contains)
+    chosen: dict[str, Any] = {"where": where, "contains": contains, "between": between}
+    total = views.count(view, **chosen)
     if not total:
         return Page(0, None)
     above = st.container()
@@ -50,20 +65,38 @@ def paged(
         pages = -(-total // ROWS)
         if pages > 1:
             shown.append(_("{n} a page", n=formats.number(ROWS)))
-        with st.container(
+        left = st.container(
             horizontal=True, vertical_alignment="center", gap="small", width="content"
-        ):
-            st.markdown(formats.muted(" · ".join(shown)), width="content")
-            downloads.offer(view, rows=total, where=where, contains=contains)
+        )
         number = address.page_number(pages) if pages > 1 else 1
-    rows = views.read(view, where=where, contains=contains, limit=ROWS, offset=(number - 1) * ROWS)
+    rows = views.read(view, **chosen, order_by=order_by, limit=ROWS, offset=(number - 1) * ROWS)
     with above:
-        return Page(total, draw(rows, f"{view} {number}"))
+        drawn = draw(rows, f"{view} {number}")
+    with left:
+        st.markdown(formats.muted(" · ".join(shown)), width="content")
+        downloads.offer(view, rows=total, **chosen, order_by=order_by)
+        if beside_count is not None:
+            beside_count()
+    return Page(total, drawn)
+
+
+class Listed(NamedTuple):
+    """What a list shows of its rows, and what may be done with them."""
+
+    cells: Callable[[views.Row], Mapping[str, Any]]
+    """What stands in a row's cells, where that is not the view's own value."""
+    columns: Mapping[str, Any]
+    alt: str
+    sorts: Mapping[str, str] = {}
+    """Columns of the grid -> the view's column by which their rows are sorted, where that is
+    another one; "" where they cannot be sorted."""
+    act: Callable[[Sequence[views.Row]], None] | None = None
+    """Draws what can be done with the rows that were ticked; None where that is nothing."""
 
 
 def with_card(
     view: str,
-    draw: Callable[[Sequence[views.Row], str], views.Row],
+    listed: Listed,
     card: Callable[[views.Row], None],
     *,
     counted: Callable[[int], str],
@@ -71,32 +104,154 @@ def with_card(
     contains: Mapping[str, str],
     nothing_matches: str,
     within: Mapping[str, Sequence[object]] | None = None,
+    between: Ranges | None = None,
+    order_by: str | None = None,
     when_empty: Callable[[], None] | None = None,
 ) -> None:
     """A filtered view page by page, with what there is to say of the chosen row beside it.
 
-    `draw` gives back the row that is chosen; a filter without a value filters nothing, but for
-    what the list is about: `within` holds for each column until the reader chooses otherwise.
+    A click anywhere on a row chooses it, one on the head of a column sorts all rows by it; both
+    stand in the URL. A filter without a value filters nothing, but for what the list is about:
+    `within` holds for each column until the reader chooses otherwise, `order_by` likewise.
     `when_empty` speaks where the list has no row at all.
     """
     values = {column: chosen for column, chosen in where.items() if chosen}
     parts = {column: part for column, part in contains.items() if part}
-    listed, beside = st.columns([2, 1], gap="small")
-    with listed:
-        chosen = paged(
+    ranges = {column: ends for column, ends in (between or {}).items() if ends != (None, None)}
+    order = address.order(_sorts(view, listed).values()) or order_by
+    grid = _Grid(view, listed, order)
+    main, beside = st.columns([5, 2], gap="small")
+    with main:
+        page = paged(
             view,
-            draw,
+            grid.draw,
             counted=counted,
             where={**(within or {}), **values} or None,
             contains=parts or None,
+            between=ranges or None,
+            order_by=order,
+            beside_count=grid.act,
         )
-    if chosen.drawn is not None:
+    if page.drawn is not None:
         with beside.container(border=True):
-            card(chosen.drawn)
-    elif when_empty is not None and not values and not parts:
+            card(page.drawn)
+    elif when_empty is not None and not values and not parts and not ranges:
         when_empty()
     else:
         elements.empty(nothing_matches, _("Remove a filter to see more."))
+
+
+def seller_names(rows: Sequence[views.Row]) -> dict[str | None, str]:
+    """The masked names of the sellers whom the rows are about; none where the reader's role does
+    not show people."""
+    ids = sorted({row["seller_id"] for row in rows if row["seller_id"] is not None})
+    if not ids or not access.may_read("seller_names"):
+        return {}
+    known = views.read("seller_names", where={"seller_id": ids})
+    return {row["seller_id"]: row["seller_name"] for row in known if row["seller_name"]}
+
+
+def untick() -> None:
+    """Nothing is ticked any more in the lists that are drawn from here on."""
+    st.session_state[_UNTICKED] = unticked() + 1
+
+
+def unticked() -> int:
+    """How often that has been: part of the keys of what shows ticks."""
+    times: int = st.session_state.get(_UNTICKED, 0)
+    return times
+
+
+def _sorts(view: str, listed: Listed) -> dict[str, str]:
+    """Columns of the grid -> the view's column by which a click on their head sorts."""
+    own = {name: listed.sorts.get(name, name) for name in listed.columns}
+    return {name: column for name, column in own.items() if column in public()[view].columns}
+
+
+class _Grid:
+    """One page of rows of which one is chosen, and any may be ticked."""
+
+    def __init__(self, view: str, listed: Listed, order: str | None) -> None:
+        self._view, self._listed, self._order = view, listed, order
+        self._ticked: list[views.Row] = []
+
+    def draw(self, rows: Sequence[views.Row], key: str) -> views.Row:
+        """Draws the rows; gives back the chosen one, which is the first until one is chosen."""
+        names = [self._name(row) for row in rows]
+        chosen = address.chosen()
+        row = rows[names.index(chosen)] if chosen in names else None
+        if row is None and chosen:
+            row = self._elsewhere(chosen)
+        if row is None:
+            row = rows[0]
+        asked = self._name(row)
+        key = f"{key} {self._order or ''} {unticked()}"
+        modes: list[Any] = ["single-cell", "single-column"]
+        if self._listed.act is not None:
+            modes.append("multi-row")
+        sellers = seller_names(rows) if SELLER in self._listed.columns else {}
+        shown = [
+            {
+                MARK: "▸" if name == asked else "",
+                SELLER: sellers.get(row.get("seller_id")) or row.get("seller_id") or "",
+                **row,
+                **self._listed.cells(row),
+            }
+            for name, row in zip(names, rows, strict=True)
+        ]
+        event = st.dataframe(
+            still(shown),
+            key=key,
+            hide_index=True,
+            placeholder="",
+            row_height=ROW_HEIGHT,
+            height=height_of(rows),
+            on_select=partial(self._take, key, names),
+            selection_mode=modes,
+            column_config={MARK: text("▸", 20), **self._columns()},
+            column_order=[MARK, *self._listed.columns],
+            alt=self._listed.alt,
+        )
+        self._ticked = [rows[it] for it in event["selection"]["rows"] if it < len(rows)]
+        return row
+
+    def act(self) -> None:
+        """What can be done with the rows that were ticked."""
+        if self._listed.act is not None:
+            self._listed.act(self._ticked)
+
+    def _name(self, row: views.Row) -> str:
+        """What tells a row from the others, as it stands in the URL."""
+        return " ".join(str(plain(row[column])) for column in public()[self._view].key)
+
+    def _elsewhere(self, chosen: str) -> views.Row | None:
+        """The chosen row, where it stands on another page; None where it is not in the view."""
+        key = public()[self._view].key
+        return views.read_one(self._view, where={key[0]: chosen}) if len(key) == 1 else None
+
+    def _columns(self) -> dict[str, Any]:
+        """The columns of the grid; the one by which its rows are sorted says so."""
+        column, _, direction = (self._order or "").partition(" ")
+        sorts = _sorts(self._view, self._listed)
+        if not column:
+            return dict(self._listed.columns)
+        mark = "↓" if direction == "desc" else "↑"
+        return {
+            name: {**config, "label": f"{config['label']} {mark}"}
+            if sorts.get(name) == column
+            else config
+            for name, config in self._listed.columns.items()
+        }
+
+    def _take(self, key: str, names: Sequence[str]) -> None:
+        """What the reader clicked: a cell chooses its row, a column's head sorts."""
+        selection = st.session_state[key]["selection"]
+        for number, _column in selection["cells"]:
+            if number < len(names):
+                address.choose(names[number])
+        for column in selection["columns"]:
+            if found := _sorts(self._view, self._listed).get(column):
+                address.sort_by(found, is_sorted=self._order)
 
 
 def filters() -> Any:
@@ -131,27 +286,6 @@ def still(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         return printable(views.shown(column, value)) if isinstance(value, str) else value
 
     return [{name: shown(name, value) for name, value in row.items()} for row in rows]
-
-
-def choosable_grid(
-    rows: Sequence[dict[str, Any]], columns: Mapping[str, Any], *, alt: str, key: str
-) -> int:
-    """A grid of which one row is always chosen; which one that is."""
-    event = st.dataframe(
-        still(rows),
-        key=key,
-        hide_index=True,
-        placeholder="",
-        row_height=ROW_HEIGHT,
-        height=height_of(rows),
-        on_select="rerun",
-        selection_mode="single-row-required",
-        column_config=columns,
-        column_order=list(columns),
-        alt=alt,
-    )
-    chosen: list[int] = event["selection"]["rows"]
-    return chosen[0] if chosen and chosen[0] < len(rows) else 0
 
 
 def height_of(rows: Sequence[dict[str, Any]]) -> int | Literal["content"]:

@@ -11,6 +11,7 @@ from app_pages.parts.answers import Answers
 from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.ledger import service
+from pipeline.ledger.reader import Ranges
 from pipeline.serve import identifiers
 
 TICK_SECONDS: Final = 5
@@ -23,7 +24,8 @@ _COUNTS: Final[Answers[int]] = Answers()
 
 
 def read(view: str, **asked: Any) -> Sequence[Row]:
-    """Rows of a view at the page's instant; `asked` as for `pipeline.views.Reader.read`.
+    """Rows of a view at the page's instant; `asked` as for
+    `pipeline.ledger.reader.Reader.read`.
 
     Readers who look at one page at once share the rows, so no page may change one. Raises
     `CallerError` where the view is not open to whoever looks: no page has to think of it.
@@ -53,16 +55,30 @@ def count(
     *,
     where: Mapping[str, object] | None = None,
     contains: Mapping[str, str] | None = None,
+    between: Ranges | None = None,
 ) -> int:
     """How many rows `read` would give without a limit. Raises as it does."""
     _check_open(view)
     held, at = service.current(), as_of()
-    asked = {"where": where, "contains": contains}
+    asked = {"where": where, "contains": contains, "between": between}
 
     def rows() -> int:
-        return held.reader.count(view, as_of=at, where=where, contains=contains)
+        return held.reader.count(view, as_of=at, where=where, contains=contains, between=between)
 
     return _COUNTS.answer((held.inbox.log, at, view, _frozen(asked)), _basis(held, at), rows)
+
+
+def groups(view: str, columns: Sequence[str], **asked: Any) -> Sequence[Row]:
+    """How many rows have each combination of values in some columns; `asked` as for
+    `pipeline.ledger.reader.Reader.groups`. Raises as `read` does."""
+    _check_open(view)
+    held, at = service.current(), as_of()
+
+    def rows() -> tuple[Row, ...]:
+        return tuple(held.reader.groups(view, columns, as_of=at, **asked).to_pylist())
+
+    question = (held.inbox.log, at, view, tuple(columns), _frozen(asked))
+    return _ROWS.answer(question, _basis(held, at), rows)
 
 
 def forget_answers() -> None:

@@ -194,7 +194,7 @@ def _recipients(names: Iterable[str], due: Due, rules: AlertRules, now: int) -> 
             found |= dict.fromkeys(_of_role(due.role, rules))
         else:
             found[name] = None
-    present = (_present(name, rules, now) for name in found)
+    present = (present(name, rules, now) for name in found)
     return list(dict.fromkeys(present))
 
 
@@ -202,7 +202,7 @@ def _of_role(role: str, rules: AlertRules) -> list[str]:
     return [name for name, it in rules.recipients.items() if it.role == role]
 
 
-def _present(name: str, rules: AlertRules, now: int) -> str:
+def present(name: str, rules: AlertRules, now: int) -> str:
     """Who is told in place of a recipient: themselves, unless they are away and have a stand-in.
     Where all of the chain are away, the recipient is told: an alert is never dropped."""
     seen: list[str] = []

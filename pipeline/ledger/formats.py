@@ -46,6 +46,8 @@ def notes(
     where: Mapping[str, object],
     last_seq: int | None = None,
     contains: Mapping[str, str] | None = None,
+    between: Mapping[str, tuple[object, object]] | None = None,
+    order_by: str | None = None,
 ) -> dict[str, str]:
     """What a file of these rows answers: it must still say so where it was handed on."""
     context = {"view": view, "as_of": instants.readable(as_of)}
@@ -57,6 +59,12 @@ def notes(
         context[f"where {column}"] = " or ".join(str(plain(it)) for it in values)
     for column, part in (contains or {}).items():
         context[f"where {column} contains"] = part
+    for column, ends in (between or {}).items():
+        for name, end in zip(("from", "before"), ends, strict=True):
+            if end is not None:
+                context[f"where {column} {name}"] = str(plain(end))
+    if order_by is not None:
+        context["order by"] = order_by
     return context
 
 

@@ -29,6 +29,9 @@ _FEW_ENTRIES: Final = 20_000
 
 Answer = TypeVar("Answer")
 
+Ranges = Mapping[str, tuple[object, object]]
+"""Column -> the first value that fits and the first beyond; None for no end."""
+
 
 def install(ledger: Ledger) -> None:
     """Makes every view in the file, for whoever opens it with DuckDB alone; nothing of ours reads
@@ -81,6 +84,7 @@ class Reader:
         as_of: int | None = None,
         where: Mapping[str, object] | None = None,
         contains: Mapping[str, str] | None = None,
+        between: Ranges | None = None,
         order_by: str | None = None,
         limit: int | None = None,
         offset: int = 0,
@@ -89,12 +93,14 @@ class Reader:
         """Rows of a view, in its own order, as an Arrow table; instants are naive UTC.
 
         `as_of` in microseconds (None: now). `where`: column -> value, or a list of values, any of
-        which may match. `contains`: column -> part of its text, whatever the case. `order_by`:
-        `column` or `column desc`. `unmask` shows personal columns: the caller has recorded why.
+        which may match. `contains`: column -> part of its text, whatever the case. `between`:
+        column -> the first value that fits and the first beyond, None for no end. `order_by`:
+        `column` or `column desc`; rows that are equal in it are in the order of their key.
+        `unmask` shows personal columns: the caller has recorded why.
         Raises `UnknownView`.
         """
         found = _public(view)
-        condition, parameters = _condition(found, where, contains)
+        condition, parameters = _condition(found, where, contains, between)
         order = _order(found, order_by) if order_by else ""
         window = f" limit {int(limit)}" if limit is not None else ""
         window += f" offset {int(offset)}" if offset else ""
@@ -117,6 +123,7 @@ class Reader:
                     as_of=as_of,
                     where={**(where or {}), **leading},
                     contains=contains,
+                    between=between,
                     limit=limit,
                     offset=offset,
                     unmask=unmask,
@@ -132,15 +139,42 @@ class Reader:
         as_of: int | None = None,
         where: Mapping[str, object] | None = None,
         contains: Mapping[str, str] | None = None,
+        between: Ranges | None = None,
     ) -> int:
         """Rows that `read` would give without a limit."""
-        condition, parameters = _condition(_public(view), where, contains)
+        condition, parameters = _condition(_public(view), where, contains, between)
 
         def rows(snapshot: _Snapshot) -> int:
             sql, asked = _sql(snapshot, view, where)
             sql = f"select count(*) from ({sql}){condition}"
             [(found,)] = snapshot.cursor.execute(parsed(sql), [*asked, *parameters]).fetchall()
             return int(found)
+
+        with _errors_of_filters(view):
+            return self._of_one_state(as_of, False, rows)
+
+    def groups(
+        self,
+        view: str,
+        columns: Sequence[str],
+        *,
+        as_of: int | None = None,
+        where: Mapping[str, object] | None = None,
+        contains: Mapping[str, str] | None = None,
+        between: Ranges | None = None,
+    ) -> pa.Table:
+        """How many of the rows that `read` would give have each combination of values in some
+        columns: these and `rows`. For columns of few values."""
+        found = _public(view)
+        condition, parameters = _condition(found, where, contains, between)
+        names = ", ".join(_column(found, name) for name in columns)
+
+        def rows(snapshot: _Snapshot) -> pa.Table:
+            sql, asked = _sql(snapshot, view, where)
+            sql = f"select {names}, count(*) as rows from ({sql}){condition} group by all"
+            return snapshot.cursor.execute(
+                f"{sql} order by all", [*asked, *parameters]
+            ).to_arrow_table()
 
         with _errors_of_filters(view):
             return self._of_one_state(as_of, False, rows)
@@ -281,7 +315,10 @@ def _column(view: View, name: str) -> str:
 
 
 def _condition(
-    view: View, where: Mapping[str, object] | None, contains: Mapping[str, str] | None
+    view: View,
+    where: Mapping[str, object] | None,
+    contains: Mapping[str, str] | None,
+    between: Ranges | None = None,
 ) -> tuple[str, list[object]]:
     terms: list[str] = []
     parameters: list[object] = []
@@ -290,14 +327,21 @@ def _condition(
         if value is None:
             terms.append(f"{column} is null")
         elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            terms.append(f"{column} in ({', '.join('?' * len(value)) or 'null'})")
-            parameters.extend(value)
+            some = [it for it in value if it is not None]
+            either = f"{column} in ({', '.join('?' * len(some)) or 'null'})"
+            terms.append(f"({either} or {column} is null)" if None in value else either)
+            parameters.extend(some)
         else:
             terms.append(f"{column} = ?")
             parameters.append(value)
     for name, part in (contains or {}).items():
         terms.append(f"contains(lower(cast({_column(view, name)} as varchar)), lower(?))")
         parameters.append(part)
+    for name, (first, beyond) in (between or {}).items():
+        for comparison, end in ((">=", first), ("<", beyond)):
+            if end is not None:
+                terms.append(f"{_column(view, name)} {comparison} ?")
+                parameters.append(end)
     return (f" where {' and '.join(terms)}" if terms else "", parameters)
 
 
@@ -305,7 +349,8 @@ def _order(view: View, order_by: str) -> str:
     name, _, direction = order_by.partition(" ")
     if direction not in ("", "asc", "desc"):
         raise UnknownView(f"{order_by!r} is not an order", remedy="`column` or `column desc`")
-    return f" order by {_column(view, name)} {direction}".rstrip()
+    first = f"{_column(view, name)} {direction}".rstrip()
+    return f" order by {', '.join([first, *(it for it in view.key if it != name)])}"
 
 
 def parse_filters(texts: Sequence[str]) -> dict[str, object]:

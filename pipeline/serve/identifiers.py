@@ -29,6 +29,11 @@ _TEXTS_WITH_IDS: Final = frozenset({"alert_id", "detail", "uri"})
 _DIGEST_DIGITS: Final = 10
 
 
+def is_tax_id(text: str) -> bool:
+    """Whether a text looks like a CPF or a CNPJ, with or without its separators."""
+    return _WHOLE.fullmatch(text.upper()) is not None
+
+
 def mask(identifier: str, log_key: bytes) -> str:
     """The id itself, or its mask where it looks personal."""
     if _WHOLE.fullmatch(identifier):

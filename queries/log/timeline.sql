@@ -26,6 +26,7 @@
 -- column: recipient | who is told, for an alert; empty where there is nobody to tell
 -- column: source | who gave the data of a collection
 -- column: actor | who did it, for what people did
+-- column: assignee | to whom an assignment gives a process
 -- column: reason | why, for what people did; what is wrong, for a quarantined delivery; why a channel did not take an alert
 -- column: is_again | recorded before under the same id
 -- column: origin | live, or ingested from a file
@@ -52,6 +53,7 @@ select
     alerts.recipient,
     collections.source,
     actions.actor,
+    case when log.kind = 'assignment' then actions.content ->> '$.assignee' end as assignee,
     coalesce(actions.reason, quarantined.reason, alerts.answer) as reason,
     log.is_again,
     log.origin,

@@ -263,42 +263,44 @@ def test_the_trail_names_whoever_an_alert_went_to(open_log: OpenLog, visit: Visi
     assert "Alert sent · Less than 3 days left · ana · e-mail" in shown
 
 
-def test_a_note_and_an_assignment_are_entries_of_the_log(open_log: OpenLog, visit: Visit) -> None:
+def test_a_note_and_an_assignment_are_entries_under_a_name_that_is_asked_once(
+    open_log: OpenLog, visit: Visit
+) -> None:
     with open_log([review("prc_1", before(days=40))]) as service:
         app = visit("process", as_of=None, process="prc_1")
         assert "Nobody is assigned." in page_text(app)
-        app.text_area(key="note_text_0").set_value("Called; [they](x) answer tomorrow")
-        app.text_input(key="note_actor").set_value("Bia")
+        app.text_area(key="note_text prc_1 0").set_value("Called; [they](x) answer tomorrow")
+        app.text_input(key="note_actor prc_1").set_value("Bia")
         press(app, "Record the note")
-        app.text_input(key="assignee").set_value("Caio")
-        app.text_input(key="assignment_text").set_value("knows the seller")
-        app.text_input(key="assignment_actor").set_value("Bia")
+        app.selectbox(key="assignee prc_1").set_value("Bia")
+        app.text_input(key="assignment_text prc_1").set_value("knows the seller")
         press(app, "Record the assignment")
         shown = page_text(app)
-        assert "Assigned to Caio since" in shown
+        assert "Assigned to Bia since" in shown
+        assert "Assignment · to Bia · Bia · knows the seller" in shown
         assert "Called; [they](x) answer tomorrow" in shown
         entries = service.reader.read("timeline", where={"process_id": "prc_1"}).to_pylist()
-        listed = visit("watchlist", as_of=None, assignee="cai").dataframe[0].value
-        elsewhere = page_text(visit("watchlist", as_of=None, assignee="bia"))
+        listed = visit("watchlist", as_of=None, assignee="bi").dataframe[0].value
+        elsewhere = page_text(visit("watchlist", as_of=None, assignee="caio"))
     assert [(it["kind"], it["actor"], it["reason"]) for it in entries[1:]] == [
         ("note", "Bia", "Called; [they](x) answer tomorrow"),
         ("assignment", "Bia", "knows the seller"),
     ]
-    assert list(listed["assignee"]) == ["Caio"]
+    assert list(listed["assignee"]) == ["Bia"]
     assert "No process matches these filters" in elsewhere
 
 
 def test_a_note_that_is_too_long_is_kept_and_says_so(open_log: OpenLog, visit: Visit) -> None:
     with open_log([review("prc_1", before(days=40))]) as service:
         app = visit("process", as_of=None, process="prc_1")
-        app.text_area(key="note_text_0").set_value("x" * 2001)
-        app.text_input(key="note_actor").set_value("Bia")
+        app.text_area(key="note_text prc_1 0").set_value("x" * 2001)
+        app.text_input(key="note_actor prc_1").set_value("Bia")
         press(app, "Record the note")
         assert "At most 2,000 characters go into the log: this text has 2,001." in page_text(app)
-        assert app.text_area(key="note_text_0").value == "x" * 2001
-        app.text_area(key="note_text_0").set_value("x" * 2000)
+        assert app.text_area(key="note_text prc_1 0").value == "x" * 2001
+        app.text_area(key="note_text prc_1 0").set_value("x" * 2000)
         press(app, "Record the note")
-        assert app.text_area(key="note_text_1").value == ""
+        assert app.text_area(key="note_text prc_1 1").value == ""
         assert service.inbox.last()[0] == 2
 
 
@@ -332,11 +334,10 @@ def test_a_ticket_is_due_is_opened_and_closed_on_the_page(open_log: OpenLog, vis
         app = visit("process", as_of=None, process="prc_1")
         press(app, "Record it as opened")
         assert "A number and a name are needed" in page_text(app)
-        app.text_input(key="ticket_number").set_value("[4711](x)")
-        app.text_input(key="ticket_actor").set_value("Bia")
+        app.text_input(key="ticket_number prc_1").set_value("[4711](x)")
+        app.text_input(key="ticket_actor prc_1").set_value("Bia")
         press(app, "Record it as opened")
         opened = page_text(app)
-        app.text_input(key="ticket_actor").set_value("Caio")
         press(app, "Record it as closed")
         closed = page_text(app)
         entries = service.reader.read("timeline", where={"kind": "ticket"}).to_pylist()
@@ -345,8 +346,8 @@ def test_a_ticket_is_due_is_opened_and_closed_on_the_page(open_log: OpenLog, vis
     assert "A support ticket is open." in opened
     assert "Support ticket opened · Bia" in opened
     assert "has been open since" not in closed
-    assert "Support ticket closed · Caio" in closed
-    assert [(it["step"], it["actor"]) for it in entries] == [("opened", "Bia"), ("closed", "Caio")]
+    assert "Support ticket closed · Bia" in closed
+    assert [(it["step"], it["actor"]) for it in entries] == [("opened", "Bia"), ("closed", "Bia")]
 
 
 def test_a_finished_process_asks_for_no_ticket(open_log: OpenLog, visit: Visit) -> None:
@@ -358,10 +359,10 @@ def test_a_finished_process_asks_for_no_ticket(open_log: OpenLog, visit: Visit) 
 def test_a_reminder_is_recorded_with_its_channel(open_log: OpenLog, visit: Visit) -> None:
     with open_log(LATE) as service:
         app = visit("process", as_of=None, process="prc_late")
-        app.selectbox(key="reminder_channel").set_value("phone")
+        app.selectbox(key="reminder_channel prc_late").set_value("phone")
         press(app, "Record the reminder")
         assert "A name is needed" in page_text(app)
-        app.text_input(key="reminder_actor").set_value("Bia")
+        app.text_input(key="reminder_actor prc_late").set_value("Bia")
         press(app, "Record the reminder")
         shown = page_text(app)
         [entry] = service.reader.read("timeline", where={"kind": "reminded"}).to_pylist()
@@ -373,7 +374,7 @@ def test_a_reminder_is_recorded_with_its_channel(open_log: OpenLog, visit: Visit
 def test_nothing_is_noted_without_a_name_or_in_the_past(open_log: OpenLog, visit: Visit) -> None:
     with open_log([review("prc_1", before(days=40))]) as service:
         app = visit("process", as_of=None, process="prc_1")
-        app.text_area(key="note_text_0").set_value("Called")
+        app.text_area(key="note_text prc_1 0").set_value("Called")
         press(app, "Record the note")
         assert "A text and a name are needed" in page_text(app)
         assert service.status().last_seq == 1

@@ -211,6 +211,7 @@ class _Bench:
     inbox: Any = field(default_factory=lambda: SimpleNamespace(log="bench", checkpoint=None))
     signer: Any = None
     tokens: Any = None
+    alert_rules: Any = None
 
     def status(self) -> Any:
         from pipeline.ledger.follower import Status
@@ -229,6 +230,7 @@ def _grow(ledger: Any, is_over: threading.Event) -> None:
 def _serve(port: int, path: Path) -> None:
     import uvicorn
 
+    from pipeline.alert_rules import AlertsFile
     from pipeline.http.tokens import Tokens
     from pipeline.ledger import service
     from pipeline.ledger.facts import Keys
@@ -240,7 +242,13 @@ def _serve(port: int, path: Path) -> None:
     def over_this_ledger(settings: Settings) -> Iterator[_Bench]:
         keys = Keys(values=b"v" * 32, taxpayer=b"t" * 32)
         ledger = Ledger(path, log="bench", keys=keys, threads=2)
-        held = _Bench(settings, ledger, Reader(ledger), tokens=Tokens(None))
+        held = _Bench(
+            settings,
+            ledger,
+            Reader(ledger),
+            tokens=Tokens(None),
+            alert_rules=AlertsFile(settings.alerts_file),
+        )
         service._anchor().service = held  # type: ignore[assignment]
         is_over = threading.Event()
         growing = threading.Thread(target=_grow, args=(ledger, is_over))

@@ -67,3 +67,44 @@ def test_what_a_filter_leaves_stands_in_the_same_order(reader, view, limit, wher
     whole = reader.read(view, as_of=AS_OF).to_pylist()
     found = reader.read(view, as_of=AS_OF, where=where, limit=limit).to_pylist()
     assert found == [row for row in whole if row[column] == value][:limit]
+
+
+def test_a_range_takes_its_first_value_and_not_the_first_beyond(reader):
+    april = at("2026-04-10T12:00:00"), at("2026-04-30T00:00:00")
+    ranges = {"deadline_at": april}
+    rows = reader.read("open_processes", as_of=AS_OF, between=ranges).to_pylist()
+    assert [row["process_id"] for row in rows] == ["p3"]
+    assert reader.count("open_processes", as_of=AS_OF, between=ranges) == 1
+    from_june = {"deadline_at": (at("2026-06-10T12:00:00"), None)}
+    rows = reader.read("open_processes", as_of=AS_OF, between=from_june, limit=9).to_pylist()
+    assert [row["process_id"] for row in rows] == ["p9", "p4"]
+
+
+def test_rows_that_are_equal_in_what_they_are_sorted_by_are_in_the_order_of_their_key(reader):
+    def named(order, offset):
+        asked = {"order_by": order, "limit": 2, "offset": offset}
+        rows = reader.read("open_processes", as_of=AS_OF, **asked).to_pylist()
+        return [row["process_id"] for row in rows]
+
+    pages = [named("state desc", offset) for offset in (0, 2, 4, 6)]
+    assert pages == [["p4", "p1"], ["p2", "p3"], ["p7", "p8"], ["p9"]]
+
+
+def test_groups_count_the_rows_of_each_combination(reader):
+    rows = reader.groups("open_processes", ["state", "review_type"], as_of=AS_OF).to_pylist()
+    assert [tuple(row.values()) for row in rows] == [
+        ("EXPIRED", "ACI", 3),
+        ("EXPIRED", "ACP", 1),
+        ("OVERDUE", "ACP", 2),
+        ("PENDING", "ACP", 1),
+    ]
+    late = {"where": {"state": ["EXPIRED"]}, "contains": {"process_id": "P9"}}
+    rows = reader.groups("open_processes", ["review_type"], as_of=AS_OF, **late).to_pylist()
+    assert rows == [{"review_type": "ACP", "rows": 1}]
+
+
+def test_a_list_of_values_may_hold_that_there_is_none(reader):
+    rows = reader.read("open_processes", as_of=AS_OF, where={"assignee": [None, "Ana"]})
+    assert rows.num_rows == 7
+    rows = reader.read("open_processes", as_of=AS_OF, where={"assignee": ["Ana"]})
+    assert rows.num_rows == 0

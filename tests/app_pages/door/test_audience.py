@@ -30,6 +30,8 @@ CLOSED_VIEWS = {
     "process_phases",
     "process_state",
     "seller_contents",
+    "seller_identities",
+    "seller_names",
     "seller_state",
     "tickets",
     "timeline",

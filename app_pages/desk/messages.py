@@ -1,0 +1,72 @@
+"""Writes the message by which a seller is reminded, in Portuguese and in English. Pure."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from babel import dates
+
+from app_pages.language import formats
+from app_pages.language.i18n import LANGUAGES, N_, said_in
+
+LINK: Final = "[link]"
+"""Stands where whoever sends the message puts the address of the journey."""
+
+_GREETING: Final = N_("Hello,")
+_IN_TIME: Final = N_(
+    "the payment platform asks you to bring your registration up to date by {day}. We still need:"
+    " {fields}."
+)
+_LATE: Final = N_(
+    "the payment platform asked you to bring your registration up to date by {day}, and that day"
+    " has passed. You can still answer, and should do so today. We still need: {fields}."
+)
+_WHERE: Final = N_("It takes a few minutes: {link}")
+_COST: Final = N_(
+    "Without an answer from you, the platform can block money that comes into your account or"
+    " leaves it."
+)
+_THANKS: Final = N_("Thank you.")
+_FIELDS: Final[Mapping[str, str]] = {
+    "revenue": N_("your revenue"),
+    "address": N_("your address"),
+    "owner.revenue": N_("the owner's revenue"),
+    "owner.address": N_("the owner's address"),
+}
+_AND: Final = N_("{first} and {last}")
+_ALL: Final = N_("the details that the form asks for")
+
+
+def reminder(
+    requested: Sequence[str], deadline_at: datetime | None, *, is_late: bool, into: str
+) -> str:
+    """The message to a seller who has not answered yet. `into`: `en` or `pt`."""
+    asks = _LATE if is_late else _IN_TIME
+    day = "–"
+    if deadline_at is not None:
+        local = formats.local(deadline_at)
+        day = dates.format_date(local.date(), "long", locale=LANGUAGES[into])
+    paragraphs = (
+        said_in(into, _GREETING),
+        said_in(into, asks, day=day, fields=_in_words(requested, into)),
+        said_in(into, _WHERE, link=LINK),
+        said_in(into, _COST),
+        said_in(into, _THANKS),
+    )
+    return "\n\n".join(paragraphs)
+
+
+def _in_words(requested: Sequence[str], into: str) -> str:
+    """The requested fields as a seller knows them; each group once."""
+    groups = {_group(path) for path in requested}
+    names = [said_in(into, name) for group, name in _FIELDS.items() if group in groups]
+    if not names or not groups <= set(_FIELDS):
+        names.append(said_in(into, _ALL))
+    *first, last = names
+    return said_in(into, _AND, first=", ".join(first), last=last) if first else last
+
+
+def _group(path: str) -> str:
+    """What a path is a part of: `owner.address.city` is of the owner's address."""
+    parts = path.split(".")
+    return ".".join(parts[:2] if parts[0] == "owner" else parts[:1])

@@ -1,0 +1,49 @@
+"""Says who works on cases: which names are the reader's, who is away, and who stands in."""
+
+from typing import Final
+
+from app_pages.parts import acting, views
+from pipeline import instants
+from pipeline.alert.decision import present
+from pipeline.alert_rules import AlertRules
+from pipeline.ledger import service
+
+MOST_NAMES: Final = 50
+
+
+def rules() -> AlertRules:
+    """What is set of alerts and of those who are told of them."""
+    return service.current().alert_rules.get()
+
+
+def mine() -> list[str]:
+    """Names under which processes are the reader's: their own, and those of people who are away
+    and for whom they stand in; none while nobody knows the reader's name."""
+    name = acting.reader_name()
+    if name is None:
+        return []
+    asked = rules()
+    own = set(asked.assigned(name))
+    for_whom = {it for it in asked.recipients if stand_in(it) in own} if own else set()
+    names = [name]
+    for recipient in sorted(own | for_whom):
+        names += [recipient, *asked.recipients[recipient].assigned_as]
+    return list(dict.fromkeys(names))
+
+
+def stand_in(assignee: str) -> str | None:
+    """Who stands in for somebody who is away today; None where they are not away, or nobody
+    does."""
+    asked = rules()
+    for name in asked.assigned(assignee):
+        instead = present(name, asked, instants.now())
+        if instead != name:
+            return instead
+    return None
+
+
+def known() -> list[str]:
+    """Names to choose from when a process is assigned: the reader's first."""
+    assigned = [row["assignee"] for row in views.groups("assignments", ["assignee"])]
+    names = [acting.reader_name(), *rules().recipients, *assigned[:MOST_NAMES]]
+    return [it for it in dict.fromkeys(names) if it]

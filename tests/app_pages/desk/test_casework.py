@@ -1,0 +1,157 @@
+"""A process is chosen, taken on, given away and asked about, from the list where it stands."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from app_pages.desk import messages
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.support.occurrences import before, review, seller_event
+from tests.app_pages.support.reading import metrics, page_text, press
+
+HISTORY = [
+    review("prc_late", before(days=40), seller="sel_bia"),
+    review("prc_soon", before(days=26)),
+    review("prc_later", before(days=20), seller="sel_caio", kind="ACI"),
+    review("prc_pending", before(days=10), seller="sel_caio", kind="ACP"),
+    seller_event("sel_ana", "enabled", before(days=90), last_name="Souza"),
+]
+ABSENT = """
+[mail]
+host = "localhost"
+security = "none"
+sender = "prazo@example.com"
+[recipients.Ana]
+email = "ana@example.com"
+assigned_as = ["ana.souza"]
+stand_in = "Bia"
+away = [{ first = 2000-01-01, last = 2999-12-31 }]
+[recipients.Bia]
+email = "bia@example.com"
+"""
+
+
+def listed(app) -> list[str]:
+    return list(app.dataframe[0].value["process_id"])
+
+
+def say_name(app, where: str, name: str) -> None:
+    app.text_input(key=f"name {where}").set_value(name)
+    [button] = [it for it in app.button if it.form_id == f"name form {where}"]
+    button.click().run()
+    assert not app.exception, app.exception
+
+
+def test_the_chosen_row_is_in_the_url_and_a_link_opens_its_card(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist", row="prc_soon")
+        elsewhere = visit("watchlist", row="prc_pending")
+        unknown = visit("watchlist", row="prc_nobody")
+    assert metrics(app)["Deadline"][0] == "4 days left"
+    assert list(app.dataframe[0].value["chosen"]) == ["", "▸", ""]
+    assert metrics(elsewhere)["Deadline"][0] == "50 days left"
+    assert metrics(unknown)["Deadline"][0] == "10 days late"
+
+
+def test_the_lanes_part_what_can_still_be_saved_from_what_has_expired(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        savable, expired = visit("watchlist", lane="savable"), visit("watchlist", lane="EXPIRED")
+    assert listed(savable) == ["prc_soon", "prc_later", "prc_pending"]
+    assert listed(expired) == ["prc_late"]
+    shown = page_text(savable)
+    assert "Can still be saved (3)" in shown
+    assert "Expired (1)" in shown
+
+
+def test_all_rows_are_sorted_by_the_column_in_the_url(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert listed(visit("watchlist", sort="-deadline_at")) == [
+            "prc_later",
+            "prc_soon",
+            "prc_late",
+        ]
+        assert listed(visit("watchlist", sort="process_id")) == [
+            "prc_late",
+            "prc_later",
+            "prc_soon",
+        ]
+        assert listed(visit("watchlist", sort="no_such_column"))[0] == "prc_late"
+
+
+def test_a_list_names_sellers_masked(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        names = list(visit("watchlist").dataframe[0].value["seller_name"])
+    assert names == ["sel_bia", "A*** S***", "sel_caio"]
+
+
+def test_a_process_is_taken_with_one_click_and_is_mine_then(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("watchlist", as_of=None, row="prc_soon", whose="mine")
+        assert not app.dataframe
+        say_name(app, "list", "Bia")
+        assert "No process matches these filters" in page_text(app)
+        app.segmented_control(key="whose").set_value("all").run()
+        app.query_params["row"] = "prc_soon"
+        app.run()
+        press(app, "Assign to me")
+        assert "Assigned to Bia" in page_text(app)
+        app.segmented_control(key="whose").set_value("mine").run()
+        assert listed(app) == ["prc_soon"]
+        app.segmented_control(key="whose").set_value("unassigned").run()
+        assert "prc_soon" not in listed(app)
+        [entry] = service.reader.read("assignments").to_pylist()
+    assert (entry["process_id"], entry["assignee"], entry["actor"]) == ("prc_soon", "Bia", "Bia")
+
+
+def test_who_stands_in_for_somebody_finds_their_processes_among_their_own(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    rules = tmp_path / "alerts.toml"
+    rules.write_text(ABSENT)
+    with open_log(HISTORY, alerts_file=rules):
+        app = visit("watchlist", as_of=None, row="prc_soon")
+        say_name(app, "header", "ana.souza")
+        press(app, "Assign to me")
+        assert "ana.souza is away; Bia stands in." in page_text(app)
+        app = visit("watchlist", as_of=None, whose="mine")
+        say_name(app, "list", "Bia")
+        assert listed(app) == ["prc_soon"]
+
+
+def test_nothing_can_be_done_in_the_past(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        then = visit("watchlist")
+        now = visit("watchlist", as_of=None)
+    forms = {"Record the note", "Record the reminder", "Record it"}
+    assert forms <= {button.label for button in now.button}
+    assert forms.isdisjoint(button.label for button in then.button)
+
+
+def test_a_seller_is_reminded_in_their_language_of_what_is_still_needed(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        visit("watchlist")
+        english = messages.reminder(
+            ["revenue", "address.city", "address.state", "owner.revenue"],
+            datetime(2026, 6, 5, 2, tzinfo=UTC),
+            is_late=False,
+            into="en",
+        )
+        portuguese = messages.reminder(
+            ["revenue", "company.size"],
+            datetime(2026, 5, 5, 12, tzinfo=UTC),
+            is_late=True,
+            into="pt",
+        )
+    # 02:00 UTC is still the day before in São Paulo.
+    assert "up to date by 4 June 2026." in english
+    assert "We still need: your revenue, your address and the owner's revenue." in english
+    assert "It takes a few minutes: [link]" in english
+    assert "até 5 de maio de 2026, e esse prazo já passou" in portuguese
+    assert "seu faturamento e os dados que o formulário pede." in portuguese

@@ -1,0 +1,107 @@
+"""The box in the header finds processes and sellers, and shows nobody's name unmasked."""
+
+import re
+
+import pytest
+
+from app_pages.desk import find
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.support.occurrences import before, review, seller_event
+from tests.app_pages.support.reading import links, page_text, press
+
+HISTORY = [
+    review("prc_late", before(days=40), seller="sel_bia"),
+    review("prc_soon", before(days=26)),
+    *(review(f"prc_many_{n}", before(days=10), seller="sel_caio") for n in range(8)),
+    seller_event("sel_ana", "enabled", before(days=90), last_name="Souza"),
+    seller_event(
+        "sel_dora",
+        "enabled",
+        before(days=90),
+        first_name="Dora",
+        last_name="Anastácio",
+        email="dora@example.com",
+        taxpayer="11144477735",
+    ),
+]
+
+
+def searched(visit: Visit, text: str, page: str = "overview"):
+    app = visit(page)
+    app.text_input(key="find").set_value(text).run()
+    assert not app.exception, app.exception
+    assert app.text_input(key="find").value == ""
+    return app
+
+
+def found(app) -> list[str]:
+    """The ids that the results lead to."""
+    every = [query for _, query in links(app)]
+    named = [re.search(r"(?:process|seller_id)=(\w+)", query) for query in every]
+    return [it[1] for it in named if it]
+
+
+def test_one_that_fits_is_opened_at_once_wherever_one_searches(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        process = searched(visit, "prc_late", "findings")
+        assert process.title[0].value == "Process"
+        assert process.query_params["process"] == "prc_late"
+        for text in ("111.444.777-35", "11144477735", "dora@", "anastácio", "sel_dor"):
+            seller = searched(visit, text)
+            assert seller.title[0].value == "Seller", text
+            assert seller.query_params["seller_id"] == "sel_dora", text
+
+
+def test_several_are_listed_with_masked_names_and_a_limit(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        few, many = searched(visit, "ana"), searched(visit, "prc_many")
+    # By her id, and by part of a name.
+    assert found(few)[:2] == ["sel_ana", "sel_dora"]
+    assert "A*** S***" in page_text(few)
+    assert "Souza" not in page_text(few)
+    assert found(many)[:6] == [f"prc_many_{n}" for n in range(6)]
+    assert "There are more: type more of it." in page_text(many)
+
+
+def test_the_results_stay_until_the_reader_goes_on_or_closes_them(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = searched(visit, "prc_many")
+        app.run()
+        assert "prc_many_5" in found(app)
+        app.switch_page("app_pages/process.py").run()
+        assert "prc_many_5" not in found(app)
+        app = searched(visit, "prc_many")
+        press(app, "Close")
+        assert "prc_many_5" not in found(app)
+
+
+@pytest.mark.parametrize("text", ["390.533.447-05", "nobody@example.com"])
+def test_what_is_not_there_is_said_without_showing_what_was_typed(
+    text: str, open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = searched(visit, text)
+    shown = page_text(app)
+    assert "Nothing in the log fits" in shown
+    assert text not in shown
+    assert text not in str(dict(app.query_params))
+
+
+def test_two_characters_are_too_few(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert "Type at least 3 characters." in page_text(searched(visit, "an"))
+
+
+def test_names_find_nobody_for_those_who_may_not_see_them(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find.access, "may", lambda _permission: False)
+    with open_log(HISTORY):
+        shown = page_text(searched(visit, "anastácio"))
+        by_tax_id = searched(visit, "11144477735")
+    assert "Nothing in the log fits" in shown
+    assert by_tax_id.query_params["seller_id"] == "sel_dora"
