@@ -234,6 +234,62 @@ class Settings(BaseSettings):
         " of them; else any `<lower>_to_<upper>`.",
     )
 
+    # --- the seller's page ---
+    journey_host: str = Field("127.0.0.1", description="Address the seller's page listens on.")
+    journey_port: Port = Field(8600, description="Port the seller's page listens on.")
+    journey_url: str | None = Field(
+        None,
+        description="Public base URL of the seller's page (docs/journey.md), an origin of its own;"
+        " https but on loopback. None: no links are made.",
+    )
+    journey_hours: float = Field(
+        72, gt=0, le=720, description="Hours for which a link to the seller's page works."
+    )
+    journey_idle_minutes: float = Field(
+        30,
+        gt=0,
+        le=1440,
+        description="Minutes without a step after which a seller is asked for a code.",
+    )
+    journey_submit: Literal["auto", "ready"] = Field(
+        "ready",
+        description="What follows a seller's confirmation. auto: the answers are submitted. ready:"
+        " an officer submits them.",
+    )
+    journey_name: str = Field(
+        "Marketplace", min_length=1, max_length=80, description="Your name, as sellers know it."
+    )
+    journey_logo_file: Path | None = Field(
+        None, description="Your logo on the seller's page: PNG, JPEG or SVG, at most 32 kB."
+    )
+    journey_colour: str = Field(
+        "#0b5cad",
+        pattern=r"^#[0-9a-fA-F]{6}$",
+        description="Colour of buttons and links on the seller's page, #rrggbb; dark enough for"
+        " white text on it.",
+    )
+    journey_return_urls: str = Field(
+        "",
+        description="URLs to which a seller may be led back at the end, with commas between; each"
+        " allows what begins with it.",
+    )
+    journey_code_url: str | None = Field(
+        None,
+        description="Your endpoint that sends a seller the code (docs/journey.md#codes); https but"
+        " on loopback.",
+    )
+    journey_code_secret_file: Path | None = Field(
+        None, description="Standard Webhooks secrets that sign what goes there, one per line."
+    )
+    journey_trace: Literal["none", "masked"] = Field(
+        "none",
+        description="Whether a step's entry holds the seller's network and browser, masked: the"
+        " address cut to a /24 or /48, the browser's name and system alone.",
+    )
+    journey_browser: Path | None = Field(
+        None, description="Chromium that takes pictures of the screens; none: HTML and text alone."
+    )
+
     # --- ledger ---
     ledger_memory: str = Field(
         "2GB", pattern=r"^\d+(\.\d+)?\s?[KMGT]i?B$", description="Most memory DuckDB may use."
@@ -269,7 +325,9 @@ class Settings(BaseSettings):
             raise ValueError("must start with https://: the platform asks for mutual TLS")
         return url.rstrip("/") if url else url
 
-    @field_validator("platform_url", "keeper_url", "timestamp_url")
+    @field_validator(
+        "platform_url", "keeper_url", "timestamp_url", "journey_url", "journey_code_url"
+    )
     @classmethod
     def _readable_url(cls, url: str | None, info: ValidationInfo) -> str | None:
         if not url:
@@ -285,6 +343,18 @@ class Settings(BaseSettings):
         if info.field_name != "timestamp_url" and "@" in parts.netloc:
             raise ValueError("holds credentials: a URL is shown in logs; leave them out")
         return url
+
+    @field_validator("journey_url", "journey_code_url")
+    @classmethod
+    def _https_but_here(cls, url: str | None) -> str | None:
+        if url is None or not url:
+            return None
+        parts = urlsplit(url)
+        if parts.scheme != "https" and not (
+            parts.scheme == "http" and is_loopback(parts.hostname or "")
+        ):
+            raise ValueError("must start with https://, or be http:// on loopback")
+        return url.rstrip("/")
 
     @field_validator("time_zone")
     @classmethod
@@ -347,6 +417,13 @@ class Settings(BaseSettings):
             for name in needed.get(self.login, ())
             if getattr(self, name) is None
         ]
+        if not is_loopback(self.journey_host) and not self.allow_remote:
+            problems.append(
+                "PRAZO_JOURNEY_HOST is reachable from other machines: set PRAZO_ALLOW_REMOTE=true"
+                " if that is meant, or listen on 127.0.0.1"
+            )
+        if (self.journey_code_url is None) != (self.journey_code_secret_file is None):
+            problems.append("PRAZO_JOURNEY_CODE_URL and PRAZO_JOURNEY_CODE_SECRET_FILE go together")
         if (self.client_cert_file is None) != (self.client_key_file is None):
             problems.append("PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE go together")
         if problems:

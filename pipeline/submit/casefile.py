@@ -33,8 +33,9 @@ from pipeline.log.entries import (
     WEBHOOK,
     Entry,
 )
+from pipeline.submit.demand import Process
 from pipeline.submit.retries import ATTEMPTS, Attempt
-from pipeline.submit.rules import Answer, Process
+from pipeline.submit.rules import Answer
 
 MAX_SELLER_PROCESSES: Final = 200
 """Of a seller, the newest, looked at to name the open ones."""

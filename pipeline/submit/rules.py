@@ -7,7 +7,7 @@ violations end up on terminals, in logs and in answers to callers.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from pipeline import instants
@@ -21,6 +21,17 @@ from pipeline.contract.fields import (
     instead_of,
     shape,
     shown_at,
+)
+from pipeline.submit.demand import (
+    IDENTITY,
+    TYPES,
+    Asked,
+    Demand,
+    Process,
+    asks_for_nothing,
+    asks_for_owner,
+    demand_of,
+    known_type,
 )
 
 Rule = Literal[
@@ -42,12 +53,6 @@ Rule = Literal[
 ]
 """The rules that a payload can break; those about evidence bear the names of their findings."""
 
-IDENTITY: Final = frozenset({"process_id", "type"})
-"""Keys that say which review is answered and for what kind of seller: no seller's data."""
-
-TYPES: Final = ("individual", "business")
-"""The kinds of seller that the contract knows."""
-
 SELLER: Final = "seller"
 """The one source of a collection that counts as evidence."""
 
@@ -58,23 +63,6 @@ _STATES: Final = "States and transitions"
 _BODY_RULES: Final = "Submit registration review, body rules"
 _EVENT: Final = "Envelope of regulatory.registration.review.required"
 _VALIDATIONS: Final = "Errors, field validations"
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """A review process as `process_state` showed it at the attempt's start."""
-
-    process_id: str
-    seller_id: str | None
-    review_type: str | None  # ACP, ACI, or None for a type that the contract does not list
-    state: str
-    opened_at: int | None
-    requested_fields: tuple[str, ...]
-
-    @property
-    def has_review_event(self) -> bool:
-        """Without one, only attempts or collections name the process: nobody knows what it asks."""
-        return self.opened_at is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +139,7 @@ def check(
         )
         return Verdict((not_an_object,), ())
     known = process if process is not None and process.has_review_event else None
-    demand = _demand(known, payload.get("type"), required_fields)
+    demand = demand_of(known, payload.get("type"), required_fields)
     reading = _Reading(demand, allow_numeric_revenue, bands)
     reading.read(payload)
 
@@ -160,7 +148,7 @@ def check(
     waivable = warnings if is_overridden else violations
     if known is None:
         waivable.append(_process_unknown(process_id))
-    elif _asks_for_nothing(known):
+    elif asks_for_nothing(known):
         waivable.append(_nothing_requested())
     waivable += _wrong_type(payload.get("type"), known, seller_type)
     if process is not None and process.state == "FINISHED" and not is_sent_before:
@@ -175,85 +163,6 @@ def check(
         _uncovered(reading.to_cover, answers, known.opened_at if known else None)
     )
     return Verdict(tuple(violations), tuple(warnings))
-
-
-# --- what the platform asks of this process --------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Asked:
-    """The requested paths as a tree of keys: is this path listed, and what is asked below it."""
-
-    is_listed: bool = False
-    below: dict[str, "_Asked"] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class _Demand:
-    """What a payload has to hold, and whether it may hold anything besides."""
-
-    seller_type: JsonValue
-    asked: _Asked = field(default_factory=_Asked)
-    needed: tuple[str, ...] = ()  # field paths, the contract's first
-    is_partial: bool = False  # only what is asked may be sent
-    why: str = ""  # each of `needed` is needed
-
-
-def _asks_for_nothing(process: Process) -> bool:
-    return process.review_type != "ACP" and not process.requested_fields
-
-
-def _demand(
-    process: Process | None,
-    seller_type: JsonValue,
-    required_fields: Mapping[str, Sequence[str]],
-) -> _Demand:
-    """What the process asks of a seller of this type; nothing, where nobody can know.
-
-    A review type that the contract does not list is answered as an ACI: the rules give it an ACI's
-    clock, and to send data that nobody asked for is the graver mistake.
-    """
-    if process is None or _asks_for_nothing(process):
-        return _Demand(seller_type)
-    # What lies below `process_id` or `type` cannot be sent beside them, so it asks for nothing.
-    asked = [path for path in process.requested_fields if path.partition(".")[0] not in IDENTITY]
-    is_complete = process.review_type == "ACP"
-    of_business = ("owner",) if seller_type == "business" else ()
-    full = ("revenue", "address", *of_business) if is_complete else ()
-    needed = dict.fromkeys(
-        field for path in (*full, *asked) for field in _stands_for(path, required_fields)
-    )
-    return _Demand(
-        seller_type=seller_type,
-        asked=_tree(asked),
-        needed=tuple(needed),
-        is_partial=not is_complete,
-        why=(
-            "an ACP is complete and holds every path of requested_fields"
-            if is_complete
-            else "requested_fields ask for it"
-        ),
-    )
-
-
-def _stands_for(path: str, required_fields: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """The fields that a requested path needs: those of an object that the contract shows, else the
-    path itself; none where its object may go without it."""
-    if path in required_fields:
-        return required_fields[path]
-    around = required_fields.get(path.rpartition(".")[0])
-    may_be_left_out = around is not None and path not in around and shown_at(path) is not None
-    return () if may_be_left_out else (path,)
-
-
-def _tree(paths: Iterable[str]) -> _Asked:
-    root = _Asked()
-    for path in paths:
-        node = root
-        for key in path.split("."):
-            node = node.below.setdefault(key, _Asked())
-        node.is_listed = True
-    return root
 
 
 # --- the clauses -----------------------------------------------------------------------------
@@ -321,21 +230,17 @@ def _no_type(payload: Mapping[str, JsonValue]) -> Iterator[Violation]:
 def _wrong_type(
     sent: JsonValue, process: Process | None, recorded: str | None
 ) -> Iterator[Violation]:
-    """A type other than the log knows: only a business is asked for its owner's data."""
-    asked = process.requested_fields if process is not None else ()
-    if any(path.partition(".")[0] == "owner" for path in asked):
-        known, why = "business", "requested_fields name its owner"
-    elif recorded in TYPES:
-        known, why = str(recorded), "as its latest seller record says"
-    else:
-        return
-    if sent in TYPES and sent != known:
+    """A type other than the log knows."""
+    known = known_type(process, recorded)
+    if known is not None and sent in TYPES and sent != known:
+        is_asked = process is not None and asks_for_owner(process)
+        why = "requested_fields name its owner" if is_asked else "as its latest seller record says"
         yield Violation(
             "type", "type_mismatch", "the other type of seller", f"{known}, {why}", _BODY_FIELDS
         )
 
 
-def _missing(payload: Mapping[str, JsonValue], demand: _Demand) -> Iterator[Violation]:
+def _missing(payload: Mapping[str, JsonValue], demand: Demand) -> Iterator[Violation]:
     for path in demand.needed:
         if not _holds(payload, path):
             shown = shown_at(path)
@@ -394,7 +299,7 @@ class _Reading:
     """
 
     def __init__(
-        self, demand: _Demand, allow_numeric_revenue: bool, bands: Collection[str] | None
+        self, demand: Demand, allow_numeric_revenue: bool, bands: Collection[str] | None
     ) -> None:
         self.demand = demand
         self.bands = bands
@@ -416,7 +321,7 @@ class _Reading:
         prefix: str,
         members: Mapping[str, JsonValue],
         shown: Mapping[str, Shown],
-        asked: _Asked,
+        asked: Asked,
         *,
         is_covered: bool,  # a requested path lists the object around these members
     ) -> None:
@@ -431,14 +336,14 @@ class _Reading:
                 self._field(path, value, here, is_covered or below is not None)
             else:
                 inner = here if isinstance(here, Mapping) else {}
-                self._object(path, value, inner, below or _Asked(), is_covered)
+                self._object(path, value, inner, below or Asked(), is_covered)
 
     def _object(
         self,
         path: str,
         value: JsonValue,
         shown: Mapping[str, Shown],
-        asked: _Asked,
+        asked: Asked,
         is_covered: bool,
     ) -> None:
         """An object of the contract, or one whose members requested paths name."""

@@ -12,7 +12,7 @@ from pipeline.errors import InboxUnavailable
 
 Engine = Literal["sqlite", "postgres"]
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Of the tables that this release reads and writes: the number of the last step."""
 
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from pipeline.submit.casefile import required_fields
-from pipeline.submit.rules import Answer, Process, Verdict, Violation, check
+from pipeline.submit.demand import Process
+from pipeline.submit.rules import Answer, Verdict, Violation, check
 
 OPENED_AT = 1_772_323_200_000_000  # 2026-03-01T00:00:00Z
 ANSWERED_AT = 1_772_402_400_000_000  # 2026-03-01T22:00:00Z

@@ -6,7 +6,8 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from pipeline.submit.rules import Answer, Process
+from pipeline.submit.demand import Process
+from pipeline.submit.rules import Answer
 from tests.submit.rules.builders import (
     ASKED_BY,
     BUSINESS_FIELDS,

@@ -5,7 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.submit.rules import Answer, Process
+from pipeline.submit.demand import Process
+from pipeline.submit.rules import Answer
 from tests.submit.rules.builders import (
     ADDRESS,
     ANSWERED_AT,

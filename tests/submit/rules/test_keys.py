@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.submit.rules import Process, Verdict
+from pipeline.submit.demand import Process
+from pipeline.submit.rules import Verdict
 from tests.submit.rules.builders import (
     ADDRESS,
     BUSINESS,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pipeline.submit.rules import Process
+from pipeline.submit.demand import Process
 from tests.submit.rules.builders import (
     ANSWERED_AT,
     BUSINESS,
