@@ -5,9 +5,6 @@ A channel either takes a message or says why not; it never raises for what is ou
 
 import re
 import smtplib
-import ssl
-from email.message import EmailMessage
-from email.utils import formatdate
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,11 +16,9 @@ from pipeline.alert_rules.recipients import Mail, Recipient
 from pipeline.contract.body import canonical_json
 from pipeline.errors import PrazoError, SettingsError
 from pipeline.http import standard_webhooks
-from pipeline.http.outgoing import asking
+from pipeline.http.outgoing import asking, mails
 from pipeline.http.outgoing.aside import Aside
 
-SMTP_SECONDS: Final = 20.0
-"""For each answer of the mail server."""
 SEND_SECONDS: Final = 30.0
 """For a whole message, however slowly the other side speaks."""
 MAX_FAULT_CHARACTERS: Final = 300
@@ -66,27 +61,8 @@ def _short(fault: str) -> str:
 def _email(message: Message, text: Text, recipient: Recipient, mail: Mail | None) -> None:
     assert mail is not None  # the settings are refused otherwise
     assert recipient.email is not None
-    sent = EmailMessage()
-    sent["From"], sent["To"], sent["Subject"] = mail.sender, recipient.email, text.subject
-    sent["Date"] = formatdate()
-    # The same however often it is tried: a mailbox may drop what it has.
-    sent["Message-ID"] = f"<{message.name}@{mail.sender.rpartition('@')[2]}>"
-    sent["Auto-Submitted"] = "auto-generated"
-    sent.set_content(text.plain)
-    sent.add_alternative(text.html, subtype="html")
-    trusted = ssl.create_default_context(cafile=mail.ca_file)
-    if mail.security == "tls":
-        server: smtplib.SMTP = smtplib.SMTP_SSL(
-            mail.host, mail.port, timeout=SMTP_SECONDS, context=trusted
-        )
-    else:
-        server = smtplib.SMTP(mail.host, mail.port, timeout=SMTP_SECONDS)
-    with server:
-        if mail.security == "starttls":
-            server.starttls(context=trusted)
-        if mail.user is not None and mail.password_file is not None:
-            server.login(mail.user, _secret(mail.password_file))
-        server.send_message(sent)
+    # The same name however often it is tried: a mailbox may drop what it has.
+    mails.send(mail, recipient.email, text.subject, text.plain, html=text.html, name=message.name)
 
 
 # --- webhook ---------------------------------------------------------------------------------
@@ -148,10 +124,6 @@ def _apprise(text: Text, recipient: Recipient) -> None:
             raise ValueError(f"{path} holds a line that is not an Apprise URL")
     if not notifier.notify(title=text.subject, body=text.plain):
         raise ValueError("Apprise could not deliver it to every service")
-
-
-def _secret(path: Path) -> str:
-    return _text(path).strip()
 
 
 def _text(path: Path) -> str:

@@ -11,11 +11,13 @@ from pipeline.cli import (
     views,
 )
 from pipeline.cli.group import main
+from pipeline.cli.journeys import commands as journeys
 
 __all__ = [
     "alerts",
     "backups",
     "forwarding",
+    "journeys",
     "main",
     "occurrences",
     "packages",

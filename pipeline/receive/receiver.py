@@ -43,6 +43,7 @@ from pipeline.receive.authenticity import Authenticator, Refused
 from pipeline.receive.clock_watch import ClockWatch
 from pipeline.receive.collections import Collecting
 from pipeline.receive.heart import beat_for_ever
+from pipeline.receive.journeys import Inviting
 from pipeline.receive.rejections import SECONDS_BETWEEN_ENTRIES, Rejected, Rejections, entry_of
 from pipeline.settings import Settings
 
@@ -142,6 +143,7 @@ class Receiver:
         self._handlers: Mapping[str, Handler] = {
             "/webhooks": self._webhooks,
             "/v1/collections": self._collecting.post,
+            "/v1/journeys": Inviting(settings, self._inbox).post,
             "/checkpoint": _shown(self._show_checkpoint),
             "/healthz": _shown(self._healthz),
             "/readyz": _shown(self._readyz),

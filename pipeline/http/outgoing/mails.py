@@ -1,0 +1,51 @@
+"""Sends an e-mail by the marketplace's own mail server."""
+
+import smtplib
+import ssl
+from email.message import EmailMessage
+from email.utils import formatdate
+from pathlib import Path
+from typing import Final
+
+from pipeline.alert_rules.recipients import Mail
+from pipeline.errors import SettingsError
+
+SMTP_SECONDS: Final = 20.0
+"""For each answer of the mail server."""
+
+
+def send(
+    mail: Mail, to: str, subject: str, plain: str, *, html: str | None = None, name: str
+) -> None:
+    """Hands one message over. `name`: of the message, unique in the world but for its repetitions.
+
+    Raises `SettingsError`, OSError or `smtplib.SMTPException` where the server did not take it.
+    """
+    sent = EmailMessage()
+    sent["From"], sent["To"], sent["Subject"] = mail.sender, to, subject
+    sent["Date"] = formatdate()
+    sent["Message-ID"] = f"<{name}@{mail.sender.rpartition('@')[2]}>"
+    sent["Auto-Submitted"] = "auto-generated"
+    sent.set_content(plain)
+    if html is not None:
+        sent.add_alternative(html, subtype="html")
+    trusted = ssl.create_default_context(cafile=mail.ca_file)
+    if mail.security == "tls":
+        server: smtplib.SMTP = smtplib.SMTP_SSL(
+            mail.host, mail.port, timeout=SMTP_SECONDS, context=trusted
+        )
+    else:
+        server = smtplib.SMTP(mail.host, mail.port, timeout=SMTP_SECONDS)
+    with server:
+        if mail.security == "starttls":
+            server.starttls(context=trusted)
+        if mail.user is not None and mail.password_file is not None:
+            server.login(mail.user, _secret(mail.password_file))
+        server.send_message(sent)
+
+
+def _secret(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read", str(error.strerror)) from None

@@ -1,0 +1,337 @@
+"""Takes a seller's steps: each is evidence on disk before the next screen is shown.
+
+    artifacts   the screen as it was sent, and its text
+    one commit  the entry, the line of the flow, and the claim that the link still works
+    redirect    only then
+
+A crash before the commit leaves bytes that no entry names; the seller sends the screen again. After
+the commit the answer is in the log, and the next request goes on behind it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from pipeline import instants
+from pipeline.contract.body import JsonValue, parse_json
+from pipeline.inbox import Inbox
+from pipeline.inbox.store import Statement
+from pipeline.journey import evidence, form
+from pipeline.journey.entrance.sessions import Flow, Page, Session, Sessions
+from pipeline.journey.evidence import PRODUCER, RECORDED_BY, Artifact, Shown
+from pipeline.journey.form import FaultCode, Question
+from pipeline.journey.links import Journey
+from pipeline.journey.reviews import Review, Reviews
+from pipeline.journey.screens import Drawn, Screens, text_of
+from pipeline.journey.words import Language
+from pipeline.log.artifacts import ArtifactStore
+
+REVIEW: Final = "review"
+LANDING: Final = "landing"
+MAX_TYPED: Final = 2 * form.MAX_CHARACTERS
+"""Characters of an input that are shown again where something was wrong with it."""
+
+_LIVE: Final = "revoked_at is null and confirmed_at is null and expires_at > $2"
+_OPEN: Final = f"""
+    update journeys set opened_at = $2
+    where ref = $1 and opened_at is null and {_LIVE}"""
+_REOPEN: Final = f"""
+    update journeys set opened_at = coalesce(opened_at, $2) where ref = $1 and {_LIVE}"""
+_STILL: Final = f"update journeys set ref = ref where ref = $1 and {_LIVE}"
+_CONFIRM: Final = f"""
+    update journeys set confirmed_at = $2, email = null where ref = $1 and {_LIVE}"""
+_STEPS: Final = """
+    select body from entries
+    where process_id = $1 and kind = 'collection' and recorded_by = $2 order by seq"""
+
+Fields = Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What one journey asks, and what was answered in it so far."""
+
+    review: Review
+    questions: Sequence[Question]
+    answers: Fields
+
+    @property
+    def is_business(self) -> bool:
+        """As the log knows it, or the seller has said."""
+        return (self.review.seller_type or self.answers.get(form.TYPE_PATH)) == "business"
+
+    @property
+    def next(self) -> Question | None:
+        """The first question that has no answer; None where all have one."""
+        return next((it for it in self.questions if not form.is_answered(it, self.answers)), None)
+
+    def at(self, slug: str) -> Question | None:
+        """The question with a name; None where this journey does not ask it."""
+        return next((it for it in self.questions if it.slug == slug), None)
+
+
+class Taken(NamedTuple):
+    """A screen that was sent, as it was seen, from when to when."""
+
+    screen: str
+    html: bytes
+    drawn_at: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """Records what sellers do. Its methods block; they raise `InboxUnavailable` and
+    `OperatorError` where the log or the store cannot be written, and then nothing was recorded."""
+
+    inbox: Inbox
+    store: ArtifactStore
+    screens: Screens
+    sessions: Sessions
+    reviews: Reviews
+    bands: tuple[str, ...] | None
+
+    def form(self, journey: Journey) -> Form:
+        """What a journey asks now, with its own answers alone."""
+        review = self.reviews.look(journey.process_id)
+        answers = self._answers(journey)
+        said = answers.get(form.TYPE_PATH)
+        questions = form.questions(
+            review.wanted(said if isinstance(said, str) else None),
+            asks_type=review.seller_type is None,
+            only=journey.only_paths,
+            has_bands=self.bands is not None,
+        )
+        return Form(review, questions, answers)
+
+    def _answers(self, journey: Journey) -> Fields:
+        answers: dict[str, JsonValue] = {}
+        for (body,) in self.inbox.query(_STEPS, journey.process_id, RECORDED_BY):
+            said = parse_json(body)
+            is_ours = said.get("producer") == PRODUCER
+            if is_ours and said["journey_id"] == journey.journey_id and said["step"] == "answered":
+                answers.update(said["fields"])
+        return answers
+
+    # --- screens ---
+
+    def landing(self, journey: Journey, language: Language) -> Drawn:
+        """The first screen of a link."""
+        asked = self.form(journey)
+        return self.screens.draw(
+            LANDING,
+            language,
+            ref=journey.ref,
+            total=len(asked.questions),
+            is_correction=journey.only_paths is not None,
+        )
+
+    def question(
+        self,
+        journey: Journey,
+        asked: Form,
+        question: Question,
+        language: Language,
+        *,
+        typed: Mapping[str, str] | None = None,
+        faults: Mapping[str, FaultCode] | None = None,
+        is_changed: bool = False,
+    ) -> Drawn:
+        """One question; with what was answered to it in this journey, unless `typed` is given."""
+        position = asked.questions.index(question)
+        before = asked.questions[position - 1].slug if position else None
+        known = form.typed_of(question, asked.answers) if typed is None else typed
+        return self.screens.question(
+            language,
+            journey.ref,
+            question,
+            typed={
+                name: known.get(name, "")[: 2 * form.MAX_CHARACTERS]
+                for name in form.names_of(question)
+            },
+            faults=faults or {},
+            position=position + 1,
+            total=len(asked.questions),
+            back=None if before is None else f"/r/{journey.ref}/{before}",
+            is_business=asked.is_business,
+            bands=self.bands,
+            is_changed=is_changed,
+        )
+
+    def review(
+        self,
+        journey: Journey,
+        asked: Form,
+        language: Language,
+        *,
+        faults: bool = False,
+        is_changed: bool = False,
+    ) -> Drawn:
+        """All answers of a journey."""
+        return self.screens.review(
+            language,
+            journey.ref,
+            asked.questions,
+            asked.answers,
+            is_business=asked.is_business,
+            faults=faults,
+            is_changed=is_changed,
+        )
+
+    def seen(
+        self, journey: Journey, session: Session, screen: str, token: str, drawn: Drawn, now: int
+    ) -> Taken | None:
+        """The screen that a token was sent with, byte for byte: drawn again, or as it was kept when
+        it was shown. None where it is not known what the seller saw."""
+        page = self.sessions.page(session, screen, token)
+        if page is None:
+            return None
+        if page.digest == drawn.digest:
+            return Taken(screen, drawn.signed(token), page.drawn_at, now)
+        for line in self.sessions.flow_of(journey):
+            digest, _, sha256 = (line.detail or "").partition(" ")
+            if line.screen == screen and digest == page.digest:
+                html = self.store.read(sha256)
+                return None if html is None else Taken(screen, html, page.drawn_at, now)
+        return None
+
+    def show_again(
+        self, journey: Journey, session: Session, screen: str, drawn: Drawn, event: str, now: int
+    ) -> bytes:
+        """The bytes of a screen that is shown because something was wrong: it cannot be drawn again
+        later, so they are kept first."""
+        html = drawn.signed(self.token(session, screen, drawn, now))
+        if self.sessions.has_room(journey):
+            kept = self.store.keep(html)
+            detail = f"{drawn.digest} {kept.sha256}"
+            note = self.sessions.note(journey, Flow(now, event, screen, detail))
+            self.inbox.execute(note.sql, *note.values)
+        return html
+
+    def token(self, session: Session, screen: str, drawn: Drawn, now: int) -> str:
+        """The token of a screen that is sent now."""
+        return self.sessions.token(session, screen, Page(now, drawn.digest))
+
+    # --- steps ---
+
+    def open(
+        self,
+        journey: Journey,
+        html: bytes,
+        shown: Shown,
+        now: int,
+        trace: Fields,
+        *,
+        has_code: bool,
+    ) -> str | None:
+        """Begins a session by the link's first screen, or by a code; its secret, or None where the
+        link has ceased to work, or was opened meanwhile."""
+        secret, _, begun = self.sessions.begin(journey.ref, now)
+        screen = "code" if has_code else LANDING
+        draft = evidence.seen(
+            journey,
+            "opened",
+            now,
+            shown,
+            screen=screen,
+            artifacts=self._kept(screen, html),
+            more={**trace, "by_code": has_code},
+        )
+        note = self.sessions.note(journey, Flow(now, "opened", screen, None))
+        claim = Statement(_REOPEN if has_code else _OPEN, (journey.ref, now))
+        return secret if self.inbox.change(claim, [begun, note], [draft]) else None
+
+    def answer(
+        self,
+        journey: Journey,
+        session: Session,
+        taken: Taken,
+        values: Fields,
+        shown: Shown,
+        trace: Fields,
+    ) -> bool:
+        """Records the answers on one screen; false where the link has ceased to work."""
+        draft = evidence.seen(
+            journey,
+            "answered",
+            taken.at,
+            shown,
+            screen=taken.screen,
+            artifacts=self._kept(taken.screen, taken.html),
+            fields=values,
+            more={**trace, "shown_at": instants.canonical(taken.drawn_at)},
+        )
+        claim = Statement(_STILL, (journey.ref, taken.at))
+        notes = [
+            self.sessions.note(journey, Flow(taken.drawn_at, "shown", taken.screen, None)),
+            self.sessions.note(journey, Flow(taken.at, "answered", taken.screen, None)),
+        ]
+        return self.inbox.change(claim, [self.sessions.seen(session, taken.at), *notes], [draft])
+
+    def confirm(
+        self,
+        journey: Journey,
+        session: Session,
+        asked: Form,
+        taken: Taken,
+        declaration: str,
+        shown: Shown,
+        trace: Fields,
+    ) -> bool:
+        """Records all answers and their confirmation in one commit, which ends the link; false
+        where it has ceased to work."""
+        screen = self._kept(taken.screen, taken.html)
+        asked_paths = {it.path for question in asked.questions for it in question.fields}
+        values = {path: it for path, it in asked.answers.items() if path in asked_paths}
+        flow = [
+            *self.sessions.flow_of(journey),
+            Flow(taken.drawn_at, "shown", taken.screen, None),
+            Flow(taken.at, "confirmed", taken.screen, None),
+        ]
+        log = evidence.kept(self.store, "flow.json", "application/json", _flow_file(journey, flow))
+        whole = evidence.seen(
+            journey,
+            "answered",
+            taken.at,
+            shown,
+            screen=taken.screen,
+            artifacts=screen,
+            fields=values,
+            more={**trace, "shown_at": instants.canonical(taken.drawn_at), "is_whole": True},
+        )
+        confirmed = evidence.seen(
+            journey,
+            "confirmed",
+            taken.at,
+            shown,
+            screen=taken.screen,
+            artifacts=[*screen, log],
+            more={**trace, "declaration": declaration},
+        )
+        claim = Statement(_CONFIRM, (journey.ref, taken.at))
+        notes = [self.sessions.note(journey, it) for it in flow[-2:]]
+        besides = [self.sessions.seen(session, taken.at), *notes]
+        return self.inbox.change(claim, besides, [whole, confirmed])
+
+    def _kept(self, screen: str, html: bytes) -> list[Artifact]:
+        """A screen and its text, durable, as entries name them."""
+        return [
+            evidence.kept(self.store, f"{screen}.html", "text/html", html),
+            evidence.kept(self.store, f"{screen}.txt", "text/plain", text_of(html)),
+        ]
+
+
+def _flow_file(journey: Journey, flow: Sequence[Flow]) -> bytes:
+    """The way of a seller through the screens, for whoever reads evidence."""
+    steps = [
+        {
+            "at": instants.canonical(step.at),
+            "event": step.event,
+            **({} if step.screen is None else {"screen": step.screen}),
+        }
+        for step in sorted(flow, key=attrgetter("at"))
+    ]
+    said = {"journey_id": journey.journey_id, "process_id": journey.process_id, "steps": steps}
+    return json.dumps(said, indent=1).encode()

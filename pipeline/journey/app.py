@@ -1,0 +1,224 @@
+"""The seller's page: an ASGI app of its own, on a port of its own. Nothing else is reachable here.
+
+It works without JavaScript. What is wrong with a link is never said: whoever guesses learns
+nothing, and every link that opens nothing looks the same.
+"""
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from pipeline.errors import InboxUnavailable, OperatorError, SettingsError
+from pipeline.http import server
+from pipeline.http.asgi import App, FixedHeaders
+from pipeline.inbox.kept_heads import open_guarded
+from pipeline.journey.ground import Visit
+from pipeline.journey.sending import Sender
+from pipeline.journey.visits import Visits
+from pipeline.settings import Settings
+
+LOG = logging.getLogger(__name__)
+
+MAX_FORM_BYTES: Final = 16_384
+MAX_INPUTS: Final = 40
+MAX_UNDER_WAY: Final = 256
+"""Requests at once; more are asked to come back."""
+THREADS: Final = 16
+SENT_SECONDS: Final = 3.0
+"""How long a confirmation waits for the platform, so that the receipt can say what it answered."""
+COUNT_SECONDS: Final = 10.0
+CACHED: Final = "public, max-age=3600"
+
+Handler = Callable[[Visit], Response]
+
+
+class JourneyPage:
+    """The app, and what it stands on."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises `OperatorError` where it cannot work: without an address, an inbox, a readable
+        logo, file of bands or of secrets."""
+        if settings.journey_url is None:
+            raise SettingsError(
+                "The seller's page was not started",
+                "nothing says where sellers reach it",
+                "set PRAZO_JOURNEY_URL to its public address (docs/journey.md)",
+            )
+        self._settings = settings
+        self._inbox = open_guarded(settings)
+        self._visits = Visits(settings, self._inbox)
+        self._visits.warm_up()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="journey")
+        self._under_way = 0
+        self._sender: Sender | None = None
+        screens = self._visits.screens
+        self._fixed = {
+            "/journey.js": Response(
+                screens.script, media_type="text/javascript", headers={"Cache-Control": CACHED}
+            ),
+            "/healthz": Response(b'{"status": "alive"}', media_type="application/json"),
+        }
+        if screens.logo is not None:
+            self._fixed["/logo"] = Response(
+                screens.logo.content,
+                media_type=screens.logo.media_type,
+                headers={"Cache-Control": CACHED},
+            )
+        self.app: App = FixedHeaders(self._routed(), headers_of(screens.style))
+
+    def _routed(self) -> Starlette:
+        visits = self._visits
+
+        def route(path: str, **handlers: Handler) -> Route:
+            methods = [it.upper() for it in handlers]
+            return Route(path, self._endpoint(handlers), methods=methods)
+
+        return Starlette(
+            routes=[
+                *(Route(path, self._constant, methods=["GET"]) for path in self._fixed),
+                route("/j/{token}", get=visits.landing, post=visits.knock),
+                route("/r/{ref}/", get=visits.go_on),
+                route("/r/{ref}/review", get=visits.review, post=visits.confirm),
+                route("/r/{ref}/receipt", get=visits.receipt, post=visits.correct),
+                route("/r/{ref}/receipt.txt", get=visits.receipt_file),
+                route("/r/{ref}/{slug}", get=visits.question, post=visits.answer),
+                route("/{path:path}", get=visits.nothing, post=visits.nothing),
+            ],
+            lifespan=self._live,
+        )
+
+    @contextlib.asynccontextmanager
+    async def _live(self, app: Starlette) -> AsyncIterator[None]:
+        async with contextlib.AsyncExitStack() as stack:
+            if self._settings.journey_submit == "auto":
+                await self._begin_sending(stack)
+            counting = asyncio.create_task(self._count())
+            try:
+                yield
+            finally:
+                counting.cancel()
+                with contextlib.suppress(InboxUnavailable):
+                    await self._run(self._visits.tidy)
+        self._threads.shutdown()
+        self._inbox.close()
+
+    async def _begin_sending(self, stack: contextlib.AsyncExitStack) -> None:
+        from pipeline.submit.resume import open_submissions  # its imports take a second
+
+        _, submissions = await stack.enter_async_context(open_submissions(self._settings))
+        self._sender = Sender(self._inbox, submissions)
+        sweeping = asyncio.create_task(self._sender.run())
+        stack.callback(sweeping.cancel)
+
+    async def _count(self) -> None:
+        while True:
+            await asyncio.sleep(COUNT_SECONDS)
+            try:
+                await self._run(self._visits.tidy)
+            except InboxUnavailable as error:
+                LOG.error("refusals are not counted now: %s", error.in_one_line)
+
+    async def _run(self, work: Callable[[], Any]) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def _constant(self, request: Request) -> Response:
+        return self._fixed[request.url.path]
+
+    def _endpoint(
+        self, handlers: Mapping[str, Handler]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            method = "post" if request.method == "POST" else "get"
+            if self._under_way >= MAX_UNDER_WAY:
+                return Response(status_code=503, headers={"Retry-After": "2"})
+            self._under_way += 1
+            try:
+                form = await _form(request) if method == "post" else {}
+                if form is None:
+                    return Response(status_code=413)
+                return await self._answer(handlers[method], _visit(request, form))
+            finally:
+                self._under_way -= 1
+
+        return endpoint
+
+    async def _answer(self, handler: Handler, visit: Visit) -> Response:
+        try:
+            response: Response = await self._run(lambda: handler(visit))
+        except OperatorError as error:
+            LOG.error("a step of a seller was not recorded: %s", error.in_one_line)
+            return self._visits.busy(visit)
+        if self._sender is not None and (confirmed := visit.confirmed) is not None:
+            sending = asyncio.create_task(self._sender.submit(*confirmed))
+            sending.add_done_callback(_say_what_failed)
+            await asyncio.wait({sending}, timeout=SENT_SECONDS)
+        return response
+
+
+def _say_what_failed(sending: asyncio.Task[None]) -> None:
+    if not sending.cancelled() and (error := sending.exception()) is not None:
+        LOG.error("confirmed answers wait: %s", error)  # the next sweep takes them
+
+
+async def _form(request: Request) -> dict[str, str] | None:
+    """The inputs of a form; None for a body that no form of ours can have."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_FORM_BYTES:
+            return None
+    try:
+        pairs = parse_qsl(body.decode("utf-8"), max_num_fields=MAX_INPUTS, keep_blank_values=True)
+    except ValueError:  # too many of them, or not UTF-8
+        return None
+    return dict(pairs)
+
+
+def _visit(request: Request, form: Mapping[str, str]) -> Visit:
+    headers: dict[bytes, bytes] = {}
+    for name, value in request.scope["headers"]:
+        headers[name] = headers[name] + b", " + value if name in headers else value
+    return Visit(
+        method=request.method,
+        path=request.url.path,
+        parts=request.path_params,
+        query=request.query_params,
+        cookies=request.cookies,
+        headers=headers,
+        form=form,
+        peer=request.client.host if request.client else None,
+    )
+
+
+def headers_of(style: str) -> dict[str, str]:
+    """What every answer carries. Its style is the one inline thing that a browser accepts."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return {
+        "Content-Security-Policy": (
+            f"default-src 'none'; style-src 'sha256-{digest}'; script-src 'self'; img-src 'self';"
+            " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+        ),
+        "Referrer-Policy": "same-origin",  # with no-referrer, a form's Origin would be null
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
+        "X-Robots-Tag": "noindex",
+    }
+
+
+def serve(settings: Settings) -> None:
+    """Runs the page until SIGTERM or SIGINT. Raises `OperatorError` if it cannot start."""
+    server.run(JourneyPage(settings).app, settings.journey_host, settings.journey_port)

@@ -1,0 +1,141 @@
+"""Sends a code by another way than the link, and checks it.
+
+The marketplace's own endpoint sends it where there is one, else we do, by e-mail. Of six digits,
+it can be tried five times in ten minutes, and a link gets five of them: 25 guesses in a million.
+"""
+
+import hashlib
+import hmac
+import logging
+import secrets
+import smtplib
+from typing import Final, Literal
+
+from pipeline import alert_rules, instants
+from pipeline.contract.body import canonical_json
+from pipeline.errors import PrazoError
+from pipeline.files import RereadFile
+from pipeline.http import standard_webhooks
+from pipeline.http.outgoing import asking, mails
+from pipeline.inbox import Inbox
+from pipeline.journey import words
+from pipeline.journey.links import Journey
+from pipeline.journey.words import Language
+from pipeline.settings import Settings
+
+LOG = logging.getLogger(__name__)
+
+LIFE: Final = 10 * instants.MINUTE
+PAUSE: Final = 20 * instants.SECOND
+"""Between two codes of one link."""
+MAX_CODES: Final = 5
+MAX_TRIES: Final = 5
+TYPE: Final = "prazo.journey.code"
+VERSION: Final = 1
+
+_MADE: Final = f"""
+    update journeys
+    set code_sha256 = $1, code_sent_at = $2, code_tries = 0, codes_sent = codes_sent + 1
+    where ref = $3 and codes_sent < {MAX_CODES}
+        and (code_sent_at is null or code_sent_at < $4)"""
+_TRY: Final = f"""
+    update journeys set code_tries = code_tries + 1
+    where ref = $1 and code_sha256 is not null and code_tries < {MAX_TRIES} and code_sent_at > $2"""
+_USE: Final = """
+    update journeys set code_sha256 = null where ref = $1 and code_sha256 = $2"""
+_IS_SENT: Final = """
+    select 1 from journeys where ref = $1 and code_sha256 is not null and code_sent_at > $2"""
+
+Sending = Literal["sent", "too_soon", "failed"]
+
+
+class Codes:
+    """Makes, sends and checks codes; reads the files of the settings, and raises `SettingsError`
+    where it cannot."""
+
+    def __init__(self, settings: Settings, inbox: Inbox) -> None:
+        self._inbox = inbox
+        self._settings = settings
+        self._mail = alert_rules.load(settings.alerts_file).mail
+        path = settings.journey_code_secret_file
+        self._secrets = (
+            None
+            if path is None
+            else RereadFile(path, lambda text: standard_webhooks.secrets_in(text, path))
+        )
+        self._key = hmac.digest(inbox.log_key, b"codes of journeys", hashlib.sha256)
+
+    def has_way(self, journey: Journey) -> bool:
+        """Whether a code can reach this seller."""
+        return self._secrets is not None or (self._mail is not None and journey.email is not None)
+
+    def is_awaited(self, journey: Journey, now: int) -> bool:
+        """Whether a code was sent that may still be typed."""
+        return bool(self._inbox.query(_IS_SENT, journey.ref, now - LIFE))
+
+    def send(self, journey: Journey, language: Language, now: int) -> Sending:
+        """Makes a code and sends it; it counts, whether it arrives or not."""
+        code = f"{secrets.randbelow(10**6):06d}"
+        made = (self._kept(journey, code), now, journey.ref, now - PAUSE)
+        if self._inbox.execute(_MADE, *made) != 1:
+            return "too_soon"
+        try:
+            if self._secrets is not None:
+                self._by_endpoint(journey, language, code, now)
+            else:
+                self._by_mail(journey, language, code)
+        except (PrazoError, OSError, ValueError, smtplib.SMTPException) as error:
+            LOG.error("the code of journey %s was not sent: %s", journey.ref, type(error).__name__)
+            return "failed"
+        return "sent"
+
+    def check(self, journey: Journey, code: str, now: int) -> bool:
+        """Whether this is the code. It works once."""
+        digits = "".join(it for it in code if it.isascii() and it.isdigit())[:12]
+        if self._inbox.execute(_TRY, journey.ref, now - LIFE) != 1:
+            return False
+        return self._inbox.execute(_USE, journey.ref, self._kept(journey, digits)) == 1
+
+    def _kept(self, journey: Journey, code: str) -> str:
+        return hmac.new(self._key, f"{journey.ref}\n{code}".encode(), hashlib.sha256).hexdigest()
+
+    def _by_endpoint(self, journey: Journey, language: Language, code: str, now: int) -> None:
+        assert self._secrets is not None
+        assert self._settings.journey_code_url is not None  # both or neither
+        body = canonical_json(
+            {
+                "type": TYPE,
+                "version": VERSION,
+                "timestamp": instants.canonical(now),
+                "data": {
+                    "journey": journey.ref,
+                    "process_id": journey.process_id,
+                    "seller_id": journey.seller_id,
+                    "language": language,
+                    "code": code,
+                    "expires_at": instants.canonical(now + LIFE),
+                },
+            }
+        )
+        name = f"msg_{secrets.token_hex(16)}".encode()
+        headers = standard_webhooks.signed(self._secrets.get(), name, instants.now(), body)
+        answer = asking.post(
+            self._settings.journey_code_url,
+            body,
+            "application/json",
+            {key.decode(): value.decode() for key, value in headers},
+        )
+        if not 200 <= answer.status < 300:
+            raise ValueError(f"it answered {answer.status}")
+
+    def _by_mail(self, journey: Journey, language: Language, code: str) -> None:
+        if self._mail is None or journey.email is None:
+            raise ValueError("there is no way to send it")
+        name = self._settings.journey_name
+        mails.send(
+            self._mail,
+            journey.email,
+            words.text("mail_subject", language, code=code),
+            words.text("mail", language, code=code, name=name),
+            name=secrets.token_hex(16),
+        )

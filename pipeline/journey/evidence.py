@@ -1,0 +1,100 @@
+"""Makes the entries of a journey: the same collections that a marketplace's own journey reports.
+
+Each is the draft of a `collection` (docs/rules.md#collection-evidence). What it names is in the
+artifact store before it is recorded.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from pipeline import instants
+from pipeline.contract.body import JsonValue
+from pipeline.log.artifacts import ArtifactStore, described
+from pipeline.log.entries import Draft
+from pipeline.log.ndjson import read_collection
+
+if TYPE_CHECKING:
+    from pipeline.journey.links import Journey
+
+PRODUCER: Final = "prazo journey"
+"""Stands in each entry that this room makes, and so tells it from a marketplace's own."""
+RECORDED_BY: Final = "journey"
+SELLER: Final = "seller"
+MARKETPLACE: Final = "marketplace"
+CHANNEL: Final = "web_form"
+
+Step = Literal["invited", "opened", "answered", "confirmed"]
+Artifact = Mapping[str, JsonValue]
+_NOTHING: Final[Mapping[str, JsonValue]] = MappingProxyType({})
+
+
+class Shown(NamedTuple):
+    """What a seller saw: in which language and wording."""
+
+    language: str
+    wording: str
+
+
+def invited(journey: "Journey", recorded_by: str) -> Draft:
+    """The draft that says: a link was made, and goes to the seller by a channel."""
+    return _collection(
+        journey,
+        "invited",
+        journey.minted_at,
+        recorded_by,
+        {
+            "channel": journey.channel,
+            "source": MARKETPLACE,
+            "expires_at": instants.canonical(journey.expires_at),
+        },
+    )
+
+
+def seen(
+    journey: "Journey",
+    step: Step,
+    at: int,
+    shown: Shown,
+    *,
+    screen: str,
+    artifacts: Sequence[Artifact],
+    fields: Mapping[str, JsonValue] = _NOTHING,
+    more: Mapping[str, JsonValue] = _NOTHING,
+) -> Draft:
+    """The draft of what a seller did on a screen.
+
+    `fields`: path -> value. `more`: what else is known of it, such as the consent.
+    """
+    said: dict[str, JsonValue] = {
+        "channel": CHANNEL,
+        "source": SELLER,
+        "screen": screen,
+        "language": shown.language,
+        "wording": shown.wording,
+        "artifacts": list(artifacts),
+        **more,
+    }
+    if step == "answered":
+        said["fields"] = dict(fields)
+    return _collection(journey, step, at, RECORDED_BY, said)
+
+
+def kept(store: ArtifactStore, name: str, media_type: str, content: bytes) -> Artifact:
+    """An artifact as entries name it, once its bytes are durable."""
+    return described({"name": name, "media_type": media_type}, content, store)
+
+
+def _collection(
+    journey: "Journey", step: Step, at: int, recorded_by: str, said: Mapping[str, JsonValue]
+) -> Draft:
+    occurrence = {
+        "occurred_at": instants.canonical(at),
+        "process_id": journey.process_id,
+        "seller_id": journey.seller_id,
+        "journey_id": journey.journey_id,
+        "step": step,
+        "producer": PRODUCER,
+        **said,
+    }
+    return read_collection(occurrence, recorded_by=recorded_by, keep=lambda artifact: artifact)

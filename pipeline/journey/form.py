@@ -1,0 +1,242 @@
+"""Turns what a review asks for into questions, and what a seller typed into answers. No I/O.
+
+One thing a screen: an address takes five of them. Each value passes the contract's own formats
+(`pipeline/contract/fields.py`), so that what is recorded here is what may be sent.
+"""
+
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
+
+from pipeline.contract.body import JsonValue
+from pipeline.contract.fields import MAX_AMOUNT_DIGITS, Format, shown_at
+from pipeline.submit.demand import TYPES, Wanted
+
+Kind = Literal["type", "bands", "band", "postal_code", "line", "state", "country", "other"]
+FaultCode = Literal["missing", "postal_code", "long", "characters", "amount", "order", "choice"]
+
+MAX_CHARACTERS: Final = 200
+STATES: Final[Mapping[str, str]] = {
+    "AC": "Acre",
+    "AL": "Alagoas",
+    "AP": "Amapá",
+    "AM": "Amazonas",
+    "BA": "Bahia",
+    "CE": "Ceará",
+    "DF": "Distrito Federal",
+    "ES": "Espírito Santo",
+    "GO": "Goiás",
+    "MA": "Maranhão",
+    "MT": "Mato Grosso",
+    "MS": "Mato Grosso do Sul",
+    "MG": "Minas Gerais",
+    "PA": "Pará",
+    "PB": "Paraíba",
+    "PR": "Paraná",
+    "PE": "Pernambuco",
+    "PI": "Piauí",
+    "RJ": "Rio de Janeiro",
+    "RN": "Rio Grande do Norte",
+    "RS": "Rio Grande do Sul",
+    "RO": "Rondônia",
+    "RR": "Roraima",
+    "SC": "Santa Catarina",
+    "SP": "São Paulo",
+    "SE": "Sergipe",
+    "TO": "Tocantins",
+}
+TYPE_PATH: Final = "type"
+
+_TOGETHER: Final = (
+    ("postal_code",),
+    ("line1", "line2"),
+    ("line3",),
+    ("city", "state"),
+    ("country_code",),
+)
+"""Of an address, what stands on one screen, in the order in which people know it."""
+_KINDS: Final[Mapping[str, Kind]] = {
+    "postal_code": "postal_code",
+    "state": "state",
+    "country_code": "country",
+}
+
+
+class Field(NamedTuple):
+    """One input, or two for a band whose ends the seller types."""
+
+    path: str
+    kind: Kind
+    is_required: bool
+
+
+class Question(NamedTuple):
+    """One screen. `slug` names it in the page's address, and holds nothing of the process."""
+
+    slug: str
+    fields: tuple[Field, ...]
+
+    @property
+    def is_about_owner(self) -> bool:
+        """Whether it is about a business's legal representative."""
+        return self.fields[0].path.startswith("owner.")
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was typed on one screen: values by path, or what is wrong with them."""
+
+    values: dict[str, JsonValue] = field(default_factory=dict)
+    faults: dict[str, FaultCode] = field(default_factory=dict)
+
+
+def questions(
+    wanted: Wanted,
+    *,
+    asks_type: bool,
+    only: Sequence[str] | None = None,
+    has_bands: bool = False,
+) -> list[Question]:
+    """The screens of a journey, in their order.
+
+    asks_type  the log does not know what kind of seller it is, so the seller says it first
+    only       fields to be corrected; None: all that is wanted
+    has_bands  the platform's bands are known, and so are choices
+    """
+    needed = [it for it in wanted.needed if only is None or it in only]
+    optional = [it for it in wanted.optional if only is None or it in only]
+    left = dict.fromkeys((*needed, *optional))
+    found: list[Question] = []
+    if asks_type and only is None:
+        found.append(Question("type", (Field(TYPE_PATH, "type", True),)))
+
+    def take(slug: str, paths: Sequence[str]) -> None:
+        fields = tuple(
+            Field(path, _kind(path, has_bands=has_bands), path in needed)
+            for path in paths
+            if path in left
+        )
+        for each in fields:
+            del left[each.path]
+        if fields:
+            found.append(Question(slug, fields))
+
+    for owner in ("", "owner."):
+        person = owner.replace(".", "-")
+        take(f"{person}revenue", [f"{owner}revenue"])
+        for names in _TOGETHER:
+            take(
+                f"{person}{names[0].replace('_', '-')}",
+                [f"{owner}address.{name}" for name in names],
+            )
+    for number, path in enumerate(list(left), 1):
+        take(f"other-{number}", [path])
+    return found
+
+
+def _kind(path: str, *, has_bands: bool) -> Kind:
+    shown = shown_at(path)
+    if not isinstance(shown, Format):
+        return "other"
+    name = path.rpartition(".")[2]
+    if name == "revenue":
+        return "bands" if has_bands else "band"
+    return _KINDS.get(name, "line")
+
+
+def is_answered(question: Question, answers: Mapping[str, JsonValue]) -> bool:
+    """Whether every field of a screen was answered; one that may be left out was seen, too."""
+    return all(it.path in answers for it in question.fields)
+
+
+def names_of(question: Question) -> list[str]:
+    """The names of its inputs in the page's form, in order."""
+    return [
+        name
+        for number, each in enumerate(question.fields)
+        for name in (
+            (f"f{number}_from", f"f{number}_to") if each.kind == "band" else (f"f{number}",)
+        )
+    ]
+
+
+def typed_of(question: Question, answers: Mapping[str, JsonValue]) -> dict[str, str]:
+    """What the inputs hold of answers that the same seller gave in this journey: input -> text."""
+    typed: dict[str, str] = {}
+    for number, each in enumerate(question.fields):
+        value = answers.get(each.path)
+        if not isinstance(value, str):
+            continue
+        if each.kind == "band":
+            typed[f"f{number}_from"], _, typed[f"f{number}_to"] = value.partition("_to_")
+        elif each.kind == "postal_code":
+            typed[f"f{number}"] = f"{value[:5]}-{value[5:]}"
+        else:
+            typed[f"f{number}"] = value
+    return typed
+
+
+def read(question: Question, typed: Mapping[str, str], bands: Collection[str] | None) -> Reading:
+    """The answers on one screen, each in the form in which it may be sent.
+
+    `typed`: input -> text. `bands`: the platform's, where they are known.
+    """
+    reading = Reading()
+    for number, each in enumerate(question.fields):
+        if each.kind == "band":
+            texts = [typed.get(f"f{number}_{end}", "") for end in ("from", "to")]
+            value, fault = _band(*texts)
+        else:
+            value, fault = _value(each, typed.get(f"f{number}", ""), bands)
+        if fault is not None:
+            reading.faults[each.path] = fault
+        else:
+            reading.values[each.path] = value
+    return reading
+
+
+def _value(
+    each: Field, text: str, bands: Collection[str] | None
+) -> tuple[JsonValue, FaultCode | None]:
+    value = " ".join(unicodedata.normalize("NFC", text).split())
+    if not value:
+        return ("", None) if not each.is_required else (None, "missing")
+    if len(value) > MAX_CHARACTERS:
+        return None, "long"
+    if not value.isprintable():
+        return None, "characters"
+    match each.kind:
+        case "postal_code":
+            digits = value.replace("-", "").replace(".", "").replace(" ", "")
+            return _accepted(each, digits, "postal_code")
+        case "state":
+            return (value, None) if value in STATES else (None, "choice")
+        case "type":
+            return (value, None) if value in TYPES else (None, "choice")
+        case "bands":
+            return (value, None) if value in (bands or ()) else (None, "choice")
+        case "country":
+            return _accepted(each, value, "choice")
+        case "line":
+            return _accepted(each, value, "characters")
+        case _:
+            return value, None
+
+
+def _accepted(each: Field, value: str, otherwise: FaultCode) -> tuple[JsonValue, FaultCode | None]:
+    """The value, if the contract's own format takes it."""
+    shown = shown_at(each.path)
+    is_taken = isinstance(shown, Format) and shown.accepts(value)
+    return (value, None) if is_taken else (None, otherwise)
+
+
+def _band(lower: str, upper: str) -> tuple[JsonValue, FaultCode | None]:
+    ends = [it.strip().removeprefix("R$") for it in (lower, upper)]
+    ends = [it.replace(".", "").replace(" ", "") for it in ends]
+    if not all(ends):
+        return None, "missing"
+    if not all(it.isascii() and it.isdigit() and len(it) <= MAX_AMOUNT_DIGITS for it in ends):
+        return None, "amount"
+    least, most = map(int, ends)
+    return (f"{least}_to_{most}", None) if least < most else (None, "order")

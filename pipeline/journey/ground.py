@@ -1,0 +1,237 @@
+"""What each request of the seller's page needs: whose it is, its language, and how to answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from pipeline import instants
+from pipeline.http.asgi import Headers
+from pipeline.http.origins import foreign_page
+from pipeline.inbox import Inbox
+from pipeline.inbox.artifacts import artifact_store
+from pipeline.journey import form, links, words
+from pipeline.journey.answering import REVIEW, Answering, Form
+from pipeline.journey.entrance import door
+from pipeline.journey.entrance.codes import Codes
+from pipeline.journey.entrance.door import Door
+from pipeline.journey.entrance.sessions import Session, Sessions
+from pipeline.journey.evidence import Shown
+from pipeline.journey.links import Journey
+from pipeline.journey.reviews import Reviews
+from pipeline.journey.screens import Drawn, Screens
+from pipeline.journey.words import LANGUAGES, Language
+from pipeline.settings import Settings
+from pipeline.submit import casefile
+from pipeline.submit.decision import Terms
+
+LANGUAGE_COOKIE: Final = "lang"
+LANGUAGE_SECONDS: Final = 30 * 86_400
+NO_STORE: Final = {"Cache-Control": "no-store"}
+
+
+@dataclass(slots=True)
+class Visit:
+    """One request, and what the app has to do after it."""
+
+    method: str
+    path: str
+    parts: Mapping[str, str]
+    query: Mapping[str, str]
+    cookies: Mapping[str, str]
+    headers: Headers
+    form: Mapping[str, str]
+    peer: str | None
+    confirmed: tuple[str, str, int] | None = field(default=None)
+    """The journey, its process and the instant of a confirmation that this request made."""
+
+    @property
+    def language(self) -> Language:
+        """That the seller chose, else the one that the browser asks for first."""
+        chosen = self.cookies.get(LANGUAGE_COOKIE)
+        for language in LANGUAGES:
+            if chosen == language:
+                return language
+        accepted = self.headers.get(b"accept-language", b"").decode("latin-1").lower()
+        return "en" if accepted.strip().startswith("en") else "pt-BR"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A visit within a journey: whose it is, and what is asked there."""
+
+    journey: Journey
+    session: Session
+    asked: Form
+    now: int
+
+
+class Ground:
+    """What the handlers stand on."""
+
+    def __init__(self, settings: Settings, inbox: Inbox) -> None:
+        """Raises `SettingsError` where a file of the settings cannot be used."""
+        self._settings = settings
+        self._inbox = inbox
+        self.screens = Screens(settings)
+        self._sessions = Sessions(inbox, round(settings.journey_idle_minutes * instants.MINUTE))
+        self._codes = Codes(settings, inbox)
+        self._door = Door(settings)
+        bands = Terms.of(settings).bands
+        self._answering = Answering(
+            inbox,
+            artifact_store(settings, inbox),
+            self.screens,
+            self._sessions,
+            Reviews(inbox),
+            None if bands is None else tuple(sorted(bands, key=_lowest)),
+        )
+        self._is_secure = (settings.journey_url or "").startswith("https://")
+
+    def warm_up(self) -> None:
+        """Does first-time work before the first seller waits for it."""
+        casefile.warm_up()
+        for language in LANGUAGES:
+            words.countries(language)
+            self.screens.draw("message", language, code="busy", again=None)
+
+    def tidy(self) -> None:
+        """Writes the counts down and forgets what is over. Raises `InboxUnavailable`."""
+        now = self._inbox.now()
+        self._door.record(self._inbox, now)
+        self._sessions.forget(now)
+
+    def _place(self, visit: Visit) -> Place | Response:
+        """The journey of a request and its session; or the answer, where there is none."""
+        if (refused := self._refused_origin(visit)) is not None:
+            return refused
+        now, ref = self._inbox.now(), visit.parts["ref"]
+        journey = links.by_ref(self._inbox, ref)
+        session = None if journey is None else self._session(visit, journey, now)
+        if journey is None or session is None:
+            return self._message(visit, "ended", 404)
+        if journey.confirmed_at is not None:
+            return see(f"/r/{ref}/receipt")
+        if not self._is_answerable(journey, now):
+            return self._message(visit, "invalid", 404)
+        self._sessions.touch(session, now)
+        return Place(journey, session, self._answering.form(journey), now)
+
+    def _is_answerable(self, journey: Journey, now: int) -> bool:
+        if not journey.is_live(now):
+            return False
+        return self._answering.reviews.look(journey.process_id).unanswerable is None
+
+    def _confirmed(self, visit: Visit) -> tuple[Journey, Session, int] | Response:
+        """The journey of a request after its confirmation; or the answer, where there is none."""
+        if (refused := self._refused_origin(visit)) is not None:
+            return refused
+        now = self._inbox.now()
+        journey = links.by_ref(self._inbox, visit.parts["ref"])
+        session = None if journey is None else self._session(visit, journey, now)
+        if journey is None or session is None:
+            return self._message(visit, "ended", 404)
+        if journey.confirmed_at is None:
+            return see(f"/r/{journey.ref}/")
+        return journey, session, now
+
+    def _status(self, journey: Journey, language: Language) -> tuple[str, bool]:
+        """What has become of the answers, in words, and whether the seller can correct them."""
+        review = self._answering.reviews.look(journey.process_id)
+        name = self._settings.journey_name
+        if review.case.is_finished:
+            return words.text("receipt_sent", language), False
+        is_later = (review.refused_at or 0) >= (journey.confirmed_at or 0)
+        if review.to_correct and is_later:
+            asked = form.questions(
+                review.wanted("business"), asks_type=False, only=review.to_correct
+            )
+            labels = [words.label(it, language) for question in asked for it in question.fields]
+            fields = ", ".join(labels)
+            return words.text("receipt_refused", language, fields=fields), True
+        return words.text("receipt_waiting", language, name=name), False
+
+    def _next(self, place: Place) -> str:
+        question = place.asked.next
+        return f"/r/{place.journey.ref}/{REVIEW if question is None else question.slug}"
+
+    def _signed(self, place: Place, screen: str, drawn: Drawn) -> Response:
+        token = self._answering.token(place.session, screen, drawn, place.now)
+        return page_of(drawn.signed(token))
+
+    def _session(self, visit: Visit, journey: Journey, now: int) -> Session | None:
+        secret = visit.cookies.get(self._cookie(journey.ref))
+        return self._sessions.find(secret, journey.ref, now)
+
+    def _cookie(self, ref: str) -> str:
+        return f"__Host-j_{ref}" if self._is_secure else f"j_{ref}"
+
+    def _set_cookie(self, response: Response, ref: str, secret: str) -> None:
+        response.set_cookie(
+            self._cookie(ref), secret, httponly=True, secure=self._is_secure, samesite="lax"
+        )
+
+    def _chosen_language(self, visit: Visit) -> Response | None:
+        """Remembers a language that was asked for, and leads back to the same page."""
+        chosen = visit.query.get("lang")
+        if chosen not in LANGUAGES:
+            return None
+        response = see(visit.path)
+        response.set_cookie(
+            LANGUAGE_COOKIE,
+            chosen,
+            max_age=LANGUAGE_SECONDS,
+            httponly=True,
+            secure=self._is_secure,
+            samesite="lax",
+        )
+        return response
+
+    def _refused_origin(self, visit: Visit) -> Response | None:
+        """403 where another site's page caused a request that changes something."""
+        if visit.method != "POST" or foreign_page(visit.headers, visit.method) is None:
+            return None
+        self._door.note("foreign_page")
+        return self._message(visit, "invalid", 403)
+
+    def _shown(self, visit: Visit) -> Shown:
+        return Shown(visit.language, self.screens.wording)
+
+    def _trace(self, visit: Visit) -> Mapping[str, object]:
+        if self._settings.journey_trace == "none":
+            return {}
+        address = self._door.address(visit.peer, visit.headers)
+        return {"trace": door.traced(address, visit.headers)}
+
+    def _message(
+        self,
+        visit: Visit,
+        code: str,
+        status: int,
+        headers: Mapping[str, str] | None = None,
+        again: str | None = None,
+    ) -> Response:
+        drawn = self.screens.draw("message", visit.language, code=code, again=again)
+        return page_of(drawn.signed(""), status, headers)
+
+    def _local(self, at: int) -> str:
+        there = datetime.fromtimestamp(at / instants.SECOND, ZoneInfo(self._settings.time_zone))
+        return f"{there:%d/%m/%Y %H:%M} ({there:%Z})"
+
+
+def _lowest(band: str) -> tuple[int, str]:
+    lower = band.partition("_to_")[0]
+    return (int(lower) if lower.isdigit() else 0, band)
+
+
+def see(path: str) -> Response:
+    """The answer that leads on to another address of the page."""
+    return RedirectResponse(path, status_code=303, headers=NO_STORE)
+
+
+def page_of(html: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """The answer that shows a screen; nobody keeps a copy of it."""
+    return HTMLResponse(html, status_code=status, headers={**NO_STORE, **(headers or {})})

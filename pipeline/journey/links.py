@@ -1,0 +1,234 @@
+"""Mints the links by which one seller answers one review, and says what a link still opens.
+
+A link holds a secret of 256 bits, of which only the hash is kept. Minting is the invitation: the
+row and the `invited` entry are one commit. What a link opens ends by its time, by a person, when
+the seller has confirmed, or when the process is finished, whichever comes first.
+"""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Self
+
+from pipeline import instants
+from pipeline.errors import CallerError, SettingsError
+from pipeline.inbox import Inbox
+from pipeline.inbox.store import Statement
+from pipeline.journey import evidence
+from pipeline.journey.reviews import Review, Reviews
+from pipeline.settings import Settings
+
+TOKEN_BYTES: Final = 32
+MAX_LIVE: Final = 10
+"""Links of a process that work at a time; a fresh one then needs another to be revoked."""
+_NUMBERS: Final = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""Digits and letters that nobody mistakes for each other."""
+NUMBER_CHARACTERS: Final = 12
+CHANNELS: Final = ("in_app", "web_form", "email", "push", "sms", "chat", "phone")
+
+_COLUMNS: Final = (
+    "ref, process_id, seller_id, channel, email, return_url, only_paths, minted_at, expires_at,"
+    " revoked_at, opened_at, confirmed_at, settled_at"
+)
+_BY_TOKEN: Final = f"select {_COLUMNS} from journeys where token_sha256 = $1"
+_BY_REF: Final = f"select {_COLUMNS} from journeys where ref = $1"
+_OF_PROCESS: Final = (
+    f"select {_COLUMNS} from journeys where process_id = $1 order by minted_at, ref"
+)
+_INSERT: Final = """
+    insert into journeys
+        (ref, token_sha256, process_id, seller_id, channel, email, return_url, only_paths,
+         minted_at, expires_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"""
+_REVOKE: Final = """
+    update journeys set revoked_at = $1, email = null where ref = $2 and revoked_at is null"""
+_REVOKE_ALL: Final = """
+    update journeys set revoked_at = $1, email = null
+    where process_id = $2 and revoked_at is null"""
+
+
+@dataclass(frozen=True, slots=True)
+class Journey:
+    """One link and what became of it. Instants in microseconds."""
+
+    ref: str
+    process_id: str
+    seller_id: str
+    channel: str
+    email: str | None
+    return_url: str | None
+    only_paths: tuple[str, ...] | None  # fields to be corrected; None: all that is asked
+    minted_at: int
+    expires_at: int
+    revoked_at: int | None
+    opened_at: int | None
+    confirmed_at: int | None
+    settled_at: int | None
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> Self:
+        """The journey of a row with `_COLUMNS`."""
+        known = dict(zip(_COLUMNS.split(", "), row, strict=True))
+        only = known["only_paths"]
+        return cls(**{**known, "only_paths": None if only is None else tuple(json.loads(only))})
+
+    @property
+    def journey_id(self) -> str:
+        """Under which the log has its steps."""
+        return f"jrn_{self.ref}"
+
+    def is_live(self, now: int) -> bool:
+        """Whether its seller may still answer, as far as its own row says."""
+        return self.revoked_at is None and self.confirmed_at is None and now < self.expires_at
+
+
+class Minted(NamedTuple):
+    """A link that was made. It is shown once: nobody can read its secret again."""
+
+    journey: Journey
+    url: str
+    seq: int  # of the `invited` entry
+
+
+def digest(secret: str) -> str:
+    """How a secret is kept."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def mint(
+    settings: Settings,
+    inbox: Inbox,
+    process_id: str,
+    *,
+    recorded_by: str,
+    channel: str = "web_form",
+    email: str | None = None,
+    return_url: str | None = None,
+    reviews: Reviews | None = None,
+) -> Minted:
+    """A fresh link for one unfinished process, with its `invited` entry in the same commit.
+
+    `channel`: by which the link goes to the seller, who brings it there is the caller. `email`:
+    where a code is sent. Where the platform has refused fields by name, the link asks for these
+    alone. Raises `CallerError` where no link can be made, and `SettingsError` without
+    PRAZO_JOURNEY_URL.
+    """
+    if settings.journey_url is None:
+        raise SettingsError(
+            "No link can be made",
+            "nothing says where sellers reach their page",
+            "set PRAZO_JOURNEY_URL to its public address (docs/journey.md)",
+        )
+    if channel not in CHANNELS:
+        raise _refused(f"the channel must be one of {', '.join(CHANNELS)}", "choose one of them")
+    if email is not None and (len(email) > 254 or email.count("@") != 1 or not email.isprintable()):
+        raise _refused("the e-mail address cannot be one", "give name@host")
+    if return_url is not None and not allows(settings, return_url):
+        raise _refused(
+            "PRAZO_JOURNEY_RETURN_URLS does not allow the return URL",
+            "add it there, or leave it out",
+        )
+    review = (reviews or Reviews(inbox)).look(process_id)
+    fault = review.unanswerable
+    if fault is not None:
+        raise _refused(fault, "look at the process: `prazo show process_state`")
+    now = inbox.now()
+    live = [it for it in of_process(inbox, process_id) if it.is_live(now)]
+    if len(live) >= MAX_LIVE:
+        raise _refused(
+            f"{MAX_LIVE} links of {process_id} work already",
+            f"revoke them: `prazo journey revoke --process {process_id}`",
+        )
+    return _minted(
+        settings, inbox, review, now, channel, email, return_url, recorded_by=recorded_by
+    )
+
+
+def _minted(
+    settings: Settings,
+    inbox: Inbox,
+    review: Review,
+    now: int,
+    channel: str,
+    email: str | None,
+    return_url: str | None,
+    *,
+    recorded_by: str,
+) -> Minted:
+    process = review.process
+    assert process is not None
+    assert process.seller_id is not None  # otherwise it is unanswerable
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    journey = Journey(
+        ref="".join(secrets.choice(_NUMBERS) for _ in range(NUMBER_CHARACTERS)),
+        process_id=process.process_id,
+        seller_id=process.seller_id,
+        channel=channel,
+        email=email,
+        return_url=return_url,
+        only_paths=review.to_correct or None,
+        minted_at=now,
+        expires_at=now + round(settings.journey_hours * instants.HOUR),
+        revoked_at=None,
+        opened_at=None,
+        confirmed_at=None,
+        settled_at=None,
+    )
+    only = None if journey.only_paths is None else json.dumps(journey.only_paths)
+    values = (
+        *(journey.ref, digest(token), journey.process_id, journey.seller_id, channel, email),
+        *(return_url, only, now, journey.expires_at),
+    )
+    draft = evidence.invited(journey, recorded_by)
+    inbox.change(Statement(_INSERT, values), drafts=[draft])
+    entries = inbox.find(process_id=journey.process_id, kind=draft.kind)
+    seq = next(it.seq for it in reversed(entries) if it.ingest_key == draft.ingest_key)
+    return Minted(journey, f"{settings.journey_url}/j/{token}", seq)
+
+
+def by_token(inbox: Inbox, token: str) -> Journey | None:
+    """The journey that a link's secret belongs to, whatever became of it."""
+    rows = inbox.query(_BY_TOKEN, digest(token))
+    return Journey.of(rows[0]) if rows else None
+
+
+def by_ref(inbox: Inbox, ref: str) -> Journey | None:
+    """The journey with a number, whatever became of it."""
+    rows = inbox.query(_BY_REF, ref)
+    return Journey.of(rows[0]) if rows else None
+
+
+def of_process(inbox: Inbox, process_id: str) -> list[Journey]:
+    """The journeys of a process, the oldest first."""
+    return [Journey.of(row) for row in inbox.query(_OF_PROCESS, process_id)]
+
+
+def revoke(inbox: Inbox, *, ref: str | None = None, process_id: str | None = None) -> int:
+    """Ends one link, or all of a process; how many."""
+    now = inbox.now()
+    if ref is not None:
+        return inbox.execute(_REVOKE, now, ref)
+    return inbox.execute(_REVOKE_ALL, now, process_id)
+
+
+def allows(settings: Settings, url: str) -> bool:
+    """Whether a seller may be led to a URL at the end: it begins with one that the settings allow,
+    up to the end of its host or of a part of its path."""
+    if len(url) > 2000 or not url.isprintable() or "\\" in url or " " in url:
+        return False
+    for prefix in filter(None, (it.strip() for it in settings.journey_return_urls.split(","))):
+        bare = prefix.rstrip("/")
+        if url == bare or url.startswith((f"{bare}/", f"{bare}?")):
+            return True
+    return False
+
+
+def shown_ref(ref: str) -> str:
+    """A journey's number as people read it: `K7QM-2XTR-9DHV`."""
+    return "-".join(ref[at : at + 4] for at in range(0, len(ref), 4))
+
+
+def _refused(why: str, remedy: str) -> CallerError:
+    return CallerError("The link was not made", why, remedy)

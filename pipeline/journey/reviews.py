@@ -1,0 +1,140 @@
+"""Says what a review asks for now, for whoever answers it: from the log, and read once a change.
+
+A case file takes milliseconds, and a seller asks for twenty screens. So it is kept as long as the
+process has no entries but collections, which change nothing of what is asked.
+"""
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pipeline.contract.body import parse_json
+from pipeline.errors import Unreadable
+from pipeline.inbox import Inbox
+from pipeline.log.entries import COLLECTION, SUBMISSION_FINISHED
+from pipeline.submit.casefile import CaseFile, CaseFiles
+from pipeline.submit.demand import Process, Wanted, asks_for_nothing, known_type, wanted
+
+MAX_KEPT: Final = 2000
+MAX_FIELDS: Final = 120
+"""That one journey asks for."""
+_SINCE: Final = """
+    select process_n, kind from entries where process_id = $1 and process_n > $2"""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A process as its seller's page needs it."""
+
+    case: CaseFile
+    to_correct: tuple[str, ...] = ()
+    """Fields that the platform refused by name, in the last attempt."""
+    refused_at: int | None = None
+    """When it found that attempt's payload invalid."""
+
+    @property
+    def process(self) -> Process | None:
+        """The process; None where nothing names it."""
+        return self.case.process
+
+    @property
+    def seller_type(self) -> str | None:
+        """What the log knows of it."""
+        return known_type(self.case.process, self.case.seller_type)
+
+    def wanted(self, answered_type: str | None = None) -> Wanted:
+        """The fields that are asked. `answered_type`: what the seller said of themselves, where
+        the log does not know it."""
+        seller_type = self.seller_type or answered_type
+        return wanted(self.case.process, seller_type, self.case.required_fields)
+
+    @property
+    def unanswerable(self) -> str | None:
+        """Why no seller can answer it; None where one can."""
+        process = self.process
+        if process is None or not process.has_review_event:
+            return "no review event names the process, so nobody knows what it asks for"
+        if process.seller_id is None:
+            return "nothing says which seller it is about"
+        if process.state == "FINISHED":
+            return f"{process.process_id} is FINISHED"
+        if asks_for_nothing(process):
+            return "the platform's event asks for nothing"
+        asked = self.wanted("business")
+        if len(asked.needed) + len(asked.optional) > MAX_FIELDS:
+            return f"the platform asks for more than {MAX_FIELDS} fields"
+        return None
+
+
+class Reviews:
+    """Looks at processes, from any thread."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+        self._files = CaseFiles(inbox)
+        self._kept: OrderedDict[str, tuple[int, Review]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def look(self, process_id: str) -> Review:
+        """The process now, but for what time alone changes. Raises `InboxUnavailable`."""
+        with self._lock:
+            kept = self._kept.get(process_id)
+        if kept is not None:
+            since = self._inbox.query(_SINCE, process_id, kept[0])
+            if all(kind == COLLECTION for _, kind in since):
+                return kept[1]
+        case = self._files.open(process_id)
+        review = _judged(self._inbox, case)
+        with self._lock:
+            self._kept[process_id] = (case.process_n, review)
+            self._kept.move_to_end(process_id)
+            while len(self._kept) > MAX_KEPT:
+                self._kept.popitem(last=False)
+        return review
+
+    def look_again(self, process_id: str) -> Review:
+        """The process now, read whole, with every answer that the log has."""
+        with self._lock:
+            self._kept.pop(process_id, None)
+        return self.look(process_id)
+
+
+def _judged(inbox: Inbox, case: CaseFile) -> Review:
+    """The process, with the asked fields that the platform's answer to the last attempt names,
+    where it found the payload invalid. The contract does not show that answer: a field counts as
+    named where its path is a text or a key of it."""
+    last = next((it for it in case.attempts if it.is_last), None)
+    if last is None or last.outcome != "invalid_payload":
+        return Review(case)
+    ends = inbox.find(attempt_id=last.attempt_id, kind=SUBMISSION_FINISHED)
+    try:
+        said = parse_json(next((it.body for it in ends if it.body), b"null"))
+    except Unreadable:
+        return Review(case, refused_at=last.outcome_at)
+    named = set(_texts(said))
+    seller_type = known_type(case.process, case.seller_type) or _answered_type(case)
+    asked = wanted(case.process, seller_type, case.required_fields)
+    to_correct = tuple(path for path in (*asked.needed, *asked.optional) if path in named)
+    return Review(case, to_correct, last.outcome_at)
+
+
+def _answered_type(case: CaseFile) -> str | None:
+    answer = case.answers.get("type")
+    return answer.value if answer is not None and isinstance(answer.value, str) else None
+
+
+def _texts(value: Any) -> list[str]:
+    """Every text and key in a JSON value, however deep."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text:
+                found.append(text)
+            case list() as items:
+                waiting.extend(items)
+            case dict() as members:
+                found.extend(members)
+                waiting.extend(members.values())
+    return found

@@ -1,0 +1,302 @@
+"""Draws the seller's screens: the same state gives the same bytes, so what was seen can be kept.
+
+A screen that is answered names the digest of what was drawn, as
+`pipeline/journey/entrance/sessions.py` has marked it. It is drawn again then; where the bytes are
+the same, they are the evidence, and nothing had to be stored for a screen that was looked at.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import jinja2
+
+from pipeline.errors import SettingsError
+from pipeline.journey import words
+from pipeline.journey.form import STATES, FaultCode, Field, Question
+from pipeline.journey.links import shown_ref
+from pipeline.journey.words import Language
+from pipeline.settings import Settings
+from pipeline.submit.demand import TYPES
+
+TEMPLATES: Final = Path(__file__).with_name("templates")
+MAX_LOGO_BYTES: Final = 32_768
+PLACE: Final = "\N{SYMBOL FOR NULL}page\N{SYMBOL FOR NULL}"
+"""Stands in a drawn screen for the token that names it."""
+
+_LOGOS: Final = {
+    b"\x89PNG": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"<svg": "image/svg+xml",
+    b"<?xml": "image/svg+xml",
+}
+
+
+class Logo(NamedTuple):
+    """The marketplace's logo."""
+
+    media_type: str
+    content: bytes
+
+
+class Drawn(NamedTuple):
+    """A screen without its token."""
+
+    html: str
+
+    @property
+    def digest(self) -> str:
+        """Of everything that the seller sees on it."""
+        return hashlib.sha256(self.html.encode()).hexdigest()[:32]
+
+    def signed(self, token: str) -> bytes:
+        """The bytes that are sent."""
+        return self.html.replace(PLACE, token, 1).encode()
+
+
+class Line(NamedTuple):
+    """An answer on the screen that is reviewed."""
+
+    label: str
+    value: str
+    href: str
+
+
+class Group(NamedTuple):
+    """Answers about one person."""
+
+    whose: str
+    lines: Sequence[Line]
+
+
+class Screens:
+    """Draws for one marketplace; raises `SettingsError` where its logo cannot be used."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.logo = (
+            None if settings.journey_logo_file is None else _logo(settings.journey_logo_file)
+        )
+        self._name = settings.journey_name
+        self.style = _style(settings.journey_colour)
+        self.script = (TEMPLATES / "journey.js").read_bytes()
+        self._templates = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.wording = _wording()
+
+    def draw(
+        self, template: str, language: Language, *, ref: str | None = None, **shown: Any
+    ) -> Drawn:
+        """One screen. `ref`: the journey's number, where the seller is in one."""
+        other: Language = "en" if language == "pt-BR" else "pt-BR"
+        said = self._templates.get_template(f"{template}.html").render(
+            language=language,
+            other_language=other,
+            text=lambda code, **values: words.text(code, language, **values),
+            other_text=lambda code: words.text(code, other),
+            name=self._name,
+            has_logo=self.logo is not None,
+            style=self.style,
+            number=None if ref is None else shown_ref(ref),
+            **shown,
+        )
+        return Drawn(said)
+
+    def question(
+        self,
+        language: Language,
+        ref: str,
+        question: Question,
+        *,
+        typed: Mapping[str, str],
+        faults: Mapping[str, FaultCode],
+        position: int,
+        total: int,
+        back: str | None,
+        is_business: bool,
+        bands: Sequence[str] | None,
+        is_changed: bool = False,
+    ) -> Drawn:
+        """One question. `typed`: what its inputs hold, of this journey alone; `position`: from
+        1."""
+        fields = [
+            _input(number, each, language, typed, faults, bands)
+            for number, each in enumerate(question.fields)
+        ]
+        return self.draw(
+            "question",
+            language,
+            ref=ref,
+            heading=words.heading(question, language),
+            whose=_whose(question, language, is_business=is_business),
+            fields=fields,
+            faults=[it for it in fields if it["fault"]],
+            is_changed=is_changed,
+            position=position,
+            total=total,
+            back=back,
+            action=f"/r/{ref}/{question.slug}",
+            page=PLACE,
+        )
+
+    def review(
+        self,
+        language: Language,
+        ref: str,
+        questions: Sequence[Question],
+        answers: Mapping[str, Any],
+        *,
+        is_business: bool,
+        faults: bool = False,
+        is_changed: bool = False,
+    ) -> Drawn:
+        """All answers, to be checked and declared true."""
+        groups: dict[str, list[Line]] = {}
+        for question in questions:
+            lines = groups.setdefault(_whose(question, language, is_business=is_business), [])
+            lines += [
+                Line(
+                    words.label(each, language),
+                    words.value(each, answers.get(each.path, ""), language),
+                    f"/r/{ref}/{question.slug}",
+                )
+                for each in question.fields
+            ]
+        return self.draw(
+            "review",
+            language,
+            ref=ref,
+            groups=[Group(whose, lines) for whose, lines in groups.items()],
+            faults=faults,
+            is_changed=is_changed,
+            back=f"/r/{ref}/{questions[-1].slug}",
+            action=f"/r/{ref}/review",
+            page=PLACE,
+        )
+
+
+def _whose(question: Question, language: Language, *, is_business: bool) -> str:
+    if question.is_about_owner:
+        return words.text("of_owner", language)
+    is_of_business = is_business and question.fields[0].kind not in ("type", "other")
+    return words.text("of_business", language) if is_of_business else ""
+
+
+def _input(
+    number: int,
+    each: Field,
+    language: Language,
+    typed: Mapping[str, str],
+    faults: Mapping[str, FaultCode],
+    bands: Sequence[str] | None,
+) -> dict[str, Any]:
+    """What the template shows of one field."""
+    name = f"f{number}"
+    fault = faults.get(each.path)
+    shown: dict[str, Any] = {
+        "name": name,
+        "at": f"{name}_from" if each.kind == "band" else name,
+        "kind": each.kind,
+        "label": words.label(each, language),
+        "hint": words.hint(each, language),
+        "fault": None if fault is None else words.fault(fault, each, language),
+        "typed": typed.get(name, ""),
+        "is_required": each.is_required,
+    }
+    match each.kind:
+        case "band":
+            shown["ends"] = [
+                (end, words.choice(end, language), typed.get(f"{name}_{end}", ""))
+                for end in ("from", "to")
+            ]
+        case "bands":
+            shown["choices"] = [(it, words.band(it, language)) for it in bands or ()]
+        case "type":
+            shown["choices"] = [(it, words.choice(it, language)) for it in TYPES]
+        case "state":
+            shown["choices"] = [(code, f"{name} ({code})") for code, name in STATES.items()]
+        case "country":
+            shown["choices"] = list(words.countries(language).items())
+    return shown
+
+
+def _style(colour: str) -> str:
+    bars = "".join(f".bar .p{tenth}{{width:{tenth * 10}%}}" for tenth in range(11))
+    text = (TEMPLATES / "journey.css").read_text(encoding="utf-8")
+    return text.replace("COLOUR", colour).replace("BARS", bars)
+
+
+def _logo(path: Path) -> Logo:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_LOGO_BYTES + 1)
+    except OSError as error:
+        raise SettingsError("The logo cannot be read", f"{path}: {error.strerror}") from None
+    kind = next((it for start, it in _LOGOS.items() if content.startswith(start)), None)
+    if kind is None or len(content) > MAX_LOGO_BYTES:
+        raise SettingsError(
+            "The logo cannot be used",
+            f"{path} is not a PNG, JPEG or SVG of at most {MAX_LOGO_BYTES} bytes",
+            "correct PRAZO_JOURNEY_LOGO_FILE",
+        )
+    return Logo(kind, content)
+
+
+def _wording() -> str:
+    """The version of what the page says and how it looks: a digest of all of it."""
+    digest = hashlib.sha256(json.dumps(words.all_texts(), sort_keys=True).encode())
+    for path in sorted(TEMPLATES.iterdir()):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+# --- a screen as text ------------------------------------------------------------------------
+
+
+_BLOCKS: Final = frozenset(
+    {"p", "h1", "h2", "li", "div", "dt", "dd", "label", "legend", "option", "button", "title"}
+)
+_UNSEEN: Final = frozenset({"style", "script"})
+
+
+class _Text(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = [""]
+        self._unseen = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        self._unseen += tag in _UNSEEN
+        if tag in _BLOCKS:
+            self.lines.append("")
+        if tag == "input" and known.get("type") not in ("hidden", "radio", "checkbox"):
+            self.lines.append(f"[{known.get('value') or ''}]")
+        elif tag == "input" and known.get("type") != "hidden":
+            self.lines[-1] += "(x) " if "checked" in known else "( ) "
+        elif tag == "option":
+            self.lines[-1] += "(x) " if "selected" in known else "( ) "
+
+    def handle_endtag(self, tag: str) -> None:
+        self._unseen -= tag in _UNSEEN
+        if tag in _BLOCKS:
+            self.lines.append("")
+
+    def handle_data(self, data: str) -> None:
+        if not self._unseen:
+            self.lines[-1] += data
+
+
+def text_of(html: bytes) -> bytes:
+    """What a screen says, line by line: for whoever reads evidence without a browser."""
+    reader = _Text()
+    reader.feed(html.decode())
+    lines = (" ".join(line.split()) for line in reader.lines)
+    return ("\n".join(line for line in lines if line) + "\n").encode()

@@ -1,0 +1,76 @@
+"""Submits what sellers have confirmed, with PRAZO_JOURNEY_SUBMIT=auto; nothing of it is forgotten.
+
+Which answers wait stands in the database. A crash after the confirmation leaves them there, and
+the next sweep of any of our processes takes them. An attempt that is in the log already is never
+made a second time here: its retries belong to `prazo serve`.
+"""
+
+import asyncio
+import logging
+from typing import Final
+
+from pipeline import instants
+from pipeline.errors import OperatorError
+from pipeline.inbox import Inbox
+from pipeline.journey.evidence import RECORDED_BY
+from pipeline.submit import ready
+from pipeline.submit.attempt import Submissions
+from pipeline.submit.decision import Busy
+
+LOG = logging.getLogger(__name__)
+
+SWEEP_SECONDS: Final = 5.0
+MAX_PER_SWEEP: Final = 200
+HELD_FOR: Final = 3 * instants.MINUTE
+"""Longer than an attempt takes: then whoever had it is gone."""
+
+_WAITING: Final = f"""
+    select ref, process_id, confirmed_at from journeys
+    where confirmed_at is not null and settled_at is null and submitting_until < $1
+    order by confirmed_at limit {MAX_PER_SWEEP}"""
+_TAKE: Final = """
+    update journeys set submitting_until = $1
+    where ref = $2 and settled_at is null and submitting_until < $3"""
+_SETTLE: Final = "update journeys set settled_at = $1 where ref = $2"
+_LEAVE: Final = "update journeys set submitting_until = 0 where ref = $1"
+
+
+class Sender:
+    """Sends from one event loop."""
+
+    def __init__(self, inbox: Inbox, submissions: Submissions) -> None:
+        self._inbox = inbox
+        self._submissions = submissions
+
+    async def run(self) -> None:
+        """Sweeps until it is cancelled."""
+        while True:
+            try:
+                await self.sweep()
+            except OperatorError as error:
+                LOG.error("confirmed answers wait: %s", error.in_one_line)
+            await asyncio.sleep(SWEEP_SECONDS)
+
+    async def sweep(self) -> None:
+        """Submits what waits now, one after the other. Raises `InboxUnavailable`."""
+        now = await self._submissions.now()
+        for ref, process_id, at in await asyncio.to_thread(self._inbox.query, _WAITING, now):
+            await self.submit(ref, process_id, at)
+
+    async def submit(self, ref: str, process_id: str, confirmed_at: int) -> None:
+        """Submits the answers of one journey, unless somebody else does. What our own rules refuse
+        is left to an officer, with its reason in the log. Raises `InboxUnavailable`."""
+        now = await self._submissions.now()
+        taken = (now + HELD_FOR, ref, now)
+        if await asyncio.to_thread(self._inbox.execute, _TAKE, *taken) != 1:
+            return
+        _, case = await self._submissions.standing(process_id)
+        was_sent = any(it.ordered_at >= confirmed_at for it in case.attempts)
+        if not case.is_finished and not was_sent:
+            result = await ready.send_one(
+                self._submissions, process_id, via="api", recorded_by=RECORDED_BY
+            )
+            if isinstance(result, Busy):
+                await asyncio.to_thread(self._inbox.execute, _LEAVE, ref)
+                return
+        await asyncio.to_thread(self._inbox.execute, _SETTLE, now, ref)

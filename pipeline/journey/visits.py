@@ -1,0 +1,318 @@
+"""Answers a seller's requests, one function each: what is shown, what is recorded, where to go on.
+
+Everything here blocks, and runs on a thread of its own.
+"""
+
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+from pipeline.errors import CallerError
+from pipeline.journey import form, links, words
+from pipeline.journey.answering import REVIEW
+from pipeline.journey.evidence import RECORDED_BY
+from pipeline.journey.form import Question
+from pipeline.journey.ground import NO_STORE, Ground, Place, Visit, page_of, see
+from pipeline.journey.links import Journey
+from pipeline.journey.screens import PLACE, Drawn
+
+
+class Visits(Ground):
+    """The handlers of the seller's page."""
+
+    # --- by the link -------------------------------------------------------------------------
+
+    def landing(self, visit: Visit) -> Response:
+        """The link itself. Looking at it changes nothing: programs look at links, too."""
+        if (chosen := self._chosen_language(visit)) is not None:
+            return chosen
+        now = self._inbox.now()
+        journey = self._by_link(visit, now)
+        if journey is None:
+            return self._wrong_link(visit)
+        if self._session(visit, journey, now) is not None:
+            return see(f"/r/{journey.ref}/")
+        return self._first_screen(visit, journey, now)
+
+    def knock(self, visit: Visit) -> Response:
+        """The button of the link's first screen: begins a session, or sends or checks a code."""
+        now = self._inbox.now()
+        if (refused := self._refused_origin(visit)) is not None:
+            return refused
+        journey = self._by_link(visit, now)
+        if journey is None:
+            return self._wrong_link(visit)
+        what = visit.form.get("do")
+        if what == "start" and journey.opened_at is None:
+            drawn = self._answering.landing(journey, visit.language)
+            return self._opened(visit, journey, drawn, now, has_code=False)
+        if journey.opened_at is None or not self._codes.has_way(journey):
+            return self._first_screen(visit, journey, now)
+        if what == "send":
+            sent = self._codes.send(journey, visit.language, now)
+            return self._first_screen(
+                visit, journey, now, "code_unsent" if sent == "failed" else None
+            )
+        if what == "check":
+            drawn = self._code_screen(visit, journey, now, None)
+            if self._codes.check(journey, visit.form.get("code", ""), now):
+                return self._opened(visit, journey, drawn, now, has_code=True)
+            self._door.note("wrong_code")
+            return self._first_screen(visit, journey, now, "code_wrong")
+        return self._first_screen(visit, journey, now)
+
+    def _by_link(self, visit: Visit, now: int) -> Journey | None:
+        token = visit.parts.get("token", "")
+        journey = links.by_token(self._inbox, token) if 20 <= len(token) <= 100 else None
+        return journey if journey is not None and self._is_answerable(journey, now) else None
+
+    def _wrong_link(self, visit: Visit) -> Response:
+        address = self._door.address(visit.peer, visit.headers)
+        if self._door.is_shut(address):
+            return self._message(visit, "limited", 429, {"Retry-After": "60"})
+        return self._message(visit, "invalid", 404)
+
+    def _first_screen(
+        self, visit: Visit, journey: Journey, now: int, fault: str | None = None
+    ) -> Response:
+        """Of a link that works: the beginning, or the code. Where nobody can be sent a code, a link
+        that was opened elsewhere opens nothing here; a fresh one does."""
+        if journey.opened_at is None:
+            return page_of(self._answering.landing(journey, visit.language).signed(""))
+        if not self._codes.has_way(journey):
+            self._door.note("opened_elsewhere")
+            return self._message(visit, "invalid", 404)
+        status = 200 if fault is None else 422
+        return page_of(self._code_screen(visit, journey, now, fault).signed(""), status)
+
+    def _code_screen(self, visit: Visit, journey: Journey, now: int, fault: str | None) -> Drawn:
+        is_sent = self._codes.is_awaited(journey, now)
+        return self.screens.draw(
+            "code", visit.language, ref=journey.ref, is_sent=is_sent, fault=fault
+        )
+
+    def _opened(
+        self, visit: Visit, journey: Journey, drawn: Drawn, now: int, *, has_code: bool
+    ) -> Response:
+        secret = self._answering.open(
+            journey,
+            drawn.signed(""),
+            self._shown(visit),
+            now,
+            self._trace(visit),
+            has_code=has_code,
+        )
+        if secret is None:  # somebody else was faster
+            again = links.by_ref(self._inbox, journey.ref)
+            return self._first_screen(visit, again or journey, now)
+        response = see(f"/r/{journey.ref}/")
+        self._set_cookie(response, journey.ref, secret)
+        return response
+
+    # --- within a journey --------------------------------------------------------------------
+
+    def go_on(self, visit: Visit) -> Response:
+        """Leads to the first question without an answer, or to the review of all."""
+        place = self._place(visit)
+        if isinstance(place, Response):
+            return place
+        return see(self._next(place))
+
+    def question(self, visit: Visit) -> Response:
+        """Shows one question, with the answer that this seller gave to it in this journey."""
+        if (chosen := self._chosen_language(visit)) is not None:
+            return chosen
+        place = self._place(visit)
+        if isinstance(place, Response):
+            return place
+        question = place.asked.at(visit.parts["slug"])
+        if question is None:
+            return see(self._next(place))
+        drawn = self._answering.question(place.journey, place.asked, question, visit.language)
+        return self._signed(place, question.slug, drawn)
+
+    def answer(self, visit: Visit) -> Response:
+        """Records the answers on one screen, or shows what is wrong with them."""
+        place = self._place(visit)
+        if isinstance(place, Response):
+            return place
+        question = place.asked.at(visit.parts["slug"])
+        if question is None:
+            return see(self._next(place))
+        names = form.names_of(question)
+        typed = {it: visit.form.get(it, "") for it in names}
+        answering, token = self._answering, visit.form.get("page", "")
+        drawn = answering.question(place.journey, place.asked, question, visit.language)
+        taken = answering.seen(place.journey, place.session, question.slug, token, drawn, place.now)
+        if taken is None:
+            return self._again(visit, place, question, typed, is_changed=True)
+        reading = form.read(question, typed, answering.bands)
+        if reading.faults:
+            return self._again(visit, place, question, typed, faults=reading.faults)
+        is_recorded = answering.answer(
+            place.journey,
+            place.session,
+            taken,
+            reading.values,
+            self._shown(visit),
+            self._trace(visit),
+        )
+        if not is_recorded:
+            return self._message(visit, "invalid", 404)
+        asked = answering.form(place.journey)
+        return see(self._next(Place(place.journey, place.session, asked, place.now)))
+
+    def _again(
+        self,
+        visit: Visit,
+        place: Place,
+        question: Question,
+        typed: Mapping[str, str],
+        *,
+        faults: Mapping[str, form.FaultCode] | None = None,
+        is_changed: bool = False,
+    ) -> Response:
+        drawn = self._answering.question(
+            place.journey,
+            place.asked,
+            question,
+            visit.language,
+            typed=typed,
+            faults=faults,
+            is_changed=is_changed,
+        )
+        event = "changed" if is_changed else "faults_shown"
+        html = self._answering.show_again(
+            place.journey, place.session, question.slug, drawn, event, place.now
+        )
+        return page_of(html, 409 if is_changed else 422)
+
+    def review(self, visit: Visit) -> Response:
+        """Shows all answers, once there are all."""
+        if (chosen := self._chosen_language(visit)) is not None:
+            return chosen
+        place = self._place(visit)
+        if isinstance(place, Response):
+            return place
+        if place.asked.next is not None:
+            return see(self._next(place))
+        drawn = self._answering.review(place.journey, place.asked, visit.language)
+        return self._signed(place, REVIEW, drawn)
+
+    def confirm(self, visit: Visit) -> Response:
+        """Records the declaration and all answers, which ends the link."""
+        place = self._place(visit)
+        if isinstance(place, Response):
+            return place
+        if place.asked.next is not None:
+            return see(self._next(place))
+        answering, token, language = self._answering, visit.form.get("page", ""), visit.language
+        drawn = answering.review(place.journey, place.asked, language)
+        taken = answering.seen(place.journey, place.session, REVIEW, token, drawn, place.now)
+        is_declared = visit.form.get("declared") == "yes"
+        if taken is None or not is_declared:
+            again = answering.review(
+                place.journey,
+                place.asked,
+                language,
+                faults=taken is not None,
+                is_changed=taken is None,
+            )
+            event = "changed" if taken is None else "faults_shown"
+            html = answering.show_again(
+                place.journey, place.session, REVIEW, again, event, place.now
+            )
+            return page_of(html, 409 if taken is None else 422)
+        declaration = words.text("declaration", language, name=self._settings.journey_name)
+        is_recorded = answering.confirm(
+            place.journey,
+            place.session,
+            place.asked,
+            taken,
+            declaration,
+            self._shown(visit),
+            self._trace(visit),
+        )
+        if is_recorded:
+            visit.confirmed = (place.journey.ref, place.journey.process_id, place.now)
+        return see(f"/r/{place.journey.ref}/receipt")
+
+    # --- afterwards --------------------------------------------------------------------------
+
+    def receipt(self, visit: Visit) -> Response:
+        """Shows the number, and what has become of the answers."""
+        if (chosen := self._chosen_language(visit)) is not None:
+            return chosen
+        found = self._confirmed(visit)
+        if isinstance(found, Response):
+            return found
+        journey, session, now = found
+        language = visit.language
+        status, to_correct = self._status(journey, language)
+        drawn = self.screens.draw(
+            "receipt",
+            language,
+            ref=journey.ref,
+            status=status,
+            page=PLACE if to_correct else None,
+            action=f"/r/{journey.ref}/receipt",
+            confirmed_at=self._local(journey.confirmed_at or now),
+            download=f"/r/{journey.ref}/receipt.txt",
+            return_url=journey.return_url,
+        )
+        token = self._answering.token(session, "receipt", drawn, now)
+        return page_of(drawn.signed(token))
+
+    def receipt_file(self, visit: Visit) -> Response:
+        """The receipt as a file that the seller keeps: the number, the time and the answers."""
+        found = self._confirmed(visit)
+        if isinstance(found, Response):
+            return found
+        journey, _, now = found
+        language, asked = visit.language, self._answering.form(journey)
+        number = links.shown_ref(journey.ref)
+        lines = [
+            f"{self._settings.journey_name} – {words.text('receipt_title', language)}",
+            f"{words.text('receipt_number', language)}: {number}",
+            f"{words.text('receipt_at', language)}: {self._local(journey.confirmed_at or now)}",
+            "",
+        ]
+        for question in asked.questions:
+            for each in question.fields:
+                said = words.value(each, asked.answers.get(each.path, ""), language)
+                lines.append(f"{words.label(each, language)}: {said}")
+        headers = {**NO_STORE, "Content-Disposition": f'attachment; filename="{number}.txt"'}
+        return Response("\n".join(lines) + "\n", media_type="text/plain", headers=headers)
+
+    def correct(self, visit: Visit) -> Response:
+        """Goes on with a fresh link for what the platform refused, in the same browser."""
+        found = self._confirmed(visit)
+        if isinstance(found, Response):
+            return found
+        journey, session, now = found
+        page = self._sessions.page(session, "receipt", visit.form.get("page", ""))
+        _, to_correct = self._status(journey, visit.language)
+        if page is None or not to_correct:
+            return see(f"/r/{journey.ref}/receipt")
+        try:
+            fresh = links.mint(
+                self._settings,
+                self._inbox,
+                journey.process_id,
+                recorded_by=RECORDED_BY,
+                return_url=journey.return_url,
+                reviews=self._answering.reviews,
+            ).journey
+        except CallerError:
+            return self._message(visit, "invalid", 404)
+        drawn = self._answering.landing(fresh, visit.language)
+        return self._opened(visit, fresh, drawn, now, has_code=False)
+
+    def nothing(self, visit: Visit) -> Response:
+        """Every other address."""
+        return self._message(visit, "invalid", 404)
+
+    def busy(self, visit: Visit) -> Response:
+        """What is shown while nothing can be recorded."""
+        again = visit.path if visit.method in ("GET", "POST") else None
+        return self._message(visit, "busy", 503, {"Retry-After": "5"}, again=again)

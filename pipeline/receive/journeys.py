@@ -1,0 +1,88 @@
+"""Makes links to the seller's page by `POST /v1/journeys`, for the marketplace's own systems."""
+
+import asyncio
+import logging
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pipeline import instants
+from pipeline.contract.body import MAX_ID_CHARACTERS, parse_json
+from pipeline.errors import CallerError, OperatorError, SettingsError, Unreadable
+from pipeline.http.asgi import Gone, Request, Send, answer_json
+from pipeline.http.callers import TurnedAway
+from pipeline.http.preamble import admitted, whole_body
+from pipeline.http.tokens import Tokens
+from pipeline.inbox import Inbox
+from pipeline.settings import Settings
+
+LOG = logging.getLogger(__name__)
+
+ANSWER_SECONDS: Final = 15.0
+MAX_BODY_BYTES: Final = 16_384
+
+
+class _Wanted(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    process_id: Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS)]
+    channel: Literal["in_app", "web_form", "email", "push", "sms", "chat", "phone"] = "web_form"
+    email: Annotated[str, Field(max_length=254)] | None = None
+    return_url: Annotated[str, Field(max_length=2000)] | None = None
+
+
+class Inviting:
+    """Handles `POST /v1/journeys`."""
+
+    def __init__(self, settings: Settings, inbox: Inbox) -> None:
+        """Reads the tokens; raises `SettingsError` if it cannot."""
+        self._settings = settings
+        self._inbox = inbox
+        self._tokens = Tokens.of(settings)
+
+    async def post(self, request: Request, send: Send) -> None:
+        """Handles one request: 200 with the link, or 401, 403, 405, 413, 415, 422 or 503."""
+        caller = admitted(request, "POST", self._tokens, "collect")
+        try:
+            body = (
+                caller
+                if isinstance(caller, TurnedAway)
+                else await whole_body(request, MAX_BODY_BYTES)
+            )
+        except Gone:
+            return
+        if isinstance(caller, TurnedAway) or isinstance(body, TurnedAway):
+            away = caller if isinstance(caller, TurnedAway) else body
+            assert isinstance(away, TurnedAway)
+            await answer_json(send, away.status, {"error": away.reason}, *away.headers)
+            return
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                made = await asyncio.to_thread(self._mint, body, caller.name)
+        except (CallerError, SettingsError) as error:
+            await answer_json(send, 422, {"error": error.in_one_line})
+        except (OperatorError, TimeoutError) as error:
+            LOG.error("a link was not made: %s", str(error) or "it took too long")
+            again = (b"retry-after", b"5")
+            await answer_json(send, 503, {"error": "not made; send it again"}, again)
+        else:
+            await answer_json(send, 200, made, (b"cache-control", b"no-store"))
+
+    def _mint(self, body: bytes, recorded_by: str) -> dict[str, Any]:
+        from pipeline.journey import links  # its imports take a second, and no webhook waits
+
+        try:
+            wanted = _Wanted.model_validate(parse_json(body))
+        except ValidationError as error:
+            faults = (f"{'.'.join(map(str, it['loc']))}: {it['msg']}" for it in error.errors())
+            raise Unreadable("; ".join(faults)) from None
+        minted = links.mint(
+            self._settings, self._inbox, **wanted.model_dump(), recorded_by=recorded_by
+        )
+        return {
+            "journey": links.shown_ref(minted.journey.ref),
+            "journey_id": minted.journey.journey_id,
+            "url": minted.url,
+            "expires_at": instants.readable(minted.journey.expires_at),
+            "seq": minted.seq,
+        }

@@ -1,0 +1,160 @@
+"""Builds the payload that a seller's answers make, and says what keeps it from being sent.
+
+The values are those of the latest answers in the process's own entries, and nothing else is put
+in: what is missing there is missing in the payload, and the rules name it.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pipeline.contract.body import JsonValue, canonical_json
+from pipeline.inbox import open_inbox
+from pipeline.settings import Settings
+from pipeline.submit.attempt import Result, Submissions
+from pipeline.submit.casefile import CaseFile, CaseFiles
+from pipeline.submit.decision import Busy, Go, NotDue, Objection, Order, Refused, Terms, Via, decide
+from pipeline.submit.demand import TYPES, known_type, wanted
+from pipeline.submit.resume import OnAttempt, open_submissions
+from pipeline.submit.rules import Answer
+
+AT_ONCE: Final = 8
+"""Attempts under way at a time, of many that are sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What would become of one process's answers; without objections they would be sent."""
+
+    process_id: str
+    held: tuple[Objection, ...] = ()
+    busy_until: int | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether anything keeps them from being sent."""
+        return bool(self.held) or self.busy_until is not None
+
+
+def payload_of(case: CaseFile) -> bytes:
+    """The payload of a process's latest answers, as canonical JSON. Pure."""
+    process = case.process
+    said = case.answers.get("type")
+    seller_type = known_type(process, case.seller_type) or _type_in(said)
+    asked = wanted(process, seller_type, case.required_fields)
+    payload: dict[str, JsonValue] = {}
+    if process is not None:
+        payload["process_id"] = process.process_id
+    if seller_type is not None:
+        payload["type"] = seller_type
+    for path in asked.needed:
+        for leaf, answer in _at_or_below(path, case.answers):
+            _put(payload, leaf, answer.value)
+    for path in asked.optional:
+        if (given := case.answers.get(path)) is not None and given.value != "":
+            _put(payload, path, given.value)
+    return canonical_json(payload)
+
+
+def order_of(case: CaseFile, process_id: str, *, via: Via, recorded_by: str) -> Order:
+    """The order that sends a process's answers. Pure."""
+    process = case.process
+    return Order(
+        process_id=process_id,
+        seller_id="" if process is None else process.seller_id or "",
+        payload=payload_of(case),
+        via=via,
+        recorded_by=recorded_by,
+    )
+
+
+def look(settings: Settings, process_ids: Iterable[str]) -> list[Ready]:
+    """What would become of the answers of processes now; nothing is recorded or sent."""
+    inbox = open_inbox(settings.inbox, create=False)
+    try:
+        files, terms = CaseFiles(inbox), Terms.of(settings)
+        return [_judged(files.open(it), it, terms) for it in process_ids]
+    finally:
+        inbox.close()
+
+
+def _judged(case: CaseFile, process_id: str, terms: Terms) -> Ready:
+    match decide(order_of(case, process_id, via="api", recorded_by=""), case, terms):
+        case Refused(objections=objections):
+            return Ready(process_id, objections)
+        case Busy(until=until):
+            return Ready(process_id, busy_until=until)
+        case Go() | NotDue():
+            return Ready(process_id)
+
+
+def send(
+    settings: Settings,
+    process_ids: Iterable[str],
+    *,
+    via: Via,
+    recorded_by: str,
+    on_attempt: OnAttempt = lambda process_id, result: None,
+) -> list[Ready]:
+    """One attempt for each process whose answers nothing keeps from being sent; those that were
+    held. Retries are left to `prazo serve` or `prazo resume`.
+
+    Raises `SettingsError` where the platform is not set up, or `InboxUnavailable`.
+    """
+
+    async def run() -> list[Ready]:
+        turns = asyncio.Semaphore(AT_ONCE)
+        async with open_submissions(settings) as (_, submissions):
+            terms = Terms.of(settings)
+
+            async def one(process_id: str) -> Ready:
+                async with turns:
+                    _, case = await submissions.standing(process_id)
+                    ready = _judged(case, process_id, terms)
+                    if not ready.is_held:
+                        order = order_of(case, process_id, via=via, recorded_by=recorded_by)
+                        on_attempt(process_id, await submissions.attempt(order))
+                    return ready
+
+            found = await asyncio.gather(*map(one, process_ids))
+        return [it for it in found if it.is_held]
+
+    return asyncio.run(run())
+
+
+async def send_one(
+    submissions: Submissions, process_id: str, *, via: Via, recorded_by: str
+) -> Result:
+    """One attempt with a process's answers. What our rules refuse is recorded as refused, like any
+    other attempt. Raises `InboxUnavailable`, and then nothing was sent."""
+    _, case = await submissions.standing(process_id)
+    return await submissions.attempt(order_of(case, process_id, via=via, recorded_by=recorded_by))
+
+
+def _type_in(said: Answer | None) -> str | None:
+    """What the seller said of themselves, where the log does not know it."""
+    value = None if said is None else said.value
+    return value if value in TYPES else None
+
+
+def _at_or_below(path: str, answers: Mapping[str, Answer]) -> Iterator[tuple[str, Answer]]:
+    """The answers to a path: its own, or those of the fields under it."""
+    if path in answers:
+        yield path, answers[path]
+        return
+    below = f"{path}."
+    yield from ((leaf, it) for leaf, it in sorted(answers.items()) if leaf.startswith(below))
+
+
+def _put(payload: dict[str, JsonValue], path: str, value: JsonValue) -> None:
+    """Puts a value at a dotted path. Where a value stands in the way of an object, as two paths of
+    one request can ask for, it is left out, and the rules say that it is missing."""
+    *around, name = path.split(".")
+    place = payload
+    for key in around:
+        inner = place.setdefault(key, {})
+        if not isinstance(inner, dict):
+            return
+        place = inner
+    place.setdefault(name, value)

@@ -1,0 +1,1 @@
+"""The seller's own page, asked as a browser and as an attacker asks it."""

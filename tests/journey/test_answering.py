@@ -1,0 +1,220 @@
+"""A seller answers, and the log has every step before the next screen is shown."""
+
+import json
+from html import unescape
+
+from tests.journey.seller import ANSWERS
+from tests.journey.served import ACP, OF_BUSINESS, Page
+
+
+def test_an_inconsistency_in_one_field_takes_one_question_and_a_declaration(page: Page) -> None:
+    process = page.review(["revenue"])
+    receipt = page.seller().finish(page.mint(process).url)
+    assert receipt.heading == "Recebemos as suas respostas"
+    assert page.steps(process) == ["invited", "opened", "answered", "answered", "confirmed"]
+    per_screen, whole = [it for _, it in page.collections(process) if it["step"] == "answered"]
+    assert per_screen["fields"] == whole["fields"] == {"revenue": "1000_to_5000"}
+    assert "is_whole" not in per_screen
+    assert whole["is_whole"] is True
+
+
+def test_a_business_is_asked_for_its_owner_too_and_an_address_takes_five_screens(
+    page: Page,
+) -> None:
+    process = page.review(OF_BUSINESS, kind="ACP", seller_type="business")
+    seller = page.seller()
+    screen = seller.open(page.mint(process).url)
+    asked = []
+    while screen.slug != "review":
+        asked.append(screen.slug)
+        screen = seller.answer(screen, **ANSWERS[screen.slug.removeprefix("owner-")])
+    address = ["postal-code", "line1", "line3", "city", "country-code"]
+    assert asked == [
+        *("revenue", *address),
+        *("owner-revenue", *(f"owner-{it}" for it in address)),
+    ]
+    seller.confirm(screen)
+    *_, (_, whole), _ = page.collections(process)
+    one = {
+        "line1": "Rua das Flores, 123",
+        "line2": "",
+        "line3": "Centro",
+        "city": "São Paulo",
+        "state": "SP",
+        "postal_code": "01310100",
+        "country_code": "BR",
+    }
+    assert whole["fields"] == {
+        "revenue": "1000_to_5000",
+        "owner.revenue": "1000_to_5000",
+        **{f"address.{name}": value for name, value in one.items()},
+        **{f"owner.address.{name}": value for name, value in one.items()},
+    }
+
+
+def test_where_the_log_does_not_know_the_kind_of_seller_they_say_it_first(page: Page) -> None:
+    process = page.review(ACP, kind="ACP", seller_type=None)
+    seller = page.seller()
+    first = seller.open(page.mint(process).url)
+    assert first.heading == "Como você vende?"
+    seller.answer(first, f0="business")
+    assert seller.get(f"{first.path.rsplit('/', 1)[0]}/owner-revenue").status == 200
+
+
+def test_a_path_that_the_contract_does_not_show_is_asked_by_its_name(page: Page) -> None:
+    process = page.review(["tax.regime", "address.city"])
+    seller = page.seller()
+    screen = seller.open(page.mint(process).url)
+    assert screen.slug == "city"
+    assert screen.heading == "Em qual cidade?"
+    screen = seller.answer(screen, f0="Recife")
+    assert screen.slug == "other-1"
+    assert "tax.regime" in screen.html
+    screen = seller.answer(screen, f0=" simples  nacional ")
+    seller.confirm(screen)
+    *_, (_, whole), _ = page.collections(process)
+    assert whole["fields"] == {"address.city": "Recife", "tax.regime": "simples nacional"}
+
+
+def test_every_field_is_empty_though_the_log_knows_an_answer_to_it(page: Page) -> None:
+    """The contract forbids to fill it in, from what a seller answered to the same request too."""
+    process = page.review(["revenue", "address.city"])
+    page.seller().finish(page.mint(process).url)
+    page.seller().open(page.mint(process).url)
+    seller = page.seller()
+    screen = seller.open(page.mint(process).url)
+    assert {name: value for name, value in screen.inputs.items() if name != "page"} == {
+        "f0_from": "",
+        "f0_to": "",
+    }
+
+
+def test_back_and_forth_loses_nothing_and_a_changed_answer_counts(page: Page) -> None:
+    process = page.review(["revenue", "address.postal_code", "address.city"])
+    seller = page.seller()
+    first = seller.open(page.mint(process).url)
+    second = seller.answer(first, f0_from="1000", f0_to="5000")
+    assert f'href="{first.path}"' in second.html
+    again = seller.get(first.path)
+    assert (again.inputs["f0_from"], again.inputs["f0_to"]) == ("1000", "5000")
+    third = seller.answer(again, f0_from="2.000", f0_to="9000")
+    assert third.path == second.path
+    city = seller.answer(third, f0="50030-230")
+    review = seller.answer(city, f0="Recife")
+    shown = unescape(review.html)
+    assert "De R$ 2.000 até R$ 9.000" in shown
+    assert "50030-230" in shown
+    seller.confirm(review)
+    *_, (_, whole), _ = page.collections(process)
+    assert whole["fields"]["revenue"] == "2000_to_9000"
+
+
+def test_what_is_wrong_is_said_in_words_and_what_was_typed_stays(page: Page) -> None:
+    process = page.review(["address.postal_code"])
+    seller = page.seller()
+    screen = seller.open(page.mint(process).url)
+    wrong = seller.answer(screen, f0="1310-10")
+    assert wrong.status == 422
+    assert wrong.faults == ["O CEP tem 8 números, por exemplo 01310-100."]
+    assert wrong.inputs["f0"] == "1310-10"
+    assert page.steps(process) == ["invited", "opened"]
+    empty = seller.answer(wrong, f0="")
+    assert empty.faults == ["Preencha: CEP."]
+    assert seller.answer(empty, f0="01310-100").slug == "review"
+
+
+def test_without_the_declaration_nothing_is_confirmed(page: Page) -> None:
+    process = page.review()
+    seller = page.seller()
+    review = seller.answer_all(seller.open(page.mint(process).url))
+    refused = seller.answer(review)
+    assert refused.status == 422
+    assert "Marque a declaração para confirmar." in refused.html
+    assert "confirmed" not in page.steps(process)
+    assert seller.confirm(refused).slug == "receipt"
+
+
+def test_the_screens_that_were_seen_are_kept_byte_for_byte(page: Page) -> None:
+    process = page.review()
+    seller = page.seller()
+    landing = seller.get(page.mint(process).url)
+    question = seller.post(landing.path, do="start")
+    review = seller.answer(question, f0_from="1000", f0_to="5000")
+    seller.confirm(review)
+    kept = {
+        (said["step"], artifact["name"]): page.artifact(artifact["sha256"])
+        for _, said in page.collections(process)
+        for artifact in said.get("artifacts", ())
+    }
+    assert kept["opened", "landing.html"].decode() == landing.html
+    assert kept["answered", "revenue.html"].decode() == question.html
+    assert kept["confirmed", "review.html"].decode() == review.html
+    text = kept["confirmed", "review.txt"].decode()
+    assert "Faturamento\nDe R$ 1.000 até R$ 5.000\n" in text
+    assert "<" not in text
+    flow = json.loads(kept["confirmed", "flow.json"])
+    assert [it["event"] for it in flow["steps"]] == [
+        *("opened", "shown", "answered", "shown", "confirmed")
+    ]
+
+
+def test_a_screen_with_faults_was_seen_too_and_is_the_evidence_of_what_follows_it(
+    page: Page,
+) -> None:
+    process = page.review(["address.city"])
+    seller = page.seller()
+    wrong = seller.answer(seller.open(page.mint(process).url), f0="")
+    seller.answer(wrong, f0="Recife")
+    (_, answered) = page.collections(process)[-1]
+    html = page.artifact(answered["artifacts"][0]["sha256"]).decode()
+    assert html == wrong.html
+
+
+def test_the_entries_say_in_which_language_and_wording_and_what_was_declared(page: Page) -> None:
+    process = page.review()
+    page.seller(language="en-GB,en;q=0.8").finish(page.mint(process).url)
+    found = page.collections(process)
+    _, (_, opened), *_, (_, confirmed) = found
+    assert opened["language"] == confirmed["language"] == "en"
+    assert len(opened["wording"]) == 16
+    assert confirmed["declaration"] == (
+        "I declare that I have given these data myself, now, and that they are true. I authorise"
+        " Loja do Zé to send them to the payment platform."
+    )
+    assert {said["source"] for _, said in found} == {"marketplace", "seller"}
+    assert "trace" not in confirmed
+
+
+def test_the_receipt_has_a_number_and_can_be_kept(page: Page) -> None:
+    process = page.review()
+    minted = page.mint(process)
+    seller = page.seller()
+    receipt = seller.finish(minted.url)
+    number = "-".join(minted.journey.ref[at : at + 4] for at in (0, 4, 8))
+    assert number in receipt.html
+    kept = seller.get(f"/r/{minted.journey.ref}/receipt.txt")
+    assert kept.headers["content-disposition"] == f'attachment; filename="{number}.txt"'
+    assert f"Número do comprovante: {number}\n" in kept.html
+    assert "Faturamento: De R$ 1.000 até R$ 5.000\n" in kept.html
+
+
+def test_another_language_is_one_link_away_and_stays(page: Page) -> None:
+    process = page.review()
+    seller = page.seller()
+    minted = page.mint(process)
+    assert seller.get(minted.url).heading == "Confirme seus dados de cadastro"
+    english = seller.get(f"{minted.url}?lang=en")
+    assert english.heading == "Confirm your registration data"
+    assert seller.post(english.path, do="start").heading == "What is your revenue band?"
+
+
+def test_no_screen_is_larger_than_50_kb(page: Page) -> None:
+    process = page.review(OF_BUSINESS, kind="ACP", seller_type="business")
+    seller = page.seller()
+    screen = seller.open(page.mint(process).url)
+    sizes = []
+    while screen.slug != "review":
+        sizes.append(len(screen.html.encode()))
+        screen = seller.answer(screen, **ANSWERS[screen.slug.removeprefix("owner-")])
+    sizes.append(len(screen.html.encode()))
+    assert max(sizes) < 20_000  # and the script, which is kept by the browser, has 2 kB

@@ -1,0 +1,157 @@
+"""Another device, or the same one after a time: a code that was sent apart opens the link."""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.http import standard_webhooks
+from pipeline.journey.entrance import codes
+from tests.alert.sinks import MailServer, WebhookServer
+from tests.journey.seller import Screen, Seller
+from tests.journey.served import Page, served
+
+SECRET = base64.b64encode(b"a secret of the marketplace's own").decode()
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[WebhookServer]:
+    with WebhookServer().running() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, endpoint: WebhookServer) -> Iterator[Page]:
+    folder = tmp_path_factory.mktemp("journey")
+    (folder / "secret").write_text(f"whsec_{SECRET}\n")
+    settings = {
+        "PRAZO_JOURNEY_CODE_URL": endpoint.url,
+        "PRAZO_JOURNEY_CODE_SECRET_FILE": str(folder / "secret"),
+        "PRAZO_JOURNEY_TRACE": "masked",
+    }
+    with served(folder, **settings) as running:
+        yield running
+
+
+def asked_for(other: Seller, url: str, endpoint: WebhookServer) -> str:
+    """The code that the marketplace was given to send."""
+    assert other.get(url).heading == "Confirme que é você"
+    assert 'name="code"' in other.post(url, do="send").html
+    code: str = json.loads(endpoint.taken[-1].body)["data"]["code"]
+    return code
+
+
+def opened(page: Page) -> tuple[str, str, Screen]:
+    process = page.review(["revenue", "address.city"])
+    url = page.mint(process).url
+    first = page.seller()
+    return process, url, first.answer(first.open(url), f0_from="1000", f0_to="5000")
+
+
+def test_a_code_opens_the_link_elsewhere_with_what_was_answered(
+    page: Page, endpoint: WebhookServer
+) -> None:
+    process, url, at = opened(page)
+    other = page.seller()
+    code = asked_for(other, url, endpoint)
+    screen = other.post(url, do="check", code=f"{code[:3]} {code[3:]}")
+    assert screen.path == at.path
+    review = other.answer(screen, f0="Recife")
+    assert "De R$ 1.000 até R$ 5.000" in review.html
+    assert page.steps(process).count("opened") == 2
+    _, said = [it for it in page.collections(process) if it[1]["step"] == "opened"][-1]
+    assert said["by_code"] is True
+    assert said["trace"] == {"network": "127.0.0.0/24", "browser": "other", "system": "other"}
+
+
+def test_the_marketplaces_endpoint_gets_a_signed_message(
+    page: Page, endpoint: WebhookServer
+) -> None:
+    process, url, _ = opened(page)
+    other = page.seller()
+    code = asked_for(other, url, endpoint)
+    posted = endpoint.taken[-1]
+    said = json.loads(posted.body)
+    assert (said["type"], said["version"]) == ("prazo.journey.code", 1)
+    assert said["data"]["process_id"] == process
+    assert re.fullmatch(r"[0-9]{6}", code)
+    secrets = standard_webhooks.secrets_in(f"whsec_{SECRET}", None)
+    now = int(posted.headers[b"webhook-timestamp"]) * 10**6
+    assert standard_webhooks.check(secrets, posted.headers, posted.body, now=now, tolerance=1) == 1
+
+
+def test_a_code_works_once_and_five_wrong_ones_end_it(page: Page, endpoint: WebhookServer) -> None:
+    _, url, _ = opened(page)
+    other = page.seller()
+    code = asked_for(other, url, endpoint)
+    wrong = f"{(int(code) + 1) % 10**6:06d}"
+    for _ in range(codes.MAX_TRIES):
+        refused = other.post(url, do="check", code=wrong)
+        assert refused.status == 422
+        assert "O código não confere" in refused.html
+    assert other.post(url, do="check", code=code).status == 422
+
+
+def test_of_one_link_only_so_many_codes_are_sent_and_not_at_once(
+    page: Page, endpoint: WebhookServer
+) -> None:
+    _, url, _ = opened(page)
+    other = page.seller()
+    asked_for(other, url, endpoint)
+    sent = len(endpoint.taken)
+    other.post(url, do="send")
+    assert len(endpoint.taken) == sent  # 20 seconds lie between two
+    for _ in range(codes.MAX_CODES + 2):
+        page.inbox.execute("update journeys set code_sent_at = 1 where code_sent_at is not null")
+        other.post(url, do="send")
+    assert len(endpoint.taken) == sent + codes.MAX_CODES - 1
+
+
+def test_where_the_endpoint_fails_the_seller_hears_it(page: Page, endpoint: WebhookServer) -> None:
+    _, url, _ = opened(page)
+    endpoint.status = 500
+    try:
+        failed = page.seller().post(url, do="send")
+    finally:
+        endpoint.status = 204
+    assert failed.status == 422
+    assert "Não conseguimos enviar o código agora" in failed.html
+
+
+def test_after_a_time_the_same_browser_is_asked_for_a_code(page: Page) -> None:
+    process = page.review()
+    url = page.mint(process).url
+    seller = page.seller()
+    screen = seller.open(url)
+    page.inbox.execute("update journey_sessions set seen_at = seen_at - $1", 31 * 60 * 10**6)
+    assert seller.answer(screen, f0_from="1", f0_to="2").heading == "A sessão terminou"
+    assert seller.get(url).heading == "Confirme que é você"
+    assert "answered" not in page.steps(process)
+
+
+def test_without_an_endpoint_we_send_the_code_by_e_mail(tmp_path: Path) -> None:
+    with MailServer(tmp_path).running() as server:
+        (tmp_path / "password").write_text("secret")
+        (tmp_path / "alerts.toml").write_text(
+            f'[mail]\nhost = "localhost"\nport = {server.port}\nsender = "prazo@loja.example"\n'
+            f'user = "prazo"\npassword_file = "{tmp_path}/password"\nca_file = "{server.ca_file}"\n'
+        )
+        with served(tmp_path, PRAZO_ALERTS_FILE=str(tmp_path / "alerts.toml")) as page:
+            process = page.review()
+            url = page.mint(process, email="ze@loja.example").url
+            page.seller().open(url)
+            other = page.seller()
+            other.post(url, do="send")
+            [mail] = server.taken
+            assert mail["To"] == "ze@loja.example"
+            text = mail.get_content()
+            assert "continuar em Loja do Zé" in text
+            code = re.match(r"[0-9]{6}", text)
+            assert code is not None
+            assert other.post(url, do="check", code=code[0]).slug == "revenue"
+            without = page.mint(page.review())
+            page.seller().open(without.url)
+            assert page.seller().get(without.url).heading == "Este link não funciona"

@@ -1,0 +1,199 @@
+"""What a link opens, for whom, and until when."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from pipeline import instants
+from pipeline.errors import CallerError, SettingsError
+from pipeline.journey import links
+from pipeline.journey.entrance import door
+from tests.journey.served import Page
+
+INVALID = "Este link não funciona"
+
+
+def test_only_the_hash_of_a_links_secret_is_kept(page: Page) -> None:
+    minted = page.mint(page.review())
+    token = minted.url.rsplit("/", 1)[1]
+    assert len(token) == 43  # 256 bits in base64
+    with closing(sqlite3.connect(page.folder / "inbox.db")) as database:
+        dump = "\n".join(database.iterdump())
+    assert token not in dump
+    assert links.digest(token) in dump
+
+
+def test_making_a_link_is_the_invitation(page: Page) -> None:
+    process = page.review()
+    minted = page.mint(process, channel="sms")
+    [(entry, said)] = page.collections(process)
+    assert (entry.seq, entry.recorded_by) == (minted.seq, "user:test")
+    assert (said["step"], said["channel"], said["source"]) == ("invited", "sms", "marketplace")
+    assert said["journey_id"] == minted.journey.journey_id
+
+
+def test_looking_at_a_link_changes_nothing(page: Page) -> None:
+    """Programs that show previews of links look at them before the seller does."""
+    process = page.review()
+    minted = page.mint(process)
+    for _ in range(3):
+        assert page.seller().get(minted.url).status == 200
+    assert page.steps(process) == ["invited"]
+    assert page.seller().open(minted.url).slug == "revenue"
+
+
+@pytest.mark.parametrize("end", ["expired", "revoked", "confirmed", "finished"])
+def test_a_link_that_is_over_looks_like_one_that_never_was(page: Page, end: str) -> None:
+    process = page.review()
+    minted = page.mint(process)
+    match end:
+        case "expired":
+            page.inbox.execute(
+                "update journeys set expires_at = $1 where ref = $2",
+                instants.now(),
+                minted.journey.ref,
+            )
+        case "revoked":
+            assert links.revoke(page.inbox, ref=minted.journey.ref) == 1
+        case "confirmed":
+            page.seller().finish(minted.url)
+        case _:
+            page.review(process_id=process, status="FINISHED")
+    stranger = page.seller(address=f"198.51.{len(end)}.1")
+    over = stranger.get(minted.url)
+    never = stranger.get("/j/" + "A" * 43)
+    assert over.status == never.status == 404
+    assert over.html == never.html
+    assert over.heading == INVALID
+    assert stranger.post(minted.url, do="start").html == never.html
+
+
+def test_a_finish_in_the_middle_ends_the_screens_as_well(page: Page) -> None:
+    process = page.review(["revenue", "address.city"])
+    seller = page.seller()
+    screen = seller.open(page.mint(process).url)
+    page.review(process_id=process, status="FINISHED")
+    assert seller.answer(screen, f0_from="1", f0_to="2").heading == INVALID
+    assert "answered" not in page.steps(process)
+
+
+def test_what_the_platform_asks_more_meanwhile_is_asked(page: Page) -> None:
+    process = page.review(["revenue"])
+    seller = page.seller()
+    screen = seller.open(page.mint(process).url)
+    page.review(["revenue", "address.city"], process_id=process)
+    changed = seller.answer(screen, f0_from="1000", f0_to="5000")
+    assert changed.status == 409
+    assert changed.inputs["f0_from"] == "1000"
+    assert seller.answer(changed).slug == "city"
+
+
+def test_a_link_that_was_opened_on_one_device_opens_nothing_on_another_without_a_code(
+    page: Page,
+) -> None:
+    minted = page.mint(page.review())
+    first, other = page.seller(), page.seller()
+    first.open(minted.url)
+    assert other.get(minted.url).heading == INVALID
+    assert other.post(minted.url, do="start").heading == INVALID
+    assert first.get(minted.url).slug == "revenue"
+
+
+def test_one_link_tells_nothing_of_another_journey(page: Page) -> None:
+    mine, others = page.mint(page.review()), page.mint(page.review())
+    victim, attacker = page.seller(), page.seller()
+    victim.answer(victim.open(others.url), f0_from="1000", f0_to="5000")
+    attacker.open(mine.url)
+    attacker.cookies[f"j_{others.journey.ref}"] = attacker.cookies[f"j_{mine.journey.ref}"]
+    nobody = attacker.get("/r/ABCDEFGHJKMN/revenue").html
+    for path in ("", "revenue", "review", "receipt", "receipt.txt"):
+        found = attacker.get(f"/r/{others.journey.ref}/{path}")
+        assert (found.status, found.html) == (404, nobody)
+
+
+def test_wrong_links_are_limited_by_address_and_counted_and_right_ones_still_work(
+    page: Page,
+) -> None:
+    minted = page.mint(page.review())
+    guesser = page.seller(address="203.0.113.7")
+    statuses = [guesser.get(f"/j/{number:043d}").status for number in range(door.MAX_WRONG + 5)]
+    assert statuses == [404] * door.MAX_WRONG + [429] * 5
+    neighbour = page.seller(address="203.0.113.99")
+    assert neighbour.get("/j/" + "A" * 43).status == 429
+    assert neighbour.get(minted.url).status == 200
+    assert page.seller(address="192.0.2.1").get("/j/" + "A" * 43).status == 404
+    page.stop()
+    page.start()
+    counted = {reason: count for _, reason, count in door.counted(page.inbox, 0)}
+    assert counted["limited"] >= 6
+    assert counted["wrong_link"] >= door.MAX_WRONG
+
+
+def test_no_link_is_made_for_what_nobody_can_answer(page: Page) -> None:
+    with pytest.raises(CallerError, match="no review event"):
+        page.mint("prc_unheard_of")
+    with pytest.raises(CallerError, match="FINISHED"):
+        page.mint(page.review(status="FINISHED"))
+    with pytest.raises(CallerError, match="asks for nothing"):
+        page.mint(page.review([]))
+    with pytest.raises(CallerError, match="more than 120 fields"):
+        page.mint(page.review([f"extra.field_{number}" for number in range(121)]))
+    with pytest.raises(SettingsError, match="nothing says where sellers reach"):
+        links.mint(
+            page.settings().model_copy(update={"journey_url": None}),
+            page.inbox,
+            page.review(),
+            recorded_by="user:test",
+        )
+
+
+def test_of_one_process_only_so_many_links_work_at_a_time(page: Page) -> None:
+    process = page.review()
+    for _ in range(links.MAX_LIVE):
+        page.mint(process)
+    with pytest.raises(CallerError, match="10 links"):
+        page.mint(process)
+    assert links.revoke(page.inbox, process_id=process) == links.MAX_LIVE
+    page.mint(process)
+
+
+@pytest.mark.parametrize(
+    ("url", "is_allowed"),
+    [
+        ("https://loja.example/fim", True),
+        ("https://loja.example/fim/obrigado?de=prazo", True),
+        ("https://loja.example/fim?x", True),
+        ("https://loja.example/fimose", False),
+        ("https://loja.example.evil.example/fim", False),
+        ("https://loja.example@evil.example/fim", False),
+        ("javascript:alert(1)", False),
+        ("https://outra.example", True),
+        ("https://outra.example:444/", False),
+        ("https://outra.example/\r\nx", False),
+    ],
+)
+def test_a_seller_is_led_back_only_where_the_settings_allow(
+    page: Page, url: str, is_allowed: bool
+) -> None:
+    allowed = "https://loja.example/fim, https://outra.example/"
+    settings = page.settings(journey_return_urls=allowed)
+    assert links.allows(settings, url) is is_allowed
+
+
+def test_a_masked_trace_stands_in_the_entries_only_where_the_setting_says_so() -> None:
+    agent = "Mozilla/5.0 (Linux; Android 14; SM-S911B) AppleWebKit/537.36 Chrome/126.0 Mobile"
+    traced = door.traced("203.0.113.77", {b"user-agent": agent.encode()})
+    assert traced == {"network": "203.0.113.0/24", "browser": "Chrome", "system": "Android"}
+    assert door.network_of("2001:db8:1:2::3") == "2001:db8:1::/48"
+
+
+def test_text_logs_hold_neither_secrets_nor_answers(page: Page) -> None:
+    minted = page.mint(page.review(["address.line1"]))
+    seller = page.seller()
+    seller.answer(seller.open(minted.url), f0="Rua Secreta 9")
+    written = page.log.read_text()
+    assert "Rua Secreta" not in written
+    assert minted.url.rsplit("/", 1)[1] not in written
+    assert json.dumps(next(iter(seller.cookies.values())))[1:-1] not in written
