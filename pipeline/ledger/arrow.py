@@ -2,6 +2,7 @@
 hides (`MASKED_COLUMNS`), runs scripts of several queries, and remembers what was parsed.
 """
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
@@ -11,6 +12,9 @@ import duckdb
 import pyarrow as pa
 
 from pipeline.log.entries import Entry
+
+# A relation is planned twice. Of a few rows a copy costs less, which is what DuckDB warns of.
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 LOG_COLUMNS: Final = tuple(name for name in Entry._fields if name != "ingest_key")
 
@@ -35,13 +39,17 @@ for themselves, by `personal()`, so a new personal column is named there as well
 
 _REMEMBERED_STATEMENTS: Final = 128
 """Of some 250 kB each."""
+_REMEMBERED_SCRIPTS: Final = 4
+"""Of some five statements each."""
 
 
 def schemas(connection: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> dict[str, pa.Schema]:
     """Types of each table's columns, read from the one place that says them: schema.sql."""
-    return {
-        table: connection.sql(f"from {table} limit 0").to_arrow_table().schema for table in tables
-    }
+    found = {}
+    for table in tables:
+        rows: pa.Table = connection.execute(parsed(f"from {table} limit 0")).to_arrow_table()
+        found[table] = rows.schema
+    return found
 
 
 def insert(
@@ -89,6 +97,11 @@ def parsed(sql: str) -> duckdb.Statement:
     return statement
 
 
+@lru_cache(maxsize=_REMEMBERED_SCRIPTS)
+def _statements(script: str) -> tuple[duckdb.Statement, ...]:
+    return tuple(duckdb.extract_statements(script))
+
+
 def run_script(
     connection: duckdb.DuckDBPyConnection, script: str, variables: Mapping[str, object]
 ) -> list[pa.Table]:
@@ -96,9 +109,9 @@ def run_script(
     for name, value in variables.items():
         connection.execute(f"set variable {name} = ?", (value,))
     results = []
-    for statement in connection.extract_statements(script):
+    for statement in _statements(script):
         if statement.type == duckdb.StatementType.SELECT:
-            results.append(connection.sql(statement).to_arrow_table())
+            results.append(connection.execute(statement).to_arrow_table())
         else:
             connection.execute(statement)
     return results

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from pipeline.ledger import materialized
+from pipeline.ledger.arrow import parsed
 from pipeline.ledger.catalogue import View, catalogue, whole_sql
 from pipeline.ledger.store import Ledger
 
@@ -93,8 +94,8 @@ def broken(ledger: Ledger) -> Iterator[Broken]:
 def run(check: str, ledger: Ledger) -> Broken | None:
     """Runs one check; None where its invariant holds."""
     view = _checks()[check]
-    found = ledger.cursor().sql(whole_sql(view))
-    columns, rows = found.columns, found.fetchall()
+    found = ledger.cursor().execute(parsed(whole_sql(view)))
+    columns, rows = [column[0] for column in found.description or ()], found.fetchall()
     if not rows:
         return None
     shown = tuple(

@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
@@ -16,10 +15,6 @@ from pipeline.ledger import materialized, narrowing
 from pipeline.ledger.arrow import parsed
 from pipeline.ledger.catalogue import View, catalogue, public, whole_sql
 from pipeline.ledger.store import FOUND_BY_INDEX, Ledger, Watermark
-
-# A relation is planned twice. Of a few rows a copy costs less, which is what DuckDB warns of.
-warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
-
 
 _REMEMBERED_STATEMENTS: Final = 1000
 """Whole SQL of views, by state, subject and order: some 15 kB each."""
