@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Signer
 from pipeline.settings import Settings
 from tests.audit import story
+from tests.support.commands import here
 from tests.support.stores import environment_in, settings_in
 
 WITHHELD = 13
@@ -108,13 +108,5 @@ def environment(settings: Settings) -> dict[str, str]:
 
 
 def command(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`prazo` in a process of its own, in the folder of the stores."""
-    return subprocess.run(
-        [sys.executable, "-m", "pipeline.cli", *arguments],
-        env=environment(settings),
-        cwd=settings.ledger.parent,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    """`prazo`, in the folder of the stores."""
+    return here(*arguments, environment=environment(settings), folder=settings.ledger.parent)

@@ -19,8 +19,9 @@ from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.audit import story
-from tests.audit.conftest import command, request
+from tests.audit.conftest import command, environment, request
 from tests.audit.test_stores import in_inbox
+from tests.support.commands import apart
 from tests.support.stores import settings_in
 
 
@@ -287,7 +288,11 @@ def test_nothing_is_restored_under_a_process_that_holds_the_ledger(
     backups.backup(settings, tmp_path / "saved")
     service = LedgerService(settings)
     try:
-        done = command(settings, "restore", str(tmp_path / "saved"))
+        done = apart(
+            *("restore", str(tmp_path / "saved")),
+            environment=environment(settings),
+            folder=tmp_path,
+        )
     finally:
         service.close()
     assert done.returncode == 1

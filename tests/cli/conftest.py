@@ -2,12 +2,12 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.support.commands import here
 from tests.support.marketplace import _sandbox, marketplace, platform
 from tests.support.stores import environment_in
 
@@ -23,18 +23,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def prazo(environment: dict[str, str], tmp_path: Path) -> Prazo:
-    """`prazo("show", "watchlist", given="...")` -> the finished process, with its output."""
+    """`prazo("show", "watchlist", given="...")` -> what it ended with, and its output."""
 
     def run(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "pipeline.cli", *arguments],
-            input=given,
-            capture_output=True,
-            text=True,
-            env=environment,
-            cwd=tmp_path,
-            timeout=60,
-            check=False,
-        )
+        return here(*arguments, environment=environment, folder=tmp_path, given=given)
 
     return run
