@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pipeline.log.entries import Draft
     from pipeline.submit.attempt import Result
     from pipeline.submit.decision import Approval, Objection
+    from pipeline.submit.ready import Ready
     from pipeline.submit.resume import Ended
 
 DONE, ANSWERED_NO, NOT_REACHED = 0, 1, 3
@@ -58,12 +59,14 @@ _wait = click.option(
 
 
 @main.command()
-@click.argument("process")
+@click.argument("process", required=False)
 @click.option(
     "--payload",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    required=True,
     help="File with the JSON body; its bytes are sent as they are.",
+)
+@click.option(
+    "--ready", is_flag=True, help="Everything that is fully answered, each from its answers."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be refused; send and record nothing.")
 @click.option("--seller", metavar="ID", help="The seller, where the log does not name one.")
@@ -72,8 +75,9 @@ _wait = click.option(
 @click.option("--actor", metavar="NAME", help="Who answers for --override or --replace.")
 @_wait
 def submit(
-    process: str,
-    payload: Path,
+    process: str | None,
+    payload: Path | None,
+    ready: bool,
     dry_run: bool,
     seller: str | None,
     override: str | None,
@@ -83,12 +87,21 @@ def submit(
 ) -> None:
     """Submit the review of PROCESS: rules, then the PUT, with retries.
 
-    Exit 1: refused by our rules or by the platform. Exit 3: no answer yet; a retry waits.
+    With --ready, all reviews that are fully answered, or PROCESS from its answers; what is held is
+    named with the reason. Exit 1: refused or held. Exit 3: no answer yet; a retry waits.
     Example: prazo submit prc_123 --payload answer.json
     """
     from pipeline.submit import resume as sending
 
     settings = Settings.load()
+    if ready:
+        if payload or seller or override or replace or actor:
+            raise click.UsageError(
+                "--ready builds each payload from the answers, and only --dry-run goes with it"
+            )
+        sys.exit(_submit_ready(settings, process, dry_run=dry_run))
+    if process is None or payload is None:
+        raise click.UsageError("give PROCESS and --payload FILE, or --ready")
     content = _read(payload)
     approvals = (_approval(override, actor, "override"), _approval(replace, actor, "replace"))
     if dry_run:
@@ -212,6 +225,55 @@ def _record(process: str, drafted: "Callable[[str | None], Draft]") -> None:
         inbox.close()
     assert receipt.entry is not None  # nothing keeps a draft of a person's from being recorded
     say(f"recorded, entry {receipt.entry.seq}")
+
+
+def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> int:
+    """Sends, or with `dry_run` names, what is fully answered; the exit code."""
+    from pipeline.submit import ready
+    from pipeline.submit.attempt import Sent
+
+    found = [process] if process is not None else _answered(settings)
+    if not found:
+        say("No unfinished review is fully answered.")
+        return DONE
+    if dry_run:
+        looked = ready.look(settings, found)
+        for each in looked:
+            if not each.is_held:
+                say(f"{each.process_id}: would be sent")
+        return _say_what_is_held(looked)
+    results: list[Result] = []
+
+    def on_attempt(process_id: str, result: "Result") -> None:
+        results.append(result)
+        _print_result(process_id, result)
+
+    held = ready.send(settings, found, via="cli", recorded_by=user(), on_attempt=on_attempt)
+    outcomes = {it.outcome if isinstance(it, Sent) else "refused" for it in results}
+    if _say_what_is_held(held) != DONE or outcomes & {"refused", *EXPECTED_ACTIONS}:
+        return ANSWERED_NO
+    return NOT_REACHED if outcomes - {"accepted"} else DONE
+
+
+def _answered(settings: Settings) -> list[str]:
+    """The processes whose next action is to submit, the nearest deadline first."""
+    from pipeline.serve import commands
+
+    with commands.open_ledger(settings) as ledger:
+        if behind := ledger.catch_up(commands.CATCH_UP_SECONDS):
+            say(f"the ledger is {behind} entries behind the inbox", err=True)
+        rows = ledger.read("open_processes", filters=["next_action=submit"]).to_pylist()
+    return [row["process_id"] for row in rows]
+
+
+def _say_what_is_held(looked: "list[Ready]") -> int:
+    held = [it for it in looked if it.is_held]
+    for each in held:
+        if each.busy_until is not None:
+            say(f"{each.process_id}: held: {_busy(each.busy_until)}", err=True)
+        for objection in each.held:
+            say(f"{each.process_id}: held: {objection}", err=True)
+    return ANSWERED_NO if held else DONE
 
 
 # --- what the terminal shows -----------------------------------------------------------------

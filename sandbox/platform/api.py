@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import unquote
 
 from sandbox.platform.faults import Fault
+from sandbox.platform.judge import Violation
 from sandbox.platform.service import Service
 from sandbox.platform.state_machine import Answer, refusal
 
@@ -156,7 +157,8 @@ class Api:
     ) -> int | None:
         match fault.kind:
             case "status":
-                answer = refusal(fault.status, "as the sandbox was asked")
+                named = [Violation(it, "as the sandbox was asked") for it in fault.fields]
+                answer = refusal(fault.status, "as the sandbox was asked", named)
                 return await _send(send, answer, fault.retry_after)
             case "oversized_answer":
                 padding = b" " * (fault.size - len(answer.body))

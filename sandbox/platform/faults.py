@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 FaultKind = Literal[
-    "status",  # answers with `status`, and `Retry-After` if given
+    "status",  # answers with `status`, `Retry-After` and the names of fields if given
     "slow",  # waits for `seconds`, or until the client gives up, then goes on as usual
     "never_answers",  # keeps the connection open until the client gives up
     "drops_connection",  # closes it without a byte
@@ -30,6 +30,7 @@ class Fault:
     processes: bool | None = None  # None: as is usual for the kind
     status: int = 500
     retry_after: str | None = None  # seconds, or an HTTP date
+    fields: tuple[str, ...] = ()  # those that a 400 finds invalid
     seconds: float = 1.0
     size: int = 2 * 1024 * 1024
 
