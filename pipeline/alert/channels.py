@@ -122,7 +122,10 @@ def _apprise(text: Text, recipient: Recipient) -> None:
     for line in _text(path).splitlines():
         if line.strip() and not notifier.add(line.strip()):
             raise ValueError(f"{path} holds a line that is not an Apprise URL")
-    if not notifier.notify(title=text.subject, body=text.plain):
+    # As text: otherwise what an id holds would be markup in the services that have some.
+    if not notifier.notify(
+        title=text.subject, body=text.plain, body_format=apprise.NotifyFormat.TEXT
+    ):
         raise ValueError("Apprise could not deliver it to every service")
 
 

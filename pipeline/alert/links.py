@@ -24,6 +24,11 @@ class Permission(NamedTuple):
     name: str
 
 
+def _is_mask(shown: str) -> bool:
+    """Whether an id is shown masked: then it leads to no page."""
+    return "***" in shown
+
+
 class Links:
     """Makes links and reads them. `dashboard_url`: None where messages hold no links."""
 
@@ -35,9 +40,9 @@ class Links:
         """The page about what an alert is about; None without a dashboard's address."""
         if self._url is None:
             return None
-        if due.process_id:
+        if due.process_id and not _is_mask(due.process_id):
             return f"{self._url}/process?{urlencode({'process': due.process_id})}"
-        if due.seller_id:
+        if due.seller_id and not _is_mask(due.seller_id):
             return f"{self._url}/seller?{urlencode({'seller_id': due.seller_id})}"
         return f"{self._url}/alerts"
 

@@ -18,6 +18,7 @@ from pipeline.alert_rules.recipients import Recipient
 from pipeline.texts import printable
 
 Language = Literal["pt", "en"]
+MAX_ID_CHARACTERS: Final = 100
 _BOTH = Mapping[str, tuple[str, str]]  # code -> Portuguese, English
 
 _RUNGS: Final[_BOTH] = {
@@ -90,6 +91,20 @@ class Text(NamedTuple):
     html: str
 
 
+class Link(str):
+    """A value that is our own link; whatever else looks like one came from outside."""
+
+    __slots__ = ()
+
+
+def _id(text: str) -> str:
+    """An id in one line, cut where it is long, and none that a mail program makes a link of."""
+    shown = printable(text)
+    if len(shown) > MAX_ID_CHARACTERS:
+        shown = shown[:MAX_ID_CHARACTERS] + "…"
+    return shown.replace(".", "[.]") if "/" in shown or "www" in shown.lower() else shown
+
+
 def said(both: tuple[str, str], language: Language) -> str:
     """One of two texts."""
     return both[0] if language == "pt" else both[1]
@@ -141,7 +156,7 @@ def message(
     first = items[0].due
     heading = title(first.kind, language)
     about = first.process_id or first.seller_id
-    subject = f"[Prazo] {heading}" + (f" – {printable(about)}" if about else "")
+    subject = f"[Prazo] {heading}" + (f" – {_id(about)}" if about else "")
     if len(items) > 1:
         more = len(items) - 1
         others = ("outro alerta", "more") if more == 1 else ("outros alertas", "more")
@@ -181,7 +196,7 @@ def _summary(parts: list[Part], language: Language, here: ZoneInfo) -> list[tupl
         for process in part.listed:
             deadline = "–" if process.deadline_at is None else local(process.deadline_at, here)
             action = next_action(process.next_action or "", language)
-            lines.append((printable(process.process_id), f"{deadline} · {action}"))
+            lines.append((_id(process.process_id), f"{deadline} · {action}"))
         if part.total > len(part.listed):
             more = part.total - len(part.listed)
             lines.append(("…", said((f"e mais {more}", f"and {more} more"), language)))
@@ -197,11 +212,11 @@ def _lines(
     severity = said(_SEVERITIES[due.severity], language)
     lines = [("", f"{title(due.kind, language)} ({severity})")]
     if due.process_id:
-        known = (printable(due.process_id), due.review_type, due.state)
+        known = (_id(due.process_id), due.review_type, due.state)
         kinds = " · ".join(it for it in known if it)
         lines.append((label("process"), kinds))
     if due.seller_id:
-        lines.append((label("seller"), printable(due.seller_id)))
+        lines.append((label("seller"), _id(due.seller_id)))
     if due.deadline_at is not None:
         left = time_left((due.deadline_at - now) // instants.SECOND, language)
         lines.append((label("deadline"), f"{local(due.deadline_at, here)} ({left})"))
@@ -210,9 +225,9 @@ def _lines(
     if due.next_action:
         lines.append((label("next"), next_action(due.next_action, language)))
     if (page := links.page(due)) is not None:
-        lines.append((label("open"), page))
+        lines.append((label("open"), Link(page)))
     if (acknowledging := links.acknowledging(due.alert, name, now)) is not None:
-        lines.append((label("acknowledge"), acknowledging))
+        lines.append((label("acknowledge"), Link(acknowledging)))
     return lines
 
 
@@ -229,6 +244,6 @@ def _plain(label: str, value: str) -> str:
 def _marked(label: str, value: str) -> str:
     if not label:
         return f"<b>{escape(value)}</b>"
-    if value.startswith(("http://", "https://")):
+    if isinstance(value, Link):
         return f'<a href="{escape(value, quote=True)}">{escape(label)}</a>'
     return f"{escape(label)}: {escape(value)}"

@@ -73,6 +73,13 @@ class AlertRules(Part):
                 if kind.startswith("before_") and kind not in self.rungs():
                     yield f"routes.{number}.kinds: the ladder has no rung {kind!r}"
 
+    def secret_files(self) -> list[Path]:
+        """The files that whoever sends has to read, and nobody else may."""
+        mail = self.mail.password_file if self.mail else None
+        named = [(it.webhook_secret_file, it.apprise_file) for it in self.recipients.values()]
+        files = [mail, *(file for pair in named for file in pair)]
+        return list(dict.fromkeys(file for file in files if file is not None))
+
     def assigned(self, assignee: str) -> list[str]:
         """The recipients to whom a process is assigned under a name."""
         wanted = assignee.strip().casefold()

@@ -1,7 +1,8 @@
 """How many durable deliveries a second, against a server that does nothing and a usual one.
 
 1 KiB review events, each another event, over 64 connections. The ceiling, the least that is
-durable, the receiver on SQLite and the peer take turns; every figure is the median of its rounds.
+durable, the receiver on SQLite, the same with a forwarder beside it, and the peer take turns; every
+figure is the median of its rounds.
 """
 
 import inspect
@@ -14,14 +15,18 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from pipeline.forward import progress
+from pipeline.inbox import open_inbox
 from tests.benchmarks import contestants
 from tests.benchmarks.load import Load
 from tests.benchmarks.rows import Row
+from tests.forward.process import Forwarder
+from tests.support.machine import wait_until
 from tests.support.postgres import PostgresServer, installed
 
 CONNECTIONS = 64
@@ -42,7 +47,12 @@ def run() -> list[Row]:
             "receiver": running.enter_context(
                 _serving("receiver", PRAZO_INBOX=str(Path(folder) / "inbox.db"))
             ),
+            "passed on": running.enter_context(
+                _serving("receiver", PRAZO_INBOX=str(Path(folder) / "passed-on.db"))
+            ),
         }
+        endpoint = running.enter_context(_serving("ceiling"))
+        forwarder = running.enter_context(_forwarding(Path(folder), endpoint))
         try:
             database = running.enter_context(_postgres()).url()
         except pytest.skip.Exception as missing:
@@ -52,12 +62,16 @@ def run() -> list[Row]:
             ports["peer"] = running.enter_context(peer)
         for number in range(ROUNDS):
             for name, port in ports.items():
+                if name == "passed on":
+                    forwarder.thaw()  # what it has still to do would slow the others' rounds
                 load = Load.on(
                     port,
                     connections=CONNECTIONS,
                     seconds=SECONDS_PER_ROUND,
                     first_number=number * 10_000_000,
                 )
+                if name == "passed on":
+                    forwarder.freeze()
                 if load.failures:
                     raise SystemExit(f"{name}: {load.failures} requests were not answered 200")
                 rounds[name].append(load)
@@ -72,6 +86,17 @@ def _rows(of: dict[str, Load]) -> Iterator[Row]:
         ours.requests_per_second / ceiling.requests_per_second,
         f"{rate} of {ceiling.requests_per_second:,.0f}/s",
         at_least=0.5,
+    )
+    passed_on = of["passed on"]
+    yield Row(
+        "receiver with a forwarder / without: requests a second",
+        passed_on.requests_per_second / ours.requests_per_second,
+        f"{passed_on.requests_per_second:,.0f}/s of {rate}, on the same cores",
+    )
+    yield Row(
+        "receiver without a forwarder / with: p50",
+        ours.p50_ms / passed_on.p50_ms,
+        f"{ours.p50_ms:.1f} ms of {passed_on.p50_ms:.1f} ms",
     )
     least = of["least"].requests_per_second
     yield Row(
@@ -121,6 +146,31 @@ def _serving(which: str, **environment: str) -> Iterator[int]:
     finally:
         process.terminate()
         process.wait(timeout=60)
+
+
+@contextmanager
+def _forwarding(folder: Path, endpoint: int) -> Iterator[Forwarder]:
+    """A forwarder of one inbox to an endpoint that answers at once; frozen at first."""
+    secret, file = folder / "secret", folder / "forward.toml"
+    secret.write_text("whsec_" + "QUJD" * 8 + "\n", encoding="ascii")
+    file.write_text(
+        f"""
+        [[endpoint]]
+        name = "sink"
+        url = "http://127.0.0.1:{endpoint}/"
+        secret_file = "{secret}"
+        """,
+        encoding="utf-8",
+    )
+    inbox = str(folder / "passed-on.db")
+    forwarder = Forwarder(folder, inbox, file)
+    try:
+        with closing(open_inbox(inbox)) as opened:
+            wait_until(lambda: "sink" in progress.standings(opened))
+        forwarder.freeze()
+        yield forwarder
+    finally:
+        forwarder.kill()
 
 
 @contextmanager

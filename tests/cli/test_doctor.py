@@ -216,6 +216,24 @@ def test_what_nobody_does_any_more_is_a_warning(marketplace: Marketplace, tmp_pa
     assert said()["backup"] == "ok"
 
 
+def test_what_an_alert_needs_to_leave_is_looked_at(
+    marketplace: Marketplace, tmp_path: Path
+) -> None:
+    file, channels = tmp_path / "alerts.toml", tmp_path / "channels"
+    file.write_text(f'[recipients.ops]\napprise_file = "{channels}"\n', encoding="utf-8")
+
+    def said() -> list[str]:
+        found = examine(marketplace.settings(alerts_file=file))
+        return [it.verdict for it in found if it.check == "secrets" and str(channels) in it.found]
+
+    assert said() == ["fault"]
+    channels.touch(mode=0o644)
+    channels.chmod(0o644)
+    assert said() == ["fault"]
+    channels.chmod(0o600)
+    assert said() == ["ok"]
+
+
 def test_where_nobody_hears_of_anything_it_says_so(marketplace: Marketplace) -> None:
     [found] = [it for it in examine(marketplace.settings()) if it.check == "alerts"]
     assert found.verdict == "warning"

@@ -1,5 +1,6 @@
 """Examines where things are kept: secrets, disk, inbox, clock, artifacts, kept head, ledger."""
 
+import os
 import shutil
 import stat
 from collections.abc import Iterator
@@ -296,7 +297,14 @@ def routines(settings: Settings) -> Iterator[Diagnosis]:
         inbox.close()
     if settings.platform_url is not None:
         yield _beaten("resumer", beats.get(Part.RESUMER), now, instants.MINUTE, "run `prazo serve`")
-    if alert_rules.load(settings.alerts_file).recipients:
+    rules = alert_rules.load(settings.alerts_file)
+    for path in rules.secret_files():
+        if os.access(path, os.R_OK):
+            yield owners_alone(path)
+        else:
+            found = f"{path}, which the alerts' settings name, cannot be read"
+            yield Diagnosis("secrets", "fault", found, "write it, or give us the right to read it")
+    if rules.recipients:
         yield _beaten("alerts", beats.get(Part.ALERTS), now, instants.MINUTE, "run `prazo serve`")
     else:
         yield Diagnosis(

@@ -1,0 +1,55 @@
+"""Messages hold what came from outside as text: in one line, cut, and never as a link."""
+
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+
+from pipeline.alert import words
+from pipeline.alert.entries import Due, Item
+from pipeline.alert.links import Links
+from pipeline.alert.words import Text
+from pipeline.alert_rules.recipients import Recipient
+
+
+def message(process_id: str, seller_id: str) -> Text:
+    due = Due(
+        *("a1", "before_1d", "risk", "officer", None, process_id, seller_id, "ACI", "OVERDUE"),
+        since=0,
+        deadline_at=1,
+        next_action="submit",
+        seq=1,
+    )
+    ana = Recipient(email="ana@market.example")
+    links = Links("https://prazo.example", b"key")
+    return words.message((Item(due, 0, 1),), "ana", ana, links, "America/Sao_Paulo", 0)
+
+
+def test_an_id_from_outside_is_neither_a_header_nor_a_line_nor_markup() -> None:
+    text = message("p\r\nBcc: eva@evil.example\r\n\r\n<b>\u202e", "s1")
+    sent = EmailMessage()
+    sent["Subject"] = text.subject
+    sent.set_content(text.plain)
+    read = message_from_bytes(sent.as_bytes(policy=policy.SMTP), policy=policy.default)
+    assert read["Bcc"] is None
+    assert r"p\r\nBcc: eva@evil.example\r\n\r\n<b>\u202e" in read["Subject"]
+    assert text.plain.splitlines()[2] == "Vendedor: s1"
+    assert "<b>\\u202e" not in text.html
+
+
+def test_no_id_becomes_a_link_and_our_own_links_are_some() -> None:
+    text = message("https://evil.example/pay", "www.evil.example")
+    assert text.html.count("<a href=") == text.html.count('<a href="https://prazo.example/') == 2
+    assert "Processo: https://evil[.]example/pay · ACI · OVERDUE" in text.plain
+    assert "Vendedor: www[.]evil[.]example" in text.plain
+    assert "evil[.]example/pay" in text.subject
+
+
+def test_a_long_id_is_cut() -> None:
+    text = message("p" * 5000, "s1")
+    assert f"Processo: {'p' * 100}… · ACI" in text.plain
+    assert len(text.subject) < 200
+
+
+def test_one_of_a_unit_is_said_in_the_singular() -> None:
+    assert words.title("before_1d", "pt") == "Falta menos de 1 dia"
+    assert words.title("before_4h", "pt") == "Faltam menos de 4 horas"
+    assert words.title("before_1d", "en") == "Less than 1 day left"
