@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from app_pages.charts.outcomes import outcome_days, outcome_shares
+from app_pages.desk import journeys
 from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
@@ -91,6 +92,7 @@ def counted(total: int) -> str:
     return ngettext("{n} attempt", "{n} attempts", total, n=formats.number(total))
 
 
+journeys.ready_to_send()
 figures = views.read_one("submission_figures")
 assert figures is not None  # the view is one row, always
 if not figures["attempts"] and not figures["refused"]:

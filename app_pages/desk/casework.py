@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from app_pages.desk import messages, people
+from app_pages.desk import journeys, messages, people
 from app_pages.door import access
 from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import N_, _, ngettext
@@ -85,6 +85,7 @@ def buttons(process: views.Row) -> None:
         note(process)
         if process["state"] != "FINISHED":
             remind(process)
+            journeys.make_link(process)
             open_or_close_ticket(process)
             _acknowledge([process])
 
@@ -155,6 +156,7 @@ def remind(process: views.Row) -> None:
                 process["deadline_at"],
                 is_late=(process["seconds_to_deadline"] or 0) <= 0,
                 into=code,
+                link=journeys.link_of(own) or messages.LINK,
             )
             tab.code(text, language=None, wrap_lines=True)
         st.markdown(
@@ -282,6 +284,7 @@ def contacts(process: views.Row) -> None:
         with st.container(horizontal=True, gap="small"):
             open_or_close_ticket(process)
             remind(process)
+            journeys.make_link(process)
 
 
 # --- alerts --------------------------------------------------------------------------------------

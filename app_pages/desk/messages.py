@@ -38,9 +38,15 @@ _ALL: Final = N_("the details that the form asks for")
 
 
 def reminder(
-    requested: Sequence[str], deadline_at: datetime | None, *, is_late: bool, into: str
+    requested: Sequence[str],
+    deadline_at: datetime | None,
+    *,
+    is_late: bool,
+    into: str,
+    link: str = LINK,
 ) -> str:
-    """The message to a seller who has not answered yet. `into`: `en` or `pt`."""
+    """The message to a seller who has not answered yet. `into`: `en` or `pt`. `link`: the address
+    of the journey, where it is known."""
     asks = _LATE if is_late else _IN_TIME
     day = "–"
     if deadline_at is not None:
@@ -49,7 +55,7 @@ def reminder(
     paragraphs = (
         said_in(into, _GREETING),
         said_in(into, asks, day=day, fields=_in_words(requested, into)),
-        said_in(into, _WHERE, link=LINK),
+        said_in(into, _WHERE, link=link),
         said_in(into, _COST),
         said_in(into, _THANKS),
     )

@@ -36,8 +36,9 @@ class Shown(NamedTuple):
     wording: str
 
 
-def invited(journey: "Journey", recorded_by: str) -> Draft:
-    """The draft that says: a link was made, and goes to the seller by a channel."""
+def invited(journey: "Journey", recorded_by: str, made_by: str | None) -> Draft:
+    """The draft that says: a link was made, and goes to the seller by a channel. `made_by`: the
+    person who made it, where it was one."""
     return _collection(
         journey,
         "invited",
@@ -47,6 +48,7 @@ def invited(journey: "Journey", recorded_by: str) -> Draft:
             "channel": journey.channel,
             "source": MARKETPLACE,
             "expires_at": instants.canonical(journey.expires_at),
+            **({} if made_by is None else {"made_by": made_by}),
         },
     )
 

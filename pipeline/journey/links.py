@@ -103,6 +103,7 @@ def mint(
     process_id: str,
     *,
     recorded_by: str,
+    made_by: str | None = None,
     channel: str = "web_form",
     email: str | None = None,
     return_url: str | None = None,
@@ -110,10 +111,12 @@ def mint(
 ) -> Minted:
     """A fresh link for one unfinished process, with its `invited` entry in the same commit.
 
-    `channel`: by which the link goes to the seller, who brings it there is the caller. `email`:
-    where a code is sent. Where the platform has refused fields by name, the link asks for these
-    alone. Raises `CallerError` where no link can be made, and `SettingsError` without
-    PRAZO_JOURNEY_URL.
+    channel    by which the link goes to the seller; who brings it there is the caller
+    email      where a code is sent
+    made_by    a person's name, where one made it
+
+    Where the platform has refused fields by name, the link asks for these alone. Raises
+    `CallerError` where no link can be made, and `SettingsError` without PRAZO_JOURNEY_URL.
     """
     if settings.journey_url is None:
         raise SettingsError(
@@ -142,7 +145,15 @@ def mint(
             f"revoke them: `prazo journey revoke --process {process_id}`",
         )
     return _minted(
-        settings, inbox, review, now, channel, email, return_url, recorded_by=recorded_by
+        settings,
+        inbox,
+        review,
+        now,
+        channel,
+        email,
+        return_url,
+        recorded_by=recorded_by,
+        made_by=made_by,
     )
 
 
@@ -156,6 +167,7 @@ def _minted(
     return_url: str | None,
     *,
     recorded_by: str,
+    made_by: str | None,
 ) -> Minted:
     process = review.process
     assert process is not None
@@ -181,7 +193,7 @@ def _minted(
         *(journey.ref, digest(token), journey.process_id, journey.seller_id, channel, email),
         *(return_url, only, now, journey.expires_at),
     )
-    draft = evidence.invited(journey, recorded_by)
+    draft = evidence.invited(journey, recorded_by, made_by)
     inbox.change(Statement(_INSERT, values), drafts=[draft])
     entries = inbox.find(process_id=journey.process_id, kind=draft.kind)
     seq = next(it.seq for it in reversed(entries) if it.ingest_key == draft.ingest_key)

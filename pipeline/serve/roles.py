@@ -31,10 +31,11 @@ class Permission(StrEnum):
     UNMASK = "unmask"  # see personal data, with a reason
     ANNOTATE = "annotate"  # write notes, assign processes
     EXPORT = "export"  # make a package and take it away
+    SUBMIT = "submit"  # send what sellers have answered
 
 
 _PERMISSIONS: Final[Mapping[Role, frozenset[Permission]]] = {
-    Role.OFFICER: frozenset({Permission.UNMASK, Permission.ANNOTATE, Permission.EXPORT}),
+    Role.OFFICER: frozenset(Permission),
     Role.ANALYST: frozenset(),
     Role.AUDITOR: frozenset({Permission.UNMASK, Permission.EXPORT}),
     Role.ADMIN: frozenset(Permission),
