@@ -20,6 +20,7 @@ from pipeline.serve.roles import Permission
 
 SNOOZES: dict[str, int] = {"1": 1, "4": 4, "24": 24, "72": 72}  # hours
 OPEN, TAKEN = "open", "taken"
+SENT = 50
 NEW_CALENDAR = "address of the new calendar"
 
 
@@ -153,6 +154,50 @@ def _snooze(alert: str, hours: int, why: str, actor: str) -> None:
 def _record(act: acting.Act) -> None:
     if acting.done(act):
         st.rerun()
+
+
+def sent() -> None:
+    """Who was told of what: the newest messages, with what the channel answered."""
+    st.header(_("Messages sent"), anchor=False)
+    rows = views.read("alerts_sent", limit=SENT)
+    if not rows:
+        st.markdown(_("Nobody has been told of anything yet."))
+        return
+    lists.grid(
+        [
+            row
+            | {
+                "kind": occurrences.alert_name(row["kind"]) if row["kind"] else "",
+                "recipient": row["recipient"] or _("nobody"),
+                "via": words.word(occurrences.CHANNELS, row["via"]),
+                "answer": row["answer"] or (_("may have come twice") * row["may_be_doubled"]),
+            }
+            for row in rows
+        ],
+        {
+            "first_tried_at": lists.instant(_("Tried first")),
+            "sent_at": lists.instant(_("Taken")),
+            "recipient": lists.text(_("Recipient"), 120),
+            "via": lists.text(_("Channel"), 90),
+            "kind": lists.text(_("Alert"), 220),
+            "process_id": lists.text(_("Process"), 146),
+            "tries": lists.number(_("Tries"), 70),
+            "answer": lists.text(_("Not taken because")),
+        },
+        alt=_("Who was told of what, the newest first"),
+    )
+    elements.say_if_cut("alerts_sent", rows, SENT, where={})
+
+
+def settings(rules: AlertRules) -> None:
+    """What is alarming and who is told, as the file says it."""
+    with st.expander(_("The settings in force"), icon=":material/tune:"):
+        st.table(
+            {
+                formats.plain(name): ", ".join(map(formats.code, values)) or "–"
+                for name, values in rules.described().items()
+            }
+        )
 
 
 def recipients(rules: AlertRules) -> None:
@@ -289,9 +334,11 @@ lists.with_card(
         _("Alerts appear here by themselves: deadlines that come near, breaches and silence."),
     ),
 )
+sent()
 try:
     in_force = alert_rules.load(service.current().settings.alerts_file)
     recipients(in_force)
+    settings(in_force)
     calendars(in_force)
 except PrazoError as error:
     elements.say(error)

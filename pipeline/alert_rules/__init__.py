@@ -89,6 +89,24 @@ class AlertRules(Part):
             if wanted in {it.casefold() for it in (name, *recipient.assigned_as)}
         ]
 
+    def described(self) -> dict[str, list[str]]:
+        """Every rung, threshold, route and recipient by its name in the file, without addresses."""
+        at, watched = self.hours, self.watch
+        silence = "by the log" if self.silence_hours is None else f"{self.silence_hours}h"
+        return {
+            "look_back_days": [str(self.look_back_days)],
+            "conditions": list(self.conditions),
+            "silence_hours": [silence],
+            "ladder": list(self.rungs()),
+            "ladder.even_while_awaiting": [f"{self.ladder.even_while_awaiting}h"],
+            "watch.receivers": list(watched.receivers or ()),
+            "watch.lag_minutes": [str(watched.lag_minutes)],
+            "watch.certificate_days": [str(it) for it in watched.certificate_days],
+            "hours": [f"{at.start:%H:%M}-{at.end:%H:%M}", at.zone, at.holidays or "-", *at.days],
+            **{f"routes.{n}": [*route.described()] for n, route in enumerate(self.routes, 1)},
+            **{f"recipients.{it}": [*who.described()] for it, who in self.recipients.items()},
+        }
+
     def rungs(self) -> dict[str, int | None]:
         """The rungs of the ladder in their order, with hours before the deadline."""
         return self.ladder.rungs()

@@ -1,6 +1,6 @@
 """Who is told, and when: recipients, routes, escalation and working hours."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from datetime import date, time
 from pathlib import Path
 from typing import Final, Literal, Self
@@ -105,6 +105,16 @@ class Recipient(Part):
         }
         return tuple(via for via, value in set_up.items() if value is not None)
 
+    def described(self) -> Iterator[str]:
+        """Their role, their channels without the addresses, and what else was set."""
+        yield from (self.role, *self.channels, self.language)
+        if self.digest_at is not None:
+            yield f"digest_at: {self.digest_at:%H:%M}"
+        if self.stand_in is not None:
+            yield f"stand_in: {self.stand_in}"
+        for absence in self.away:
+            yield f"away: {absence.first} {absence.last}"
+
     def is_away(self, day: date) -> bool:
         """Whether they are away on a day."""
         return any(it.first <= day <= it.last for it in self.away)
@@ -128,6 +138,17 @@ class Route(Part):
     at_any_hour: tuple[Severity, ...] = ("breach",)
     """Severities that do not wait for working hours."""
     escalate: tuple[Escalation, ...] = ()
+
+    def described(self) -> Iterator[str]:
+        """Its conditions, whom it leads to, and what follows, in the form of the file."""
+        for name in ("kinds", "severities", "roles", "review_types"):
+            chosen = getattr(self, name)
+            if chosen is not None:
+                yield f"{name}: {' '.join(chosen)}"
+        yield f"to: {' '.join(self.to)}"
+        yield f"at_any_hour: {' '.join(self.at_any_hour) or '-'}"
+        for step in self.escalate:
+            yield f"after {step.after}h: {' '.join(step.to)}"
 
     def takes(self, kind: str, severity: str, role: str, review_type: str | None) -> bool:
         """Whether an alert goes this way. An unknown review type counts as an ACI."""

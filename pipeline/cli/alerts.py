@@ -61,27 +61,11 @@ def routes() -> None:
 
     path = Settings.load().alerts_file
     rules = alert_rules.load(path)
-    say(f"Settings    {path or 'the defaults: PRAZO_ALERTS_FILE is not set'}")
-    say(f"Ladder      {', '.join(rules.rungs()) or 'no rung'}")
-    say(f"Conditions  {', '.join(rules.conditions) or 'none'}")
-    say(f"Look back   {rules.look_back_days} days")
-    hours = rules.silence_hours
-    say(f"Silence     {'worked out from the log' if hours is None else f'after {hours} hours'}")
-    days, at = " ".join(rules.hours.days), rules.hours
-    say(f"Hours       {days} {at.start:%H:%M} to {at.end:%H:%M}, {at.zone}, {at.holidays or '-'}")
-    for route in rules.routes:
-        conditions = [
-            f"{name} {', '.join(chosen)}"
-            for name in ("kinds", "severities", "roles", "review_types")
-            if (chosen := getattr(route, name)) is not None
-        ]
-        says = f"{'; '.join(conditions) or 'every alert'} to {', '.join(route.to)}"
-        then = "".join(f", after {it.after} h to {', '.join(it.to)}" for it in route.escalate)
-        say(f"Route       {says}{then}")
-    for name, recipient in rules.recipients.items():
-        say(f"Recipient   {name} ({recipient.role}) by {', '.join(recipient.channels)}")
+    say(f"{'settings':<26}  {path or 'the defaults: PRAZO_ALERTS_FILE is not set'}")
+    for name, values in rules.described().items():
+        say(f"{name:<26}  {', '.join(values) or '-'}")
     if not rules.recipients:
-        say("Recipient   nobody is told: name recipients (docs/alerts.md#who-is-told)")
+        say("Nobody is told: name recipients (docs/alerts.md#who-is-told).")
 
 
 @alerts.command()

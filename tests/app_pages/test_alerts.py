@@ -3,7 +3,10 @@
 import hashlib
 from pathlib import Path
 
-from tests.app_pages.conftest import OpenLog, Visit
+from pipeline import instants
+from pipeline.alert import entries
+from pipeline.alert.entries import Due, Item, Subject
+from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, review
 from tests.app_pages.support.reading import page_text, press
 
@@ -57,6 +60,8 @@ def test_recipients_stand_on_the_page_with_their_channels(
     with open_log(HISTORY, alerts_file=file):
         shown = page_text(visit("alerts"))
     assert "ana" in shown
+    for rule in ("before_15d", "watch.lag_minutes", "to: assignee", "Nobody has been told"):
+        assert rule in shown
     assert "Nobody is told of anything" not in shown
 
 
@@ -85,3 +90,24 @@ def test_a_calendar_is_made_shown_once_and_revoked(
         [feed] = service.reader.read("calendar_feeds").to_pylist()
         assert feed["revoked_by"] == "Bia"
         assert feed["feed_id"] not in page_text(app)
+
+
+def test_what_was_sent_stays_on_the_page_with_what_the_channel_answered(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    due = Due("a1", "before_3d", *("risk", "officer", None, "prc_1"), *[None] * 3, 0, *[None] * 3)
+    subject, now = Subject(process_id="prc_1"), instants.now()
+    tried = (Item(due, level=0, number=1), "ana", "email", "m", subject, now)
+    with open_log([]) as service:
+        service.inbox.append(
+            [
+                entries.raised(due, subject, now),
+                entries.tried(*tried),
+                entries.answered(*tried, fault="550 mailbox full"),
+            ]
+        )
+        follow(service)
+        [grid] = [it.value for it in visit("alerts", as_of=None).dataframe]
+    [row] = grid.to_dict("records")
+    assert (row["recipient"], row["via"], row["kind"]) == ("ana", "e-mail", "Less than 3 days left")
+    assert (row["answer"], row["tries"]) == ("550 mailbox full", 1)

@@ -39,16 +39,21 @@ def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
     environment["PRAZO_ALERTS_FILE"] = "alerts.toml"
     shown = prazo("alerts", "routes")
     assert shown.stdout.splitlines() == [
-        "Settings    alerts.toml",
-        "Ladder      overdue, before_36h, expired",
-        "Conditions  breach, unauthorized, tls_refused, ticket_due, retries_exhausted, quarantined,"
-        " silence",
-        "Look back   7 days",
-        "Silence     after 12 hours",
-        "Hours       mon tue wed thu fri 08:00 to 18:00, America/Sao_Paulo, BR",
-        "Route       severities breach to ana, after 4 h to bruno",
-        "Recipient   ana (officer) by email",
-        "Recipient   bruno (admin) by webhook",
+        "settings                    alerts.toml",
+        "look_back_days              7",
+        "conditions                  breach, unauthorized, tls_refused, ticket_due,"
+        " retries_exhausted, quarantined, silence",
+        "silence_hours               12h",
+        "ladder                      overdue, before_36h, expired",
+        "ladder.even_while_awaiting  72h",
+        "watch.receivers             -",
+        "watch.lag_minutes           10",
+        "watch.certificate_days      30, 7, 1",
+        "hours                       08:00-18:00, America/Sao_Paulo, BR, mon, tue, wed, thu, fri",
+        "routes.1                    severities: breach, to: ana, at_any_hour: breach,"
+        " after 4h: bruno",
+        "recipients.ana              officer, email, pt",
+        "recipients.bruno            admin, webhook, pt",
     ]
 
 
