@@ -15,7 +15,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import config
 
-from app_pages.desk import find
+from app_pages.desk import find, visits
 from app_pages.door import access, audience
 from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
@@ -71,6 +71,7 @@ def _draw() -> None:
     with title:
         st.title(current.title, anchor=False)
         declare_language()
+        visits.remember()
     with search:
         find.box()
     with bell:
@@ -93,6 +94,7 @@ def _sections(whoever: Person) -> dict[str, list[st.Page]]:
         "": (
             ("overview", _("Overview"), "monitoring"),
             ("watchlist", _("Watchlist"), "alarm"),
+            ("since", _("What changed"), "update"),
             ("alerts", _("Alerts"), "notifications"),
             ("findings", _("Findings"), "gavel"),
         ),
@@ -150,7 +152,7 @@ else:
         routes=api.routes(),
         lifespan=lifespan,
         middleware=[
-            Middleware(SecurityHeaders, scripts=LANGUAGE_SCRIPTS.values()),
+            Middleware(SecurityHeaders, scripts=[*LANGUAGE_SCRIPTS.values(), visits.SCRIPT]),
             Middleware(NotStored),
             Middleware(Door, load=_settings),
             Middleware(Lobby, load=_settings),

@@ -195,21 +195,30 @@ assigned: dict[str, Sequence[object]] = {MINE: people.mine(), UNASSIGNED: [None]
 if whose == MINE and not people.mine():
     acting.ask_for_name("list")
     st.stop()
+within = UNFINISHED if soon and lane == ALL else LANES[lane]
+where: dict[str, Sequence[object]] = {
+    "state": [state for state in states if lane == ALL or state in within],
+    "is_due_within_7_days": [True] if soon else [],
+    "review_type": types,
+    "next_action": actions,
+}
+chosen = {column: some for column, some in where.items() if some}
+fitting = sum(
+    row["rows"]
+    for row in facets
+    if all(row[column] in some for column, some in ({"state": within} | chosen).items())
+)
 lists.with_card(
     "open_processes",
     listed(),
     card,
     counted=counted,
-    where={
-        "state": states,
-        "assignee": assigned.get(whose, []),
-        "is_due_within_7_days": [True] if soon else [],
-        "review_type": types,
-        "next_action": actions,
-    },
-    within={"state": UNFINISHED if soon and lane == ALL else LANES[lane]},
-    order_by="deadline_at" if lane == SAVABLE else None,
+    where={**where, "assignee": assigned.get(whose, [])},
+    within={"state": within},
     contains={"seller_id": seller, "assignee": assignee},
+    order_by="deadline_at" if lane == SAVABLE else None,
+    # What the filters say beside their names is one question, and answers this one, too.
+    total=None if seller or assignee or whose != ALL else fitting,
     nothing_matches=_("No process matches these filters"),
     when_empty=nothing_late,
 )

@@ -21,7 +21,6 @@ from pipeline.log.entries import Draft
 from pipeline.serve.roles import Permission
 
 NOTES: Final = 10
-ALERTS: Final = 200
 
 _WRITTEN: Final = "notes written"
 _ACTS: Final[Mapping[str, str]] = {
@@ -304,10 +303,12 @@ def _acknowledge(processes: Sequence[views.Row]) -> None:
 
 
 def _open_alerts(processes: Sequence[views.Row]) -> list[str]:
-    """The alerts on these processes that somebody was told of and nobody has taken."""
-    ids = [row["process_id"] for row in processes]
-    found = views.read("alerts", where={"process_id": ids, "is_open": True}, limit=ALERTS)
-    return [row["alert_id"] for row in found if row["raised_at"] is not None]
+    """The alerts on these processes that somebody was told of and nobody has taken. All such alerts
+    are asked for, which is one question for every row and every reader."""
+    ids = {row["process_id"] for row in processes}
+    found = views.groups("alerts", ["alert_id", "process_id", "raised_at"], where={"is_open": True})
+    raised = (row for row in found if row["raised_at"] is not None)
+    return [row["alert_id"] for row in raised if row["process_id"] in ids]
 
 
 def _take_alerts(alerts: Sequence[str], actor: str) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import formats
+from app_pages.language import formats, moments
 from app_pages.language.i18n import LANGUAGES, _, ngettext, preferred
 from app_pages.parts import links, views
 from pipeline import instants
@@ -73,6 +73,8 @@ def choose_view() -> None:
 
 def _pick_instant() -> None:
     """A calendar for those who do not write ISO 8601, and the way back."""
+    for name, label in moments.ENDS.items():
+        st.button(_(label), on_click=_look_at, args=(name,), key=f"as_of {name}", width="stretch")
     st.datetime_input(
         _("Look at an earlier instant"),
         value=None,
@@ -106,6 +108,13 @@ def _take_picked() -> None:
     )
 
 
+def _look_at(name: str) -> None:
+    """One of the instants that people name, counted from now and on the reader's wall."""
+    now = instants.of(instants.now()).replace(tzinfo=None)
+    there = moments.end_of(name, now, formats.zone())
+    st.session_state["as_of"] = instants.readable(instants.from_datetime(there))
+
+
 def _back_to_now() -> None:
     st.session_state["as_of"] = ""
     st.session_state["picked"] = None
@@ -117,14 +126,19 @@ def _back_to_now() -> None:
 def time_travel_banner() -> None:
     """Says that the page shows another instant than now; nothing when it shows now."""
     if views.as_of() is not None:
-        st.warning(
-            _("What happened later is left out, and every deadline is counted from that instant."),
-            title=_(
-                "You are looking at {instant}, not at the present",
-                instant=formats.second(views.moment()),
-            ),
-            icon=":material/history:",
-        )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.warning(
+                _(
+                    "What happened later is left out, and every deadline is counted from that"
+                    " instant."
+                ),
+                title=_(
+                    "You are looking at {instant}, not at the present",
+                    instant=formats.second(views.moment()),
+                ),
+                icon=":material/history:",
+            )
+            st.button(_("Back to now"), on_click=_back_to_now, key="now", icon=":material/undo:")
     elif st.session_state["as_of"]:
         st.warning(
             _("Write it like 2026-03-01T12:00:00Z; without an offset it is UTC."),

@@ -46,15 +46,17 @@ def paged(
     contains: Mapping[str, str] | None = None,
     between: Ranges | None = None,
     order_by: str | None = None,
+    total: int | None = None,
     beside_count: Callable[[], None] | None = None,
 ) -> Page[T]:
     """Draws one page of a view, and below it how much there is.
 
-    `draw` takes the rows and a key of their own; `counted` puts their number into words;
-    `beside_count` draws what is done with rows.
+    `draw` takes the rows and a key of their own; `counted` puts their number into words; `total` is
+    that number, where it is known already; `beside_count` draws what is done with rows.
     """
     chosen: dict[str, Any] = {"where": where, "contains": contains, "between": between}
-    total = views.count(view, **chosen)
+    if total is None:
+        total = views.count(view, **chosen)
     if not total:
         return Page(0, None)
     above = st.container()
@@ -106,13 +108,15 @@ def with_card(
     within: Mapping[str, Sequence[object]] | None = None,
     between: Ranges | None = None,
     order_by: str | None = None,
+    total: int | None = None,
     when_empty: Callable[[], None] | None = None,
 ) -> None:
     """A filtered view page by page, with what there is to say of the chosen row beside it.
 
     A click anywhere on a row chooses it, one on the head of a column sorts all rows by it; both
     stand in the URL. A filter without a value filters nothing, but for what the list is about:
-    `within` holds for each column until the reader chooses otherwise, `order_by` likewise.
+    `within` holds for each column until the reader chooses otherwise, `order_by` likewise. `total`
+    is how many rows there are, where that is known.
     `when_empty` speaks where the list has no row at all.
     """
     values = {column: chosen for column, chosen in where.items() if chosen}
@@ -130,6 +134,7 @@ def with_card(
             contains=parts or None,
             between=ranges or None,
             order_by=order,
+            total=total,
             beside_count=grid.act,
         )
     if page.drawn is not None:

@@ -28,6 +28,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
+from pipeline import instants
 from tests.benchmarks.rows import Row
 from tests.support.machine import free_port
 
@@ -201,14 +202,22 @@ def _serving(*command: str) -> Iterator[tuple[int, int]]:
 # --- the dashboard over a ledger that was made, and has no inbox ----------------------------------
 
 
-@dataclass
+@dataclass(eq=False)
 class _Bench:
     """As much of `LedgerService` as pages ask for."""
 
     settings: Any
     ledger: Any
     reader: Any
-    inbox: Any = field(default_factory=lambda: SimpleNamespace(log="bench", checkpoint=None))
+    inbox: Any = field(
+        default_factory=lambda: SimpleNamespace(
+            log="bench",
+            log_key=b"k" * 32,
+            checkpoint=None,
+            clock=instants.now,
+            machine=SimpleNamespace(doubted=None),
+        )
+    )
     signer: Any = None
     tokens: Any = None
     alert_rules: Any = None

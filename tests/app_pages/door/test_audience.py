@@ -10,12 +10,13 @@ from tests.app_pages.support.occurrences import attempt, before, review, seller_
 from tests.app_pages.support.reading import page_text
 
 FOR_ANALYSTS = ["overview", "findings", "submissions", "denials", "ledger", "dictionary"]
-NOT_FOR_ANALYSTS = ["watchlist", "process", "seller", "evidence"]
+NOT_FOR_ANALYSTS = ["watchlist", "since", "process", "seller", "evidence"]
 CLOSED_VIEWS = {
     "alerts",
     "alerts_sent",
     "calendar_deadlines",
     "calendar_feeds",
+    "changes",
     "assignments",
     "bank_accounts",
     "collections",

@@ -178,6 +178,7 @@ def drawn_texts(app: AppTest) -> list[str]:
         ("overview", {}),
         ("watchlist", {}),
         ("watchlist", {"seller": "nobody"}),
+        ("since", {"since": "friday"}),
         ("process", {}),
         ("process", {"process": "prc_1"}),
         ("process", {"process": "prc_9"}),

@@ -1,0 +1,36 @@
+"""Puts changes into words: what came, became overdue, expired, was finished or denied."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from app_pages.language import occurrences, rulebook
+from app_pages.language.i18n import N_
+from app_pages.language.words import Colour
+
+
+class Change(NamedTuple):
+    """A kind of change: its name, its colour and its icon."""
+
+    name: str
+    colour: Colour
+    icon: str
+
+
+CHANGES: Final[Mapping[str, Change]] = {
+    "opened": Change(N_("New"), "blue", ":material/fiber_new:"),
+    "overdue": Change(N_("Overdue"), "orange", ":material/alarm:"),
+    "expired": Change(N_("Expired"), "red", ":material/event_busy:"),
+    "finished": Change(N_("Finished"), "green", ":material/check_circle:"),
+    "denied": Change(N_("Denied"), "violet", ":material/block:"),
+    "finding": Change(N_("Finding"), "gray", ":material/gavel:"),
+    "alert": Change(N_("Alert"), "gray", ":material/notifications:"),
+}
+
+
+def code(row: Mapping[str, Any]) -> str | None:
+    """What a row of `changes` says beyond its kind: the rule, or what an alert is about."""
+    if row["code"] is None:
+        return None
+    if row["change"] == "finding":
+        return rulebook.name(row["code"])
+    return occurrences.alert_name(row["code"])

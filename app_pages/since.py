@@ -1,0 +1,112 @@
+"""What changed: all that came, became overdue, expired, was finished or denied since an instant."""
+
+from datetime import datetime, timedelta
+
+import streamlit as st
+
+from app_pages.desk import visits
+from app_pages.language import changes, formats, moments, words
+from app_pages.language.i18n import _, ngettext
+from app_pages.parts import address, elements, links, lists, views
+
+LOOKED_BACK = timedelta(days=1)  # where the browser knows of no visit before
+
+
+def listed() -> lists.Listed:
+    """What the list shows of each row."""
+    kinds = {code: _(change.name) for code, change in changes.CHANGES.items()}
+
+    def cells(row: views.Row) -> dict[str, object]:
+        return {
+            "change": [kinds[row["change"]]],
+            "code": changes.code(row) or "",
+            "process_id": row["process_id"] or "",
+            "review_type": row["review_type"] or "",
+        }
+
+    return lists.Listed(
+        cells,
+        {
+            "changed_at": lists.instant(_("When")),
+            "change": lists.chips(
+                _("Change"),
+                {kinds[code]: change.colour for code, change in changes.CHANGES.items()},
+                110,
+            ),
+            "code": lists.text(_("What exactly"), 220),
+            "process_id": lists.text(_("Process"), 146),
+            lists.SELLER: lists.text(_("Seller"), 110),
+            "review_type": lists.text(_("Type"), 54),
+        },
+        alt=_("Changes, newest first"),
+    )
+
+
+def card(row: views.Row) -> None:
+    """What changed, and how what it is about stands now."""
+    change = changes.CHANGES[row["change"]]
+    st.markdown(formats.badge(_(change.name), change.colour, change.icon))
+    st.header(formats.plain(changes.code(row) or _(change.name)), anchor=False)
+    st.markdown(formats.muted(formats.minute(row["changed_at"])))
+    if row["process_id"] is not None:
+        st.markdown(f"{elements.cell(row, 'process_id')} {elements.cell(row, 'seller_id')}")
+        process = views.read_one("process_state", where={"process_id": row["process_id"]})
+        if process is not None:
+            state = process["state"]
+            chip = formats.badge(
+                words.word(words.STATES, state),
+                words.STATE_COLOURS[state],
+                words.STATE_ICONS[state],
+            )
+            left = process["seconds_to_deadline"]
+            st.markdown(chip if left is None else f"{chip} **{formats.time_left(left)}**")
+    links.to_process(row["process_id"])
+    links.to_seller(row["seller_id"])
+
+
+def since(name: str) -> datetime:
+    """The instant from which on changes are shown, naive UTC."""
+    if name == "visit":
+        return visits.last() or views.moment() - LOOKED_BACK
+    return moments.start_of(name, views.moment(), formats.zone())
+
+
+with lists.filters():
+    with st.container(width="content"):
+        chosen = address.choice(
+            _("Since"), {code: _(name) for code, name in moments.STARTS.items()}, "since"
+        )
+    began = since(chosen)
+    period = {"changed_at": (began, None)}
+    counts = {
+        row["change"]: row["rows"] for row in views.groups("changes", ["change"], between=period)
+    }
+    with st.container(width="content"):
+        kinds = address.choices(
+            _("Change"),
+            {
+                code: f"{change.icon} {_(change.name)} ({formats.number(counts.get(code, 0))})"
+                for code, change in changes.CHANGES.items()
+            },
+            "change",
+        )
+if chosen == "visit" and visits.last() is None:
+    st.markdown(_("This browser knows of no visit before: the last 24 hours are shown."))
+st.markdown(
+    _(
+        "From **{began}** to **{ended}**.",
+        began=formats.minute(began),
+        ended=formats.minute(views.moment()),
+    )
+)
+
+lists.with_card(
+    "changes",
+    listed(),
+    card,
+    counted=lambda total: ngettext("{n} change", "{n} changes", total, n=formats.number(total)),
+    where={"change": kinds},
+    contains={},
+    between=period,
+    nothing_matches=_("Nothing has changed since then"),
+)

@@ -1,0 +1,88 @@
+-- One row per change that an officer wants to hear of, newest first: a process that came, became
+-- overdue, expired or was finished, a denial, a finding, an alert. Filtered by `changed_at`, it says
+-- what changed since an instant, as it is known at as_of.
+-- reads: process_facts, seller_events, findings, alert_steps
+-- key: change, subject
+-- order: changed_at desc
+-- order: change
+-- order: subject
+-- column: change | opened, overdue, expired, finished, denied, finding or alert
+-- column: changed_at | when we came to know of it; when the clock struck, for overdue and expired; when it became true, for a finding
+-- column: subject | what tells it from other changes of its kind
+-- column: process_id | the review process it is about; null where it is about none
+-- column: seller_id | the seller it is about; null where it is about none
+-- column: review_type | ACP or ACI of the process; null for an unknown type, or no process
+-- column: code | the broken rule of a finding, or what an alert is about; null for others
+-- column: severity | of a finding or an alert; null for others
+
+with processes as (
+    select
+        process_id,
+        seller_id,
+        review_type,
+        unnest([
+            struct_pack(change := 'opened', changed_at := first_received_at),
+            -- An ACI is overdue from its opening on, which is news enough.
+            struct_pack(change := 'overdue', changed_at := case
+                when overdue_from > opened_at and overdue_from <= as_of()
+                    and overdue_from < coalesce(expired_from, timestamp 'infinity')
+                    and overdue_from < coalesce(finished_at, timestamp 'infinity')
+                then overdue_from
+            end),
+            struct_pack(change := 'expired', changed_at := case
+                when expired_from <= as_of()
+                    and expired_from < coalesce(finished_at, timestamp 'infinity')
+                then expired_from
+            end),
+            struct_pack(change := 'finished', changed_at := finished_known_at)
+        ], recursive := true)
+    from process_facts
+)
+
+select
+    change,
+    changed_at,
+    process_id as subject,
+    process_id,
+    seller_id,
+    review_type,
+    cast(null as varchar) as code,
+    cast(null as varchar) as severity
+from processes
+where changed_at is not null
+union all
+select
+    'denied' as change,
+    occurred_at as changed_at,
+    event_id as subject,
+    cast(null as varchar) as process_id,
+    seller_id,
+    cast(null as varchar) as review_type,
+    cast(null as varchar) as code,
+    cast(null as varchar) as severity
+from seller_events
+where event_type = 'seller.denied'
+union all
+select
+    'finding' as change,
+    found_at as changed_at,
+    concat_ws(' ', rule, seq, process_id, detail) as subject,
+    process_id,
+    seller_id,
+    cast(null as varchar) as review_type,
+    rule as code,
+    severity
+from findings
+union all
+select
+    'alert' as change,
+    step_at as changed_at,
+    alert_id as subject,
+    process_id,
+    seller_id,
+    cast(null as varchar) as review_type,
+    kind as code,
+    severity
+from alert_steps
+where step = 'raised'
+qualify row_number() over (partition by alert_id order by seq) = 1

@@ -1,0 +1,95 @@
+"""What changed since yesterday, since Friday or since the last visit, on the reader's wall."""
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from app_pages.desk import visits
+from app_pages.language import moments
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.support.occurrences import attempt, before, review, seller_event
+from tests.app_pages.support.reading import page_text
+
+# AS_OF is Monday, 1 June 2026, 09:00 in São Paulo.
+HISTORY = [
+    review("prc_expired", before(days=30, hours=5)),
+    review("prc_new", before(hours=30)),
+    review("prc_older", before(days=5)),
+    review("prc_done", before(days=20)),
+    *attempt("prc_done", before(days=2), status=200),
+    seller_event("sel_bia", "denied", before(hours=3), decision_reasons=[], retry=True),
+]
+SAO_PAULO = ZoneInfo("America/Sao_Paulo")
+
+
+def shown(app) -> list[tuple[str, str]]:
+    grid = app.dataframe[0].value
+    changes = zip(grid["change"], grid["process_id"], strict=True)
+    return [(change[0], process) for change, process in changes if change[0] != "Finding"]
+
+
+def test_what_changed_since_yesterday_is_shown_first(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("since")
+    assert shown(app) == [("Denied", ""), ("Expired", "prc_expired"), ("New", "prc_new")]
+    text = page_text(app)
+    assert "From 31 May 2026, 00:00 to 1 Jun 2026, 09:00." in text
+    assert "New (1)" in text
+    assert "Finished (0)" in text
+
+
+def test_friday_goes_further_back_and_a_kind_is_a_click_away(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = visit("since", since="friday")
+        assert ("Finished", "prc_done") in shown(app)
+        assert ("New", "prc_older") not in shown(app)
+        app = visit("since", since="friday", change="finished")
+        assert shown(app) == [("Finished", "prc_done")]
+        assert "Finished" in page_text(app)
+
+
+def test_without_a_visit_before_it_is_the_last_day(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visits, "last", lambda: None)  # Streamlit's runner has cookies of its own
+    with open_log(HISTORY):
+        app = visit("since", since="visit")
+    assert "This browser knows of no visit before" in page_text(app)
+    assert shown(app) == [("Denied", ""), ("Expired", "prc_expired")]
+
+
+def test_an_empty_period_says_so(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([review("prc_old", before(days=90))]):
+        assert "Nothing has changed since then" in page_text(visit("since"))
+
+
+@pytest.mark.parametrize(
+    ("now", "yesterday", "friday", "month"),
+    [
+        # A Monday morning; a Friday, whose last Friday is a week ago; a Saturday at 23:00 there.
+        ("2026-06-01T12:00", "2026-06-01T02:59", "2026-05-30T02:59", "2026-06-01T02:59"),
+        ("2026-06-05T12:00", "2026-06-05T02:59", "2026-05-30T02:59", "2026-06-01T02:59"),
+        ("2026-06-07T02:00", "2026-06-06T02:59", "2026-06-06T02:59", "2026-06-01T02:59"),
+    ],
+)
+def test_days_end_on_the_readers_wall(now: str, yesterday: str, friday: str, month: str) -> None:
+    at = datetime.fromisoformat(now).replace(tzinfo=UTC).replace(tzinfo=None)
+    ends = [moments.end_of(name, at, SAO_PAULO) for name in ("yesterday", "friday", "month")]
+    assert [it.isoformat()[:16] for it in ends] == [yesterday, friday, month]
+    assert {(it.second, it.microsecond) for it in ends} == {(59, 999999)}
+    assert moments.start_of("yesterday", at, SAO_PAULO).isoformat()[11:] == "03:00:00"
+
+
+def test_the_header_leads_to_the_end_of_a_day_and_the_banner_back(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = visit(as_of=None)
+        app.button(key="as_of friday").click().run()
+        assert app.query_params["as_of"].endswith("59.999999Z")
+        assert "You are looking at" in page_text(app)
+        app.button(key="now").click().run()
+        assert "as_of" not in app.query_params

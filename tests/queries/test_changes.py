@@ -1,0 +1,66 @@
+"""What changed, and when we came to know of it: by hand from the header of `changes`."""
+
+from typing import Any
+
+from tests.support.ledgers import asked
+from tests.support.lines import ACI_DEADLINE, aci, acp, action, at, seller
+
+HISTORY = [
+    acp(),
+    aci("e2", process_id="p2", customer_id="s2"),
+    aci("e3", process_id="p3", customer_id="s2"),
+    aci("e4", "2026-03-10T08:00:00Z", process_id="p3", customer_id="s2", status="FINISHED"),
+    seller("denied", "e5", "2026-03-11T08:00:00Z", "s3", decision_reasons=[], retry=True),
+    action(
+        *("alert", "2026-03-30T12:00:01Z"),
+        process_id="p2",
+        step="raised",
+        alert="a1",
+        about="before_1d",
+        severity="risk",
+    ),
+]
+
+
+def changes(as_of: str, *kinds: str) -> list[tuple[Any, ...]]:
+    rows = asked(HISTORY, "changes", at(as_of))
+    return [
+        (row["change"], row["changed_at"], row["process_id"], row["seller_id"])
+        for row in rows
+        if not kinds or row["change"] in kinds
+    ]
+
+
+def test_each_change_stands_at_the_instant_it_came_to_be_known() -> None:
+    found = changes("2026-05-01T00:00:00", "opened", "overdue", "expired", "finished", "denied")
+    assert found == [
+        ("expired", at("2026-04-30T12:00:00"), "p1", "s1"),
+        ("expired", at("2026-03-31T12:00:00"), "p2", "s2"),
+        ("overdue", at("2026-03-31T12:00:00"), "p1", "s1"),
+        ("denied", at("2026-03-11T08:00:00"), None, "s3"),
+        ("finished", at("2026-03-10T08:00:00"), "p3", "s2"),
+        ("opened", at("2026-03-01T12:00:00"), "p1", "s1"),
+        ("opened", at("2026-03-01T12:00:00"), "p2", "s2"),
+        ("opened", at("2026-03-01T12:00:00"), "p3", "s2"),
+    ]
+
+
+def test_the_clock_strikes_at_its_instant_and_no_sooner() -> None:
+    assert changes("2026-03-31T11:59:59", "overdue", "expired") == []
+    assert changes("2026-03-31T12:00:00", "overdue", "expired") == [
+        ("expired", at(ACI_DEADLINE[:-1]), "p2", "s2"),
+        ("overdue", at("2026-03-31T12:00:00"), "p1", "s1"),
+    ]
+
+
+def test_findings_and_alerts_say_what_they_are_about() -> None:
+    rows = asked(HISTORY, "changes", at("2026-03-31T12:00:00"))
+    found = [
+        (row["change"], row["changed_at"], row["process_id"], row["code"], row["severity"])
+        for row in rows
+        if row["change"] == "alert" or row["code"] == "expired_unfinished"
+    ]
+    assert found == [
+        ("finding", at("2026-03-31T12:00:00"), "p2", "expired_unfinished", "breach"),
+        ("alert", at("2026-03-30T12:00:01"), "p2", "before_1d", "risk"),
+    ]
