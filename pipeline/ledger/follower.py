@@ -38,7 +38,7 @@ ENTRIES_PER_REFRESH: Final = 65_536
 a quarter of the ledger where that is more: a refresh takes longer the longer the log is."""
 LINGER_SECONDS: Final = 0.2
 """Between batches while the inbox is busy; longer where the last one took longer. Even one entry
-costs a seventh of a second of a core, and following must leave half a core to others."""
+costs an eighth of a second of a core, and following must leave half a core to others."""
 RETRY_SECONDS: Final = 2.0
 """After a failure; twice as long after each further one, up to `LONGEST_RETRY_SECONDS`."""
 LONGEST_RETRY_SECONDS: Final = 30.0
