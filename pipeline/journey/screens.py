@@ -24,8 +24,9 @@ from pipeline.submit.demand import TYPES
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
 MAX_LOGO_BYTES: Final = 32_768
-PLACE: Final = "\N{SYMBOL FOR NULL}page\N{SYMBOL FOR NULL}"
-"""Stands in a drawn screen for the token that names it."""
+PLACE: Final = "\x1fpage\x1f"
+"""Stands in a drawn screen for the token that names it. No answer holds such characters; what was
+refused for them stands behind the token."""
 
 _LOGOS: Final = {
     b"\x89PNG": "image/png",

@@ -1,0 +1,220 @@
+"""What somebody may try who has a link, a page of another site, or nothing at all."""
+
+import http.client
+import json
+import threading
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.journey.seller import Seller
+from tests.journey.served import Page
+
+OTHERS = ("/", "/webhooks", "/v1/collections", "/api/views", "/metrics", "/j/", "/static/x")
+
+
+def test_nothing_else_of_ours_is_reachable_there(page: Page) -> None:
+    stranger = page.seller()
+    assert [stranger.get(path).status for path in OTHERS] == [404] * len(OTHERS)
+    assert stranger.ask("PUT", "/j/x").status == 405
+
+
+def test_every_answer_carries_the_headers_that_a_browser_needs(page: Page) -> None:
+    minted = page.mint(page.review())
+    seller = page.seller()
+    screens = [seller.get(minted.url), seller.open(minted.url), seller.get("/nowhere")]
+    for screen in screens:
+        policy = screen.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; style-src 'sha256-")
+        assert "unsafe" not in policy
+        assert "script-src 'self'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert screen.headers["cache-control"] == "no-store"
+        assert screen.headers["referrer-policy"] == "same-origin"
+        assert "server" not in screen.headers
+        assert "<script>" not in screen.html
+        assert " style=" not in screen.html
+
+
+def test_no_personal_data_and_no_secret_stands_in_an_address_or_a_cookie(page: Page) -> None:
+    minted = page.mint(page.review(["address.line1"]))
+    seller = page.seller()
+    screen = seller.answer(seller.open(minted.url), f0="Rua das Flores, 123")
+    assert screen.path == f"/r/{minted.journey.ref}/review"
+    [(name, value)] = seller.cookies.items()
+    assert name == f"j_{minted.journey.ref}"
+    assert len(value) == 43
+    raw = seller.ask("POST", minted.url, {"do": "start"})
+    assert "set-cookie" not in raw.headers
+
+
+def test_a_session_s_cookie_is_kept_from_scripts_and_other_sites(page: Page) -> None:
+    seller = page.seller()
+    minted = page.mint(page.review())
+    begun = seller.ask("POST", minted.url, {"do": "start"})
+    flags = {it.strip().lower() for it in begun.headers["set-cookie"].split(";")[1:]}
+    assert {"httponly", "samesite=lax", "path=/"} <= flags
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site", "Origin": ""},
+    ],
+)
+def test_a_page_of_another_site_can_neither_begin_nor_answer(
+    page: Page, headers: dict[str, str]
+) -> None:
+    process = page.review()
+    minted = page.mint(process)
+    victim = page.seller()
+    assert victim.ask("POST", minted.url, {"do": "start"}, **headers).status == 403
+    screen = victim.open(minted.url)
+    typed = {**screen.inputs, "f0_from": "1", "f0_to": "2"}
+    assert victim.ask("POST", screen.path, typed, **headers).status == 403
+    assert page.steps(process) == ["invited", "opened"]
+
+
+def test_a_token_of_another_screen_session_or_time_records_nothing(page: Page) -> None:
+    mine, others = page.review(["revenue", "address.city"]), page.review(["revenue"])
+    attacker, victim = page.seller(), page.seller()
+    screen = attacker.open(page.mint(mine).url)
+    theirs = victim.open(page.mint(others).url)
+    good = screen.inputs["page"]
+    drawn_at, digest, mark = good.split(".")
+    forged = [
+        theirs.inputs["page"],
+        f"{int(drawn_at) + 1}.{digest}.{mark}",
+        f"{drawn_at}.{'0' * 32}.{mark}",
+        f"{drawn_at}.{digest}.{'0' * 32}",
+        "",
+        "...",
+        "9" * 300,
+    ]
+    for token in forged:
+        refused = attacker.post(screen.path, page=token, f0_from="1", f0_to="2")
+        assert refused.status == 409, token
+    city = screen.path.replace("revenue", "city")
+    assert attacker.post(city, page=good, f0="Recife").status == 409
+    assert "answered" not in page.steps(mine) + page.steps(others)
+
+
+def test_a_review_that_was_not_answered_cannot_be_confirmed(page: Page) -> None:
+    process = page.review(["revenue", "address.city"])
+    seller = page.seller()
+    screen = seller.open(page.mint(process).url)
+    review = screen.path.replace("revenue", "review")
+    assert seller.post(review, page=screen.inputs["page"], declared="yes").slug == "revenue"
+    assert "confirmed" not in page.steps(process)
+
+
+def test_a_confirmation_sent_twice_at_once_counts_once(page: Page) -> None:
+    process = page.review()
+    seller = page.seller()
+    review = seller.answer_all(seller.open(page.mint(process).url))
+    typed = {**review.inputs, "declared": "yes"}
+    statuses: list[int] = []
+
+    def send() -> None:
+        again = Seller(page.base, dict(seller.cookies))
+        statuses.append(again.ask("POST", review.path, typed).status)
+
+    threads = [threading.Thread(target=send) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses == [303] * 8
+    assert page.steps(process).count("confirmed") == 1
+
+
+def test_two_who_open_one_link_at_once_are_one(page: Page) -> None:
+    process = page.review()
+    minted = page.mint(process)
+    statuses: list[int] = []
+    threads = [
+        threading.Thread(
+            target=lambda: statuses.append(
+                page.seller().ask("POST", minted.url, {"do": "start"}).status
+            )
+        )
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(statuses) == [303] + [404] * 7
+    assert page.steps(process).count("opened") == 1
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "<script>alert(1)</script>",
+        '"><img src=x onerror=alert(1)>',
+        "{{7*7}}",
+        "\N{SYMBOL FOR NULL}page\N{SYMBOL FOR NULL}",
+    ],
+)
+def test_what_a_seller_types_is_text_everywhere(page: Page, typed: str) -> None:
+    process = page.review(["address.city"])
+    seller = page.seller()
+    review = seller.answer(seller.open(page.mint(process).url), f0=typed)
+    assert "<script>" not in review.html
+    assert "<img src=x" not in review.html
+    seller.confirm(review)
+    *_, (_, whole), _ = page.collections(process)
+    assert whole["fields"] == {"address.city": typed}
+
+
+@pytest.mark.parametrize("typed", ["a\x00b", "\x1b[31m", "a\u202eb", "x" * 201])
+def test_what_cannot_be_sent_or_shown_is_refused_in_words(page: Page, typed: str) -> None:
+    process = page.review(["address.city"])
+    seller = page.seller()
+    refused = seller.answer(seller.open(page.mint(process).url), f0=typed)
+    assert refused.status == 422
+    assert seller.answer(refused, f0="Recife").slug == "review"
+
+
+def test_bodies_and_heads_have_a_most(page: Page) -> None:
+    minted = page.mint(page.review())
+    stranger = page.seller()
+    assert stranger.ask("POST", minted.url, {"do": "x" * 20_000}).status == 413
+    many = {f"f{number}": "" for number in range(60)}
+    assert stranger.ask("POST", minted.url, many).status == 413
+    place = urlsplit(page.base)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=10)
+    connection.request("POST", urlsplit(minted.url).path, b"\xff\xfe", {"Origin": page.base})
+    assert connection.getresponse().status == 413
+    connection.close()
+
+
+def test_screens_that_are_shown_again_and_again_fill_nothing(page: Page) -> None:
+    process = page.review(["address.city"])
+    minted = page.mint(process)
+    seller = page.seller()
+    screen = seller.open(minted.url)
+    page.inbox.execute(  # as if it had been so all day
+        "insert into journey_flow (ref, at, event, screen, detail)"
+        " with recursive counted (n) as"
+        " (select 1 union all select n + 1 from counted where n < 2000)"
+        " select $1, n, 'faults_shown', 'city', null from counted",
+        minted.journey.ref,
+    )
+    before = len(list((page.folder / "artifacts").rglob("*")))
+    for _ in range(3):
+        assert seller.answer(screen, f0="").status == 422
+    assert len(list((page.folder / "artifacts").rglob("*"))) == before
+
+
+def test_the_code_s_secret_is_not_in_the_log_of_entries(page: Page) -> None:
+    process = page.review()
+    page.seller().finish(page.mint(process, email="ze@loja.example").url)
+    entries = page.inbox.find(process_id=process)
+    text = json.dumps([(it.body or b"").decode() for it in entries])
+    assert "ze@loja.example" not in text
+    [(email,)] = page.inbox.query("select email from journeys where process_id = $1", process)
+    assert email is None

@@ -1,0 +1,224 @@
+"""The page in a real browser, as wide as a phone: with and without scripts, and by keys."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Page as Tab
+
+from tests.journey.served import ACP, OF_BUSINESS, Page
+from tests.support.dashboard import AXE, WCAG_22_AA, chromium
+
+PHONE = {"width": 390, "height": 844}
+KINDS = {
+    "ACI": (["revenue", "address.city"], "ACI", "individual"),
+    "ACP of an individual": (ACP, "ACP", "individual"),
+    "ACP of a business": (OF_BUSINESS, "ACP", "business"),
+    "a path that the contract does not show": (["tax.regime"], "ACI", "individual"),
+}
+TYPED = {
+    "CEP": "01310-100",
+    "Rua e número": "Rua das Flores, 123",
+    "Bairro": "Centro",
+    "Cidade": "São Paulo",
+    "De R$": "1000",
+    "até R$": "5000",
+    "tax.regime": "simples",
+}
+CHOSEN = {"Estado": "SP", "País": "BR"}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
+def phone(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
+    context = browser.new_context(
+        viewport=PHONE, locale="pt-BR", has_touch=True, java_script_enabled=request.param
+    )
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Tab]:
+    context = browser.new_context(viewport=PHONE, locale="pt-BR")
+    yield context.new_page()
+    context.close()
+
+
+def fill_in(tab: Tab) -> None:
+    """Answers what stands on the screen, found by what a screen reader calls it."""
+    for label, text in TYPED.items():
+        field = tab.get_by_role("textbox", name=label, exact=True)
+        if field.count():
+            field.fill(text)
+    for label, code in CHOSEN.items():
+        field = tab.get_by_role("combobox", name=label, exact=True)
+        if field.count():
+            field.select_option(code)
+
+
+def answer_all(tab: Tab) -> int:
+    """Up to the review; how many screens there were."""
+    screens = 0
+    while not tab.url.endswith("/review"):
+        fill_in(tab)
+        tab.get_by_role("button", name="Continuar").click()
+        screens += 1
+        assert screens < 30, tab.url
+    return screens
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_process_is_answered_on_a_phone(
+    page: Page, phone: BrowserContext, kind: str
+) -> None:
+    fields, review_type, seller_type = KINDS[kind]
+    process = page.review(fields, kind=review_type, seller_type=seller_type)
+    tab = phone.new_page()
+    tab.goto(page.mint(process).url)
+    tab.get_by_role("button", name="Começar").click()
+    answer_all(tab)
+    tab.get_by_role("checkbox").check()
+    tab.get_by_role("button", name="Confirmar").click()
+    assert tab.locator("h1").inner_text() == "Recebemos as suas respostas"
+    assert page.steps(process)[-1] == "confirmed"
+
+
+def test_every_screen_keeps_to_wcag_and_to_its_own_host_and_fits_the_phone(
+    page: Page, tab: Tab
+) -> None:
+    elsewhere: list[str] = []
+    complaints: list[str] = []
+    tab.on("request", lambda it: None if it.url.startswith(page.base) else elsewhere.append(it.url))
+    tab.on("console", lambda it: complaints.append(it.text) if it.type == "error" else None)
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    found: list[tuple[str, str, str]] = []
+
+    def look() -> None:
+        tab.evaluate(AXE)
+        options = {"runOnly": {"type": "tag", "values": WCAG_22_AA}}
+        for broken in tab.evaluate("it => axe.run(document, it)", options)["violations"]:
+            found.extend((tab.url, broken["id"], it["html"][:200]) for it in broken["nodes"])
+        wide = tab.evaluate("document.documentElement.scrollWidth")
+        assert wide <= PHONE["width"], tab.url
+
+    process = page.review(OF_BUSINESS, kind="ACP", seller_type="business")
+    tab.goto(page.mint(process).url)
+    look()
+    tab.get_by_role("button", name="Começar").click()
+    look()
+    tab.get_by_role("button", name="Continuar").click()
+    look()  # with a fault
+    while not tab.url.endswith("/review"):
+        fill_in(tab)
+        look()
+        tab.get_by_role("button", name="Continuar").click()
+    look()
+    tab.get_by_role("checkbox").check()
+    tab.get_by_role("button", name="Confirmar").click()
+    look()
+    tab.goto(f"{page.base}/j/{'A' * 43}")
+    look()
+    assert found == []
+    assert elsewhere == []
+    assert [it for it in complaints if "422" not in it and "404" not in it] == []
+
+
+def test_the_keyboard_alone_is_enough_and_the_focus_can_be_seen(page: Page, tab: Tab) -> None:
+    process = page.review(["address.state", "revenue"])
+    tab.goto(page.mint(process).url)
+
+    def tab_to(name: str) -> None:
+        for _ in range(12):
+            tab.keyboard.press("Tab")
+            focused = tab.evaluate(
+                "(document.activeElement.labels?.[0] ?? document.activeElement).innerText"
+            )
+            if focused.strip() == name:
+                outline = tab.evaluate("getComputedStyle(document.activeElement).outlineWidth")
+                assert outline == "3px"
+                return
+        raise AssertionError(f"{name} cannot be reached")
+
+    tab_to("Começar")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/revenue")
+    tab_to("De R$")
+    tab.keyboard.type("1000")
+    tab_to("até R$")
+    tab.keyboard.type("5000")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/city")
+    tab_to("Estado")
+    tab.keyboard.type("Pern")
+    tab_to("Continuar")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/review")
+    for _ in range(12):
+        tab.keyboard.press("Tab")
+        if tab.evaluate("document.activeElement.id") == "declared":
+            break
+    tab.keyboard.press("Space")
+    tab_to("Confirmar")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/receipt")
+    *_, (_, whole), _ = page.collections(process)
+    assert whole["fields"] == {"revenue": "1000_to_5000", "address.state": "PE"}
+
+
+def test_a_fault_is_announced_and_leads_to_its_field(page: Page, tab: Tab) -> None:
+    process = page.review(["address.postal_code"])
+    tab.goto(page.mint(process).url)
+    tab.get_by_role("button", name="Começar").click()
+    tab.get_by_role("textbox", name="CEP").fill("123")
+    tab.get_by_role("button", name="Continuar").click()
+    alert = tab.get_by_role("alert")
+    assert "O CEP tem 8 números" in alert.inner_text()
+    alert.get_by_role("link").click()
+    field = tab.get_by_role("textbox", name="CEP")
+    assert field.evaluate("it => it === document.activeElement")
+    assert field.get_attribute("aria-invalid") == "true"
+    described = field.get_attribute("aria-describedby") or ""
+    said = [tab.locator(f"#{it}").inner_text() for it in described.split()]
+    assert said == [
+        "8 números, por exemplo 01310-100",
+        "O CEP tem 8 números, por exemplo 01310-100.",
+    ]
+
+
+def test_what_was_typed_survives_a_lost_line(page: Page, tab: Tab) -> None:
+    process = page.review(["address.line1"])
+    tab.goto(page.mint(process).url)
+    tab.get_by_role("button", name="Começar").click()
+    tab.get_by_role("textbox", name="Rua e número").fill("Rua das Flores, 123")
+    tab.context.set_offline(True)
+    tab.get_by_role("button", name="Continuar").click()
+    tab.get_by_role("status").filter(has_text="Sem conexão").wait_for()
+    tab.context.set_offline(False)
+    tab.reload()
+    assert tab.get_by_role("textbox", name="Rua e número").input_value() == "Rua das Flores, 123"
+    tab.get_by_role("button", name="Continuar").click()
+    tab.wait_for_url("**/review")
+
+
+def test_the_browser_s_way_back_shows_what_was_answered(page: Page, tab: Tab) -> None:
+    process = page.review(["revenue", "address.city"])
+    tab.goto(page.mint(process).url)
+    tab.get_by_role("button", name="Começar").click()
+    fill_in(tab)
+    tab.get_by_role("button", name="Continuar").click()
+    tab.wait_for_url("**/city")
+    tab.go_back()
+    assert tab.get_by_role("textbox", name="De R$").input_value() == "1000"
+
+
+def test_no_page_shows_it_in_a_frame(page: Page, tab: Tab) -> None:
+    minted = page.mint(page.review())
+    tab.goto("about:blank")
+    with tab.expect_console_message(lambda it: "frame-ancestors 'none'" in it.text):
+        tab.set_content(f'<iframe src="{minted.url}"></iframe>')

@@ -1,0 +1,66 @@
+"""Killed at any step, the page goes on where the seller was, on both engines."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.inbox.artifacts import artifact_store
+from tests.journey.seller import ANSWERS
+from tests.journey.served import ACP, Page, served
+from tests.support.postgres import database, postgres
+
+__all__ = ["database", "postgres"]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def page(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Page]:
+    more = {}
+    if request.param == "postgres":
+        more["PRAZO_INBOX"] = request.getfixturevalue("database")
+    with served(tmp_path, **more) as running:
+        yield running
+
+
+def test_killed_after_every_answer_nothing_is_lost_and_nothing_is_asked_again(page: Page) -> None:
+    """Every 303 is a promise: what the seller sent is on disk."""
+    process = page.review(ACP, kind="ACP")
+    seller = page.seller()
+    screen = seller.open(page.mint(process).url)
+    asked = []
+    while screen.slug != "review":
+        asked.append(screen.slug)
+        answered = seller.ask("POST", screen.path, {**screen.inputs, **ANSWERS[screen.slug]})
+        assert answered.status == 303
+        page.stop(signal.SIGKILL)
+        page.start()
+        screen = seller.get(answered.headers["location"])
+    assert asked == ["revenue", "postal-code", "line1", "line3", "city", "country-code"]
+    confirmed = seller.ask("POST", screen.path, {**screen.inputs, "declared": "yes"})
+    assert confirmed.status == 303
+    page.stop(signal.SIGKILL)
+    page.start()
+    assert seller.get(confirmed.headers["location"]).heading == "Recebemos as suas respostas"
+    steps = page.steps(process)
+    assert steps == ["invited", "opened", *["answered"] * 7, "confirmed"]
+    store = artifact_store(page.settings(), page.inbox)
+    named = [
+        it["sha256"] for _, said in page.collections(process) for it in said.get("artifacts", ())
+    ]
+    assert [store.fault(it) for it in named] == [None] * len(named)
+
+
+def test_while_nothing_can_be_recorded_no_next_screen_is_shown(page: Page) -> None:
+    """The seller hears that it was not saved, sends it again, and it counts once."""
+    process = page.review(["address.city"])
+    seller = page.seller()
+    screen = seller.open(page.mint(process).url)
+    page.inbox.execute("alter table journey_flow rename to journey_flow_away")
+    refused = seller.ask("POST", screen.path, {**screen.inputs, "f0": "Recife"})
+    assert refused.status == 503
+    assert "Não conseguimos salvar agora" in refused.html
+    assert page.steps(process) == ["invited", "opened"]
+    page.inbox.execute("alter table journey_flow_away rename to journey_flow")
+    assert seller.answer(screen, f0="Recife").slug == "review"
+    assert page.steps(process) == ["invited", "opened", "answered"]
