@@ -8,7 +8,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats, moments
 from app_pages.language.i18n import LANGUAGES, _, ngettext, preferred
-from app_pages.parts import links, views
+from app_pages.parts import acting, links, views
 from pipeline import instants
 from pipeline.ledger import service
 
@@ -23,13 +23,21 @@ ZONES: Final = (
 
 
 def bell() -> None:
-    """How many alerts nobody has taken yet, and the way to them; nothing where there is none."""
+    """How many alerts nobody has taken yet, how many of them wait for whoever looks, and the way to
+    them; nothing where there is none."""
     if not access.may_open("alerts"):
         return
-    waiting = views.count("alerts", where={"is_open": True})
-    if waiting:
-        label = ngettext("{n} alert", "{n} alerts", waiting, n=formats.number(waiting))
-        links.to_alerts(label)
+    by_assignee = views.groups("alerts", ["assignee"], where={"is_open": True})
+    waiting = sum(row["rows"] for row in by_assignee)
+    if not waiting:
+        return
+    label = ngettext("{n} alert", "{n} alerts", waiting, n=formats.number(waiting))
+    reader = acting.reader_name()
+    names = service.current().alert_rules.get().names_of(reader) if reader else set()
+    theirs = sum(row["rows"] for row in by_assignee if (row["assignee"] or "").casefold() in names)
+    if theirs:
+        label += " · " + _("{n} for you", n=formats.number(theirs))
+    links.to_alerts(label)
 
 
 # --- the reader's choices ------------------------------------------------------------------------

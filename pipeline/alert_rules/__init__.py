@@ -89,6 +89,17 @@ class AlertRules(Part):
             if wanted in {it.casefold() for it in (name, *recipient.assigned_as)}
         ]
 
+    def names_of(self, person: str) -> set[str]:
+        """The names under which processes are assigned to a person, in lower case: their own, and
+        those of the recipient whom they are, by name or e-mail address."""
+        own = person.strip().casefold()
+        found = {own}
+        for name, recipient in self.recipients.items():
+            names = {it.casefold() for it in (name, *recipient.assigned_as)}
+            if own in names or own == (recipient.email or "").casefold():
+                found |= names
+        return found
+
     def described(self) -> dict[str, list[str]]:
         """Every rung, threshold, route and recipient by its name in the file, without addresses."""
         at, watched = self.hours, self.watch

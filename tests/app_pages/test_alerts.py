@@ -3,12 +3,16 @@
 import hashlib
 from pathlib import Path
 
+from streamlit.testing.v1 import AppTest
+
+from app_pages.parts import acting
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Item, Subject
+from pipeline.log.actions import action
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, review
-from tests.app_pages.support.reading import page_text, press
+from tests.app_pages.support.reading import BELL, page_text, plain, press
 
 # An inconsistency whose deadline is in two days, and one that expired a day ago.
 HISTORY = [
@@ -27,6 +31,45 @@ def test_what_is_due_is_listed_the_gravest_first_and_the_bell_counts_it(
     assert list(grid["kind"]) == ["Deadline passed (EXPIRED)", "Less than 3 days left"]
     assert list(grid["standing"]) == ["nobody told yet", "nobody told yet"]
     assert "2 alerts" in page_text(app)
+
+
+def bell(app: AppTest) -> str:
+    [label] = [it.label for it in app.get("page_link") if it.proto.query_string == BELL]
+    return plain(label)
+
+
+def test_the_bell_says_how_many_wait_for_the_reader(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    """Bia is called otherwise in assignments; Caio has nothing to see to."""
+    file = tmp_path / "alerts.toml"
+    file.write_text(
+        """
+        [mail]
+        host = "mail.market.example"
+        sender = "prazo@market.example"
+        [recipients.bia]
+        email = "bia@market.example"
+        assigned_as = ["Beatriz Lima"]
+        """
+    )
+    hers = action(
+        "assignment",
+        reason="hers",
+        actor="eva",
+        recorded_by="test",
+        process_id="prc_soon",
+        assignee="beatriz lima",
+    )
+    with open_log(HISTORY, alerts_file=file) as service:
+        service.inbox.append([hers._replace(occurred_at=instants.from_datetime(before(days=27)))])
+        follow(service)
+        app = visit("ledger")
+        assert bell(app) == "2 alerts"
+        app.session_state[acting._NAME] = "bia"
+        assert bell(app.run()) == "2 alerts · 1 for you"
+        app.session_state[acting._NAME] = "Caio"
+        assert bell(app.run()) == "2 alerts"
 
 
 def test_alerts_are_filtered_by_severity(open_log: OpenLog, visit: Visit) -> None:
