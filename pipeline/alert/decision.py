@@ -194,8 +194,8 @@ def _recipients(names: Iterable[str], due: Due, rules: AlertRules, now: int) -> 
             found |= dict.fromkeys(_of_role(due.role, rules))
         else:
             found[name] = None
-    present = (present(name, rules, now) for name in found)
-    return list(dict.fromkeys(present))
+    there = (present(name, rules, now) for name in found)
+    return list(dict.fromkeys(there))
 
 
 def _of_role(role: str, rules: AlertRules) -> list[str]:
