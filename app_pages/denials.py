@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages.charts.denials import reason_bars, reason_weeks
-from app_pages.language import formats, sellers
+from app_pages.charts.denials import reason_bars, reason_weeks, return_weeks
+from app_pages.language import formats, moments, sellers
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
 
@@ -73,6 +73,16 @@ def pareto_reading(figures: views.Row, reasons: Sequence[views.Row]) -> str:
     return f"{few} {largest}"
 
 
+def code_of(reason: views.Row) -> str:
+    """A reason with its detail as the codes of a denial have it."""
+    return "/".join(it for it in (reason["reason"], reason["detail"]) if it)
+
+
+def ask_for(reason: views.Row) -> None:
+    """Shows the denials for a reason whose bar was clicked."""
+    st.query_params.update({"reason": code_of(reason), address.PAGE: [], address.CHOSEN: []})
+
+
 figures = views.read_one("denial_headline")
 assert figures is not None  # the view is one row, always
 if not figures["denials"]:
@@ -87,7 +97,15 @@ if not figures["denials"]:
 
 reasons = views.read("denial_pareto")
 drawn = reasons[:REASONS_DRAWN]
-with st.grid(4, min_column_width=170):
+onboarded = views.read("onboarding_weeks")
+rate = onboarded[-1] if onboarded else None
+with st.grid(5, min_column_width=150):
+    elements.fact(
+        _("Denial rate"),
+        formats.share(rate["denial_share"] if rate else None),
+        _("of decisions in the last 7 days"),
+        "red",
+    )
     elements.fact(
         _("Denied sellers"),
         formats.number(figures["denied_sellers"]),
@@ -131,6 +149,7 @@ with left.container(border=True, height="stretch"):
         pareto_reading(figures, reasons),
         reason_bars(drawn),
         rests_on=("denial_pareto",),
+        take=lambda point: ask_for(drawn[point["point_index"]]),
         alt=_("Reasons of denials, the vital few in red"),
         note=_(
             "Showing the {n} most frequent of {total}.",
@@ -156,8 +175,32 @@ with right.container(border=True, height="stretch"):
         note=_("Weeks end on the day named, a UTC day."),
     )
 
-st.header(_("Latest denials"), anchor=False)
+returns = views.read("return_weeks")
+with st.container(border=True):
+    explained.chart(
+        _("Coming back, week by week"),
+        ngettext(
+            "In the last 12 weeks **{n}** denied seller came back; **{cured}** cured so far.",
+            "In the last 12 weeks **{n}** denied sellers came back; **{cured}** cured so far.",
+            sum(row["came_back"] for row in returns),
+            n=formats.number(sum(row["came_back"] for row in returns)),
+            cured=formats.number(sum(row["cured"] for row in returns)),
+        ),
+        return_weeks(returns),
+        rests_on=("return_weeks",),
+        alt=_("Denied sellers that came back per week, and how many of them were enabled"),
+        note=_("Weeks end on the day named, a UTC day."),
+    )
+
+st.header(_("Denials"), anchor=False)
+names = {code_of(row): sellers.reason(row) for row in reasons}
 with lists.filters():
+    with st.container(width=340):
+        reason = address.one_of(_("Reason"), names, "reason", placeholder=_("Any"))
+    with st.container(width="content"):
+        period = address.choice(
+            _("Period"), {code: _(name) for code, name in moments.PERIODS.items()}, "period"
+        )
     with st.container(width="content"):
         retry = address.choices(
             _("New attempt"), {"yes": _("can be corrected"), "no": _("no chance")}, "retry"
@@ -170,6 +213,7 @@ lists.with_card(
     card,
     counted=counted,
     where={"retry": [code == "yes" for code in retry]},
-    contains={"seller_id": seller},
+    contains={"seller_id": seller, "codes": f"|{reason}|" if reason else ""},
+    between={"denied_at": moments.period(period, views.moment(), formats.zone())},
     nothing_matches=_("No denial matches these filters"),
 )

@@ -1,7 +1,8 @@
 """Overview: how many reviews are late or close to it, what is coming, and what to do today."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -43,6 +44,12 @@ def _course(
     sparkline([value or 0 for value in values], colour, alt)
 
 
+def lead_to_day(point: Mapping[str, Any]) -> None:
+    """From a bar to the processes that are due on its day."""
+    links.lead("watchlist", day=str(point["x"])[:10])
+
+
+links.follow()
 figures = views.read_one("overview_figures")
 assert figures is not None  # the view is one row, always
 
@@ -181,6 +188,7 @@ with left.container(border=True, height="stretch"):
         ),
         deadline_bars(bars, figures["as_of"].date()),
         rests_on=("deadline_bars",),
+        take=lead_to_day,
         alt=_("Deadlines of unfinished processes per day, late ones to the left of today"),
         note=" ".join(notes),
     )

@@ -4,11 +4,12 @@ Other unfinished ones are a filter away: what is pending comes due, too.
 """
 
 from collections.abc import Sequence
+from datetime import datetime, time, timedelta
 
 import streamlit as st
 
 from app_pages.desk import casework, people
-from app_pages.language import formats, next_actions, words
+from app_pages.language import formats, moments, next_actions, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 
@@ -180,7 +181,14 @@ with lists.filters():
             {code: f"{code} ({of('review_type', code)})" for code in words.REVIEW_TYPES},
             "type",
         )
-    with st.container(width=230):
+    with st.container(width=150):
+        period = address.one_of(
+            _("Deadline in"),
+            {code: _(name) for code, name in moments.PERIODS.items() if code != "all"},
+            "period",
+            placeholder=_("Any time"),
+        )
+    with st.container(width=210):
         actions = address.choices(
             _("Next action"),
             {
@@ -195,7 +203,14 @@ assigned: dict[str, Sequence[object]] = {MINE: people.mine(), UNASSIGNED: [None]
 if whose == MINE and not people.mine():
     acting.ask_for_name("list")
     st.stop()
-within = UNFINISHED if soon and lane == ALL else LANES[lane]
+deadline = moments.period(period or "all", views.moment(), formats.zone())
+day = address.day("day")
+if day is not None:
+    deadline = (datetime.combine(day, time()), datetime.combine(day + timedelta(days=1), time()))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(_("Due on **{day}**, a UTC day.", day=formats.day(day)), width="content")
+        st.button(_("All days"), icon=":material/close:", on_click=address.leave_out, args=("day",))
+within = UNFINISHED if (soon or day is not None) and lane == ALL else LANES[lane]
 where: dict[str, Sequence[object]] = {
     "state": [state for state in states if lane == ALL or state in within],
     "is_due_within_7_days": [True] if soon else [],
@@ -218,7 +233,8 @@ lists.with_card(
     contains={"seller_id": seller, "assignee": assignee},
     order_by="deadline_at" if lane == SAVABLE else None,
     # What the filters say beside their names is one question, and answers this one, too.
-    total=None if seller or assignee or whose != ALL else fitting,
+    total=None if seller or assignee or whose != ALL or deadline != (None, None) else fitting,
+    between={"deadline_at": deadline},
     nothing_matches=_("No process matches these filters"),
     when_empty=nothing_late,
 )

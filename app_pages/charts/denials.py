@@ -4,8 +4,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from app_pages.charts.figure import GREY, INK, RED, TICK_ROOM, Figure, Rows
+from app_pages.charts.figure import GREEN, GREY, INK, RED, TICK_ROOM, Figure, Rows
 from app_pages.language import formats, sellers
+from app_pages.language.i18n import _
 
 _PALE_RED, _LIGHT_RED = "#F9DADC", "#E9868F"
 _NAME_WIDTH: Final = 30  # characters a line
@@ -88,6 +89,39 @@ def reason_weeks(rows: Rows, reasons: Rows) -> Figure:
                 "tickvals": [formats.short_day(week) for week in weeks[::-1][::every]],
             },
             "yaxis": {"autorange": "reversed", "automargin": True, "showgrid": False},
+        },
+    }
+
+
+def return_weeks(rows: Rows) -> Figure:
+    """Per week, denied sellers that came back: those cured so far, and the others on top."""
+    weeks = [formats.short_day(row["ends_on"]) for row in rows]
+    parts = (
+        (_("Cured"), [row["cured"] for row in rows], GREEN),
+        (_("Not cured yet"), [row["came_back"] - row["cured"] for row in rows], GREY),
+    )
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "name": name,
+                "x": weeks,
+                "y": values,
+                "marker": {"color": colour},
+                "hovertemplate": "%{x}: <b>%{y:,d}</b><extra>" + name + "</extra>",
+            }
+            for name, values, colour in parts
+        ]
+        if any(row["came_back"] for row in rows)
+        else [],
+        "layout": {
+            "barmode": "stack",
+            "bargap": 0.35,
+            "height": 220,
+            "margin": {"l": 36, "r": TICK_ROOM, "t": 36, "b": 28},
+            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.2},
+            "xaxis": {"type": "category", "tickangle": 0, "showgrid": False},
+            "yaxis": {"rangemode": "tozero", "tickformat": ",d", "nticks": 4},
         },
     }
 

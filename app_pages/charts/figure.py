@@ -5,8 +5,9 @@ of 3:1 or more on both the light and the dark background, because a figure does 
 change of theme before the next run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
+from functools import partial
 from typing import Any, Final
 
 import streamlit as st
@@ -36,15 +37,29 @@ Figure = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 
 
-def show(figure: Figure, *, alt: str, key: str) -> None:
-    """One figure, with `alt` for those who cannot see it; a word where there is nothing to draw."""
+def show(
+    figure: Figure, *, alt: str, key: str, take: Callable[[Mapping[str, Any]], None] | None = None
+) -> None:
+    """One figure, with `alt` for those who cannot see it; a word where there is nothing to draw.
+
+    `take` gets the point that was clicked, as Plotly describes it, before the page is drawn again.
+    """
     if any(trace.get("x") or trace.get("z") or trace.get("link") for trace in figure["data"]):
         figure = {**figure, "layout": {**figure["layout"], "separators": formats.separators()}}
         if st.context.theme.type == "light":
             figure = _in_ink(figure)
-        st.plotly_chart(figure, key=key, alt=alt, config={"displayModeBar": False})
+        clicks: dict[str, Any] = {}
+        if take is not None:
+            clicks = {"on_select": partial(_take, key, take), "selection_mode": "points"}
+        st.plotly_chart(figure, key=key, alt=alt, config={"displayModeBar": False}, **clicks)
     else:
         st.markdown(formats.muted(_("Nothing to show yet.")))
+
+
+def _take(key: str, take: Callable[[Mapping[str, Any]], None]) -> None:
+    points = st.session_state[key]["selection"]["points"]
+    if points:
+        take(points[0])
 
 
 def _in_ink(figure: Figure) -> Figure:

@@ -47,6 +47,7 @@ _VIEWS_FOR_ANALYSTS: Final = frozenset(
         "recent_states",
         "redeliveries",
         "retry_queue",
+        "return_weeks",
         "review_flow",
         "state_daily",
         "submission_attempts",

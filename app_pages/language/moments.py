@@ -35,6 +35,30 @@ def start_of(name: str, now: datetime, zone: ZoneInfo) -> datetime:
     return start_of_day(_day(name, now, zone), zone)
 
 
+PERIODS: Final[Mapping[str, str]] = {
+    "all": N_("Any time"),
+    "this_week": N_("This week"),
+    "this_month": N_("This month"),
+    "last_month": N_("Last month"),
+}
+
+
+def period(name: str, now: datetime, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
+    """When one of `PERIODS` begins, and when what comes after it does; None for no end."""
+    today = now.replace(tzinfo=UTC).astimezone(zone).date()
+    if name == "this_week":
+        first = today - timedelta(days=today.weekday())
+        beyond = first + timedelta(days=7)
+    elif name in ("this_month", "last_month"):
+        first = today.replace(day=1)
+        if name == "last_month":
+            first = (first - timedelta(days=1)).replace(day=1)
+        beyond = (first + timedelta(days=31)).replace(day=1)
+    else:
+        return None, None
+    return start_of_day(first, zone), start_of_day(beyond, zone)
+
+
 def start_of_day(day: date, zone: ZoneInfo) -> datetime:
     """When a day begins on that wall."""
     return datetime.combine(day, time(), zone).astimezone(UTC).replace(tzinfo=None)

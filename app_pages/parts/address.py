@@ -71,6 +71,34 @@ def choice(label: str, options: Mapping[str, str], key: str) -> str:
     return chosen
 
 
+def one_of(label: str, options: Mapping[str, str], key: str, *, placeholder: str) -> str | None:
+    """One of many options (code -> label), folded away into a list; None until one is chosen."""
+    asked = st.query_params.get(key)
+    _follow(key, asked if asked in options else None)
+    chosen: str | None = st.selectbox(
+        label,
+        list(options),
+        format_func=options.__getitem__,
+        index=None,
+        key=key,
+        placeholder=placeholder,
+    )
+    _write(key, [chosen] if chosen is not None else [])
+    return chosen
+
+
+def day(key: str) -> date | None:
+    """A day in the URL, to which a chart led; None without one that can be read."""
+    with contextlib.suppress(ValueError):
+        return date.fromisoformat(st.query_params.get(key, ""))
+    return None
+
+
+def leave_out(key: str) -> None:
+    """Takes something out of the URL, of which there is no input."""
+    st.query_params.update({key: [], PAGE: [], CHOSEN: []})
+
+
 def days(label: str, key: str, default: tuple[date, date]) -> tuple[date, ...]:
     """The first and the last day of a period that ends with the default's end at the latest; one
     day alone while the reader has not chosen the other."""

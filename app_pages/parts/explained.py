@@ -1,7 +1,8 @@
 """Shows a chart with all that it rests on: its reading in a sentence, its table, its query and its
 file."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import streamlit as st
 
@@ -25,13 +26,14 @@ def chart(
     alt: str,
     where: Mapping[str, object] | None = None,
     note: str = "",
+    take: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> None:
     """`reading`: the chart in one sentence, Markdown; `rests_on`: the views whose rows are
-    drawn, of those that `where` leaves."""
+    drawn, of those that `where` leaves; `take`: gets the point that was clicked."""
     st.header(title, anchor=False)
     if reading:
         st.markdown(reading)
-    show(figure, alt=alt, key=rests_on[0])
+    show(figure, alt=alt, key=rests_on[0], take=take)
     if note:
         st.markdown(formats.muted(note))
     behind = st.expander(

@@ -10,6 +10,8 @@ from app_pages.language import formats
 from app_pages.language.i18n import _
 from app_pages.parts import views
 
+_LEADS = "a click leads to"
+
 
 def to_process(process_id: str | None, *, is_named: bool = False) -> None:
     """The process's whole story; `is_named`: under its id, where several stand side by side."""
@@ -50,6 +52,19 @@ def to_alerts(label: str) -> None:
 def to_more(page: str, **query: str) -> None:
     """From a summary to the page that has the rest, at the end of the line."""
     _to(page, _("Show"), "arrow_forward", position="right", **query)
+
+
+def lead(page: str, **query: str) -> None:
+    """Goes to a page once the one that is drawn asks `follow`; from where none can be opened, such
+    as a click on a chart."""
+    st.session_state[_LEADS] = (page, query)
+
+
+def follow() -> None:
+    """Goes where a click led, if it did."""
+    led: tuple[str, dict[str, str]] | None = st.session_state.pop(_LEADS, None)
+    if led is not None and access.may_open(led[0]):
+        st.switch_page(f"app_pages/{led[0]}.py", query_params=led[1])
 
 
 def _to(page: str, label: str, icon: str, *, position: str = "left", **query: str) -> None:

@@ -97,3 +97,29 @@ def test_denials_are_filtered_by_what_the_platform_said_and_by_seller(
     assert list(hopeless["seller_id"]) == ["sel_10"]
     assert list(one["seller_id"]) == ["sel_9"]
     assert "No denial matches these filters" in none
+
+
+def test_denials_are_asked_for_by_reason_and_by_month(open_log: OpenLog, visit: Visit) -> None:
+    """On 1 June: `sel_9` was denied on 29 May, `sel_8` on 14 May, `sel_10` on 2 May."""
+    with open_log(HISTORY):
+        photo = visit("denials", reason="DOCUMENT_VALIDATION/DOCUMENT_QUALITY")
+        policy = visit("denials", reason="INTERNAL_KYC_POLICY")
+        month = visit("denials", period="this_month")
+        before_that = visit("denials", period="last_month", reason="INTERNAL_KYC_POLICY")
+    assert len(photo.dataframe[0].value) == 8
+    assert list(policy.dataframe[0].value["seller_id"]) == ["sel_10"]
+    assert "No denial matches these filters" in page_text(month)
+    assert list(before_that.dataframe[0].value["seller_id"]) == ["sel_10"]
+
+
+def test_returns_are_drawn_by_week_with_what_became_of_them(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = visit("denials")
+    cured, others = chart(app, 2)["data"]
+    assert (cured["y"][-1], others["y"][-1]) == (1, 1)
+    assert sum(cured["y"]) + sum(others["y"]) == 2
+    assert "In the last 12 weeks 2 denied sellers came back; 1 cured so far." in page_text(app)
+    # Of those decided in the last 7 days, `sel_21` was enabled and `sel_9` denied.
+    assert metrics(app)["Denial rate"][0] == "50.0 %"

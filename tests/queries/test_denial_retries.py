@@ -1,5 +1,7 @@
 """Tests which of several denials counts when they disagree and the seller comes back."""
 
+from datetime import date
+
 import pytest
 
 from tests.support.ledgers import ledger_of, rows
@@ -35,3 +37,43 @@ def test_the_last_denial_before_a_successor_says_whether_it_was_wasted(retries, 
     with ledger_of(history) as reader:
         [row] = rows(reader, "denial_retries", at(as_of))
         assert (row["reonboarded"], row["wasted_retries"]) == (1, wasted)
+
+
+def test_returns_count_in_the_week_of_the_first_successor():
+    """s1 is denied on 2 March and comes back as s2 on 10 March, enabled in April; s4 is denied and
+    never comes back. Weeks end on the day of as_of."""
+    history = [
+        denied("v1", BEFORE, True),
+        SUCCESSOR,
+        seller("enabled", "v10", "2026-04-02T00:00:00Z", "s2", taxpayer_id="123"),
+        seller("denied", "v11", BEFORE, "s4", taxpayer_id="456"),
+    ]
+    with ledger_of(history) as reader:
+        before = rows(reader, "return_weeks", at("2026-03-14T00:00:00"))
+        after = rows(reader, "return_weeks", at("2026-04-11T00:00:00"))
+    assert len(before) == 12
+    assert [tuple(row.values()) for row in before if row["came_back"]] == [
+        (date(2026, 3, 14), 1, 0, 0.0)
+    ]
+    assert [tuple(row.values()) for row in after if row["came_back"]] == [
+        (date(2026, 3, 14), 1, 1, 1.0)
+    ]
+    assert {row["cure_rate"] for row in after if not row["came_back"]} == {None}
+
+
+def test_a_denial_holds_its_reasons_as_codes_to_look_for():
+    pairs = [
+        {"reason": "A", "detail": "B"},
+        {"reason": "A", "detail": "C"},
+        {"reason": "D"},
+    ]
+    history = [
+        seller("denied", "v1", BEFORE, decision_reasons=pairs, retry=True),
+        seller("denied", "v2", AFTER, "s2", decision_reasons=[], retry=True),
+    ]
+    with ledger_of(history) as reader:
+        found = rows(reader, "denials", at("2026-04-01T00:00:00"))
+        exact = reader.read("denials", contains={"codes": "|A/B|"}).num_rows
+        near = reader.read("denials", contains={"codes": "|B|"}).num_rows
+    assert [row["codes"] for row in found] == ["||", "|A|D|A/B|A/C|"]
+    assert (exact, near) == (1, 0)

@@ -81,6 +81,25 @@ def test_all_rows_are_sorted_by_the_column_in_the_url(open_log: OpenLog, visit: 
         assert listed(visit("watchlist", sort="no_such_column"))[0] == "prc_late"
 
 
+def test_a_deadline_is_asked_for_by_month_and_by_the_day_of_a_bar(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """`prc_late` was due on 22 May, `prc_soon` on 5 June at noon UTC."""
+    with open_log(HISTORY):
+        month, last = (
+            visit("watchlist", period="this_month"),
+            visit("watchlist", period="last_month"),
+        )
+        day, other = visit("watchlist", day="2026-06-05"), visit("watchlist", day="2026-06-06")
+        no_day = visit("watchlist", day="2026-06-31")
+    assert listed(month) == ["prc_soon", "prc_later"]
+    assert listed(last) == ["prc_late"]
+    assert listed(day) == ["prc_soon"]
+    assert "Due on 5 Jun 2026, a UTC day." in page_text(day)
+    assert "No process matches these filters" in page_text(other)
+    assert listed(no_day)[0] == "prc_late"
+
+
 def test_a_list_names_sellers_masked(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         names = list(visit("watchlist").dataframe[0].value["seller_name"])
