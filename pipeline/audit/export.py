@@ -191,7 +191,7 @@ def _prepare(
     }
     with ExitStack() as opened:
         rows = {it: tables.read_csv(opened.enter_context(files.open(it))) for it in files.rows}
-        content = report.content(rows, parameters, contents)
+        content = report.content(rows, parameters, contents, artifacts.screens)
     for language, name in report.FILES.items():
         data[f"data/{name}"] = report.render(content, language).encode()
     return _Prepared(

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Any, Final
 
 import duckdb
@@ -20,6 +20,7 @@ import duckdb
 from pipeline import instants
 from pipeline.audit import verify as verifier
 from pipeline.audit.package import report, tables
+from pipeline.audit.package.screens import MAX_ENTRIES, Screen, screens_of
 from pipeline.audit.package.tables import Selection
 from pipeline.audit.verify import (
     MAX_SECONDS,
@@ -35,7 +36,7 @@ from pipeline.audit.verify import (
 from pipeline.contract.events import read_event
 from pipeline.errors import PrazoError
 from pipeline.ledger import facts
-from pipeline.log.entries import WEBHOOK, Entry
+from pipeline.log.entries import COLLECTION, WEBHOOK, Entry
 
 ENTRIES_PER_BATCH: Final = 2048
 _KNOWN: Final = (
@@ -103,12 +104,13 @@ def reproduce(package: Package, verdict: Verdict) -> None:
     if package.read("data/query.sql").decode("utf-8") != tables.query_file():
         raise Fault("query.sql is not that of the software which the package names")
     contents = package.json("data/contents.json")
-    compared = _compare_tables(package, parameters, verdict)
+    screens: dict[int, list[Screen]] = {}
+    compared = _compare_tables(package, parameters, verdict, screens)
     count = len(tables.TABLES)
     verdict.passed(f"{compared} rows of {count} tables follow from the entries by query.sql")
     with ExitStack() as opened:
         rows = {it: opened.enter_context(closing(_rows(package, it))) for it in tables.TABLES}
-        content = report.content(rows, parameters, contents)
+        content = report.content(rows, parameters, contents, screens)
     for language, name in report.FILES.items():
         if (
             package.read(f"data/{name}", verifier.MAX_CELL)
@@ -131,8 +133,15 @@ def _rows(package: Package, name: str) -> Generator[dict[str, str]]:
 # --- entries ---------------------------------------------------------------------------------
 
 
-def _compare_tables(package: Package, parameters: Mapping[str, Any], verdict: Verdict) -> int:
-    """Makes the tables again from the entries and compares them; how many rows match."""
+def _compare_tables(
+    package: Package,
+    parameters: Mapping[str, Any],
+    verdict: Verdict,
+    screens: dict[int, list[Screen]],
+) -> int:
+    """Makes the tables again from the entries and compares them; how many rows match. `screens`
+    gets the artifacts that the report names, by entry."""
+    paths = {PurePath(it).stem: it for it in package.names if it.startswith("data/artifacts/")}
     is_full = parameters["profile"] == "full"
     seqs: list[int] = []
     processes: set[str] = set()
@@ -144,6 +153,7 @@ def _compare_tables(package: Package, parameters: Mapping[str, Any], verdict: Ve
             marked = [again.marked(it) for it in batch]
             withheld = [it for it in marked if _is_withheld(it)]
             made.add(marked, {it.seq for it in withheld})
+            _take_screens(package, paths, marked, screens)
             for table, rows in _stated_of(withheld, stated).items():
                 made.state(table, rows)
             seqs += [it.seq for it in marked]
@@ -165,6 +175,20 @@ def _compare_tables(package: Package, parameters: Mapping[str, Any], verdict: Ve
         _compare(name, table, package, not_of_log.get(name, 0), verdict)
         for name, table in derived.items()
     )
+
+
+def _take_screens(
+    package: Package,
+    paths: Mapping[str, str],
+    batch: Iterable[Entry],
+    screens: dict[int, list[Screen]],
+) -> None:
+    for entry in batch:
+        if entry.kind != COLLECTION or entry.body is None or len(screens) >= MAX_ENTRIES:
+            continue
+        found = screens_of(entry.body, paths.get, lambda digest: package.read(paths[digest]))
+        if found:
+            screens[entry.seq] = found
 
 
 def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:

@@ -7,6 +7,7 @@ if nothing in it can be personal.
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from pipeline.audit.package.screens import MAX_ENTRIES, Screen, screens_of
 from pipeline.audit.request import Request
 from pipeline.audit.verify import BY_EXPORTER, BY_PROFILE, EXTENSIONS, KEPT_ELSEWHERE
 from pipeline.contract.body import parse_json
@@ -117,6 +118,8 @@ class Artifacts:
         """Digest -> path in the package, once for each."""
         self.missing: dict[str, str] = {}
         """Digest -> why it is left out."""
+        self.screens: dict[int, list[Screen]] = {}
+        """By entry, those that the report names one by one."""
 
     def add(self, entry: Entry) -> None:
         """Takes up what an entry names, as the package shows it."""
@@ -138,3 +141,9 @@ class Artifacts:
                 self.missing.setdefault(digest, KEPT_ELSEWHERE)
             else:
                 self.missing[digest] = "not in the artifact store"
+        if len(self.screens) < MAX_ENTRIES:
+            found = screens_of(
+                entry.body, self.names.get, lambda digest: self._store.read(digest) or b""
+            )
+            if found:
+                self.screens[entry.seq] = found

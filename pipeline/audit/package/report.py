@@ -1,7 +1,7 @@
 """Renders a package's tables for people, as one self-contained HTML file for each language.
 
-It uses only the CSV files, parameters.json and contents.json, so that a verifier can render it
-again and compare byte by byte. Instants are UTC. The layout is in `templates/` and the words are in
+It uses only what is in the package, so that a verifier can render it again and compare byte by
+byte. Instants are UTC. The layout is in `templates/` and the words are in
 `words.py`; this module works out what to show.
 """
 
@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 import jinja2
 
 from pipeline import instants
+from pipeline.audit.package.screens import Screen
 from pipeline.audit.package.words import WORDS
 from pipeline.contract.events import REVIEW_REQUIRED
 
@@ -66,12 +67,16 @@ class Story(NamedTuple):
 
 
 def content(
-    tables: Mapping[str, Iterable[Row]], parameters: Mapping[str, Any], contents: Mapping[str, Any]
+    tables: Mapping[str, Iterable[Row]],
+    parameters: Mapping[str, Any],
+    contents: Mapping[str, Any],
+    screens: Mapping[int, Sequence[Screen]],
 ) -> dict[str, Any]:
     """What the report says, in no language yet.
 
     `tables`: the rows of each table by its file's name, each read once and, but for those that are
-    shown, let go; `parameters`, `contents`: parameters.json and contents.json.
+    shown, let go; `parameters`, `contents`: parameters.json and contents.json; `screens`: the
+    artifacts that are named one by one, by entry.
     """
     processes: dict[str, Row] = {}
     all_processes = 0
@@ -101,6 +106,7 @@ def content(
             ranked[row["severity"]].append(row)
     return {
         "tones": _TONES,
+        "screens": screens,
         "parameters": parameters,
         "entries": all_entries,
         "figures": _figures(parameters["totals"]),
