@@ -329,7 +329,7 @@ lists.with_card(
     where={"severity": severities, "is_open": [it == OPEN for it in taken]},
     contains={"assignee": assignee},
     nothing_matches=_("No alert matches these filters"),
-    when_empty=lambda: elements.empty(
+    when_empty=lambda: elements.empty_of_processes(
         _("Nothing is alarming"),
         _("Alerts appear here by themselves: deadlines that come near, breaches and silence."),
     ),

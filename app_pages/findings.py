@@ -66,7 +66,7 @@ st.markdown(_("Every rule of the contract that is broken, overridden attempts in
 
 by_rule = views.read("finding_counts")
 if not by_rule:
-    elements.empty(
+    elements.empty_of_processes(
         _("No rule is broken"),
         _("Findings appear here by themselves as deliveries, collections and attempts come in."),
     )

@@ -9,6 +9,7 @@ import streamlit as st
 from app_pages.charts.deadlines import deadline_bars, review_flow
 from app_pages.charts.figure import AMBER, RED
 from app_pages.charts.sparkline import sparkline
+from app_pages.desk import first_steps
 from app_pages.language import formats, words
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import elements, explained, links, views
@@ -80,14 +81,7 @@ if service.current().settings.webhook_auth == "none":
     )
 
 if not figures["processes"]:
-    elements.empty(
-        _("No review process is in the log yet"),
-        _(
-            "Point the platform's webhook at the receiver, or ingest the deliveries you already"
-            " have. The first review event appears here within seconds."
-        ),
-        "prazo ingest deliveries.ndjson",
-    )
+    first_steps.show()
     st.stop()
 
 bars = views.read("deadline_bars")

@@ -24,6 +24,16 @@ def empty(what: str, how: str, command: str | None = None) -> None:
         st.space("small")
 
 
+def empty_of_processes(what: str, how: str) -> None:
+    """An empty list of what can only be said once a review has come; until then, that none has."""
+    if views.count("process_state"):
+        empty(what, how)
+    else:
+        empty(
+            _("No review has come yet"), _("The Overview says what is left to do before one can.")
+        )
+
+
 def say(error: PrazoError) -> None:
     """Shows what failed, why, and what to do: in a few words of the reader's language, then in the
     error's own words, by which whoever runs Prazo finds it in the log."""

@@ -81,7 +81,7 @@ def test_alerts_are_filtered_by_severity(open_log: OpenLog, visit: Visit) -> Non
 def test_without_recipients_the_page_says_that_nobody_hears_of_it(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    with open_log([]):
+    with open_log([review("prc_new", before(days=20), kind="ACP")]):
         shown = page_text(visit("alerts"))
     assert "Nothing is alarming" in shown
     assert "Nobody is told of anything" in shown

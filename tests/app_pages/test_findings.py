@@ -49,7 +49,7 @@ def test_findings_are_filtered_by_severity_rule_and_process(
 
 
 def test_without_a_broken_rule_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
-    with open_log([]):
+    with open_log([review("prc_new", before(days=20), kind="ACP")]):
         assert "No rule is broken" in page_text(visit("findings"))
 
 

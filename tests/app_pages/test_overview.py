@@ -124,13 +124,6 @@ def test_deadlines_long_past_are_counted_where_they_are_not_drawn(
     assert drawn == [1, 2, 2]
 
 
-def test_an_empty_log_says_what_to_do_first(open_log: OpenLog, visit: Visit) -> None:
-    with open_log([]):
-        shown = page_text(visit())
-    assert "No review process is in the log yet" in shown
-    assert "prazo ingest deliveries.ndjson" in shown
-
-
 def test_with_nothing_overdue_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
     with open_log([review("prc_new", NOW - timedelta(days=1), kind="ACP")]):
         assert "Nothing is overdue." in page_text(visit())

@@ -4,7 +4,6 @@ from datetime import timedelta
 
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import (
-    NOW,
     attempt,
     before,
     collected,
@@ -140,7 +139,7 @@ def test_filters_that_match_nothing_say_so(open_log: OpenLog, visit: Visit) -> N
 
 
 def test_an_empty_watchlist_says_when_it_will_not_be(open_log: OpenLog, visit: Visit) -> None:
-    with open_log([review("prc_new", NOW, kind="ACP")]):
+    with open_log([review("prc_new", before(days=1), kind="ACP")]):
         assert "Nothing is overdue and nothing has expired" in page_text(visit("watchlist"))
 
 
