@@ -95,7 +95,7 @@ class Answering:
 
     def form(self, journey: Journey) -> Form:
         """What a journey asks now, with its own answers alone."""
-        review = self.reviews.look(journey.process_id)
+        review = self.reviews.look(journey.process_id, journey.review)
         answers = self._answers(journey)
         said = answers.get(form.TYPE_PATH)
         questions = form.questions(

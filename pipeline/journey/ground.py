@@ -123,7 +123,7 @@ class Ground:
     def _is_answerable(self, journey: Journey, now: int) -> bool:
         if not journey.is_live(now):
             return False
-        return self._answering.reviews.look(journey.process_id).unanswerable is None
+        return self._answering.reviews.look(journey.process_id, journey.review).unanswerable is None
 
     def _confirmed(self, visit: Visit) -> tuple[Journey, Session, int] | Response:
         """The journey of a request after its confirmation; or the answer, where there is none."""
@@ -140,9 +140,9 @@ class Ground:
 
     def _status(self, journey: Journey, language: Language) -> tuple[str, bool]:
         """What has become of the answers, in words, and whether the seller can correct them."""
-        review = self._answering.reviews.look(journey.process_id)
+        review = self._answering.reviews.look(journey.process_id, journey.review)
         name = self._settings.journey_name
-        if review.case.is_finished:
+        if review.is_finished:
             return words.text("receipt_sent", language), False
         is_later = (review.refused_at or 0) >= (journey.confirmed_at or 0)
         if review.to_correct and is_later:

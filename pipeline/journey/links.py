@@ -29,8 +29,8 @@ NUMBER_CHARACTERS: Final = 12
 CHANNELS: Final = ("in_app", "web_form", "email", "push", "sms", "chat", "phone")
 
 _COLUMNS: Final = (
-    "ref, process_id, seller_id, channel, email, return_url, only_paths, minted_at, expires_at,"
-    " revoked_at, opened_at, confirmed_at, settled_at"
+    "ref, process_id, seller_id, channel, email, return_url, only_paths, review, minted_at,"
+    " expires_at, revoked_at, opened_at, confirmed_at, settled_at"
 )
 _BY_TOKEN: Final = f"select {_COLUMNS} from journeys where token_sha256 = $1"
 _BY_REF: Final = f"select {_COLUMNS} from journeys where ref = $1"
@@ -40,8 +40,8 @@ _OF_PROCESS: Final = (
 _INSERT: Final = """
     insert into journeys
         (ref, token_sha256, process_id, seller_id, channel, email, return_url, only_paths,
-         minted_at, expires_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"""
+         review, minted_at, expires_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"""
 _REVOKE: Final = """
     update journeys set revoked_at = $1, email = null where ref = $2 and revoked_at is null"""
 _REVOKE_ALL: Final = """
@@ -60,6 +60,7 @@ class Journey:
     email: str | None
     return_url: str | None
     only_paths: tuple[str, ...] | None  # fields to be corrected; None: all that is asked
+    review: str  # what the process asked for when the link was made
     minted_at: int
     expires_at: int
     revoked_at: int | None
@@ -181,6 +182,7 @@ def _minted(
         email=email,
         return_url=return_url,
         only_paths=review.to_correct or None,
+        review=review.text,
         minted_at=now,
         expires_at=now + round(settings.journey_hours * instants.HOUR),
         revoked_at=None,
@@ -191,7 +193,7 @@ def _minted(
     only = None if journey.only_paths is None else json.dumps(journey.only_paths)
     values = (
         *(journey.ref, digest(token), journey.process_id, journey.seller_id, channel, email),
-        *(return_url, only, now, journey.expires_at),
+        *(return_url, only, journey.review, now, journey.expires_at),
     )
     draft = evidence.invited(journey, recorded_by, made_by)
     inbox.change(Statement(_INSERT, values), drafts=[draft])

@@ -1,19 +1,21 @@
 """Says what a review asks for now, for whoever answers it: from the log, and read once a change.
 
-A case file takes milliseconds, and a seller asks for twenty screens. So it is kept as long as the
-process has no entries but collections, which change nothing of what is asked.
+A case file takes tens of milliseconds, and a seller asks for twenty screens. So what it said is
+kept, with each link from its making on, for as long as the process gets no entries but collections:
+these change nothing of what is asked.
 """
 
+import json
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Self
 
 from pipeline.contract.body import parse_json
 from pipeline.errors import Unreadable
 from pipeline.inbox import Inbox
 from pipeline.log.entries import COLLECTION, SUBMISSION_FINISHED
-from pipeline.submit.casefile import CaseFile, CaseFiles
+from pipeline.submit.casefile import CaseFile, CaseFiles, required_fields
 from pipeline.submit.demand import Process, Wanted, asks_for_nothing, known_type, wanted
 
 MAX_KEPT: Final = 2000
@@ -25,29 +27,46 @@ _SINCE: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A process as its seller's page needs it."""
+    """A process as its seller's page needs it, after `process_n` entries."""
 
-    case: CaseFile
+    process: Process | None  # None: nothing names it
+    recorded_type: str | None  # of the seller's latest record
+    process_n: int
     to_correct: tuple[str, ...] = ()
     """Fields that the platform refused by name, in the last attempt."""
     refused_at: int | None = None
     """When it found that attempt's payload invalid."""
 
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """A review as `text` wrote it."""
+        said = json.loads(text)
+        process = said["process"]
+        if process is not None:
+            process["requested_fields"] = tuple(process["requested_fields"])
+            process = Process(**process)
+        return cls(**{**said, "process": process, "to_correct": tuple(said["to_correct"])})
+
     @property
-    def process(self) -> Process | None:
-        """The process; None where nothing names it."""
-        return self.case.process
+    def text(self) -> str:
+        """All of it as JSON."""
+        return json.dumps(asdict(self))
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing is left to be answered."""
+        return self.process is not None and self.process.state == "FINISHED"
 
     @property
     def seller_type(self) -> str | None:
         """What the log knows of it."""
-        return known_type(self.case.process, self.case.seller_type)
+        return known_type(self.process, self.recorded_type)
 
     def wanted(self, answered_type: str | None = None) -> Wanted:
         """The fields that are asked. `answered_type`: what the seller said of themselves, where
         the log does not know it."""
         seller_type = self.seller_type or answered_type
-        return wanted(self.case.process, seller_type, self.case.required_fields)
+        return wanted(self.process, seller_type, required_fields())
 
     @property
     def unanswerable(self) -> str | None:
@@ -73,31 +92,28 @@ class Reviews:
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
         self._files = CaseFiles(inbox)
-        self._kept: OrderedDict[str, tuple[int, Review]] = OrderedDict()
+        self._kept: OrderedDict[str, Review] = OrderedDict()
         self._lock = threading.Lock()
 
-    def look(self, process_id: str) -> Review:
-        """The process now, but for what time alone changes. Raises `InboxUnavailable`."""
+    def look(self, process_id: str, known: str | None = None) -> Review:
+        """The process now, but for what time alone changes. `known`: what it was once, as
+        `Review.text` wrote it. Raises `InboxUnavailable`."""
         with self._lock:
             kept = self._kept.get(process_id)
+        if kept is None and known is not None:
+            kept = Review.read(known)
         if kept is not None:
-            since = self._inbox.query(_SINCE, process_id, kept[0])
+            since = self._inbox.query(_SINCE, process_id, kept.process_n)
             if all(kind == COLLECTION for _, kind in since):
-                return kept[1]
+                return kept
         case = self._files.open(process_id)
         review = _judged(self._inbox, case)
         with self._lock:
-            self._kept[process_id] = (case.process_n, review)
+            self._kept[process_id] = review
             self._kept.move_to_end(process_id)
             while len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
         return review
-
-    def look_again(self, process_id: str) -> Review:
-        """The process now, read whole, with every answer that the log has."""
-        with self._lock:
-            self._kept.pop(process_id, None)
-        return self.look(process_id)
 
 
 def _judged(inbox: Inbox, case: CaseFile) -> Review:
@@ -106,17 +122,17 @@ def _judged(inbox: Inbox, case: CaseFile) -> Review:
     named where its path is a text or a key of it."""
     last = next((it for it in case.attempts if it.is_last), None)
     if last is None or last.outcome != "invalid_payload":
-        return Review(case)
+        return Review(case.process, case.seller_type, case.process_n)
     ends = inbox.find(attempt_id=last.attempt_id, kind=SUBMISSION_FINISHED)
     try:
         said = parse_json(next((it.body for it in ends if it.body), b"null"))
     except Unreadable:
-        return Review(case, refused_at=last.outcome_at)
+        return Review(case.process, case.seller_type, case.process_n, refused_at=last.outcome_at)
     named = set(_texts(said))
     seller_type = known_type(case.process, case.seller_type) or _answered_type(case)
     asked = wanted(case.process, seller_type, case.required_fields)
     to_correct = tuple(path for path in (*asked.needed, *asked.optional) if path in named)
-    return Review(case, to_correct, last.outcome_at)
+    return Review(case.process, case.seller_type, case.process_n, to_correct, last.outcome_at)
 
 
 def _answered_type(case: CaseFile) -> str | None:

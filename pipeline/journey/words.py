@@ -25,22 +25,20 @@ TEXTS: Final[Mapping[str, _Both]] = {
         " registration. {name} is collecting the answers.",
     ),
     "landing_count": (
-        "São {n} perguntas curtas. Cada resposta é salva assim que você continua.",
-        "There are {n} short questions. Each answer is saved as soon as you continue.",
+        "São {n} perguntas curtas. Cada resposta é salva na hora.",
+        "There are {n} short questions. Each answer is saved at once.",
     ),
     "landing_count_one": (
-        "É uma pergunta curta. A resposta é salva assim que você continua.",
-        "There is one short question. The answer is saved as soon as you continue.",
+        "É uma pergunta curta. A resposta é salva na hora.",
+        "There is one short question. The answer is saved at once.",
     ),
     "landing_empty": (
         "Os campos vêm sempre vazios: as regras exigem que você mesmo informe os dados, agora.",
         "The fields are always empty: the rules require that you give the data yourself, now.",
     ),
     "landing_kept": (
-        "Guardamos as telas que você vê, as suas respostas e os horários, como prova de que foi"
-        " você quem informou os dados.",
-        "We keep the screens you see, your answers and the times, as proof that it was you who"
-        " gave the data.",
+        "Guardamos as telas, as respostas e os horários como prova.",
+        "We keep the screens, the answers and the times as proof.",
     ),
     "landing_correct": (
         "A plataforma recusou parte das respostas. Só falta corrigir o que ela apontou.",
@@ -192,11 +190,10 @@ _HINTS: Final[Mapping[str, _Both]] = {
         "Choose the band, not the exact value.",
     ),
     "band": (
-        "Digite o menor e o maior valor da faixa, em reais, sem centavos.",
-        "Type the lowest and the highest value of the band, in reais, without cents.",
+        "O menor e o maior valor da faixa, sem centavos.",
+        "The lowest and the highest value of the band, without cents.",
     ),
     "postal_code": ("8 números, por exemplo 01310-100", "8 digits, for example 01310-100"),
-    "line1": ("Por exemplo: Rua das Flores, 123", "For example: Rua das Flores, 123"),
     "other": ("Chamado pela plataforma de: {path}", "The platform calls it: {path}"),
 }
 CHOICES: Final[Mapping[str, _Both]] = {

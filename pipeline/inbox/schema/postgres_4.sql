@@ -9,6 +9,7 @@ create table if not exists prazo.journeys (
     email text,                         -- where a code is sent; forgotten at the end
     return_url text,
     only_paths text,                    -- JSON: fields to be corrected; null: all that is asked
+    review text not null,               -- JSON: what the process asked for when the link was made
     minted_at bigint not null,
     expires_at bigint not null,
     revoked_at bigint,

@@ -9,6 +9,7 @@ create table journeys (
     email text,                         -- where a code is sent; forgotten at the end
     return_url text,
     only_paths text,                    -- JSON: fields to be corrected; null: all that is asked
+    review text not null,               -- JSON: what the process asked for when the link was made
     minted_at integer not null,
     expires_at integer not null,
     revoked_at integer,
