@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import streamlit as st
 from babel import dates, numbers
 
-from app_pages.language.i18n import _, language, locale, ngettext
+from app_pages.language.i18n import LANGUAGES, _, language, locale, ngettext
 from pipeline.ledger import service
 from pipeline.texts import printable
 
@@ -18,6 +18,9 @@ _CLOCK = {"en": "HH:mm", "pt": "HH:mm"}
 _SECOND = {"en": "d MMM y, HH:mm:ss", "pt": "dd/MM/y HH:mm:ss"}
 GRID_MINUTE = {"en": "D MMM YYYY, HH:mm", "pt": "DD/MM/YYYY HH:mm"}
 """The grid writes instants in the browser, by a pattern of its own dialect."""
+SHEET_MINUTE = {"en": "d mmm yyyy, hh:mm", "pt": "dd/mm/yyyy hh:mm"}
+SHEET_DAY = {"en": "d mmm yyyy", "pt": "dd/mm/yyyy"}
+"""So does a spreadsheet."""
 
 _ADDRESS = re.compile(
     r"https?(?=://)|www(?=\.)|mailto(?=:)|xmpp(?=:)|(?<=\S)@(?=\S)", re.IGNORECASE
@@ -71,6 +74,11 @@ def _instant(instant: datetime | None, patterns: dict[str, str]) -> str:
     return dates.format_datetime(
         local(instant), patterns[language()], tzinfo=zone(), locale=locale()
     )
+
+
+def second_in(instant: datetime, into: str, where: ZoneInfo) -> str:
+    """An instant to the second, for a file whose reader's language and zone are known."""
+    return dates.format_datetime(instant, _SECOND[into], tzinfo=where, locale=LANGUAGES[into])
 
 
 def local(instant: datetime) -> datetime:

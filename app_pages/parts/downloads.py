@@ -1,27 +1,73 @@
-"""Hands out the rows of a view as a file: all of them, with the question written into it."""
+"""Hands out the rows of a view as a file: all of them, and what was asked with them."""
 
-import csv
-import io
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+from zoneinfo import ZoneInfo
 
 import streamlit as st
 
 from app_pages.door import access, audience
-from app_pages.language import formats
-from app_pages.language.i18n import _
+from app_pages.language import columns, formats
+from app_pages.language.i18n import N_, _, language, said_in
 from app_pages.parts import views
 from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.ledger import formats as tables
 from pipeline.ledger import service
+from pipeline.ledger.catalogue import public
 from pipeline.ledger.formats import Format
 from pipeline.ledger.reader import Ranges
 from pipeline.serve import identifiers
 from pipeline.serve.roles import Person
-from pipeline.texts import printable
 
-OFFERED: Final[Mapping[Format, str]] = {"csv": "CSV", "parquet": "Parquet", "xlsx": "XLSX"}
+OFFERED: Final[Mapping[Format, str]] = {"xlsx": "XLSX", "csv": "CSV", "parquet": "Parquet"}
+_NAME_CHARACTERS: Final = 120
+_NOT_IN_NAMES: Final = re.compile(r"[^\w.+~-]+")
+
+_ROWS_SHEET: Final = N_("Rows")
+_ABOUT_SHEET: Final = N_("What was asked")
+_VIEW: Final = N_("View")
+_AS_OF: Final = N_("As of")
+_ZONE: Final = N_("Time zone of the instants")
+_ENTRIES: Final = N_("Entries of the log")
+_ROWS: Final = N_("Rows")
+_CONTAINS: Final = N_("contains {part}")
+_FROM: Final = N_("from {end}")
+_BEFORE: Final = N_("before {end}")
+_SORTED: Final = N_("Sorted by")
+_DOWN: Final = N_("{column}, the highest first")
+_OR: Final = N_(" or ")
+_PERSONAL: Final = N_("Personal data")
+_MASKED: Final = N_("masked")
+
+
+class Reader(NamedTuple):
+    """For whom a file is made, which is known before the button is pressed."""
+
+    language: str
+    zone: ZoneInfo
+
+
+class Question(NamedTuple):
+    """Which rows of a view a file holds."""
+
+    view: str
+    as_of: int | None = None  # microseconds; None for the instant at which the file is made
+    where: Mapping[str, object] = {}
+    contains: Mapping[str, str] = {}
+    between: Mapping[str, tuple[object, object]] = {}
+    order_by: str | None = None
+
+    def asked(self) -> dict[str, Any]:
+        """The same, for `pipeline.ledger.reader.Reader.read`."""
+        return {
+            "where": self.where,
+            "contains": self.contains,
+            "between": self.between,
+            "order_by": self.order_by,
+        }
 
 
 def offer(
@@ -34,11 +80,14 @@ def offer(
     order_by: str | None = None,
 ) -> None:
     """A button for each format. The file is made when it is asked for; personal data is masked."""
+    question = Question(view, views.as_of(), where or {}, contains or {}, between or {}, order_by)
+    reader = Reader(language(), formats.zone())
     with st.popover(_("Download"), icon=":material/download:"):
         st.markdown(
             _(
-                "Every row ({n}), not only those on this page. The file also says which"
-                " filters and which instant were chosen. Personal data is masked.",
+                "Every row ({n}), not only those on this page. The name says which filters and"
+                " which instant were chosen; XLSX and Parquet say it inside, too. Personal data is"
+                " masked.",
                 n=formats.number(rows),
             )
         )
@@ -48,17 +97,8 @@ def offer(
                 continue
             st.download_button(
                 name,
-                maker(
-                    view,
-                    form,
-                    views.as_of(),
-                    dict(where or {}),
-                    dict(contains or {}),
-                    access.session(),
-                    dict(between or {}),
-                    order_by,
-                ),
-                file_name=f"prazo-{view}.{form}",
+                maker(question, form, reader, access.session()),
+                file_name=file_name(question, form, views.moment(), reader.zone),
                 mime=tables.MEDIA_TYPES[form],
                 icon=":material/download:",
                 on_click="ignore",
@@ -68,45 +108,107 @@ def offer(
 
 
 def maker(
-    view: str,
-    form: Format,
-    as_of: int | None,
-    where: dict[str, Any],
-    contains: dict[str, str],
-    session: Callable[[], Person | None],
-    between: Ranges | None = None,
-    order_by: str | None = None,
+    question: Question, form: Format, reader: Reader, session: Callable[[], Person | None]
 ) -> Callable[[], bytes]:
     """Makes the file once the button is pressed, when the page's run is long over, and the session
     of whoever looks may be, too."""
 
     def make() -> bytes:
+        view = question.view
         whoever = session()
         if whoever is None or not audience.may_read(whoever, view):
             raise CallerError(f"{view} is not handed out", "the session is over, or the role gone")
         held = service.current()
-        at = instants.now() if as_of is None else as_of
+        at = instants.now() if question.as_of is None else question.as_of
         last_seq = held.status().last_seq
-        asked: dict[str, Any] = {
-            "where": where,
-            "contains": contains,
-            "between": between,
-            "order_by": order_by,
-        }
-        rows = held.reader.read(view, as_of=at, **asked)
+        rows = held.reader.read(view, as_of=at, **question.asked())
         rows = identifiers.masked(rows, held.inbox.log_key)
-        notes = tables.notes(view, rows, as_of=at, last_seq=last_seq, **asked)
-        return written(tables.encode(rows, form, notes), form, notes)
+        if form != "xlsx":
+            notes = tables.notes(view, rows, as_of=at, last_seq=last_seq, **question.asked())
+            return tables.encode(rows, form, notes)
+        said = in_words(question, reader, at=at, last_seq=last_seq, rows=rows.num_rows)
+        return tables.encode(rows, form, said, look(view, reader))
 
     return make
 
 
-def written(content: bytes, form: Format, notes: Mapping[str, str]) -> bytes:
-    """The file with its notes: CSV has no other room for them than lines on top, each with `#`."""
-    if form != "csv":
-        return content
-    head = io.StringIO(newline="")
-    lines = csv.writer(head)
-    for name, note in notes.items():
-        lines.writerow([tables.csv_cell(f"# {name}: {printable(note)}")])
-    return head.getvalue().encode("utf-8") + content
+def look(view: str, reader: Reader) -> tables.Look:
+    """A spreadsheet of a view as its reader would have made it."""
+    into = reader.language
+    return tables.Look(
+        reader.zone,
+        {column: columns.label(view, column, into) for column in public()[view].columns},
+        columns.codes(view, into),
+        formats.SHEET_MINUTE[into],
+        formats.SHEET_DAY[into],
+        said_in(into, _ROWS_SHEET),
+        said_in(into, _ABOUT_SHEET),
+        said_in(into, _ZONE),
+    )
+
+
+def in_words(
+    question: Question, reader: Reader, *, at: int, last_seq: int, rows: int
+) -> dict[str, str]:
+    """What a file answers, in the reader's words: it must still say so where it was handed on."""
+    into, view = reader.language, question.view
+    said = {
+        said_in(into, _VIEW): columns.view_name(view, into),
+        said_in(into, _AS_OF): formats.second_in(instants.of(at), *reader),
+        said_in(into, _ENTRIES): str(last_seq),
+        said_in(into, _ROWS): str(rows),
+        said_in(into, _PERSONAL): said_in(into, _MASKED),
+    }
+    for column, condition in _conditions(question, reader):
+        name = columns.label(view, column, into)
+        said[name] = "; ".join(filter(None, (said.get(name), condition)))
+    if question.order_by is not None:
+        column, _space, direction = question.order_by.partition(" ")
+        name = columns.label(view, column, into)
+        said[said_in(into, _SORTED)] = (
+            said_in(into, _DOWN, column=name) if direction == "desc" else name
+        )
+    return said
+
+
+def _conditions(question: Question, reader: Reader) -> Iterator[tuple[str, str]]:
+    """Each column that was asked for, and what of it."""
+    into = reader.language
+    words = columns.codes(question.view, into)
+
+    def said(column: str, value: object) -> str:
+        if isinstance(value, datetime):
+            return formats.second_in(value, *reader)
+        text = str(tables.plain(value))
+        return words.get(column, {}).get(text, views.shown(column, text))
+
+    for column, value in question.where.items():
+        either = value if isinstance(value, list | tuple) else [value]
+        yield column, said_in(into, _OR).join(said(column, it) for it in either)
+    for column, part in question.contains.items():
+        yield column, said_in(into, _CONTAINS, part=views.shown(column, part))
+    for column, ends in question.between.items():
+        for word, end in zip((_FROM, _BEFORE), ends, strict=True):
+            if end is not None:
+                yield column, said_in(into, word, end=said(column, end))
+
+
+def file_name(question: Question, form: Format, moment: datetime, zone: ZoneInfo) -> str:
+    """View, filters and date, so that nobody has to open a file to know what it is. `moment` is the
+    page's instant, naive UTC: a past one stands in the name to the minute."""
+    asked = []
+    for column, value in question.where.items():
+        either = value if isinstance(value, list | tuple) else [value]
+        some = "+".join(views.shown(column, str(tables.plain(it))) for it in either)
+        asked.append(f"{column}-{some}")
+    for column, part in question.contains.items():
+        asked.append(f"{column}~{views.shown(column, part)}")
+    for column, ends in question.between.items():
+        first, beyond = ("" if it is None else str(tables.plain(it)) for it in ends)
+        asked.append(f"{column}-{first}-{beyond}")
+    day = f"{moment.replace(tzinfo=UTC).astimezone(zone):%Y-%m-%d}"
+    when = day if question.as_of is None else f"{moment:%Y-%m-%dT%H%MZ}"
+    filters = "_".join(_NOT_IN_NAMES.sub("-", it).strip("-") for it in asked)
+    most = _NAME_CHARACTERS - len(question.view) - len(when)
+    filters = filters if len(filters) <= most else f"{filters[:most]}-etc"
+    return f"{'_'.join(filter(None, ('prazo', question.view, filters, when)))}.{form}"

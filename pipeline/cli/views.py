@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import click
 
@@ -79,7 +80,8 @@ def print_view(
     asked = None if as_of is None else instants.parse(as_of)
     if as_of is not None and asked is None:
         raise click.UsageError(f"--as-of: {as_of!r} is not an instant like 2026-03-01T09:00:00Z")
-    with open_ledger(Settings.load()) as ledger:
+    settings = Settings.load()
+    with open_ledger(settings) as ledger:
         behind = ledger.catch_up(CATCH_UP_SECONDS)
         instant = instants.now() if asked is None else asked
         most = TABLE_ROWS if form == "table" and limit is None else limit
@@ -94,10 +96,12 @@ def print_view(
         else:
             where = reader.parse_filters(filters)
             notes = formats.notes(view, rows, as_of=instant, where=where)
+            look = formats.Look(ZoneInfo(settings.time_zone))
             if out is None:
-                sys.stdout.buffer.write(formats.encode(rows, form, notes))  # type: ignore[arg-type]
+                content = formats.encode(rows, form, notes, look)  # type: ignore[arg-type]
+                sys.stdout.buffer.write(content)
             else:
-                formats.write(rows, form, out, notes)  # type: ignore[arg-type]
+                formats.write(rows, form, out, notes, look)  # type: ignore[arg-type]
         if behind:
             say(f"The ledger is still {behind} entries behind the inbox.", err=True)
             sys.exit(1)

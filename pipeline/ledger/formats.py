@@ -5,10 +5,10 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -31,6 +31,12 @@ XLSX_ROWS: Final = 1_048_575
 """Rows of a sheet under its header; Excel's own limit."""
 XLSX_CHARACTERS: Final = 32_767
 """Of a cell; Excel's own limit."""
+
+_FIRST_EXCEL_YEAR: Final = 1900
+"""Excel knows no earlier day, so these are written as text."""
+_WIDTHS: Final = (8, 48)
+"""Of a column of a sheet, in characters: the least and the most."""
+_ROWS_TO_MEASURE: Final = 1000
 
 _FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 """The last four are as wide as Chinese characters; some spreadsheets take them for the first."""
@@ -68,14 +74,38 @@ def notes(
     return context
 
 
-def encode(rows: pa.Table, form: Format, notes: Mapping[str, str] | None = None) -> bytes:
-    """The rows in a format. `notes` (view, as_of, filters) are kept where a format has room."""
+class Look(NamedTuple):
+    """How a spreadsheet shows its rows to people: what stands for columns and codes, and when."""
+
+    zone: tzinfo = UTC  # of its instants
+    labels: Mapping[str, str] = {}  # column -> its header, where that is not its name
+    words: Mapping[str, Mapping[str, str]] = {}  # column -> code -> what stands for it
+    minute: str = "yyyy-mm-dd hh:mm"
+    day: str = "yyyy-mm-dd"
+    rows: str = "rows"  # the names of its two sheets
+    about: str = "about"
+    zone_label: str = "time_zone"  # what stands beside the zone on the second of them
+
+
+def encode(
+    rows: pa.Table, form: Format, notes: Mapping[str, str] | None = None, look: Look | None = None
+) -> bytes:
+    """The rows in a format. `notes` (view, as_of, filters) are kept where a format has room;
+    `look` is for a spreadsheet, whose instants are in UTC without it."""
+    if form == "xlsx":
+        return _xlsx(rows, notes or {}, look or Look())
     return _WRITERS[form](rows, notes or {})
 
 
-def write(rows: pa.Table, form: Format, path: Path, notes: Mapping[str, str] | None = None) -> None:
-    """Writes the rows to a file, whole or not at all."""
-    write_whole(path, encode(rows, form, notes))
+def write(
+    rows: pa.Table,
+    form: Format,
+    path: Path,
+    notes: Mapping[str, str] | None = None,
+    look: Look | None = None,
+) -> None:
+    """Writes the rows to a file, whole or not at all; arguments as for `encode`."""
+    write_whole(path, encode(rows, form, notes, look))
 
 
 def plain(value: Any) -> Any:
@@ -99,9 +129,8 @@ def plain(value: Any) -> Any:
 
 def records(rows: pa.Table) -> Iterator[dict[str, Any]]:
     """The rows as dictionaries of JSON values."""
-    for batch in rows.to_batches(max_chunksize=ROWS_PER_BATCH):
-        for row in batch.to_pylist():
-            yield {name: plain(value) for name, value in row.items()}
+    for row in _rows(rows):
+        yield {name: plain(value) for name, value in row.items()}
 
 
 def cell(value: Any) -> Any:
@@ -118,12 +147,6 @@ def csv_cell(value: Any) -> Any:
     """A cell of a CSV file, which a spreadsheet may cut at other characters than we do."""
     value = cell(value)
     return _LATER_FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
-
-
-def _cells(rows: pa.Table) -> Iterator[list[Any]]:
-    for batch in rows.to_batches(max_chunksize=ROWS_PER_BATCH):
-        for row in batch.to_pylist():
-            yield [cell(value) for value in row.values()]
 
 
 def _json(rows: pa.Table, _: Mapping[str, str]) -> bytes:
@@ -143,9 +166,8 @@ def _csv(rows: pa.Table, _: Mapping[str, str]) -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(rows.column_names)
-    for batch in rows.to_batches(max_chunksize=ROWS_PER_BATCH):
-        for row in batch.to_pylist():
-            writer.writerow([csv_cell(value) for value in row.values()])
+    for row in _rows(rows):
+        writer.writerow([csv_cell(value) for value in row.values()])
     return text.getvalue().encode("utf-8")
 
 
@@ -171,7 +193,7 @@ def _short(value: Any) -> Any:
     return value
 
 
-def _xlsx(rows: pa.Table, notes: Mapping[str, str]) -> bytes:
+def _xlsx(rows: pa.Table, notes: Mapping[str, str], look: Look) -> bytes:
     if rows.num_rows > XLSX_ROWS:
         raise CallerError(
             f"{rows.num_rows} rows do not fit into a sheet",
@@ -183,23 +205,69 @@ def _xlsx(rows: pa.Table, notes: Mapping[str, str]) -> bytes:
     buffer = io.BytesIO()
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(buffer, options) as book:
-        sheet = book.add_worksheet("rows")
+        sheet = book.add_worksheet(look.rows)
         sheet.freeze_panes(1, 0)
-        sheet.write_row(0, 0, rows.column_names, book.add_format({"bold": True}))
-        for number, values in enumerate(_cells(rows), start=1):
-            sheet.write_row(number, 0, [_short(value) for value in values])
+        head = book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
+        instant = book.add_format({"num_format": look.minute, "align": "left"})
+        day = book.add_format({"num_format": look.day, "align": "left"})
+        labels = [look.labels.get(name, name) for name in rows.column_names]
+        sheet.write_row(0, 0, labels, head)
+        widths = [len(max(label.split(), key=len, default="")) + 3 for label in labels]
+        for number, row in enumerate(_rows(rows), start=1):
+            for place, (column, raw) in enumerate(row.items()):
+                value = _sheet_value(raw, look.words.get(column, {}), look.zone)
+                if isinstance(value, datetime):
+                    sheet.write_datetime(number, place, value, instant)
+                elif isinstance(value, date):
+                    sheet.write_datetime(number, place, value, day)
+                else:
+                    sheet.write(number, place, value)
+                if number <= _ROWS_TO_MEASURE:
+                    widths[place] = max(widths[place], _width(value))
+        for place, width in enumerate(widths):
+            sheet.set_column(place, place, min(max(width, _WIDTHS[0]), _WIDTHS[1]))
         if rows.num_columns:
             sheet.autofilter(0, 0, max(rows.num_rows, 1), rows.num_columns - 1)
-        about = book.add_worksheet("about")
-        for number, note in enumerate(notes.items()):
-            about.write_row(number, 0, note)
+        about = book.add_worksheet(look.about)
+        about.set_column(0, 0, 28, book.add_format({"bold": True}))
+        about.set_column(1, 1, 90)
+        said = {**notes, look.zone_label: str(look.zone)}
+        for number, note in enumerate(said.items()):
+            about.write_row(number, 0, [_short(cell(it)) for it in note])
     return buffer.getvalue()
 
 
-_WRITERS: Final[dict[Format, Callable[[pa.Table, Mapping[str, str]], bytes]]] = {
+def _rows(rows: pa.Table) -> Iterator[dict[str, Any]]:
+    for batch in rows.to_batches(max_chunksize=ROWS_PER_BATCH):
+        yield from batch.to_pylist()
+
+
+def _sheet_value(value: Any, words: Mapping[str, str], zone: tzinfo) -> Any:
+    """A value as a cell of a sheet: a date that Excel can sort, a word in place of a code, and
+    anything else as `cell` writes it."""
+    if isinstance(value, date) and value.year > _FIRST_EXCEL_YEAR:
+        if not isinstance(value, datetime):
+            return value
+        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+        try:
+            return aware.astimezone(zone).replace(tzinfo=None)
+        except OverflowError:  # the last day of the calendar, further east
+            return cell(value)
+    if isinstance(value, str):
+        value = words.get(value, value)
+    if isinstance(value, list) and all(isinstance(it, str) for it in value):
+        value = ", ".join(value)
+    return _short(cell(value))
+
+
+def _width(value: Any) -> int:
+    """How many characters wide a cell is; an instant as wide as the longest way to write one."""
+    return 20 if isinstance(value, date) else len(str(value)) + 2
+
+
+_WRITERS: Final[dict[str, Callable[[pa.Table, Mapping[str, str]], bytes]]] = {
     "json": _json,
     "ndjson": _ndjson,
     "csv": _csv,
     "parquet": _parquet,
-    "xlsx": _xlsx,
 }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
+from zoneinfo import ZoneInfo
 
 import prometheus_client
 from anyio import CapacityLimiter, move_on_after, to_thread
@@ -228,8 +229,11 @@ def _shown(request: Request, unmasked: Unmasked | None, caller: Caller) -> Respo
         rows = identifiers.masked(rows, service.inbox.log_key)
     headers = {"Prazo-Last-Seq": str(last_seq)}
     notes = formats.notes(name, rows, as_of=at, last_seq=last_seq, where=where)
+    look = formats.Look(ZoneInfo(service.settings.time_zone))
     return Response(
-        formats.encode(rows, form, notes), media_type=formats.MEDIA_TYPES[form], headers=headers
+        formats.encode(rows, form, notes, look),
+        media_type=formats.MEDIA_TYPES[form],
+        headers=headers,
     )
 
 

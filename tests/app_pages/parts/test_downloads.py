@@ -1,19 +1,22 @@
 """A downloaded list is whole, says what was asked, and runs no formula."""
 
-import csv
 import io
 import re
 from collections.abc import Callable
+from zoneinfo import ZoneInfo
 
 import openpyxl
+import pandas
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from app_pages.language import columns
 from app_pages.parts import downloads, lists
 from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.ledger import formats
+from pipeline.ledger.catalogue import public
 from pipeline.ledger.formats import Format
 from pipeline.serve.roles import LOCAL, Person, Role
 from tests.app_pages.conftest import OpenLog, Visit
@@ -32,6 +35,15 @@ HISTORY = [
     review("prc_evil", before(days=40), seller="=cmd|' /C calc'!A0"),
     review("prc_acp", before(days=45), kind="ACP"),
 ]
+ASKED = downloads.Question(
+    "open_processes",
+    instants.parse(AS_OF),
+    {"review_type": ["ACI"]},
+    {"process_id": "prc"},
+    order_by="deadline_at desc",
+)
+ANA = downloads.Reader("en", ZoneInfo("America/Sao_Paulo"))
+BIA = downloads.Reader("pt", ZoneInfo("America/Manaus"))
 NOTES = {
     "view": "open_processes",
     "as_of": AS_OF,
@@ -39,28 +51,18 @@ NOTES = {
     "rows": "71",
     "where review_type": "ACI",
     "where process_id contains": "prc",
+    "order by": "deadline_at desc",
 }
 
 
 def made(
-    form: Format, open_log: OpenLog, session: Callable[[], Person | None] = lambda: LOCAL
+    form: Format,
+    open_log: OpenLog,
+    session: Callable[[], Person | None] = lambda: LOCAL,
+    reader: downloads.Reader = ANA,
 ) -> bytes:
     with open_log(HISTORY):
-        return downloads.maker(
-            "open_processes",
-            form,
-            instants.parse(AS_OF),
-            {"review_type": ["ACI"]},
-            {"process_id": "prc"},
-            session,
-        )()
-
-
-def test_a_note_on_top_of_a_csv_begins_no_formula_either() -> None:
-    """A reader's own filter stands there, and a link may hold it; `;` ends a cell in Portuguese."""
-    notes = {"where seller_id": "x;=cmd|'/C calc'!A0\n=1", "where a": "\uff1d1"}
-    content = downloads.written(b"a\r\n", "csv", notes).decode()
-    assert content == "# where seller_id: x;'=cmd|'/C calc'!A0\\n=1\r\n# where a: \uff1d1\r\na\r\n"
+        return downloads.maker(ASKED, form, reader, session)()
 
 
 @pytest.mark.parametrize(
@@ -86,13 +88,13 @@ def test_a_grid_shows_what_would_reverse_or_hide_its_text() -> None:
     assert lists.still(rows) == [{"a": "x\\u202ey", "b": ["\\u2066z", "w"], "n": 1}]
 
 
-def test_csv_begins_with_what_was_asked_and_holds_every_row(open_log: OpenLog) -> None:
-    lines = list(csv.reader(io.StringIO(made("csv", open_log).decode())))
-    assert [line[0] for line in lines[:6]] == [f"# {name}: {it}" for name, it in NOTES.items()]
-    header, rows = lines[6], lines[7:]
-    assert header[:2] == ["process_id", "seller_id"]
+def test_pandas_takes_a_csv_as_it_is_and_it_holds_every_row(open_log: OpenLog) -> None:
+    rows = pandas.read_csv(io.BytesIO(made("csv", open_log)))
+    assert list(rows.columns) == list(public()["open_processes"].columns)
     assert len(rows) == 71
-    assert ["prc_evil", "'=cmd|' /C calc'!A0"] in [row[:2] for row in rows]
+    evil = rows.set_index("process_id").loc["prc_evil"]
+    assert evil["seller_id"] == "'=cmd|' /C calc'!A0"
+    assert evil["deadline_at"] == "2026-05-22T12:00:00Z"
 
 
 def test_parquet_keeps_what_was_asked_in_its_schema(open_log: OpenLog) -> None:
@@ -102,12 +104,71 @@ def test_parquet_keeps_what_was_asked_in_its_schema(open_log: OpenLog) -> None:
     assert table.num_rows == 71
 
 
-def test_xlsx_keeps_what_was_asked_on_a_sheet_and_runs_no_formula(open_log: OpenLog) -> None:
+def test_xlsx_says_what_was_asked_in_the_readers_words(open_log: OpenLog) -> None:
     book = openpyxl.load_workbook(io.BytesIO(made("xlsx", open_log)))
-    assert {row[0].value: row[1].value for row in book["about"].iter_rows()} == NOTES
-    sellers = [row[1] for row in book["rows"].iter_rows(min_row=2)]
-    assert len(sellers) == 71
-    assert {cell.data_type for cell in sellers} == {"s"}
+    assert {row[0].value: row[1].value for row in book["What was asked"].iter_rows()} == {
+        "View": "Unfinished processes",
+        "As of": "1 Jun 2026, 09:00:00",
+        "Entries of the log": "72",
+        "Rows": "71",
+        "Personal data": "masked",
+        "Type": "Inconsistency (ACI)",
+        "Process": "contains prc",
+        "Sorted by": "Deadline, the highest first",
+        "Time zone of the instants": "America/Sao_Paulo",
+    }
+    book = openpyxl.load_workbook(io.BytesIO(made("xlsx", open_log, reader=BIA)))
+    asked = {row[0].value: row[1].value for row in book["O que foi pedido"].iter_rows()}
+    assert asked["Posição em"] == "01/06/2026 08:00:00"
+    assert asked["Tipo"] == "Inconsistência (ACI)"
+
+
+def test_xlsx_is_as_a_person_would_make_it_and_runs_no_formula(open_log: OpenLog) -> None:
+    """Dates that sort, in the reader's zone; names and words of their language; a header that
+    stays; columns wide enough."""
+    sheet = openpyxl.load_workbook(io.BytesIO(made("xlsx", open_log, reader=BIA)))["Linhas"]
+    header = [cell.value for cell in sheet[1]]
+    assert header[:2] == ["Processo", "Vendedor"]
+    rows = {row[0].value: dict(zip(header, row, strict=True)) for row in sheet.iter_rows(min_row=2)}
+    assert len(rows) == 71
+    evil = rows["prc_evil"]
+    assert f"{evil['Prazo'].value:%d/%m %H:%M}" == "22/05 08:00"
+    assert evil["Prazo"].number_format == "dd/mm/yyyy hh:mm"
+    assert evil["Situação"].value == "Vencido"
+    assert {row["Vendedor"].data_type for row in rows.values()} == {"s"}
+    assert sheet.freeze_panes == "A2"
+    assert sheet.auto_filter.ref.startswith("A1:")
+    assert sheet.column_dimensions["A"].width >= len("prc_evil")
+    assert sheet.column_dimensions["B"].width >= len("'=cmd|' /C calc'!A0")
+
+
+def test_a_file_is_named_by_view_filters_and_date(open_log: OpenLog) -> None:
+    moment = instants.of(instants.parse("2026-06-01T01:30:00Z")).replace(tzinfo=None)
+    with open_log(HISTORY):
+        asked = {
+            "past": ASKED,
+            "now": downloads.Question("findings"),
+            "tax id": downloads.Question("denials", where={"seller_id": "390.533.447-05"}),
+            "hostile": downloads.Question("denials", contains={"detail": "../../a b\n/c:\u202e"}),
+            "long": downloads.Question("denials", contains={"detail": "x" * 500}),
+        }
+        named = {
+            what: downloads.file_name(question, "csv", moment, ANA.zone)
+            for what, question in asked.items()
+        }
+    assert named["past"] == (
+        "prazo_open_processes_review_type-ACI_process_id~prc_2026-06-01T0130Z.csv"
+    )
+    assert named["now"] == "prazo_findings_2026-05-31.csv"
+    assert "390" not in named["tax id"]
+    assert named["hostile"] == "prazo_denials_detail~..-..-a-b-c_2026-05-31.csv"
+    assert len(named["long"]) < 140
+    assert named["long"].endswith("x-etc_2026-05-31.csv")
+
+
+def test_every_column_of_a_list_has_a_name_for_people() -> None:
+    listed = {column for view in columns.VIEWS for column in public()[view].columns}
+    assert set(columns.LABELS) == listed
 
 
 @pytest.mark.parametrize(
@@ -151,4 +212,4 @@ def test_every_list_is_there_to_take_away(page: str, open_log: OpenLog, visit: V
     ]
     with open_log(history):
         labels = [it.label for it in visit(page).get("download_button")]
-    assert [it for it in labels if it in ("CSV", "Parquet", "XLSX")] == ["CSV", "Parquet", "XLSX"]
+    assert [it for it in labels if it in ("CSV", "Parquet", "XLSX")] == ["XLSX", "CSV", "Parquet"]

@@ -1,0 +1,137 @@
+"""Names the columns of lists for people, where a file of their rows is made for them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from app_pages.language import changes, next_actions, occurrences, rulebook, words
+from app_pages.language.i18n import N_, said_in
+
+LABELS: Final[Mapping[str, str]] = {
+    "acknowledged_at": N_("Acknowledged at"),
+    "acknowledged_by": N_("Acknowledged by"),
+    "actor": N_("Person"),
+    "alert_id": N_("Alert"),
+    "artifacts": N_("Artifacts"),
+    "assignee": N_("Assigned to"),
+    "attempt_id": N_("Attempt"),
+    "attempt_number": N_("Attempt of the process"),
+    "attempt_of_try": N_("Attempt of the try"),
+    "attempts": N_("Attempts"),
+    "change": N_("Change"),
+    "changed_at": N_("When"),
+    "channel": N_("Channel"),
+    "code": N_("Code"),
+    "codes": N_("Reasons as text"),
+    "days_to_deadline": N_("Days to the deadline"),
+    "deadline_at": N_("Deadline"),
+    "denied_at": N_("Denied at"),
+    "detail": N_("Detail"),
+    "duration_ms": N_("Duration, ms"),
+    "error": N_("Error"),
+    "event_id": N_("Event"),
+    "fields": N_("Fields"),
+    "fields_answered": N_("Fields answered"),
+    "fields_required": N_("Fields required"),
+    "finish_seq": N_("Entry of the finish"),
+    "finished_at": N_("Finished at"),
+    "found_at": N_("True since"),
+    "gives_up_at": N_("Given up at"),
+    "is_due_within_7_days": N_("Due in 7 days"),
+    "is_given_up": N_("Given up"),
+    "is_held": N_("Held back by our rules"),
+    "is_open": N_("Open"),
+    "is_retry_pending": N_("Waiting for a retry"),
+    "journey_id": N_("Journey"),
+    "kind": N_("Kind"),
+    "last_attempt_at": N_("Last attempt at"),
+    "last_outcome": N_("Last outcome"),
+    "next_action": N_("Next action"),
+    "occurred_at": N_("Occurred at"),
+    "opened_at": N_("Opened at"),
+    "origin": N_("Origin"),
+    "outcome": N_("Outcome"),
+    "paths": N_("Fields named"),
+    "payload_sha256": N_("SHA-256 of the payload"),
+    "payload_type": N_("Type of the payload"),
+    "process_id": N_("Process"),
+    "raised_at": N_("Raised at"),
+    "reason": N_("Reason"),
+    "reasons": N_("Reasons"),
+    "recorded_at": N_("Recorded at"),
+    "replayed_as": N_("Replayed as"),
+    "requested_fields": N_("Requested fields"),
+    "retry": N_("A new attempt can succeed"),
+    "retry_after_at": N_("Not again before"),
+    "retry_due_at": N_("Retry due at"),
+    "review_type": N_("Type"),
+    "role": N_("Role"),
+    "rule": N_("Rule"),
+    "seconds_to_deadline": N_("Seconds to the deadline"),
+    "seller_deleted_at": N_("Seller deleted at"),
+    "seller_id": N_("Seller"),
+    "seq": N_("Entry"),
+    "severity": N_("Severity"),
+    "since": N_("Due since"),
+    "size_bytes": N_("Bytes"),
+    "snoozed_until": N_("Put off until"),
+    "source": N_("Source"),
+    "start_seq": N_("Entry of the start"),
+    "started_at": N_("Started at"),
+    "state": N_("State"),
+    "status": N_("Status"),
+    "step": N_("Step"),
+    "subject": N_("Subject"),
+    "ticket_due": N_("A ticket is due"),
+    "timeout_at": N_("Too late from"),
+    "told": N_("Told"),
+    "try_number": N_("Try"),
+    "undelivered": N_("Not delivered"),
+    "via": N_("Via"),
+}
+"""Of the views that pages list; a column of any other view keeps its own name."""
+
+VIEWS: Final[Mapping[str, str]] = {
+    "open_processes": N_("Unfinished processes"),
+    "changes": N_("What changed"),
+    "alerts": N_("Alerts"),
+    "findings": N_("Findings"),
+    "submission_attempts": N_("Submission attempts"),
+    "denials": N_("Denials"),
+    "collections": N_("Collections"),
+    "quarantine": N_("Quarantine"),
+}
+"""The views that pages list, as a file of their rows is headed."""
+
+_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "state": words.STATES,
+    "review_type": words.REVIEW_TYPES,
+    "outcome": words.OUTCOMES,
+    "last_outcome": words.OUTCOMES,
+    "next_action": {code: it.name for code, it in next_actions.ACTIONS.items()},
+    "severity": rulebook.SEVERITIES,
+    "rule": {code: it.name for code, it in rulebook.RULES.items()},
+    "change": {code: it.name for code, it in changes.CHANGES.items()},
+    "channel": occurrences.CHANNELS,
+    "step": occurrences.STEPS,
+    "via": occurrences.VIAS,
+}
+
+
+def view_name(view: str, into: str) -> str:
+    """What the rows of a view are called; its own name where no page lists it."""
+    return said_in(into, VIEWS[view]) if view in VIEWS else view
+
+
+def label(view: str, column: str, into: str) -> str:
+    """What stands above a column of a view: a word of a language where pages list the view."""
+    return said_in(into, LABELS[column]) if view in VIEWS and column in LABELS else column
+
+
+def codes(view: str, into: str) -> dict[str, dict[str, str]]:
+    """Columns of a view that pages list -> what stands for their codes in that language."""
+    if view not in VIEWS:
+        return {}
+    return {
+        column: {code: said_in(into, word) for code, word in meanings.items()}
+        for column, meanings in _WORDS.items()
+    }
