@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app_pages.charts.denials import reason_bars, reason_weeks, return_weeks
+from app_pages.desk import saved
 from app_pages.language import formats, moments, sellers
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
@@ -195,7 +196,9 @@ with st.container(border=True):
 st.header(_("Denials"), anchor=False)
 names = {code_of(row): sellers.reason(row) for row in reasons}
 with lists.filters():
-    with st.container(width=340):
+    with st.container(width="content"):
+        saved.show("denials")
+    with st.container(width=320):
         reason = address.one_of(_("Reason"), names, "reason", placeholder=_("Any"))
     with st.container(width="content"):
         period = address.choice(

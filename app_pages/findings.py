@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from app_pages.desk import saved
 from app_pages.door import access
 from app_pages.language import formats, rulebook, words
 from app_pages.language.i18n import _, ngettext
@@ -86,6 +87,8 @@ st.table(
 )
 
 with lists.filters():
+    with st.container(width="content"):
+        saved.show("findings")
     with st.container(width="content"):
         severities = address.choices(
             _("Severity"),

@@ -8,7 +8,7 @@ from datetime import datetime, time, timedelta
 
 import streamlit as st
 
-from app_pages.desk import casework, people
+from app_pages.desk import casework, people, saved
 from app_pages.language import formats, moments, next_actions, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
@@ -134,6 +134,8 @@ def of(column: str, *values: object) -> str:
 
 
 with lists.filters():
+    with st.container(width="content"):
+        saved.show("watchlist")
     with st.container(width="content"):
         lane = address.choice(
             _("Lane"),

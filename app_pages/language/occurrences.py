@@ -66,6 +66,7 @@ KINDS: Final[Mapping[str, str]] = {
     "ticket": N_("Support ticket"),
     "reminded": N_("Seller reminded"),
     "calendar": N_("Calendar of deadlines"),
+    "saved_view": N_("Saved view"),
 }
 TICKET_STEPS: Final[Mapping[str, str]] = {
     "opened": N_("Support ticket opened"),
@@ -101,6 +102,7 @@ _KIND_ICONS: Final[Mapping[str, str]] = {
     "ticket": ":material/support_agent:",
     "reminded": ":material/notifications_active:",
     "calendar": ":material/calendar_add_on:",
+    "saved_view": ":material/bookmark:",
 }
 ERRORS: Final[Mapping[str, str]] = {
     "timeout": N_("no answer in time"),

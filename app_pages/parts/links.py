@@ -3,6 +3,8 @@
 A link to a page that somebody's role does not open would be an error on the page it stands on.
 """
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app_pages.door import access
@@ -47,6 +49,17 @@ def to_watchlist() -> None:
 def to_alerts(label: str) -> None:
     """What is due and nobody has taken yet."""
     _to("alerts", label, "notifications_active", shown="open")
+
+
+def to_view(page: str, label: str, query: Sequence[tuple[str, str]]) -> None:
+    """A page with filters and an order, under the name by which somebody knows them."""
+    if access.may_open(page):
+        st.page_link(
+            f"app_pages/{page}.py",
+            label=label,
+            icon=":material/bookmark:",
+            query_params=list(query),
+        )
 
 
 def to_more(page: str, **query: str) -> None:

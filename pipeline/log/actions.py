@@ -19,6 +19,8 @@ REMINDED: Final = "reminded"
 
 CALENDAR: Final = "calendar"
 
+SAVED_VIEW: Final = "saved_view"
+
 
 def action(
     kind: str,
@@ -127,6 +129,32 @@ def calendar_revoked(feed_id: str, *, actor: str | None, recorded_by: str) -> Dr
     name."""
     revoked: dict[str, JsonValue] = {"step": "revoked", "feed": feed_id}
     return _signed(CALENDAR, revoked, actor=actor, recorded_by=recorded_by)
+
+
+def view_step(
+    step: Literal["saved", "dropped"],
+    page: str,
+    name: str,
+    *,
+    query: str | None = None,
+    for_all: bool,
+    actor: str | None,
+    recorded_by: str,
+) -> Draft:
+    """The draft that says: a person saved a view of a page under a name, or dropped it. `query`:
+    what stands in its URL. `for_all`: whether everybody finds it, or only who saved it. Raises
+    `CallerError` where somebody, or the view, has no name."""
+    if not name.strip():
+        raise CallerError("The view was not saved", "it has no name", "give it one")
+    content: dict[str, JsonValue] = {
+        "step": step,
+        "page": page,
+        "name": name.strip(),
+        "for_all": for_all,
+    }
+    if query is not None:
+        content["query"] = query
+    return _signed(SAVED_VIEW, content, actor=actor, recorded_by=recorded_by)
 
 
 def _signed(

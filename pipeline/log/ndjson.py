@@ -133,6 +133,7 @@ class NamedLine(_Line):
         "ticket",
         "reminded",
         "calendar",
+        "saved_view",
     ]
     process_id: Identifier | None = None
     seller_id: Identifier | None = None

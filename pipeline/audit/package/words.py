@@ -218,6 +218,7 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "alert_cleared": ("Alert over", "Alerta encerrado"),
     "reminded": ("Seller reminded", "Vendedor lembrado"),
     "calendar": ("Calendar of deadlines", "Agenda de prazos"),
+    "saved_view": ("Saved view of a page", "Visão salva de uma página"),
     "artifact": ("artifact", "artefato"),
     # rules
     "expired_unfinished": ("Expired, unfinished", "Vencido sem conclusão"),

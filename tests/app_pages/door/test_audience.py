@@ -30,6 +30,7 @@ CLOSED_VIEWS = {
     "process_journeys",
     "process_phases",
     "process_state",
+    "saved_views",
     "seller_contents",
     "seller_identities",
     "seller_names",

@@ -35,6 +35,7 @@ def test_the_time_to_a_deadline_is_as_exact_as_it_is_near(
         "ticket",
         "reminded",
         "calendar",
+        "saved_view",
         "supply",
         "key_rotation",
     ],

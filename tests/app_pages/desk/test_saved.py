@@ -1,0 +1,64 @@
+"""Filters and an order are saved under a name: for oneself, or for all."""
+
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.support.occurrences import before, review
+from tests.app_pages.support.reading import links, press
+
+HISTORY = [review("prc_late", before(days=40)), review("prc_soon", before(days=26))]
+
+
+def save(app, name: str, *, actor: str | None = None, for_all: bool = False) -> None:
+    app.text_input(key="view_name").set_value(name)
+    app.toggle(key="view_for_all").set_value(for_all)
+    if actor is not None:
+        app.text_input(key="view_actor").set_value(actor)
+    press(app, "Save it")
+
+
+def names(app) -> dict[str, str]:
+    return dict(links(app))
+
+
+def test_a_view_is_found_by_its_owner_and_one_for_all_by_everybody(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY) as service:
+        query = {"lane": "savable", "sort": "-deadline_at", "row": "prc_soon"}
+        app = visit("watchlist", as_of=None, **query)
+        save(app, "soon", actor="Ana")
+        save(app, "for us", for_all=True)
+        own, others = names(app), names(visit("watchlist", as_of=None))
+        on_another_page = names(visit("findings", as_of=None))
+        entries = service.reader.read("timeline", where={"kind": "saved_view"}).to_pylist()
+    assert own["soon"] == "lane=savable&sort=-deadline_at"
+    assert own["for us"] == own["soon"]
+    assert "for us" in others
+    assert "soon" not in others
+    assert "for us" not in on_another_page
+    assert [(it["actor"], it["step"]) for it in entries] == [("Ana", "saved"), ("Ana", "saved")]
+
+
+def test_a_view_is_taken_away_by_an_entry(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("watchlist", as_of=None, type="ACI")
+        save(app, "soon", actor="Ana")
+        app.selectbox(key="view_to_drop").set_value("Ana soon").run()
+        press(app, "Take it away")
+        assert "soon" not in names(app)
+        steps = service.reader.read("timeline", where={"kind": "saved_view"}).to_pylist()
+    assert [it["step"] for it in steps] == ["saved", "dropped"]
+
+
+def test_a_name_is_needed_and_nothing_is_saved_in_the_past(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("watchlist", as_of=None)
+        save(app, " ", actor="Ana")
+        assert service.inbox.last()[0] == 2
+        then = visit("watchlist")
+    assert "Save it" not in {button.label for button in then.button}
+
+
+def test_there_are_views_from_the_start(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        known = names(visit("watchlist"))
+    assert known["Expired ACI, due this month"] == "lane=EXPIRED&type=ACI&period=this_month"
