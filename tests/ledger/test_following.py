@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -116,18 +115,19 @@ def flip_bits(path: Path) -> None:
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("damage", [delete_the_file, overwrite_the_file, cut_the_file, flip_bits])
 def test_a_damaged_file_is_rebuilt_with_the_same_rows(
-    settings: Settings, inbox, damage: Callable[[Path], None]
+    settings: Settings, inbox, subtests: pytest.Subtests
 ):
     with closing(caught_up(settings)) as service:
         before, root = rows_of_every_view(service), service.ledger.frontier.root()
-    damage(settings.ledger)
-    with closing(caught_up(settings)) as service:
-        assert service.status().recovered
-        assert service.status().is_verified
-        assert service.ledger.frontier.root() == root
-        assert rows_of_every_view(service) == before
+    for damage in (delete_the_file, overwrite_the_file, cut_the_file, flip_bits):
+        with subtests.test(damage.__name__):
+            damage(settings.ledger)
+            with closing(caught_up(settings)) as service:
+                assert service.status().recovered
+                assert service.status().is_verified
+                assert service.ledger.frontier.root() == root
+                assert rows_of_every_view(service) == before
 
 
 def killed_after_commit(settings: Settings, deliveries: range) -> None:
