@@ -99,7 +99,7 @@ class Marketplace:
 
     def outcomes(self, process_id: str) -> list[str]:
         """What became of each attempt, in their order."""
-        case = CaseFiles(self.inbox).open(process_id, instants.now())
+        case = CaseFiles(self.inbox).open(process_id, self.inbox.now())
         return [it.outcome for it in case.attempts]
 
     def puts(self, process_id: str) -> list[Any]:

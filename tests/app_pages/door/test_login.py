@@ -135,7 +135,7 @@ def test_a_calendar_needs_its_secret_address_alone_and_no_login(inner: str, prox
     )
     with closing(open_inbox(proxied / "inbox.db", create=False)) as inbox:
         inbox.append([made])
-    right = calendar.address(inner, secret.token)
+    right = f"{inner}{calendar.PATH}{secret.token}.ics"
     wait_until(lambda: httpx.get(right).status_code == 200)
     answer = httpx.get(right)
     assert "SUMMARY:ACI prc_1: " in answer.text
