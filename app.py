@@ -21,7 +21,7 @@ from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language
-from app_pages.parts import acting, elements, frame, freshness
+from app_pages.parts import acting, elements, frame, freshness, links
 from pipeline.errors import PrazoError
 from pipeline.http import limits
 from pipeline.ledger import reader, service
@@ -35,6 +35,7 @@ LOG = logging.getLogger(__name__)
 PAGES = Path(__file__).parent / "app_pages"
 ICON = PAGES / "static" / "icon.png"
 LOGO = PAGES / "static" / "logo.svg"
+STYLE = PAGES / "static" / "page.css"
 ANY_ADDRESS = "0.0.0.0"
 
 
@@ -59,18 +60,24 @@ def _draw() -> None:
         title = st.container(gap=None)
         # The choices first: what follows is written in the language that they say.
         with st.container(
-            horizontal=True, vertical_alignment="center", gap="xsmall", width="content"
+            horizontal=True,
+            vertical_alignment="center",
+            gap="xsmall",
+            width="content",
+            key="choices",
         ):
             search = st.container(width="content")
             bell = st.container(width="content")
             frame.choose_view()
             acting.name_yourself()
+            links.copy_this()
             access.leave(whoever)
     current = st.navigation(_sections(whoever), position="top")
     st.set_page_config(page_title=f"{current.title} · Prazo")
     with title:
         st.title(current.title, anchor=False)
         declare_language()
+        st.html(STYLE)
         visits.remember()
     with search:
         find.box()
@@ -152,7 +159,10 @@ else:
         routes=api.routes(),
         lifespan=lifespan,
         middleware=[
-            Middleware(SecurityHeaders, scripts=[*LANGUAGE_SCRIPTS.values(), visits.SCRIPT]),
+            Middleware(
+                SecurityHeaders,
+                scripts=[*LANGUAGE_SCRIPTS.values(), visits.SCRIPT, links.COPY_SCRIPT],
+            ),
             Middleware(NotStored),
             Middleware(Door, load=_settings),
             Middleware(Lobby, load=_settings),

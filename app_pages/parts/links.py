@@ -4,6 +4,7 @@ A link to a page that somebody's role does not open would be an error on the pag
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 import streamlit as st
 
@@ -12,7 +13,30 @@ from app_pages.language import formats
 from app_pages.language.i18n import _
 from app_pages.parts import views
 
+COPY_SCRIPT: Final = """(() => {
+    if (window.prazoCopies) return
+    window.prazoCopies = true
+    document.addEventListener('click', clicked => {
+        if (!clicked.target.closest('.st-key-copy_link button')) return
+        const typed = document.createElement('textarea')
+        typed.value = location.href
+        document.body.append(typed)
+        typed.select()
+        document.execCommand('copy')
+        typed.remove()
+    }, true)
+})()"""
+"""The same for everybody, so that the content security policy can name it by its digest. Browsers
+have a newer way to copy, but not where the page came without TLS."""
+
 _LEADS = "a click leads to"
+
+
+def copy_this() -> None:
+    """Copies the page's address, which holds all that was chosen on it."""
+    st.html(f"<script>{COPY_SCRIPT}</script>", unsafe_allow_javascript=True)
+    if st.button(_("Copy link"), icon=":material/link:", key="copy_link", type="tertiary"):
+        st.toast(_("The link to this page, as it is, is copied."), icon=":material/link:")
 
 
 def to_process(process_id: str | None, *, is_named: bool = False) -> None:

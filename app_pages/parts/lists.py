@@ -4,7 +4,9 @@ The database pages: what a browser does not show is never sent to it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
+from html import escape
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import streamlit as st
@@ -217,6 +219,7 @@ class _Grid:
             column_order=[MARK, *self._listed.columns],
             alt=self._listed.alt,
         )
+        printed(shown, self._listed.columns)
         self._ticked = [rows[it] for it in event["selection"]["rows"] if it < len(rows)]
         return row
 
@@ -279,6 +282,35 @@ def grid(
         column_order=list(columns),
         alt=alt,
     )
+    printed(rows, columns)
+
+
+def printed(rows: Sequence[dict[str, Any]], columns: Mapping[str, Any]) -> None:
+    """The rows of a grid on paper: there it could show only a window of them."""
+    head = "".join(f"<th>{escape(str(it['label']))}</th>" for it in columns.values())
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(_on_paper(row.get(name)))}</td>' for name in columns)}</tr>"
+        for row in still(rows)
+    )
+    st.html(
+        f'<div class="prazo-printed"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _on_paper(value: Any) -> str:
+    """A grid's value as text, as the grid itself writes it."""
+    match value:
+        case None:
+            return ""
+        case datetime():
+            return formats.minute(value)
+        case list():
+            return ", ".join(map(str, value))
+        case int() | float() if not isinstance(value, bool):
+            return formats.number(value)
+        case _:
+            return str(value)
 
 
 def still(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
