@@ -389,20 +389,56 @@ def test_the_keyboard_reaches_everything(look: Look) -> None:
         assert name in text, f"{name} is not among {reached}"
 
 
-def test_a_list_is_downloaded_whole_with_what_was_asked_in_it(look: Look, tmp_path: Path) -> None:
-    """120 of its rows match, 50 are shown; the file has all, and says as of when and of what."""
+def test_a_list_is_downloaded_whole_with_what_was_asked_in_its_name(
+    look: Look, tmp_path: Path
+) -> None:
+    """120 of its rows match, 50 are shown; the file has all, and its name says of what and when."""
     tab = look().open("/watchlist?type=ACI")
     tab.page.get_by_role("button", name="Download", exact=True).click()
     with tab.page.expect_download() as download:
         tab.page.get_by_role("button", name="CSV").click()
     file = tmp_path / "watchlist.csv"
     download.value.save_as(file)
-    assert download.value.suggested_filename == "prazo-open_processes.csv"
+    name = download.value.suggested_filename
+    assert re.fullmatch(
+        r"prazo_open_processes_state-EXPIRED\+OVERDUE_review_type-ACI_20\d\d-\d\d-\d\d\.csv", name
+    )
     lines = file.read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "# view: open_processes"
-    assert lines[1].startswith("# as_of: 20")
-    assert lines[4:6] == ["# where state: EXPIRED or OVERDUE", "# where review_type: ACI"]
+    assert lines[0].startswith("process_id,seller_id,")
     assert sum(line.startswith("prc_") for line in lines) == 120
+
+
+def test_the_link_to_a_page_is_copied_with_one_click(browser: Browser, url: str) -> None:
+    """With all that was chosen on it; whoever reads the clipboard finds the page's own address."""
+    allowed = ["clipboard-read"]
+    with contextlib.closing(browser.new_context(locale="en-GB", permissions=allowed)) as context:
+        reader = Reader(context.new_page(), url).open(f"/watchlist?as_of={AS_OF}&state=EXPIRED")
+        reader.page.get_by_role("button", name="Copy link").click()
+        reader.page.get_by_text("The link to this page, as it is, is copied.").wait_for()
+        assert reader.page.evaluate("navigator.clipboard.readText()") == reader.page.url
+        assert "state=EXPIRED" in reader.page.url
+        assert reader.complaints == []
+
+
+def test_a_page_prints_whole_and_without_its_controls(look: Look) -> None:
+    """A grid scrolls on a screen and draws no row that is out of sight."""
+    reader = look().open(f"/watchlist?as_of={AS_OF}")
+    page = reader.page
+    rows = page.locator(".prazo-printed tbody tr")
+    assert rows.count() == 50
+    assert not rows.first.is_visible()
+    assert page.get_by_role("button", name="Download").is_visible()
+    page.emulate_media(media="print")
+    assert rows.first.inner_text().split("\t")[:3] == ["prc_000", "sel_ana", "Expired"]
+    assert rows.last.is_visible()
+    for control in ("stHeader", "stPopover", "stDataFrame", "stPagination"):
+        found = page.locator(f'[data-testid="{control}"]')
+        assert not any(found.nth(n).is_visible() for n in range(found.count())), control
+    assert page.evaluate(OVERFLOW) <= 0
+    reader.open(f"/process?process=prc_acp&as_of={AS_OF}")
+    cut = """() => [...document.querySelectorAll('[data-testid="stVerticalBlock"]')]
+        .filter(it => getComputedStyle(it).overflowY !== 'visible').length"""
+    assert page.evaluate(cut) == 0
 
 
 def test_a_chart_opens_its_table_and_its_query(look: Look) -> None:
