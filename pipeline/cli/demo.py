@@ -43,6 +43,9 @@ def run(
         ports.Wanted("receiver", given.receiver_host, given.receiver_port, "--port"),
         ports.Wanted("dashboard", given.dashboard_host, given.dashboard_port, "--dashboard-port"),
     )
+    journey_port = ports.free(
+        given.journey_host, given.journey_port, [given.receiver_port, given.dashboard_port]
+    )
     _empty(folder)
     secret = _secret_file(folder / "webhook.secret", f"whsec_{_random_base64()}")
     endpoint_secret = _secret_file(folder / "endpoint.secret", f"whsec_{_random_base64()}")
@@ -64,6 +67,10 @@ def run(
         "PRAZO_API_TOKENS_FILE": str(tokens),
         "PRAZO_RECEIVER_PORT": str(given.receiver_port),
         "PRAZO_DASHBOARD_PORT": str(given.dashboard_port),
+        "PRAZO_JOURNEY_PORT": str(journey_port),
+        "PRAZO_JOURNEY_URL": f"http://{given.journey_host}:{journey_port}",
+        "PRAZO_JOURNEY_NAME": "Praça",
+        "PRAZO_JOURNEY_SUBMIT": "auto",
     }
     os.environ.update(environment)
     settings = Settings.load()
@@ -78,6 +85,8 @@ def run(
             **_platform_environment(known),
             "PRAZO_FORWARD_FILE": str(forward_file),
             "PRAZO_ALERTS_FILE": str(alerts_file),
+            "PRAZO_JOURNEY_CODE_URL": known["endpoint"],
+            "PRAZO_JOURNEY_CODE_SECRET_FILE": str(endpoint_secret),
         }
         os.environ.update(environment)
         settings = Settings.load()
@@ -94,6 +103,7 @@ def run(
         say(f"\n  Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}")
         say(f"  Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks")
         say(f"  Sent       {known['endpoint']} shows alerts that were sent, and what was passed on")
+        say("  Sellers    open a process, make a link, answer it, and watch it become FINISHED")
         lines = "".join(f"{name}={value}\n" for name, value in environment.items())
         file = _secret_file(folder / "demo.env", lines.rstrip())
         say(f"  Commands   set -a; . {shlex.quote(str(file))}; set +a; {_prazo()} show")
@@ -154,7 +164,7 @@ def _digest(token: str) -> str:
 
 def _secret_file(path: Path, content: str) -> Path:
     path.touch(mode=0o600)
-    path.write_text(content + "\n", encoding="ascii")
+    path.write_text(content + "\n", encoding="utf-8")
     return path
 
 

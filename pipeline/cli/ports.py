@@ -42,6 +42,13 @@ def check(*wanted: Wanted) -> None:
     )
 
 
+def free(host: str, port: int, besides: Iterable[int]) -> int:
+    """The port itself, or the next one that can be had and is not among `besides`."""
+    if port not in besides and _refusal(Wanted("", host, port, "")) is None:
+        return port
+    return _free_port(host, port, besides=list(besides))
+
+
 def _asked_twice(asked: Wanted, wanted: Iterable[Wanted]) -> str | None:
     first = next(it for it in wanted if it.port == asked.port)
     return None if first is asked else f"is already meant for the {first.what}"

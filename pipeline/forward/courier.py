@@ -42,7 +42,7 @@ THREADS: Final = 3
 """That ask the inbox: reading on, saving, and what comes next in a lane."""
 ASKS_FOR_TIME: Final = (429, 503)
 
-_KINDS = ", ".join(f"'{it}'" for it in messages.DELIVERIES)
+_KINDS = ", ".join(f"'{it}'" for it in messages.PASSED_ON)
 _NEXT_OF_SELLER: Final = f"""
     select seq from entries
     where seller_id = $1 and seq > $2 and seq <= $3 and kind in ({_KINDS}) and origin = '{LIVE}'
@@ -251,7 +251,10 @@ class Courier:
         message_id = messages.message_id(self._inbox.log, entry, name)
         try:
             return await self._post.send(
-                message_id, entry.body or b"", messages.content_type(entry), self._inbox.clock()
+                message_id,
+                messages.body_of(entry),
+                messages.content_type(entry),
+                self._inbox.clock(),
             )
         except Exception as error:
             LOG.exception("entry %d could not be passed on to %s", entry.seq, name)

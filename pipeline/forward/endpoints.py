@@ -67,10 +67,14 @@ class Endpoint(BaseModel):
 
     def takes(self, event_type: str) -> bool:
         """Whether its filter lets an event type through."""
-        return any(
-            event_type.startswith(pattern[:-1]) if pattern.endswith("*") else event_type == pattern
-            for pattern in self.events
-        )
+        return any(matches(pattern, event_type) for pattern in self.events)
+
+
+def matches(pattern: str, event_type: str) -> bool:
+    """Whether a pattern of a filter is an event type, or its beginning and `*`."""
+    if pattern.endswith("*"):
+        return event_type.startswith(pattern[:-1])
+    return event_type == pattern
 
 
 class _File(BaseModel):

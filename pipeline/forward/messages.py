@@ -1,29 +1,40 @@
 """Decides which entries go to an endpoint, and makes the message of one. No I/O.
 
-A message is what came: the delivery's bytes, under the content type that it came with.
+A message is what came: the delivery's bytes, under the content type that it came with. Steps of the
+seller's page are passed on as well, as events of ours, to endpoints that name them.
 """
 
 import hashlib
 from typing import Final
 
-from pipeline.contract.body import canonical_json
+from pipeline import instants
+from pipeline.contract.body import JsonValue, canonical_json, parse_json
 from pipeline.contract.events import event_type
 from pipeline.errors import Unreadable
-from pipeline.forward.endpoints import EVERYTHING, Endpoint
+from pipeline.forward.endpoints import EVERYTHING, Endpoint, matches
 from pipeline.log import tree
 from pipeline.log.deliveries import JSON
-from pipeline.log.entries import LIVE, QUARANTINE, WEBHOOK, Entry
+from pipeline.log.entries import COLLECTION, LIVE, OWN_JOURNEY, QUARANTINE, WEBHOOK, Entry
 
 QUARANTINED: Final = "quarantined"
 """The event type, for filters, of a delivery that cannot be read."""
 
 DELIVERIES: Final = (WEBHOOK, QUARANTINE)
+PASSED_ON: Final = (*DELIVERIES, COLLECTION)
+STEP: Final = "prazo.journey."
+"""Begins the event type of a step of the seller's page."""
+STEP_VERSION: Final = 1
 
 
 def is_for(entry: Entry, endpoint: Endpoint) -> bool:
     """Whether an entry goes to an endpoint (docs/forwarding.md#what-is-passed-on)."""
-    if entry.kind not in DELIVERIES or entry.origin != LIVE or entry.body is None:
+    if entry.kind not in PASSED_ON or entry.origin != LIVE or entry.body is None:
         return False
+    if entry.kind == COLLECTION:
+        step = _step_of(entry)
+        # `*` stands for all that the platform sends.
+        named = [it for it in endpoint.events if it != EVERYTHING]
+        return step is not None and any(matches(it, f"{STEP}{step['step']}") for it in named)
     if entry.is_again and not endpoint.redeliveries:
         return False
     known = entry.particulars
@@ -43,6 +54,39 @@ def _type_of(entry: Entry) -> str:
         return event_type(entry.body or b"")
     except Unreadable:  # by a release that read more than this one
         return QUARANTINED
+
+
+def _step_of(entry: Entry) -> dict[str, JsonValue] | None:
+    """What a step of the seller's page says; None of any other collection."""
+    try:
+        said = parse_json(entry.body or b"")
+    except Unreadable:
+        return None
+    is_ours = isinstance(said, dict) and said.get("producer") == OWN_JOURNEY
+    return said if is_ours else None
+
+
+def body_of(entry: Entry) -> bytes:
+    """The bytes that are sent: those that came, or an event of ours without any answer in it."""
+    step = _step_of(entry) if entry.kind == COLLECTION else None
+    if step is None:
+        return entry.body or b""
+    known = ("journey_id", "step", "channel", "screen", "language", "is_whole", "expires_at")
+    data = {
+        "process_id": entry.process_id,
+        "seller_id": entry.seller_id,
+        "seq": entry.seq,
+        **{name: step[name] for name in known if name in step},
+        "fields": sorted(step.get("fields") or ()),
+    }
+    return canonical_json(
+        {
+            "type": f"{STEP}{step['step']}",
+            "version": STEP_VERSION,
+            "timestamp": instants.canonical(entry.occurred_at),
+            "data": data,
+        }
+    )
 
 
 def lane_of(entry: Entry) -> str:

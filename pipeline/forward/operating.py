@@ -116,7 +116,7 @@ def replay_one(inbox: Inbox, name: str, seq: int, by: By) -> None:
 
 def _delivery(inbox: Inbox, seq: int) -> Entry:
     found = [it for it in inbox.read(seq - 1, 1) if it.seq == seq]
-    if not found or found[0].kind not in messages.DELIVERIES or found[0].origin != LIVE:
+    if not found or found[0].kind not in messages.PASSED_ON or found[0].origin != LIVE:
         raise CallerError(
             f"Entry {seq} was not replayed",
             "it is not a live delivery",

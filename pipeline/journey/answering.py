@@ -20,13 +20,14 @@ from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
 from pipeline.journey import evidence, form
 from pipeline.journey.entrance.sessions import Flow, Page, Session, Sessions
-from pipeline.journey.evidence import PRODUCER, RECORDED_BY, Artifact, Shown
+from pipeline.journey.evidence import RECORDED_BY, Artifact, Shown
 from pipeline.journey.form import FaultCode, Question
 from pipeline.journey.links import Journey
 from pipeline.journey.reviews import Review, Reviews
 from pipeline.journey.screens import Drawn, Screens, text_of
 from pipeline.journey.words import Language
 from pipeline.log.artifacts import ArtifactStore
+from pipeline.log.entries import OWN_JOURNEY
 
 REVIEW: Final = "review"
 LANDING: Final = "landing"
@@ -110,7 +111,7 @@ class Answering:
         answers: dict[str, JsonValue] = {}
         for (body,) in self.inbox.query(_STEPS, journey.process_id, RECORDED_BY):
             said = parse_json(body)
-            is_ours = said.get("producer") == PRODUCER
+            is_ours = said.get("producer") == OWN_JOURNEY
             if is_ours and said["journey_id"] == journey.journey_id and said["step"] == "answered":
                 answers.update(said["fields"])
         return answers

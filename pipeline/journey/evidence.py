@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from pipeline import instants
 from pipeline.contract.body import JsonValue
 from pipeline.log.artifacts import ArtifactStore, described
-from pipeline.log.entries import Draft
+from pipeline.log.entries import OWN_JOURNEY, Draft
 from pipeline.log.ndjson import read_collection
 
 if TYPE_CHECKING:
     from pipeline.journey.links import Journey
 
-PRODUCER: Final = "prazo journey"
-"""Stands in each entry that this room makes, and so tells it from a marketplace's own."""
 RECORDED_BY: Final = "journey"
 SELLER: Final = "seller"
 MARKETPLACE: Final = "marketplace"
@@ -96,7 +94,7 @@ def _collection(
         "seller_id": journey.seller_id,
         "journey_id": journey.journey_id,
         "step": step,
-        "producer": PRODUCER,
+        "producer": OWN_JOURNEY,
         **said,
     }
     return read_collection(occurrence, recorded_by=recorded_by, keep=lambda artifact: artifact)

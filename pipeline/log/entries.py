@@ -49,6 +49,8 @@ RESTORATION: Final = "restoration"  # a person put back what no signature covers
 
 FORWARDING: Final = "forwarding"  # what became of deliveries that are passed on
 
+OWN_JOURNEY: Final = "prazo journey"  # the producer of collections from the seller's page
+
 LIVE: Final = "live"
 
 INGESTED: Final = "ingested"

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from playwright.sync_api import Browser
 
 from tests.acceptance.product import show, wait_for
+from tests.journey.test_browser import answer_all
 from tests.support.dashboard import Reader, chromium
 from tests.support.machine import free_port, wait_until
 
@@ -138,3 +140,44 @@ def test_the_demos_pages_are_quiet_and_open_to_everyone(tmp_path: Path):
             assert tab.elsewhere == []
             context.close()
         assert faults == []
+        seller_answers_on_the_page_of_the_demo(environment, port, browser)
+
+
+def seller_answers_on_the_page_of_the_demo(
+    environment: dict[str, str], port: int, browser: Browser
+) -> None:
+    """An officer makes a link for an open process, its seller answers, and it is FINISHED."""
+    known = {
+        row["seller_id"] for row in show(environment, "seller_state", "--where", "type=individual")
+    }
+    waiting = show(environment, "open_processes", "--where", "next_action=remind_seller")
+    process = [row["process_id"] for row in waiting if row["seller_id"] in known][-1]
+    desk = browser.new_context(locale="en-GB", viewport={"width": 1440, "height": 1400})
+    officer = Reader(desk.new_page(), f"http://127.0.0.1:{port}")
+    officer.open(f"/process?process={process}")
+    officer.page.get_by_role("button", name="Make a link").click()
+    form = officer.page.get_by_role("dialog").or_(
+        officer.page.locator('[data-testid="stPopoverBody"]')
+    )
+    form.get_by_label("Your name").fill("Ana")
+    form.get_by_role("button", name="Record the invitation and make the link").click()
+    link = officer.page.locator("code", has_text="/j/").last
+    link.wait_for()
+    phone = browser.new_context(locale="pt-BR", viewport={"width": 390, "height": 844})
+    seller = phone.new_page()
+    seller.goto(link.inner_text().strip())
+    seller.get_by_role("button", name="Começar").click()
+    answer_all(seller)
+    seller.get_by_role("checkbox").check()
+    seller.get_by_role("button", name="Confirmar").click()
+    seller.wait_for_url("**/receipt")
+    wait_until(
+        lambda: (
+            show(environment, "process_state", "--where", f"process_id={process}")[0]["state"]
+            == "FINISHED"
+        )
+    )
+    officer.open(f"/process?process={process}")
+    officer.page.get_by_text("FINISHED").first.wait_for()
+    phone.close()
+    desk.close()

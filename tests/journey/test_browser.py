@@ -56,6 +56,9 @@ def fill_in(tab: Tab) -> None:
         field = tab.get_by_role("textbox", name=label, exact=True)
         if field.count():
             field.fill(text)
+    individual = tab.get_by_role("radio", name="Como pessoa física (CPF)")
+    if individual.count():
+        individual.check()
     for label, code in CHOSEN.items():
         field = tab.get_by_role("combobox", name=label, exact=True)
         if field.count():
