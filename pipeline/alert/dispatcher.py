@@ -17,7 +17,7 @@ from pipeline.alert.alarms import Alarm, Alarms
 from pipeline.alert.decision import GivenUp, Message, decide
 from pipeline.alert.digest import Process
 from pipeline.alert.entries import Due, Item, Subject
-from pipeline.alert.links import Links
+from pipeline.alert.links import Fresh, Links
 from pipeline.alert.watch import Watch
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import InboxUnavailable, OperatorError
@@ -80,8 +80,11 @@ class Dispatcher:
         *,
         on_sent: Callable[[Sent], None] = lambda sent: None,
         now: Callable[[], int] | None = None,
+        fresh: Fresh | None = None,
     ) -> None:
-        """`load`: the rules in force, which every turn asks for."""
+        """`load`: the rules in force, which every turn asks for. `fresh`: makes a link by which the
+        seller of a process answers, where sellers have a page."""
+        self._fresh = fresh
         self._inbox = inbox
         self._source = source
         self._load = load
@@ -261,7 +264,8 @@ class Dispatcher:
         message = message._replace(items=tuple(item for item, _ in ours))
         now = self._now()
         recipient = rules.recipients[message.to]
-        links = Links(rules.dashboard_url, self._inbox.log_key)
+        fresh = self._fresh if recipient.seller_links else None
+        links = Links(rules.dashboard_url, self._inbox.log_key, fresh)
         zone = rules.hours.zone
         text = words.message(message.items, message.to, recipient, links, zone, now, self._said)
         if instants.since_boot() - began > LATEST_SECONDS * instants.SECOND:

@@ -6,6 +6,7 @@ nothing: the page behind it shows a button. It is signed under a key that follow
 
 import hashlib
 import hmac
+from collections.abc import Callable
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -13,6 +14,9 @@ from pipeline import instants
 from pipeline.alert.entries import Due
 
 VALID_FOR: Final = 7 * 24 * instants.HOUR
+ASKING: Final = frozenset({"start_collection", "remind_seller"})
+"""Next actions that are done by a message to the seller."""
+Fresh = Callable[[str], str | None]
 PATH: Final = "/api/alerts/acknowledge/"
 _DIGEST_DIGITS: Final = 40
 
@@ -30,9 +34,13 @@ def _is_mask(shown: str) -> bool:
 
 
 class Links:
-    """Makes links and reads them. `dashboard_url`: None where messages hold no links."""
+    """Makes links and reads them. `dashboard_url`: None where messages hold none. `fresh`: makes
+    a link by which the seller of a process answers, or None where none can be made."""
 
-    def __init__(self, dashboard_url: str | None, log_key: bytes) -> None:
+    def __init__(
+        self, dashboard_url: str | None, log_key: bytes, fresh: Fresh | None = None
+    ) -> None:
+        self._fresh = fresh
         self._url = None if dashboard_url is None else dashboard_url.rstrip("/")
         self._key = hmac.digest(log_key, b"acknowledging alerts", hashlib.sha256)
 
@@ -45,6 +53,14 @@ class Links:
         if due.seller_id and not _is_mask(due.seller_id):
             return f"{self._url}/seller?{urlencode({'seller_id': due.seller_id})}"
         return f"{self._url}/alerts"
+
+    def for_seller(self, due: Due) -> str | None:
+        """A fresh link for the seller, where the next thing to do is to ask them."""
+        if self._fresh is None or due.next_action not in ASKING:
+            return None
+        if not due.process_id or _is_mask(due.process_id):
+            return None
+        return self._fresh(due.process_id)
 
     def acknowledging(self, alert: str, name: str, now: int) -> str | None:
         """The link by which a recipient acknowledges an alert; None without an address."""

@@ -80,6 +80,7 @@ _LABELS: Final[_BOTH] = {
     "open": ("Abrir no Prazo", "Open in Prazo"),
     "acknowledge": ("Confirmar que alguém cuida disto", "Confirm that somebody sees to it"),
     "since": ("Desde", "Since"),
+    "for_seller": ("Link para enviar ao vendedor", "Link to send to the seller"),
 }
 
 
@@ -226,6 +227,8 @@ def _lines(
         lines.append((label("next"), next_action(due.next_action, language)))
     if (page := links.page(due)) is not None:
         lines.append((label("open"), Link(page)))
+    if (for_seller := links.for_seller(due)) is not None:
+        lines.append((label("for_seller"), Link(for_seller)))
     if (acknowledging := links.acknowledging(due.alert, name, now)) is not None:
         lines.append((label("acknowledge"), Link(acknowledging)))
     return lines

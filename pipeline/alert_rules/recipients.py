@@ -81,6 +81,8 @@ class Recipient(Part):
     """When a summary of the day is sent, by their own clock; none: never."""
     stand_in: str | None = None
     away: tuple[Away, ...] = ()
+    seller_links: bool = False
+    """Their messages about a seller who is to be asked hold a fresh link to the seller's page."""
 
     @field_validator("zone")
     @classmethod

@@ -5,12 +5,17 @@ import contextlib
 import signal
 import sys
 import threading
+from typing import TYPE_CHECKING
 
 import click
 
 from pipeline.cli.group import main, say, user
 from pipeline.errors import CallerError
 from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pipeline.alert.links import Fresh
+    from pipeline.inbox import Inbox
 
 _ROWS = click.Choice(["table", "json", "ndjson", "csv"])
 
@@ -86,7 +91,8 @@ def run() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     with contextlib.closing(open_guarded(settings)) as inbox:
-        Dispatcher(inbox, HeldLedger(settings), rules.get, Watch(settings)).run(stop)
+        fresh = _fresh_links(settings, inbox)
+        Dispatcher(inbox, HeldLedger(settings), rules.get, Watch(settings), fresh=fresh).run(stop)
 
 
 @alerts.command()
@@ -116,8 +122,20 @@ def send() -> None:
         contextlib.closing(open_guarded(settings)) as inbox,
         open_ledger(settings) as ledger,
     ):
-        Dispatcher(inbox, OpenLedger(ledger), lambda: rules, on_sent=on_sent).run_once()
+        fresh = _fresh_links(settings, inbox)
+        Dispatcher(
+            inbox, OpenLedger(ledger), lambda: rules, on_sent=on_sent, fresh=fresh
+        ).run_once()
     sys.exit(1 if faults else 0)
+
+
+def _fresh_links(settings: Settings, inbox: "Inbox") -> "Fresh | None":
+    """What makes links to the seller's page for messages; None where there is no such page."""
+    if settings.journey_url is None:
+        return None
+    from pipeline.journey import links
+
+    return links.for_messages(settings, inbox, "alerts")
 
 
 @alerts.command()

@@ -7,8 +7,9 @@ the seller has confirmed, or when the process is finished, whichever comes first
 
 import hashlib
 import json
+import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
 
@@ -19,6 +20,8 @@ from pipeline.inbox.store import Statement
 from pipeline.journey import evidence
 from pipeline.journey.reviews import Review, Reviews
 from pipeline.settings import Settings
+
+LOG = logging.getLogger(__name__)
 
 TOKEN_BYTES: Final = 32
 MAX_LIVE: Final = 10
@@ -200,6 +203,20 @@ def _minted(
     entries = inbox.find(process_id=journey.process_id, kind=draft.kind)
     seq = next(it.seq for it in reversed(entries) if it.ingest_key == draft.ingest_key)
     return Minted(journey, f"{settings.journey_url}/j/{token}", seq)
+
+
+def for_messages(settings: Settings, inbox: Inbox, recorded_by: str) -> Callable[[str], str | None]:
+    """A function that makes a fresh link for the seller of a process, to go out with a message;
+    None where none can be made. It raises `InboxUnavailable`."""
+
+    def fresh(process_id: str) -> str | None:
+        try:
+            return mint(settings, inbox, process_id, recorded_by=recorded_by).url
+        except CallerError as error:
+            LOG.warning("a message goes out without a link for the seller: %s", error.why)
+            return None
+
+    return fresh
 
 
 def by_token(inbox: Inbox, token: str) -> Journey | None:

@@ -1,0 +1,73 @@
+"""A message about a seller who is to be asked brings a fresh link to the seller's page."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline import instants
+from pipeline.alert import words
+from pipeline.alert.entries import Due, Item
+from pipeline.alert.links import Links
+from pipeline.alert_rules.recipients import Recipient
+from pipeline.inbox import Inbox, open_inbox
+from pipeline.journey import links
+from pipeline.log.deliveries import delivery
+from pipeline.log.entries import COLLECTION
+from tests.support.events import review
+from tests.support.stores import settings_in
+
+SELLERS_PAGE = "https://cadastro.loja.example"
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Iterator[Inbox]:
+    inbox = open_inbox(tmp_path / "inbox.db")
+    inbox.append([delivery(review(), occurred_at=instants.now(), recorded_by="webhook")])
+    yield inbox
+    inbox.close()
+
+
+def said(inbox: Inbox, folder: Path, next_action: str, process_id: str = "prc_1") -> str:
+    """The text of a message about one process."""
+    settings = settings_in(folder, journey_url=SELLERS_PAGE)
+    fresh = links.for_messages(settings, inbox, "alerts")
+    due = Due(
+        *("alert_1", "before_3d", "risk", "officer", None, process_id, "sel_1"),
+        *("ACP", "PENDING", instants.now(), instants.now(), next_action, 1),
+    )
+    recipient = Recipient(email="ana@loja.example", seller_links=True)
+    text = words.message(
+        (Item(due, 0, 1),),
+        "ana",
+        recipient,
+        Links(None, inbox.log_key, fresh),
+        "America/Sao_Paulo",
+        instants.now(),
+    )
+    return text.plain
+
+
+def test_each_message_has_a_link_of_its_own_which_is_an_invitation_in_the_log(
+    inbox: Inbox, tmp_path: Path
+) -> None:
+    found = [
+        re.findall(rf"{SELLERS_PAGE}/j/[\w-]+", said(inbox, tmp_path, "remind_seller"))
+        for _ in range(2)
+    ]
+    assert [len(it) for it in found] == [1, 1]
+    assert found[0] != found[1]
+    entries = inbox.find(process_id="prc_1", kind=COLLECTION)
+    assert [it.recorded_by for it in entries] == ["alerts", "alerts"]
+
+
+@pytest.mark.parametrize(
+    ("next_action", "process_id"),
+    [("submit", "prc_1"), ("remind_seller", "prc_unheard_of"), ("remind_seller", "***12")],
+)
+def test_where_the_seller_is_not_to_be_asked_or_cannot_be_there_is_none(
+    inbox: Inbox, tmp_path: Path, next_action: str, process_id: str
+) -> None:
+    assert SELLERS_PAGE not in said(inbox, tmp_path, next_action, process_id)
+    assert inbox.find(process_id="prc_1", kind=COLLECTION) == []
