@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages.charts.denials import reason_bars, reason_weeks, return_weeks
+from app_pages.charts.denials import reason_bars, reason_periods, return_weeks
 from app_pages.desk import saved
 from app_pages.language import formats, moments, sellers
 from app_pages.language.i18n import _, ngettext
@@ -161,8 +161,10 @@ with left.container(border=True, height="stretch"):
         else "",
     )
 with right.container(border=True, height="stretch"):
+    unit = address.choice(_("Reasons by"), {"week": _("Week"), "month": _("Month")}, "by")
+    by_month = unit == "month"
     explained.chart(
-        _("Reason by week"),
+        _("Reason by month") if by_month else _("Reason by week"),
         ngettext(
             "**{n}** denial in the last 7 days, **{before}** in the 7 days before.",
             "**{n}** denials in the last 7 days, **{before}** in the 7 days before.",
@@ -170,10 +172,18 @@ with right.container(border=True, height="stretch"):
             n=formats.number(figures["denials_this_week"]),
             before=formats.number(figures["denials_week_before"]),
         ),
-        reason_weeks(views.read("denial_weeks"), drawn),
-        rests_on=("denial_weeks",),
-        alt=_("Denials per reason and week, over 12 weeks"),
-        note=_("Weeks end on the day named, a UTC day."),
+        reason_periods(
+            views.read("denial_months" if by_month else "denial_weeks"),
+            drawn,
+            named=formats.month if by_month else formats.short_day,
+        ),
+        rests_on=("denial_months" if by_month else "denial_weeks",),
+        alt=_("Denials per reason and month, over 12 months")
+        if by_month
+        else _("Denials per reason and week, over 12 weeks"),
+        note=_("Months are of UTC days.")
+        if by_month
+        else _("Weeks end on the day named, a UTC day."),
     )
 
 returns = views.read("return_weeks")

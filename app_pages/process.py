@@ -168,6 +168,7 @@ with st.container(border=True):
         if process["finished_late"]:
             st.badge(_("Finished late"), icon=":material/schedule:", color="violet")
         links.to_seller(process["seller_id"])
+        links.to_package("process", asked)
     cost, remedy = st.columns(2, gap="medium")
     cost.markdown(_(words.COSTS[state]))
     if next_up is not None:

@@ -84,6 +84,7 @@ with st.container(border=True):
             formats.plain(words.word(sellers.SELLER_STATES, seller["status"])),
             color=sellers.SELLER_STATE_COLOURS.get(seller["status"], "gray"),
         )
+        links.to_package("seller", asked)
     standing = sellers.STANDINGS.get(seller["status"], sellers.STANDINGS["unknown"])
     meaning, remedy = st.columns(2, gap="medium")
     meaning.markdown(_(standing.meaning))

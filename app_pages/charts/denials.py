@@ -1,7 +1,8 @@
 """Draws why sellers were denied."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date
 from typing import Final
 
 from app_pages.charts.figure import GREEN, GREY, INK, RED, TICK_ROOM, Figure, Rows
@@ -48,8 +49,9 @@ def reason_bars(rows: Rows) -> Figure:
     }
 
 
-def reason_weeks(rows: Rows, reasons: Rows) -> Figure:
-    """A heat map with its numbers: reasons as above, weeks from left to right.
+def reason_periods(rows: Rows, reasons: Rows, *, named: Callable[[date], str]) -> Figure:
+    """A heat map with its numbers: reasons as above, weeks or months from left to right, each
+    `named` by its last day.
 
     Its cells are as light as the numbers on them are dark, on either background.
     """
@@ -65,7 +67,7 @@ def reason_weeks(rows: Rows, reasons: Rows) -> Figure:
         "data": [
             {
                 "type": "heatmap",
-                "x": [formats.short_day(week) for week in weeks],
+                "x": [named(week) for week in weeks],
                 "y": [_wrapped(name) for name in names],
                 "z": cells,
                 "zmin": 0,
@@ -86,7 +88,7 @@ def reason_weeks(rows: Rows, reasons: Rows) -> Figure:
                 "type": "category",
                 "showgrid": False,
                 "tickangle": 0,
-                "tickvals": [formats.short_day(week) for week in weeks[::-1][::every]],
+                "tickvals": [named(week) for week in weeks[::-1][::every]],
             },
             "yaxis": {"autorange": "reversed", "automargin": True, "showgrid": False},
         },

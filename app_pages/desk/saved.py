@@ -14,15 +14,14 @@ from app_pages.desk import casework
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _
-from app_pages.parts import acting, address, links, views
+from app_pages.parts import acting, address, views
 from pipeline.ledger import service
 from pipeline.log.actions import view_step
 
 Query = Sequence[tuple[str, str]]
 
 MOST: Final = 50
-OF_THE_FRAME: Final = frozenset({"as_of", "tz", "lang", address.PAGE, address.CHOSEN})
-"""What stands in every URL, or of one row or page of it alone."""
+_OPENED: Final = "saved views opened"
 BUILT_IN: Final[Mapping[str, Mapping[str, Query]]] = {
     "watchlist": {
         N_("Expired ACI, due this month"): (
@@ -44,12 +43,13 @@ def show(page: str) -> None:
     """The saved views of a page, and the form that saves what the page shows now."""
     if not access.may_read("saved_views"):
         return
-    with st.popover(_("Views"), icon=":material/bookmarks:", key="views"):
+    key = f"views {st.session_state.get(_OPENED, 0)}"  # another one is closed
+    with st.popover(_("Views"), icon=":material/bookmarks:", key=key):
         for name, query in BUILT_IN.get(page, {}).items():
-            links.to_view(page, _(name), query)
+            _open(_(name), query)
         found = _found(page)
         for row in found:
-            links.to_view(page, formats.plain(row["view_name"]), parse_qsl(row["query"] or ""))
+            _open(formats.plain(row["view_name"]), parse_qsl(row["query"] or ""), row["owner"])
         if casework.is_open():
             _save(page)
             _drop(page, [row for row in found if row["owner"] in ("", acting.reader_name())])
@@ -76,7 +76,7 @@ def _save(page: str) -> None:
             "saved",
             page,
             name,
-            query=_query(),
+            query=urlencode(address.filters()),
             for_all=for_all,
             actor=actor.strip(),
             recorded_by=acting.RECORDED_BY,
@@ -85,15 +85,20 @@ def _save(page: str) -> None:
             st.rerun()
 
 
-def _query() -> str:
-    """Filters and order of the page, as they stand in its URL."""
-    asked = [
-        (key, value)
-        for key in sorted(st.query_params)
-        if key not in OF_THE_FRAME
-        for value in st.query_params.get_all(key)
-    ]
-    return urlencode(asked)
+def _open(label: str, query: Query, owner: str = "") -> None:
+    st.button(
+        label,
+        icon=":material/bookmark:",
+        type="tertiary",
+        on_click=_take,
+        args=(query,),
+        key=f"view {owner} {label}",
+    )
+
+
+def _take(query: Query) -> None:
+    st.session_state[_OPENED] = st.session_state.get(_OPENED, 0) + 1
+    address.take(query)
 
 
 def _drop(page: str, rows: Sequence[views.Row]) -> None:

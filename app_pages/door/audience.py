@@ -27,6 +27,7 @@ _VIEWS_FOR_ANALYSTS: Final = frozenset(
         "deadline_calendar",
         "deliveries",
         "denial_headline",
+        "denial_months",
         "denial_pareto",
         "denial_reasons",
         "denial_retries",

@@ -68,6 +68,11 @@ def short_day(when: date) -> str:
     return dates.format_date(when, _DAY_OF_YEAR[language()], locale=locale())
 
 
+def month(when: date) -> str:
+    """The month of a day of a view, with its year."""
+    return dates.format_date(when, "MMM y", locale=locale())
+
+
 def _instant(instant: datetime | None, patterns: dict[str, str]) -> str:
     if instant is None:
         return "–"

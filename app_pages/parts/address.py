@@ -6,7 +6,7 @@ no language, and is bound by Streamlit, which carries it from page to page.
 """
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Final, Literal
 
@@ -113,6 +113,31 @@ def days(label: str, key: str, default: tuple[date, date]) -> tuple[date, ...]:
     if len(chosen) == 2:
         _write(key, [] if chosen == default else [it.isoformat() for it in chosen])
     return chosen
+
+
+OF_THE_FRAME: Final = frozenset({"as_of", "tz", "lang"})
+"""What stands in the URL of every page: Streamlit's own binding writes it."""
+
+
+def filters() -> list[tuple[str, str]]:
+    """The filters and the order that stand in the URL."""
+    left_out = {*OF_THE_FRAME, PAGE, CHOSEN}
+    return [
+        (key, value)
+        for key in sorted(st.query_params)
+        if key not in left_out
+        for value in st.query_params.get_all(key)
+    ]
+
+
+def take(asked: Sequence[tuple[str, str]]) -> None:
+    """Puts these filters and this order in the place of those in the URL. A link to the page that
+    is shown would not: Streamlit leaves its query out."""
+    changed: dict[str, list[str]] = {key: [] for key in st.query_params if key not in OF_THE_FRAME}
+    for key, value in asked:
+        if key not in OF_THE_FRAME:
+            changed[key] = [*changed.get(key, []), value]
+    st.query_params.update(changed)
 
 
 def chosen() -> str:

@@ -3,7 +3,6 @@
 A link to a page that somebody's role does not open would be an error on the page it stands on.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
@@ -70,20 +69,14 @@ def to_watchlist() -> None:
     _to("watchlist", _("Open the watchlist"), "alarm")
 
 
+def to_package(scope: str, subject: str) -> None:
+    """Where a package of evidence about a process or a seller is made. `scope`: which of them."""
+    _to("evidence", _("Make a package"), "inventory_2", scope=scope, subject=subject)
+
+
 def to_alerts(label: str) -> None:
     """What is due and nobody has taken yet."""
     _to("alerts", label, "notifications_active", shown="open")
-
-
-def to_view(page: str, label: str, query: Sequence[tuple[str, str]]) -> None:
-    """A page with filters and an order, under the name by which somebody knows them."""
-    if access.may_open(page):
-        st.page_link(
-            f"app_pages/{page}.py",
-            label=label,
-            icon=":material/bookmark:",
-            query_params=list(query),
-        )
 
 
 def to_more(page: str, **query: str) -> None:

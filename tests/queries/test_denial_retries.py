@@ -77,3 +77,30 @@ def test_a_denial_holds_its_reasons_as_codes_to_look_for():
         near = reader.read("denials", contains={"codes": "|B|"}).num_rows
     assert [row["codes"] for row in found] == ["||", "|A|D|A/B|A/C|"]
     assert (exact, near) == (1, 0)
+
+
+def test_months_count_each_reason_up_to_their_last_day():
+    """Two denials in March and one in April; one of a year before April is too old by April."""
+    pair = [{"reason": "A", "detail": "B"}]
+    history = [
+        seller("denied", f"v{number}", instant, decision_reasons=pair, retry=True)
+        for number, instant in enumerate(
+            (
+                "2025-04-30T23:59:59Z",
+                "2026-03-01T00:00:00Z",
+                "2026-03-31T23:59:59Z",
+                "2026-04-01T00:00:00Z",
+            )
+        )
+    ]
+    with ledger_of(history) as reader:
+        april = rows(reader, "denial_months", at("2026-04-02T00:00:00"))
+        march = rows(reader, "denial_months", at("2026-03-31T23:59:59"))
+    assert [tuple(row.values()) for row in april] == [
+        (date(2026, 3, 31), "A", "B", 2),
+        (date(2026, 4, 30), "A", "B", 1),
+    ]
+    assert [(row["ends_on"], row["denials"]) for row in march] == [
+        (date(2025, 4, 30), 1),
+        (date(2026, 3, 31), 2),
+    ]

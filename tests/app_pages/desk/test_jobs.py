@@ -1,0 +1,192 @@
+"""The officer's ten jobs in a real browser.
+
+The clicks of each are counted and asserted; the seconds that it took are printed, and depend on the
+machine. One server and one tab go through them all.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator
+
+from tests.app_pages.conftest import fill
+from tests.app_pages.support.occurrences import attempt, review, seller_event
+from tests.support.dashboard import Reader, dashboard
+
+TODAY = datetime.now(UTC).replace(microsecond=0)
+ROW, HEAD = 36, 36
+
+
+def before(**how_long: float) -> datetime:
+    return TODAY - timedelta(**how_long)
+
+
+HISTORY = [
+    # Expired in this month, wherever in it today is, or it is its first day and nothing is.
+    review("prc_expired", before(days=30, minutes=5), seller="sel_ana"),
+    review("prc_soon", before(days=29), seller="sel_ana"),
+    review("prc_later", before(days=20), seller="sel_bia"),
+    review("prc_new", before(hours=1), seller="sel_bia", kind="ACP"),
+    *attempt("prc_later", before(days=2), status=500, seller="sel_bia"),
+    seller_event("sel_ana", "enabled", before(days=90), taxpayer="52998224725"),
+    seller_event("sel_bia", "enabled", before(days=90), taxpayer="11144477735"),
+    seller_event(
+        "sel_caio",
+        "denied",
+        before(days=1),
+        decision_reasons=[{"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"}],
+        retry=True,
+    ),
+]
+
+
+class Hand:
+    """Does what a person does, and counts their clicks."""
+
+    def __init__(self, tab: Reader) -> None:
+        self.tab, self.clicks = tab, 0
+
+    def click(self, what: Locator) -> None:
+        what.click()
+        self.clicks += 1
+        self.tab.settled()
+
+    def click_row(self, number: int) -> None:
+        """One of the rows of the first grid, anywhere but on its box."""
+        box = self.tab.page.locator('[data-testid="stDataFrame"] canvas').first.bounding_box()
+        assert box is not None
+        self.tab.page.mouse.click(box["x"] + 300, box["y"] + HEAD + ROW * number + ROW / 2)
+        self.clicks += 1
+        self.tab.settled()
+
+
+def most_urgent_and_why(hand: Hand) -> None:
+    page = hand.tab.page
+    hand.click(page.locator("header").get_by_role("link", name="Watchlist"))
+    page.locator("code").get_by_text("prc_expired", exact=True).wait_for()
+    page.get_by_text("The seller can be exposed to regulatory penalties").wait_for()
+
+
+def assign(hand: Hand) -> None:
+    hand.click_row(1)
+    # The card of another row has the same button until this one's is drawn.
+    hand.tab.page.locator("code").get_by_text("prc_soon", exact=True).wait_for()
+    hand.tab.settled()
+    hand.click(hand.tab.page.get_by_role("button", name="Assign to me"))
+    hand.tab.page.get_by_text("Assigned to Ana").wait_for()
+
+
+def mine(hand: Hand) -> None:
+    hand.click(hand.tab.page.get_by_role("radio", name="Mine"))
+    hand.tab.page.get_by_text("1 process", exact=True).wait_for()
+
+
+def expired_aci_this_month(hand: Hand) -> None:
+    page = hand.tab.page
+    hand.click(page.get_by_role("button", name="Views"))
+    hand.click(page.get_by_role("button", name="Expired ACI, due this month"))
+    page.wait_for_url(lambda url: {"lane=EXPIRED", "type=ACI", "period=this_month"} <= asked(url))
+
+
+def asked(url: str) -> set[str]:
+    """What stands in a URL behind the question mark."""
+    return set(url.partition("?")[2].split("&"))
+
+
+def send_the_list(hand: Hand) -> None:
+    hand.click(hand.tab.page.get_by_role("button", name="Copy link"))
+    hand.tab.page.get_by_text("The link to this page, as it is, is copied.").wait_for()
+
+
+def last_friday(hand: Hand) -> None:
+    page = hand.tab.page
+    hand.click(page.get_by_role("button", name="Earlier"))
+    hand.click(page.get_by_role("button", name="Last Friday"))
+    page.get_by_text("You are looking at").wait_for()
+
+
+def find_by_tax_id(hand: Hand) -> None:
+    page = hand.tab.page
+    hand.click(page.get_by_placeholder("Process, seller, tax id, name"))
+    page.keyboard.type("111.444.777-35")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/seller?seller_id=sel_bia**")
+
+
+def since_yesterday(hand: Hand) -> None:
+    hand.click(hand.tab.page.locator("header").get_by_role("link", name="What changed"))
+    hand.tab.page.get_by_text("New (1)").wait_for()
+
+
+def reasons_by_month(hand: Hand) -> None:
+    page = hand.tab.page
+    hand.click(page.locator('a[href*="denials"]').get_by_text("Show"))
+    hand.click(page.get_by_role("radio", name="Month", exact=True))
+    page.get_by_text("Reason by month").wait_for()
+
+
+def package_for_a_seller(hand: Hand) -> None:
+    page = hand.tab.page
+    hand.click(page.get_by_role("link", name="Make a package"))
+    page.get_by_label("Why is it needed?").fill("an audit")
+    hand.click(page.get_by_role("button", name="Make the package"))
+    page.get_by_text("The package is ready").wait_for(timeout=60_000)
+    with page.expect_download():
+        hand.click(page.get_by_role("button", name="Download the package"))
+
+
+JOBS: list[tuple[Callable[[Hand], None], str, int]] = [
+    (most_urgent_and_why, "/", 1),
+    (assign, "/watchlist", 2),
+    (mine, "/watchlist", 1),
+    (expired_aci_this_month, "/watchlist", 2),
+    (send_the_list, "/watchlist?lane=savable", 1),
+    (last_friday, "/watchlist", 2),
+    (find_by_tax_id, "/", 1),
+    (since_yesterday, "/", 1),
+    (reasons_by_month, "/", 2),
+    (package_for_a_seller, "/seller?seller_id=sel_bia", 3),
+]
+
+
+@pytest.fixture(scope="module")
+def hand(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hand]:
+    folder: Path = tmp_path_factory.mktemp("jobs")
+    fill(folder, HISTORY)
+    with dashboard(folder) as url:
+        page = browser.new_page(locale="en-GB", viewport={"width": 1440, "height": 1100})
+        page.set_default_timeout(12_000)
+        yield Hand(Reader(page, url))
+        page.close()
+
+
+def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]) -> None:
+    tab, page = hand.tab, hand.tab.page
+    tab.open("/")
+    page.get_by_role("button", name="Who are you?").click()
+    page.get_by_label("Your name").fill("Ana")
+    page.get_by_role("button", name="That is me").click()
+    page.get_by_role("button", name="Ana").wait_for()
+    took = []
+    for job, path, clicks in JOBS:
+        go(tab, path)
+        hand.clicks, began = 0, time.monotonic()
+        job(hand)
+        took.append((job.__name__, hand.clicks, time.monotonic() - began))
+        assert hand.clicks == clicks, job.__name__
+    with capsys.disabled():
+        for name, count, seconds in took:
+            sys.stdout.write(f"\n  {type(hand).__name__}: {name}, {count} clicks, {seconds:.1f} s")
+    assert tab.complaints == []
+
+
+def go(tab: Reader, path: str) -> None:
+    """To a page within the session, which remembers the reader's name."""
+    tab.page.keyboard.press("Escape")
+    tab.page.evaluate("path => { history.pushState({}, '', path) }", path)
+    tab.page.evaluate("() => dispatchEvent(new PopStateEvent('popstate'))")
+    tab.settled()
