@@ -60,6 +60,7 @@ class JourneyPage:
         self._visits = Visits(settings, self._inbox)
         self._visits.warm_up()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="journey")
+        self._pictures = ThreadPoolExecutor(1, thread_name_prefix="pictures")
         self._under_way = 0
         self._sender: Sender | None = None
         screens = self._visits.screens
@@ -110,6 +111,7 @@ class JourneyPage:
                 counting.cancel()
                 with contextlib.suppress(InboxUnavailable):
                     await self._run(self._visits.tidy)
+        await asyncio.to_thread(self._pictures.shutdown, cancel_futures=True)
         self._threads.shutdown()
         self._inbox.close()
 
@@ -159,7 +161,10 @@ class JourneyPage:
         except OperatorError as error:
             LOG.error("a step of a seller was not recorded: %s", error.in_one_line)
             return self._visits.busy(visit)
-        if self._sender is not None and (confirmed := visit.confirmed) is not None:
+        confirmed = visit.confirmed
+        if confirmed is not None and (browser := self._settings.journey_browser) is not None:
+            self._pictures.submit(self._visits.take_pictures, browser, confirmed[0])
+        if self._sender is not None and confirmed is not None:
             sending = asyncio.create_task(self._sender.submit(*confirmed))
             sending.add_done_callback(_say_what_failed)
             await asyncio.wait({sending}, timeout=SENT_SECONDS)

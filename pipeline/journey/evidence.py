@@ -80,6 +80,22 @@ def seen(
     return _collection(journey, step, at, RECORDED_BY, said)
 
 
+def pictured(journey: "Journey", at: int, pictures: Sequence[Artifact]) -> Draft:
+    """The draft that adds pictures of its screens to a journey that was confirmed."""
+    return _collection(
+        journey,
+        "confirmed",
+        at,
+        RECORDED_BY,
+        {
+            "channel": CHANNEL,
+            "source": MARKETPLACE,
+            "screen": "pictures",
+            "artifacts": list(pictures),
+        },
+    )
+
+
 def kept(store: ArtifactStore, name: str, media_type: str, content: bytes) -> Artifact:
     """An artifact as entries name it, once its bytes are durable."""
     return described({"name": name, "media_type": media_type}, content, store)

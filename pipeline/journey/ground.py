@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -13,7 +14,7 @@ from pipeline.http.asgi import Headers
 from pipeline.http.origins import foreign_page
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store
-from pipeline.journey import form, links, words
+from pipeline.journey import form, links, pictures, words
 from pipeline.journey.answering import REVIEW, Answering, Form
 from pipeline.journey.entrance import door
 from pipeline.journey.entrance.codes import Codes
@@ -103,6 +104,10 @@ class Ground:
         now = self._inbox.now()
         self._door.record(self._inbox, now)
         self._sessions.forget(now)
+
+    def take_pictures(self, browser: Path, ref: str) -> int:
+        """Adds pictures of its screens to a journey; how many."""
+        return pictures.take(browser, self._inbox, self._answering.store, ref)
 
     def _place(self, visit: Visit) -> Place | Response:
         """The journey of a request and its session; or the answer, where there is none."""

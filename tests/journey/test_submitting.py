@@ -187,3 +187,23 @@ def test_many_are_sent_at_once_and_what_is_held_is_named(around: Round, platform
     assert f"{held}: held: owner.revenue" in done.err
     assert marketplace.state(ready) == "FINISHED"
     assert marketplace.starts(held) == []
+
+
+def test_what_a_seller_has_corrected_is_ready_again(around: Round, platform: Handle) -> None:
+    """After a 400 the next action is a person's, to correct the payload: the seller has done it."""
+    process = around.asked("revenue")
+    platform.add_fault(kind="status", status=400, fields=("revenue",), process_id=process)
+    around.answered(process)
+    page = around.page
+    seller = page.seller()
+    review = seller.answer_all(seller.open(page.mint(process).url))
+    page.inbox.execute(  # as where an officer sends
+        "update journeys set submitting_until = $1 where process_id = $2",
+        page.inbox.now() + 600 * 10**6,
+        process,
+    )
+    seller.confirm(review)
+    assert len(around.marketplace.starts(process)) == 1
+    done = run(around.marketplace, "submit", "--ready")
+    assert f"{process}: att_" in done.out
+    assert around.marketplace.state(process) == "FINISHED"

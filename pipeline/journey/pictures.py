@@ -1,0 +1,80 @@
+"""Takes pictures of the screens that a seller saw, once they have confirmed, where a browser is at
+hand.
+
+They are made of the kept bytes, as wide as a phone, and recorded in one more entry. Nobody waits
+for them; after a crash they are lacking, and the screens themselves are not.
+"""
+
+import logging
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from pipeline.contract.body import parse_json
+from pipeline.errors import OperatorError
+from pipeline.inbox import Inbox
+from pipeline.journey import evidence, links
+from pipeline.journey.evidence import Artifact
+from pipeline.journey.links import Journey
+from pipeline.log.artifacts import ArtifactStore
+from pipeline.log.entries import COLLECTION
+
+LOG = logging.getLogger(__name__)
+
+SIZE: Final = "390,1200"
+SECONDS: Final = 30.0
+"""For one picture."""
+MAX_PICTURES: Final = 40
+"""Of one journey; an entry names fifty artifacts at most."""
+
+
+def take(browser: Path, inbox: Inbox, store: ArtifactStore, ref: str) -> int:
+    """Records the pictures of a journey's screens; how many. What fails is logged, and not tried
+    again."""
+    journey = links.by_ref(inbox, ref)
+    if journey is None:
+        return 0
+    pictures: list[Artifact] = []
+    try:
+        for name, sha256 in _screens(inbox, journey)[:MAX_PICTURES]:
+            html = store.read(sha256)
+            if html is not None:
+                content = _picture(browser, html)
+                picture = f"{len(pictures) + 1:02d}-{name.removesuffix('.html')}.png"
+                pictures.append(evidence.kept(store, picture, "image/png", content))
+        if pictures:
+            inbox.append([evidence.pictured(journey, inbox.now(), pictures)])
+    except (OperatorError, OSError, subprocess.SubprocessError) as error:
+        LOG.error("there are no pictures of journey %s: %s", ref, type(error).__name__)
+        return 0
+    return len(pictures)
+
+
+def _screens(inbox: Inbox, journey: Journey) -> list[tuple[str, str]]:
+    """(name, digest) of each screen that the journey's entries name, once, in order."""
+    found: dict[str, str] = {}
+    for entry in inbox.find(process_id=journey.process_id, kind=COLLECTION):
+        said = parse_json(entry.body or b"{}")
+        if said.get("journey_id") == journey.journey_id:
+            for artifact in said.get("artifacts") or ():
+                if artifact.get("media_type") == "text/html":
+                    found.setdefault(artifact["sha256"], artifact["name"])
+    return [(name, sha256) for sha256, name in found.items()]
+
+
+def _picture(browser: Path, html: bytes) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="prazo-picture-") as name:
+        folder = Path(name)
+        page, picture = folder / "screen.html", folder / "screen.png"
+        page.write_bytes(html)
+        command = [
+            *(str(browser), "--headless", "--disable-gpu", "--hide-scrollbars"),
+            *("--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND"),
+            *(f"--user-data-dir={folder / 'profile'}", f"--window-size={SIZE}"),
+            *(["--no-sandbox"] if os.geteuid() == 0 else []),
+            *(f"--screenshot={picture}", page.as_uri()),
+        ]
+        subprocess.run(command, check=True, timeout=SECONDS, capture_output=True)
+        return picture.read_bytes()
