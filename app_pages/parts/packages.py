@@ -303,12 +303,12 @@ def _offer(made: _Package) -> None:
         st.markdown(
             _("Hand over the key separately from the package. Anyone who has both can check it:")
         )
-        command = f"prazo verify prazo-audit-{exported.seq}.zip --key {exported.key}"
+        command = f"prazo verify {exported.name} --key {exported.key}"
         st.code(command, language=None, wrap_lines=True)
         st.download_button(
             _("Download the package"),
             content,
-            file_name=f"prazo-audit-{exported.seq}.zip",
+            file_name=exported.name,
             mime="application/zip",
             icon=":material/download:",
             on_click="ignore",

@@ -11,6 +11,7 @@ are in the package. Entries are read and written batch by batch, so their number
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -50,6 +51,10 @@ MAX_TRIES: Final = 5
 MOST_BETWEEN: Final = 100_000
 """Leaves after the end of a period up to the export: with them the package proves that nothing that
 was recorded later belongs to it. Where there are more, the range ends with the period."""
+MOST_OF_AN_ID: Final = 60
+"""Characters of an id in the name of a package."""
+_LOOKS_PERSONAL: Final = re.compile(r"@|(?:[0-9][-./ ]?){11}")
+_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 OnProgress = Callable[[str, int, int], None]
 """(what is being done, how many are done, how many there are)"""
@@ -67,6 +72,7 @@ class Exported:
     key: str
     artifacts_left_out: int
     artifacts_lost: int  # among those: ours, and missing or damaged
+    name: str  # under which the file is handed on: about whom, and when it was made
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +336,19 @@ def _write(
         str(service.signer.key),
         len(missing),
         sum(why in LOST for why in missing.values()),
+        _file_name(prepared.parameters, export_entry.seq),
     )
+
+
+def _file_name(parameters: Mapping[str, Any], seq: int) -> str:
+    """About whom, when it was made, and its entry: `prazo-audit_seller-sel_1_2026-06-01_17.zip`.
+    An id that looks personal is left out: a name is seen by many who may not open the file."""
+    about = []
+    for kind, named in parameters["scope"].items():
+        short = named[:10] if kind in ("from", "to") else named[:MOST_OF_AN_ID]
+        about.append(kind if _LOOKS_PERSONAL.search(named) else f"{kind}-{short}")
+    name = "_".join(["prazo-audit", *about, parameters["as_of"][:10], str(seq)])
+    return _NOT_IN_NAMES.sub("-", name) + ".zip"
 
 
 def _add_artifacts(bag: BagWriter, artifacts: Artifacts, store: ArtifactStore) -> None:

@@ -283,7 +283,7 @@ class _Package(FileResponse):
         super().__init__(
             exported.path,
             media_type="application/zip",
-            filename=f"prazo-{exported.seq}.zip",
+            filename=exported.name,
             headers={"Prazo-Export": json.dumps(summary)},
         )
         self._at_end: list[Callable[[], None]] = [functools.partial(shutil.rmtree, folder)]

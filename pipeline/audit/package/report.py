@@ -5,9 +5,10 @@ byte. Instants are UTC. The layout is in `templates/` and the words are in
 `words.py`; this module works out what to show.
 """
 
+import heapq
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -34,6 +35,35 @@ _TONES: Final = {
 }
 _STATES: Final = ("EXPIRED", "OVERDUE", "PENDING", "FINISHED")
 _SEVERITIES: Final = ("breach", "risk", "notice")
+
+
+GLOSSARY: Final = (
+    *("process", "ACP", "ACI", "OVERDUE", "EXPIRED", "breach", "risk", "notice"),
+    *("covered", "entry", "withheld", "log"),
+)
+"""What the report explains, by the names of `words.py`."""
+
+
+class Counted:
+    """Rows that are read once, and how many they were."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._read, self.rows = rows, 0
+
+    def __iter__(self) -> Iterator[Row]:
+        for row in self._read:
+            self.rows += 1
+            yield row
+
+
+def urgency(process: Row) -> tuple[int, str, str]:
+    """The order of a report: what is worst first, of the same state what came due first."""
+    states = (*_STATES[:2], "UNKNOWN", *_STATES[2:])
+    state = process["state"]
+    rank = states.index(state) if state in states else len(states)
+    if state == "FINISHED" and process["finished_late"] != "True":
+        rank += 1
+    return rank, process["deadline_at"] or "9", process["process_id"]
 
 
 class Step(NamedTuple):
@@ -65,6 +95,11 @@ class Story(NamedTuple):
     timeline: Sequence[Line]
     coverage: Sequence[Row]
 
+    @property
+    def uncovered(self) -> list[str]:
+        """The fields that were sent without evidence."""
+        return [row["path"] for row in self.coverage if row["covered"] == "False"]
+
 
 def content(
     tables: Mapping[str, Iterable[Row]],
@@ -78,14 +113,13 @@ def content(
     shown, let go; `parameters`, `contents`: parameters.json and contents.json; `screens`: the
     artifacts that are named one by one, by entry.
     """
-    processes: dict[str, Row] = {}
-    all_processes = 0
-    for row in tables["processes.csv"]:
-        all_processes += 1
-        if len(processes) < MAX_STORIES:
-            processes[row["process_id"]] = row
+    counted = Counted(tables["processes.csv"])
+    worst = heapq.nsmallest(MAX_STORIES, counted, key=urgency)
+    processes: dict[str, Row] = {row["process_id"]: row for row in worst}
     coverage: dict[str, list[Row]] = {}
+    uncovered = 0
     for row in tables["coverage.csv"]:
+        uncovered += row["covered"] == "False"
         if row["process_id"] in processes:
             coverage.setdefault(row["process_id"], []).append(row)
     entries: dict[str, list[Row]] = {}
@@ -117,7 +151,9 @@ def content(
             _story(row, entries.get(name, []), coverage.get(name, []))
             for name, row in processes.items()
         ],
-        "all_processes": all_processes,
+        "all_processes": counted.rows,
+        "uncovered": uncovered,
+        "glossary": GLOSSARY,
         "others": sorted(others.items()),
     }
 

@@ -1,6 +1,6 @@
 """Holds the report's words in English and Brazilian Portuguese."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -44,6 +44,39 @@ class Words:
         deadline itself on."""
         name = "time_left" if seconds > 0 else "time_late"
         return self[name].format(time=self._duration(abs(seconds) * instants.SECOND))
+
+    def summary(
+        self, totals: Mapping[str, Mapping[str, int]], processes: int, uncovered: int
+    ) -> str:
+        """What the report comes to, in two or three sentences, what is worst first.
+
+        `totals` as in parameters.json; `processes` and `uncovered`: how many processes there are,
+        and fields that were sent without evidence.
+        """
+        known = self._counts(
+            totals["processes"], ("EXPIRED", "OVERDUE", "UNKNOWN", "PENDING", "FINISHED")
+        )
+        many = {0: "no_processes", 1: "one_process"}.get(processes, "many_processes")
+        about = self[many].format(n=self.number(processes))
+        said = [
+            self["summary"].format(processes=about, states=f": {', '.join(known)}" if known else "")
+        ]
+        found = self._counts(totals["findings"], ("breach", "risk", "notice"))
+        if found:
+            said.append(self["summary_findings"].format(findings=", ".join(found)))
+        if uncovered:
+            said.append(self["summary_uncovered"].format(n=self.number(uncovered)))
+        if not found and not uncovered:
+            said.append(self["summary_sound"])
+        return " ".join(said)
+
+    def _counts(self, totals: Mapping[str, int], codes: Iterable[str]) -> list[str]:
+        """How many there are of each of these codes, of which there are any."""
+        return [
+            f"{self.number(totals[code])} × {self[code].lower()}"
+            for code in codes
+            if totals.get(code)
+        ]
 
     def _duration(self, microseconds: int) -> str:
         parts = []
@@ -118,6 +151,71 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
         "Based on entries of the log outside this package, or on withheld bodies.",
         "Baseia-se em registros do log fora deste pacote ou em conteúdos retidos.",
     ),
+    # the summary
+    "no_processes": ("no process", "nenhum processo"),
+    "one_process": ("1 process", "1 processo"),
+    "many_processes": ("{n} processes", "{n} processos"),
+    "summary": (
+        "This package is about {processes}{states}.",
+        "Este pacote trata de {processes}{states}.",
+    ),
+    "summary_sound": (
+        "No rule was broken, and every field that was sent has evidence.",
+        "Nenhuma regra foi violada, e todo campo enviado tem evidência.",
+    ),
+    "summary_findings": ("Findings: {findings}.", "Constatações: {findings}."),
+    "summary_uncovered": (
+        "Fields sent without evidence: {n}.",
+        "Campos enviados sem evidência: {n}.",
+    ),
+    # the glossary
+    "glossary": ("Words in this report", "Palavras deste relatório"),
+    "about_process": (
+        "One review of a seller's registration, which the platform asked for, with its deadline.",
+        "Uma revisão do cadastro de um vendedor, solicitada pela plataforma, com seu prazo.",
+    ),
+    "about_ACP": (
+        "A periodic update: 60 days, every field is sent.",
+        "Atualização periódica: 60 dias, todos os campos são enviados.",
+    ),
+    "about_ACI": (
+        "An update because of an inconsistency: 30 days, only the requested fields are sent.",
+        "Atualização por inconsistência: 30 dias, só os campos solicitados são enviados.",
+    ),
+    "about_OVERDUE": (
+        "In its tolerance period: the deadline has not passed, and a submission is in time.",
+        "No período de tolerância: o prazo ainda não venceu, e um envio ainda chega a tempo.",
+    ),
+    "about_EXPIRED": (
+        "The deadline passed before an accepted submission.",
+        "O prazo venceu antes de um envio aceito.",
+    ),
+    "about_breach": ("A rule was broken.", "Uma regra foi violada."),
+    "about_risk": (
+        "Something that can become a breach, or cannot be shown not to be one.",
+        "Algo que pode se tornar uma violação, ou que não se pode provar que não o seja.",
+    ),
+    "about_notice": (
+        "Something to know that breaks no rule.",
+        "Algo a saber que não viola nenhuma regra.",
+    ),
+    "about_covered": (
+        "Of a field that was sent: the seller's own answer, in time, with the value that was sent.",
+        "De um campo enviado: há a resposta do próprio vendedor, a tempo, com o valor enviado.",
+    ),
+    "about_entry": (
+        "One thing that happened, under its number in the log.",
+        "Um fato ocorrido, com seu número no log.",
+    ),
+    "about_withheld": (
+        "Not shown in this package, but bound by its commitment in the log.",
+        "Não exibido neste pacote, mas vinculado ao log pelo seu compromisso criptográfico.",
+    ),
+    "about_log": (
+        "All that was recorded, in order: entries are only ever added, and its state is signed.",
+        "Tudo o que foi registrado, em ordem: registros só são acrescentados, e o estado é"
+        " assinado.",
+    ),
     # tables
     "findings": ("Findings", "Constatações"),
     "no_findings": ("No rule was broken.", "Nenhuma regra foi violada."),
@@ -149,6 +247,9 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "no": ("no", "não"),
     "others": ("Entries that belong to no process", "Registros sem processo"),
     "missing": ("not in the log", "não consta no log"),
+    "not_yet": ("not yet", "ainda não"),
+    "uncovered": ("missing", "falta"),
+    "uncovered_fields": ("Sent without evidence:", "Enviado sem evidência:"),
     "withheld": ("withheld", "retido"),
     "under_a_second": ("less than 1 s", "menos de 1 s"),
     # the four steps

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipeline.audit.package import report
 from pipeline.audit.package.words import WORDS
 
 
@@ -43,3 +44,46 @@ def test_the_time_to_a_deadline_is_as_exact_as_it_is_near(
 def test_what_the_log_can_find_or_hold_has_words(code: str) -> None:
     for words in WORDS.values():
         assert words.get(code) != code
+
+
+def test_a_report_begins_with_what_it_comes_to_worst_first() -> None:
+    totals = {
+        "processes": {"FINISHED": 1200, "EXPIRED": 1, "OVERDUE": 2},
+        "findings": {"notice": 4, "breach": 3},
+    }
+    assert WORDS["en"].summary(totals, 1203, 2) == (
+        "This package is about 1,203 processes: 1 × expired, 2 × overdue, 1,200 × finished."
+        " Findings: 3 × breach, 4 × notice. Fields sent without evidence: 2."
+    )
+    assert WORDS["pt"].summary({"processes": {"FINISHED": 1}, "findings": {}}, 1, 0) == (
+        "Este pacote trata de 1 processo: 1 × concluído."
+        " Nenhuma regra foi violada, e todo campo enviado tem evidência."
+    )
+    assert (
+        WORDS["en"]
+        .summary({"processes": {}, "findings": {}}, 0, 0)
+        .startswith("This package is about no process.")
+    )
+
+
+def test_the_worst_process_stands_first_and_of_equals_the_one_that_came_due_first() -> None:
+    def process(name: str, state: str, deadline: str = "", late: str = "") -> dict[str, str]:
+        return {
+            "process_id": name,
+            "state": state,
+            "deadline_at": deadline,
+            "finished_late": late,
+        }
+
+    processes = [
+        process("in time", "FINISHED", "2026-01-01T00:00:00Z"),
+        process("pending", "PENDING", "2026-01-01T00:00:00Z"),
+        process("expired", "EXPIRED", "2026-03-02T00:00:00Z"),
+        process("late", "FINISHED", "2026-01-01T00:00:00Z", "True"),
+        process("expired before", "EXPIRED", "2026-03-01T00:00:00Z"),
+        process("overdue", "OVERDUE", "2026-01-01T00:00:00Z"),
+        process("unknown", "UNKNOWN"),
+    ]
+    assert [it["process_id"] for it in sorted(processes, key=report.urgency)] == [
+        *("expired before", "expired", "overdue", "unknown", "pending", "late", "in time"),
+    ]
