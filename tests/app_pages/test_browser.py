@@ -63,6 +63,7 @@ ADDRESSES = (
     "/",
     f"/?as_of={AS_OF}",  # its charts have nothing to draw of what is long past
     "/watchlist",
+    "/since",
     "/process",
     f"/process?process=prc_acp&as_of={AS_OF}",
     "/seller",
@@ -176,8 +177,8 @@ def test_filters_stand_in_the_url_and_the_back_button_takes_them_back(look: Look
     tab = look().open("/watchlist")
     assert "121 processes" in tab.text()
     tab.page.get_by_role("button", name="ACP").click()
-    tab.settled()
-    assert tab.query() == "type=ACP"
+    tab.page.wait_for_url("**type=ACP**")
+    assert tab.settled().query() == "type=ACP"
     assert re.search(r"^1 process$", tab.text(), re.MULTILINE)
     tab.page.go_back()
     tab.settled()

@@ -124,7 +124,7 @@ def since_yesterday(hand: Hand) -> None:
 
 def reasons_by_month(hand: Hand) -> None:
     page = hand.tab.page
-    hand.click(page.locator('a[href*="denials"]').get_by_text("Show"))
+    hand.click(page.locator('a[href*="denials"]').filter(has_text="Show"))
     hand.click(page.get_by_role("radio", name="Month", exact=True))
     page.get_by_text("Reason by month").wait_for()
 
