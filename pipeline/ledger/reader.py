@@ -286,9 +286,18 @@ def _errors_of_filters(view: str) -> Iterator[None]:
         ) from None
 
 
-def check(view: str, where: Mapping[str, object] | None = None) -> None:
+def check(
+    view: str,
+    where: Mapping[str, object] | None = None,
+    contains: Mapping[str, str] | None = None,
+    between: Ranges | None = None,
+    order_by: str | None = None,
+) -> None:
     """Raises `UnknownView` where there is no such view, or no such column in it."""
-    _condition(_public(view), where, None)
+    found = _public(view)
+    _condition(found, where, contains, between)
+    if order_by:
+        _order(found, order_by)
 
 
 def _public(name: str) -> View:

@@ -43,7 +43,7 @@ from pipeline.ledger import formats, reader
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.service import current, ledger_service
 from pipeline.log.actions import unmasking
-from pipeline.serve import acknowledging, calendar, identifiers, metrics
+from pipeline.serve import acknowledging, calendar, identifiers, metrics, openapi, questions
 from pipeline.settings import Settings
 
 Answered = TypeVar("Answered")
@@ -72,6 +72,7 @@ HEADERS = {
 def routes() -> list[BaseRoute]:
     """The API's routes. They read the ledger that this process holds."""
     return [
+        Route("/api/openapi.json", _described),
         Route("/api/status", _status),
         Route("/api/ready", _ready),
         Route("/api/metrics", _metrics),
@@ -85,6 +86,12 @@ def routes() -> list[BaseRoute]:
         *calendar.routes(),
         *acknowledging.routes(),
     ]
+
+
+async def _described(request: Request) -> Response:
+    """What can be asked here, in OpenAPI."""
+    caller = _caller(request, "read")
+    return caller if isinstance(caller, Response) else JSONResponse(openapi.document())
 
 
 async def _status(request: Request) -> Response:
@@ -129,7 +136,7 @@ async def _list_views(request: Request) -> Response:
 
 
 async def _read_view(request: Request) -> Response:
-    """`?as_of=&limit=&offset=&format=&where=COL=VALUE`.
+    """`?as_of=&limit=&offset=&format=&order=COL&where=COL=VALUE`, and ranges and search like it.
 
     With POST, personal values are shown as well; the body is `{"unmask": REASON, "actor": NAME}`.
     That changes the log, so no link and no image of another page may cause it.
@@ -161,20 +168,21 @@ def _asked(request: Request, *allowed: str) -> QueryParams:
     is not silently ignored."""
     query = request.query_params
     for name in query:
-        if name not in (*allowed, "where"):
-            remedy = f"use one of {', '.join(allowed)}, or where=COLUMN=VALUE"
+        if name not in (*allowed, *questions.SELECTING):
+            several = ", ".join(f"{it}=COLUMN=VALUE" for it in questions.SELECTING)
+            remedy = f"use one of {', '.join(allowed)}, or {several}"
             raise WrongUsage(f"There is no parameter {name!r}", remedy=remedy)
-        if name != "where" and len(query.getlist(name)) > 1:
+        if name not in questions.SELECTING and len(query.getlist(name)) > 1:
             raise WrongUsage(f"{name} came more than once")
     return query
 
 
-def _count(request: Request, _: Caller) -> Response:
+def _count(request: Request, caller: Caller) -> Response:
     query = _asked(request, "as_of")
     rows = current().reader.count(
         request.path_params["name"],
         as_of=_instant(query.get("as_of")),
-        where=reader.parse_filters(query.getlist("where")),
+        **questions.selection(query, may_see_people="read_personal" in caller.scopes),
     )
     return JSONResponse({"count": rows})
 
@@ -204,23 +212,25 @@ class Unmasked(NamedTuple):
 
 
 def _shown(request: Request, unmasked: Unmasked | None, caller: Caller) -> Response:
-    query = _asked(request, "as_of", "limit", "offset", "format")
+    query = _asked(request, "as_of", "limit", "offset", "format", "order")
     name = request.path_params["name"]
     form = query.get("format", "json")
     if form not in formats.FORMATS:
         raise CallerError(f"There is no format {form!r}", remedy=", ".join(formats.FORMATS))
-    as_of, where = _instant(query.get("as_of")), reader.parse_filters(query.getlist("where"))
+    as_of = _instant(query.get("as_of"))
+    chosen = questions.selection(query, may_see_people="read_personal" in caller.scopes)
+    chosen["order_by"] = questions.order(query.get("order"))
     limit, offset = _whole(query.get("limit"), "limit"), _whole(query.get("offset"), "offset") or 0
     if unmasked is not None:
-        reader.check(name, where)  # a refused request must not leave an entry in the log
-        _unmask(name, where, unmasked, caller)
+        reader.check(name, **chosen)  # a refused request must not leave an entry in the log
+        _unmask(name, chosen["where"], unmasked, caller)
     service = current()
     at = instants.now() if as_of is None else as_of
     last_seq = service.status().last_seq
     rows = service.reader.read(
         name,
         as_of=at,
-        where=where,
+        **chosen,
         limit=limit,
         offset=offset,
         unmask=unmasked is not None,
@@ -228,7 +238,7 @@ def _shown(request: Request, unmasked: Unmasked | None, caller: Caller) -> Respo
     if unmasked is None:
         rows = identifiers.masked(rows, service.inbox.log_key)
     headers = {"Prazo-Last-Seq": str(last_seq)}
-    notes = formats.notes(name, rows, as_of=at, last_seq=last_seq, where=where)
+    notes = formats.notes(name, rows, as_of=at, last_seq=last_seq, **chosen)
     look = formats.Look(ZoneInfo(service.settings.time_zone))
     return Response(
         formats.encode(rows, form, notes, look),

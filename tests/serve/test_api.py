@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.routing import Route
 
 from pipeline.audit import stores
 from pipeline.audit.verify import Verdict, verify
@@ -246,7 +248,7 @@ def test_before_anything_was_signed_there_is_no_checkpoint(tmp_path: Path) -> No
     [
         ("state=EXPIRED", "'state'"),
         ("limit=1&limit=5", "limit"),
-        ("order=deadline_at", "'order'"),
+        ("sort=deadline_at", "'sort'"),
         ("Unmask=x", "'Unmask'"),
     ],
 )
@@ -273,3 +275,62 @@ def test_the_ledgers_figures_and_its_readiness_are_there_for_who_watches_it(
     assert (ready.status_code, ready.json()) == (200, {"status": "up to date"})
     assert client.get("/api/metrics").status_code == 401
     assert client.get("/api/ready").status_code == 401
+
+
+def test_rows_are_asked_for_by_range_search_and_order(client: Client) -> None:
+    """Of rows that are equal in it, the order is that of their key."""
+
+    def ids(**asked: Any) -> list[str]:
+        answer = client.get("/api/views/process_state", params=asked, headers=bearer("officer"))
+        assert answer.status_code == 200, answer.text
+        return [row["process_id"] for row in answer.json()]
+
+    rows = client.get("/api/views/process_state", headers=bearer("officer")).json()
+    due = {row["process_id"]: row["deadline_at"] for row in rows}
+    by_deadline = sorted(sorted(due), key=due.__getitem__)
+    last = max(due.values())
+    latest = sorted(name for name, deadline in due.items() if deadline == last)
+    assert 0 < len(latest) < len(due)
+    assert ids(order="deadline_at") == by_deadline
+    assert ids(order="-deadline_at") == sorted(sorted(due), key=due.__getitem__, reverse=True)
+    assert sorted(ids(**{"from": f"deadline_at={last}"})) == latest
+    assert sorted(ids(before=f"deadline_at={last}")) == sorted(set(due) - set(latest))
+    assert ids(contains="process_id=P2") == ["p2"]
+    asked = {"contains": "process_id=P2"}
+    counted = client.get("/api/views/process_state/count", params=asked, headers=bearer("officer"))
+    assert counted.json() == {"count": 1}
+
+
+@pytest.mark.parametrize(
+    "asked", ["contains=seller_id=3", "from=seller_id=3", "before=seller_id=3"]
+)
+def test_no_masked_id_is_spelt_out_by_asking_often(client: Client, asked: str) -> None:
+    for path in ("/api/views/process_state", "/api/views/process_state/count"):
+        answer = client.get(f"{path}?{asked}", headers=bearer("reader"))
+        assert answer.status_code == 403
+        assert "read_personal" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("asked", ["contains=seller_id", "order=nothing", "from=deadline_at=soon"])
+def test_a_wrong_range_search_or_order_is_refused(client: Client, asked: str) -> None:
+    answer = client.get(f"/api/views/process_state?{asked}", headers=bearer("officer"))
+    assert answer.status_code in (400, 404)
+    assert answer.json()["remedy"]
+
+
+def test_the_description_has_every_path_method_and_parameter(client: Client) -> None:
+    described = client.get("/api/openapi.json", headers=bearer("reader")).json()
+    paths = {
+        path: {method.upper() for method in calls if method != "parameters"}
+        for path, calls in described["paths"].items()
+    }
+    assert paths == {
+        route.path: set(route.methods or ()) - {"HEAD"}
+        for route in api.routes()
+        if isinstance(route, Route) and route.path.startswith("/api/")
+    }
+    for path in ("/api/views/process_state", "/api/views/process_state/count"):
+        said = client.get(f"{path}?nothing=1", headers=bearer("officer")).json()["remedy"]
+        call = described["paths"][path.replace("process_state", "{name}")]["get"]
+        named = {it["name"] for it in call["parameters"]}
+        assert named == set(re.findall(r"\b(\w+)(?:=COLUMN=VALUE)?(?:,|$)", said))
