@@ -360,12 +360,13 @@ def contrast(one: str, other: str) -> float:
 def test_a_row_leads_to_its_process_by_the_keyboard_alone(path: str, look: Look) -> None:
     tab = look().open(path)
     link = tab.page.get_by_role("link", name="Open the process")
-    for _ in range(80):
+    link.wait_for()
+    is_reached = "it => it === document.activeElement || it.contains(document.activeElement)"
+    for _ in range(120):
         tab.page.keyboard.press("Tab")
-        if link.evaluate(
-            "it => it === document.activeElement || it.contains(document.activeElement)"
-        ):
+        if link.evaluate(is_reached):
             break
+    assert link.evaluate(is_reached)
     tab.page.keyboard.press("Enter")
     tab.page.wait_for_url("**/process?process=prc_acp")
     tab.settled()
