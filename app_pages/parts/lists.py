@@ -252,10 +252,11 @@ class _Grid:
         }
 
     def _take(self, key: str, names: Sequence[str]) -> None:
-        """What the reader clicked: a cell chooses its row, a column's head sorts."""
+        """What the reader clicked: a cell chooses its row, a column's head sorts. The row that is
+        shown already stays as it is: with Tab, one goes through its cells to what is behind it."""
         selection = st.session_state[key]["selection"]
         for number, _column in selection["cells"]:
-            if number < len(names):
+            if number < len(names) and names[number] != (address.chosen() or names[0]):
                 address.choose(names[number])
         for column in selection["columns"]:
             if found := _sorts(self._view, self._listed).get(column):
