@@ -147,7 +147,7 @@ with st.grid(4, min_column_width=170):
 st.header(_("What needs action today"), anchor=False)
 actions = views.read("open_actions")
 if not actions:
-    st.success(_("Nothing is overdue."), icon=":material/task_alt:")
+    st.success(_("Nothing has to be done today."), icon=":material/task_alt:")
 for row in actions:
     code = row["next_action"]
     elements.action_row(

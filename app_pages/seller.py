@@ -1,5 +1,7 @@
 """Seller: one seller's status, its review processes side by side, its denials and its trail."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app_pages.language import formats, occurrences, sellers, words
@@ -37,6 +39,20 @@ def open_process(process: views.Row) -> None:
     elements.say_deleted(process)
     st.markdown(elements.next_step(process))
     links.to_process(process["process_id"], is_named=True)
+
+
+def say_what_is_late(processes: Sequence[views.Row]) -> None:
+    """How many of the open processes are expired, or in tolerance: an enabled seller can be about
+    to be blocked."""
+    for state in ("EXPIRED", "OVERDUE"):
+        count = sum(it["state"] == state for it in processes)
+        if count:
+            label = words.word(words.STATES, state)
+            st.badge(
+                f"{label}: {formats.number(count)}",
+                icon=words.STATE_ICONS[state],
+                color=words.STATE_COLOURS[state],
+            )
 
 
 def unmasked(seller_id: str) -> views.Row:
@@ -80,6 +96,7 @@ with st.container(border=True):
         is_shown = acting.may_see_personal_data("seller_state", asked)
         name = asked if is_shown else views.shown("seller_id", asked)
         st.header(formats.plain(name), anchor=False, width="content")
+        say_what_is_late(open_ones)
         st.badge(
             formats.plain(words.word(sellers.SELLER_STATES, seller["status"])),
             color=sellers.SELLER_STATE_COLOURS.get(seller["status"], "gray"),
@@ -185,11 +202,7 @@ with left:
         st.header(_("Record"), anchor=False)
         known = unmasked(asked) if is_shown else seller
         record = {
-            _(label): formats.value(
-                words.word(sellers.SELLER_TYPES, known[column])
-                if column == "type"
-                else known[column]
-            )
+            _(label): sellers.in_record(column, known[column])
             for column, label in sellers.SELLER_RECORD.items()
             if known[column] is not None
         }

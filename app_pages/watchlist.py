@@ -56,7 +56,7 @@ def listed() -> lists.Listed:
 
 def nothing_late() -> None:
     elements.empty_of_processes(
-        _("Nothing is overdue and nothing has expired"),
+        _("Nothing is in tolerance and nothing has expired"),
         _("A process appears here from the first day of its tolerance period on."),
     )
 

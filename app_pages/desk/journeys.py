@@ -111,7 +111,7 @@ def _check_and_send() -> None:
         if st.button(_("Check them"), icon=":material/fact_check:", key="ready_check"):
             st.session_state[_LOOKED] = _looked()
         actor = acting.name_of_reader("ready_actor")
-        if st.button(_("Send them all"), icon=":material/send:", type="primary", key="ready_send"):
+        if st.button(_("Send them all"), icon=":material/send:", key="ready_send"):
             _send(actor.strip())
     looked: Sequence[Ready] | None = st.session_state.get(_LOOKED)
     if looked is None:

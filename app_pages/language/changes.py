@@ -18,7 +18,7 @@ class Change(NamedTuple):
 
 CHANGES: Final[Mapping[str, Change]] = {
     "opened": Change(N_("New"), "blue", ":material/fiber_new:"),
-    "overdue": Change(N_("Overdue"), "orange", ":material/alarm:"),
+    "overdue": Change(N_("In tolerance"), "orange", ":material/alarm:"),
     "expired": Change(N_("Expired"), "red", ":material/event_busy:"),
     "finished": Change(N_("Finished"), "green", ":material/check_circle:"),
     "denied": Change(N_("Denied"), "violet", ":material/block:"),

@@ -100,6 +100,13 @@ def number(value: float | None) -> str:
     return "–" if value is None else numbers.format_decimal(value, locale=locale())
 
 
+def money(value: float) -> str:
+    """An amount of the platform's record, which has decimals and names no currency; the platform's
+    is the real."""
+    written: str = numbers.format_currency(value, "BRL", locale=locale())
+    return written
+
+
 def separators() -> str:
     """Of numbers that Plotly writes: the decimal point, then what stands between thousands."""
     return numbers.get_decimal_symbol(locale()) + numbers.get_group_symbol(locale())

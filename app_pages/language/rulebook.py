@@ -191,7 +191,7 @@ RULES: Final[Mapping[str, Rule]] = {
         N_("Ask the platform whether the review still stands."),
     ),
     "overdue_unstarted": Rule(
-        N_("Overdue, no journey started"),
+        N_("In tolerance, no journey started"),
         N_("The seller has not been asked, and the deadline keeps running."),
         N_("Start a collection journey."),
     ),

@@ -1,8 +1,11 @@
 """Puts what the platform says of sellers into words: status, record, denials and their reasons."""
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from app_pages.language import formats
 from app_pages.language.i18n import N_
 from app_pages.language.words import Colour, word
 
@@ -103,6 +106,47 @@ SELLER_RECORD: Final[Mapping[str, str]] = {
     "delinquent": N_("Delinquent"),
     "marketplace_id": N_("Marketplace"),
 }
+_MONEY: Final = frozenset({"account_balance", "current_balance", "revenue"})
+_CPF: Final = re.compile(r"(\d{3})(\d{3})(\d{3})(\d{2})", re.ASCII)
+_CNPJ: Final = re.compile(r"([0-9A-Z]{2})([0-9A-Z]{3})([0-9A-Z]{3})([0-9A-Z]{4})(\d{2})", re.ASCII)
+_CEP: Final = re.compile(r"(\d{5})(\d{3})", re.ASCII)
+_LINES: Final = ("line1", "line2", "line3")
+
+
+def in_record(column: str, value: object) -> str:
+    """A value of the seller's record as a Brazilian writes it: tax ids and postal codes with their
+    marks, amounts in reais, an address in one line. What has another form is shown as it came."""
+    if column == "type":
+        return formats.plain(word(SELLER_TYPES, str(value)))
+    if column in _MONEY and isinstance(value, int | float):
+        return formats.plain(formats.money(value))
+    if column == "taxpayer_id":
+        return formats.plain(_marked_id(str(value)))
+    if column == "address":
+        return formats.plain(_in_one_line(str(value)))
+    return formats.value(value)
+
+
+def _marked_id(number: str) -> str:
+    if cpf := _CPF.fullmatch(number):
+        return "{}.{}.{}-{}".format(*cpf.groups())
+    if cnpj := _CNPJ.fullmatch(number):
+        return "{}.{}.{}/{}-{}".format(*cnpj.groups())
+    return number
+
+
+def _in_one_line(address: str) -> str:
+    try:
+        parts = json.loads(address)
+    except ValueError:  # masked
+        return address
+    if not isinstance(parts, dict) or not all(isinstance(it, str) for it in parts.values()):
+        return address
+    place = ", ".join(parts[it] for it in ("city", "state") if parts.get(it))
+    code = _CEP.fullmatch(parts.get("postal_code", ""))
+    postal = "{}-{}".format(*code.groups()) if code else parts.get("postal_code", "")
+    lines = [*(parts.get(it, "") for it in _LINES), place, postal, parts.get("country_code", "")]
+    return " · ".join(it for it in lines if it)
 
 
 def reason(pair: Mapping[str, str | None]) -> str:

@@ -13,7 +13,7 @@ Colour = Literal["red", "orange", "blue", "green", "violet", "gray"]
 
 STATES: Final[Mapping[str, str]] = {
     "EXPIRED": N_("Expired"),
-    "OVERDUE": N_("Overdue"),
+    "OVERDUE": N_("In tolerance"),
     "PENDING": N_("Pending"),
     "FINISHED": N_("Finished"),
     "UNKNOWN": N_("Unknown"),
@@ -88,7 +88,7 @@ ENDS: Final[Mapping[str, str]] = {
     "finished_in_time": N_("Finished in time"),
     "finished_late": N_("Finished late"),
     "pending": N_("Pending"),
-    "overdue": N_("Overdue"),
+    "overdue": N_("In tolerance"),
     "expired": N_("Expired"),
 }
 

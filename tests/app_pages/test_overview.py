@@ -39,7 +39,7 @@ def test_the_four_figures_are_those_of_the_log(open_log: OpenLog, visit: Visit) 
     with open_log([*HISTORY, *decided]):
         shown = metrics(visit())
     assert shown["Expired"][0] == "1"
-    assert shown["Overdue"][0] == "3"
+    assert shown["In tolerance"][0] == "3"
     assert shown["Due in 7 days"] == ("2", "1")
     assert shown["Denial rate"][0] == "25.0 %"
 
@@ -126,7 +126,7 @@ def test_deadlines_long_past_are_counted_where_they_are_not_drawn(
 
 def test_with_nothing_overdue_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
     with open_log([review("prc_new", NOW - timedelta(days=1), kind="ACP")]):
-        assert "Nothing is overdue." in page_text(visit())
+        assert "Nothing has to be done today." in page_text(visit())
 
 
 def test_each_chart_says_what_it_shows_and_what_it_rests_on(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from app_pages.language import formats, sellers
 from pipeline.ledger.reader import Reader
 from tests.app_pages.conftest import OpenLog, Visit, fill, follow
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event
@@ -103,6 +104,42 @@ def test_a_process_that_finishes_while_the_page_is_drawn_breaks_nothing(
         assert is_finished
 
 
+def test_the_header_says_what_is_late_before_it_says_enabled(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    history = [
+        seller_event("sel_ana", "enabled", before(days=50)),
+        review("prc_a", before(days=40)),
+        review("prc_b", before(days=39)),
+        review("prc_c", before(days=5)),
+    ]
+    with open_log(history):
+        shown = page_text(visit("seller", seller_id="sel_ana"))
+    expired, tolerated = shown.index("Expired: 2"), shown.index("In tolerance: 1")
+    assert expired < tolerated < shown.index("Enabled")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "shown"),
+    [
+        ("taxpayer_id", "52998224725", "529.982.247-25"),
+        ("taxpayer_id", "12ABC34501DE35", "12.ABC.345/01DE-35"),
+        ("taxpayer_id", "***25", "***25"),
+        ("taxpayer_id", "529982247", "529982247"),
+        (
+            "address",
+            '{"line1": "Rua A, 12", "line3": "Lourdes", "city": "Caxias do Sul", "state": "RS",'
+            ' "postal_code": "95020420", "country_code": "BR"}',
+            "Rua A, 12 · Lourdes · Caxias do Sul, RS · 95020-420 · BR",
+        ),
+        ("address", '{"line1": 7}', '{"line1": 7}'),
+        ("address", "***", "***"),
+    ],
+)
+def test_a_record_is_written_as_a_brazilian_writes_it(column: str, value: str, shown: str) -> None:
+    assert formats.spoken(sellers.in_record(column, value)) == shown
+
+
 def test_each_open_process_says_what_it_may_cost(open_log: OpenLog, visit: Visit) -> None:
     history = [review("prc_a", before(days=40)), review("prc_b", before(days=5), kind="ACP")]
     with open_log(history):
@@ -117,7 +154,7 @@ def test_personal_data_is_masked(open_log: OpenLog, visit: Visit) -> None:
     assert "ana@example.com" not in shown
     assert "52998224725" not in shown
     assert "***25" in shown
-    assert "12,500.5" in shown
+    assert "R$12,500.50" in shown
 
 
 def test_a_denial_tells_its_reasons_and_whether_another_attempt_makes_sense(

@@ -36,8 +36,8 @@ def test_the_worst_come_first_and_pending_ones_not_at_all(open_log: OpenLog, vis
     assert [list(states) for states in grid["state"]] == [
         ["Expired"],
         ["Expired"],
-        ["Overdue"],
-        ["Overdue"],
+        ["In tolerance"],
+        ["In tolerance"],
     ]
     assert list(grid["time_left"]) == [
         "20 days late",
@@ -140,7 +140,7 @@ def test_filters_that_match_nothing_say_so(open_log: OpenLog, visit: Visit) -> N
 
 def test_an_empty_watchlist_says_when_it_will_not_be(open_log: OpenLog, visit: Visit) -> None:
     with open_log([review("prc_new", before(days=1), kind="ACP")]):
-        assert "Nothing is overdue and nothing has expired" in page_text(visit("watchlist"))
+        assert "Nothing is in tolerance and nothing has expired" in page_text(visit("watchlist"))
 
 
 def test_a_long_list_is_paged_in_the_url(open_log: OpenLog, visit: Visit) -> None:

@@ -259,7 +259,7 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "answered": ("Answered", "Respondido"),
     # codes
     "EXPIRED": ("Expired", "Vencido"),
-    "OVERDUE": ("Overdue", "Em atraso"),
+    "OVERDUE": ("In tolerance", "Em tolerância"),
     "PENDING": ("Pending", "Pendente"),
     "FINISHED": ("Finished", "Concluído"),
     "UNKNOWN": ("Unknown", "Desconhecido"),
@@ -378,7 +378,10 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
         "Deleted seller with an open review",
         "Vendedor excluído com revisão em aberto",
     ),
-    "overdue_unstarted": ("Overdue, journey not started", "Em atraso, jornada não iniciada"),
+    "overdue_unstarted": (
+        "In tolerance, journey not started",
+        "Em tolerância, jornada não iniciada",
+    ),
     "quarantined": ("Delivery quarantined", "Entrega em quarentena"),
     "alert_undelivered": ("Alert not delivered", "Alerta não entregue"),
     "slow_record": ("Slow to be recorded", "Registro demorado"),

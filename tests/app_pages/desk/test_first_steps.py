@@ -53,7 +53,7 @@ def test_an_empty_log_says_what_is_left_to_do(open_log: OpenLog, visit: Visit) -
     assert "0 of 5 steps are done." in shown
     assert "http://127.0.0.1:8499/webhooks" in shown
     assert "curl -sS http://127.0.0.1:8499/webhooks -d" in shown
-    assert "Nothing is overdue" not in shown
+    assert "Nothing has to be done today" not in shown
 
 
 def test_a_step_that_is_done_counts(open_log: OpenLog, visit: Visit, tmp_path: Path) -> None:
@@ -84,7 +84,12 @@ def test_no_list_is_content_before_anything_came(
     with open_log([]):
         shown = page_text(visit(page))
         assert "No review has come yet" in shown
-    for content in ("Nothing is overdue", "No rule is broken", "Nothing is alarming"):
+    for content in (
+        "Nothing is in tolerance",
+        "Nothing has to be done today",
+        "No rule is broken",
+        "Nothing is alarming",
+    ):
         assert content not in shown
     with open_log([review("prc_new", before(hours=1), kind="ACP")]):
         assert "No review has come yet" not in page_text(visit(page))

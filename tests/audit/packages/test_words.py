@@ -52,7 +52,7 @@ def test_a_report_begins_with_what_it_comes_to_worst_first() -> None:
         "findings": {"notice": 4, "breach": 3},
     }
     assert WORDS["en"].summary(totals, 1203, 2) == (
-        "This package is about 1,203 processes: 1 × expired, 2 × overdue, 1,200 × finished."
+        "This package is about 1,203 processes: 1 × expired, 2 × in tolerance, 1,200 × finished."
         " Findings: 3 × breach, 4 × notice. Fields sent without evidence: 2."
     )
     assert WORDS["pt"].summary({"processes": {"FINISHED": 1}, "findings": {}}, 1, 0) == (
