@@ -31,7 +31,8 @@ class BagWriter:
         info = zipfile.ZipInfo(name, _FIRST_DAY)
         info.create_system = 3  # Unix, wherever this runs
         info.external_attr = (stat.S_IFREG | 0o644) << 16
-        info.file_size = size = sum(map(len, _pieces(content)))
+        size = len(content) if isinstance(content, bytes) else content.stat().st_size
+        info.file_size = size
         is_packed = size < PIECE or _packs_within_reason(content, size)
         info.compress_type = zipfile.ZIP_DEFLATED if is_packed else zipfile.ZIP_STORED
         digest = hashlib.sha256()
@@ -77,4 +78,6 @@ def _packs_within_reason(content: bytes | Path, size: int) -> bool:
     packer, packed = zlib.compressobj(1), 0
     for piece in _pieces(content):
         packed += len(packer.compress(piece))
-    return packed * MAX_RATIO >= size
+        if packed * MAX_RATIO >= size:  # for nearly every file, after its first pieces
+            return True
+    return False
