@@ -67,8 +67,8 @@ class Sender:
         _, case = await self._submissions.standing(process_id)
         was_sent = any(it.ordered_at >= confirmed_at for it in case.attempts)
         if not case.is_finished and not was_sent:
-            result = await ready.send_one(
-                self._submissions, process_id, via="api", recorded_by=RECORDED_BY
+            result = await self._submissions.attempt(
+                ready.order_of(case, process_id, via="api", recorded_by=RECORDED_BY)
             )
             if isinstance(result, Busy):
                 await asyncio.to_thread(self._inbox.execute, _LEAVE, ref)

@@ -12,7 +12,6 @@ from typing import Final
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.inbox import open_inbox
 from pipeline.settings import Settings
-from pipeline.submit.attempt import Result, Submissions
 from pipeline.submit.casefile import CaseFile, CaseFiles
 from pipeline.submit.decision import Busy, Go, NotDue, Objection, Order, Refused, Terms, Via, decide
 from pipeline.submit.demand import TYPES, known_type, wanted
@@ -121,15 +120,6 @@ def send(
         return [it for it in found if it.is_held]
 
     return asyncio.run(run())
-
-
-async def send_one(
-    submissions: Submissions, process_id: str, *, via: Via, recorded_by: str
-) -> Result:
-    """One attempt with a process's answers. What our rules refuse is recorded as refused, like any
-    other attempt. Raises `InboxUnavailable`, and then nothing was sent."""
-    _, case = await submissions.standing(process_id)
-    return await submissions.attempt(order_of(case, process_id, via=via, recorded_by=recorded_by))
 
 
 def _type_in(said: Answer | None) -> str | None:
