@@ -10,6 +10,7 @@ import click
 
 from pipeline.cli.group import main, say, user
 from pipeline.errors import CallerError
+from pipeline.log.entries import CHANNELS
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def ticket(process: str, opened: str | None, closed: bool, actor: str) -> None:
 @click.argument("process")
 @click.option(
     "--channel",
-    type=click.Choice(["in_app", "web_form", "email", "push", "sms", "chat", "phone"]),
+    type=click.Choice(CHANNELS),
     required=True,
     help="By which the seller was reminded.",
 )

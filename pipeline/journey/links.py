@@ -19,6 +19,7 @@ from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
 from pipeline.journey import evidence
 from pipeline.journey.reviews import Review, Reviews
+from pipeline.log.entries import CHANNELS
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -29,7 +30,6 @@ MAX_LIVE: Final = 10
 _NUMBERS: Final = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Digits and letters that nobody mistakes for each other."""
 NUMBER_CHARACTERS: Final = 12
-CHANNELS: Final = ("in_app", "web_form", "email", "push", "sms", "chat", "phone")
 
 _COLUMNS: Final = (
     "ref, process_id, seller_id, channel, email, return_url, only_paths, review, minted_at,"

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 from pydantic_core import to_json
 
@@ -54,6 +54,10 @@ OWN_JOURNEY: Final = "prazo journey"  # the producer of collections from the sel
 LIVE: Final = "live"
 
 INGESTED: Final = "ingested"
+
+Channel = Literal["in_app", "web_form", "email", "push", "sms", "chat", "phone"]
+"""By which a seller is reached (docs/rules.md#collection-evidence)."""
+CHANNELS: Final[tuple[Channel, ...]] = get_args(Channel)
 
 
 class Identity(NamedTuple):

@@ -24,7 +24,7 @@ from pipeline.contract.body import (
 )
 from pipeline.errors import Unreadable
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import COLLECTION, INGESTED, WEBHOOK, Draft, Entry
+from pipeline.log.entries import COLLECTION, INGESTED, WEBHOOK, Channel, Draft, Entry
 
 # --- NDJSON ----------------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ class CollectionLine(_Line):
     seller_id: Identifier
     journey_id: Identifier
     step: Literal["invited", "opened", "answered", "confirmed"]
-    channel: Literal["in_app", "web_form", "email", "push", "sms", "chat", "phone"]
+    channel: Channel
     source: str = Field(min_length=1, max_length=64)
     actor: str | None = None
     fields: dict[str, Any] = Field(default_factory=dict)

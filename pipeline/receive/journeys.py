@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -14,6 +14,7 @@ from pipeline.http.callers import TurnedAway
 from pipeline.http.preamble import admitted, whole_body
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox
+from pipeline.log.entries import Channel
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ class _Wanted(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     process_id: Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS)]
-    channel: Literal["in_app", "web_form", "email", "push", "sms", "chat", "phone"] = "web_form"
+    channel: Channel = "web_form"
     email: Annotated[str, Field(max_length=254)] | None = None
     return_url: Annotated[str, Field(max_length=2000)] | None = None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli.group import main, say, user
+from pipeline.log.entries import CHANNELS
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def run(host: str | None, port: int | None) -> None:
 @click.argument("process")
 @click.option(
     "--channel",
-    type=click.Choice(["in_app", "web_form", "email", "push", "sms", "chat", "phone"]),
+    type=click.Choice(CHANNELS),
     default="web_form",
     show_default=True,
     help="By which you bring the link to the seller.",
