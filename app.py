@@ -22,6 +22,7 @@ from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language
 from app_pages.parts import acting, elements, frame, freshness, links
+from pipeline import memory
 from pipeline.errors import PrazoError
 from pipeline.http import limits
 from pipeline.ledger import reader, service
@@ -127,6 +128,7 @@ def _sections(whoever: Person) -> dict[str, list[st.Page]]:
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Holds the ledger while the server runs, and closes it even where no exit handler runs."""
+    memory.look_for_cycles_less_often()
     os.umask(0o077)  # DuckDB makes its files with whatever the mask leaves
     settings = _settings()
     if settings.roles_file is not None:

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
+from pipeline import memory
+
 ROOT = Path(__file__).parents[1]
 GUARDED = (ROOT / "data", ROOT / ".hypothesis")
 """Folders of the checkout in which a test might leave something."""
@@ -43,6 +45,8 @@ settings.register_profile(
 )
 settings.load_profile("usual")
 
+memory.look_for_cycles_less_often()
+
 for _name in [name for name in os.environ if name.startswith("PRAZO_") and "LAB" not in name]:
     del os.environ[_name]
 
@@ -60,10 +64,17 @@ def _nothing_is_written_outside_temporary_folders(
     assert not written, f"a test wrote outside its temporary folder: {sorted(map(str, written))}"
 
 
+def pytest_collection_finish() -> None:
+    """What was collected lives to the end: Python need not look through it for cycles."""
+    gc.freeze()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure() -> None:
-    """Lets go of hypothesis's callback, through which modules would outlive the interpreter.
+    """Lets go of what was collected, and of hypothesis's callback.
 
-    DuckDB's binding then finds its types alive and ends the run with a page of leaks.
+    Through either of them modules would outlive the interpreter; DuckDB's
+    binding then finds its types alive and ends the run with a page of leaks.
     """
+    gc.unfreeze()
     gc.callbacks[:] = [it for it in gc.callbacks if not it.__module__.startswith("hypothesis")]

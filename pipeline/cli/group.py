@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from pipeline import memory
 from pipeline.errors import PrazoError
 from pipeline.texts import LogLines, printable
 
@@ -54,6 +55,7 @@ def main(debug: bool) -> None:
 
     Settings are PRAZO_* environment variables or a .env file; `prazo doctor` checks them.
     """
+    memory.look_for_cycles_less_often()
     os.umask(0o077)  # whatever is written may hold personal data: ledgers, packages, artifacts
     to_stderr = logging.StreamHandler(sys.stderr)
     to_stderr.setFormatter(LogLines("%(asctime)s %(levelname)s %(name)s: %(message)s"))

@@ -4,11 +4,13 @@ import importlib
 import pkgutil
 import sys
 
+from pipeline import memory
 from tests import benchmarks
 from tests.benchmarks.rows import Row, table
 
 
 def main(wanted: list[str]) -> None:
+    memory.look_for_cycles_less_often()  # as every command does
     rows: list[Row] = []
     for found in pkgutil.iter_modules(benchmarks.__path__):
         if found.name.startswith("_") or (wanted and found.name not in wanted):

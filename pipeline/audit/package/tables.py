@@ -66,6 +66,7 @@ BASIS: Final = "basis"
 """The last column of every table but `QUOTES`: `package` if the row follows from the package's
 entries alone, `log` if it also rests on other entries or on a withheld body."""
 
+OF_PACKAGE: Final = "package"
 _VIEW_OF: Final = {
     QUOTES: "log_entries",
     "processes.csv": "process_state",
@@ -190,7 +191,7 @@ def compare(of_log: Rows, of_package: Rows) -> tuple[Rows, int]:
     for row in of_log:
         is_derived = unmatched[row] > 0
         unmatched[row] -= is_derived
-        rows.append((*row, "package" if is_derived else "log"))
+        rows.append((*row, OF_PACKAGE if is_derived else "log"))
     return rows, sum(unmatched.values())
 
 
