@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from app_pages.desk import clearances
 from app_pages.door import access
 from app_pages.language import formats, next_actions, occurrences, rulebook, words
 from app_pages.language.i18n import _, ngettext
@@ -301,6 +302,7 @@ def _revoke_calendar(feeds: Sequence[str]) -> None:
             )
 
 
+clearances.show()
 st.markdown(
     _("What is alarming now, the gravest first; each is sent once to those who must know in time.")
 )

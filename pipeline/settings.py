@@ -4,10 +4,9 @@ Set them as `PRAZO_*` environment variables or in a `.env` file. A secret is giv
 file, so that it appears in no process list and can be rotated without a restart.
 """
 
-import ipaddress
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -22,6 +21,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pipeline.errors import SettingsError
+from pipeline.hosts import is_loopback, networks, words
 
 _LIKE_A_CONNECTION = re.compile(
     r"^\s*[A-Za-z][A-Za-z0-9+.-]+:"  # any scheme, or half of one
@@ -40,6 +40,8 @@ _POSTGRESQL = re.compile(
 """An address in which no part of a password can be taken for a host, a port or a database."""
 
 Port = Annotated[int, Field(ge=1, le=65535)]
+FourEyes = Literal["override", "unmask", "export"]
+"""An act that can need a second person."""
 
 
 class Settings(BaseSettings):
@@ -184,6 +186,18 @@ class Settings(BaseSettings):
         gt=0,
         le=86_400,
         description="Seconds until personal data that a page shows is masked again.",
+    )
+    four_eyes: str = Field(
+        "",
+        description="Acts that wait for a second person (docs/operations.md#four-eyes), with commas"
+        " between: override, unmask (of many), export (in full). None: no act waits.",
+    )
+    four_eyes_hours: float = Field(
+        24,
+        gt=0,
+        le=720,
+        description="Hours from such a request until it ends: it must be approved, and the act"
+        " begun, by then.",
     )
     await_seller_hours: int | None = Field(
         None,
@@ -367,6 +381,14 @@ class Settings(BaseSettings):
             ) from None
         return name
 
+    @field_validator("four_eyes")
+    @classmethod
+    def _acts(cls, text: str) -> str:
+        if unknown := set(words(text)) - set(get_args(FourEyes)):
+            known = ", ".join(get_args(FourEyes))
+            raise ValueError(f"{', '.join(sorted(unknown))}: the acts that can wait are {known}")
+        return text
+
     @field_validator("proxy_addresses")
     @classmethod
     def _networks(cls, text: str) -> str:
@@ -431,6 +453,11 @@ class Settings(BaseSettings):
         return self
 
     @property
+    def acts_of_two(self) -> frozenset[FourEyes]:
+        """The acts that wait for a second person."""
+        return frozenset(it for it in get_args(FourEyes) if it in words(self.four_eyes))
+
+    @property
     def expects_strangers(self) -> bool:
         """Whether anything is authenticated, or reachable from other machines: then requests come
         from beyond this machine, whatever their headers and their address show."""
@@ -460,22 +487,3 @@ class Settings(BaseSettings):
                 "; ".join(faults),
                 "correct the PRAZO_* variables or the .env file; `prazo doctor` checks them",
             ) from None
-
-
-def networks(text: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    """The networks in a text with commas between them; a single address is a network too.
-
-    Raises ValueError if a part of the text is neither.
-    """
-    return [ipaddress.ip_network(it.strip()) for it in text.split(",") if it.strip()]
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a host name or address (without a port)."""
-    name = host.strip("[]").lower()
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False

@@ -15,11 +15,12 @@ from typing import Final
 from pipeline.alert import links
 from pipeline.errors import SettingsError
 from pipeline.files import RereadFile
+from pipeline.hosts import is_loopback, networks
 from pipeline.http.asgi import App, Receive, Scope, Send, folded
 from pipeline.http.loopback import outside_hint
 from pipeline.http.origins import foreign_page
 from pipeline.serve import calendar
-from pipeline.settings import Settings, is_loopback, networks
+from pipeline.settings import Settings
 
 SECRET_HEADER: Final = b"x-proxy-secret"
 _OPEN: Final = (

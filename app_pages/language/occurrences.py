@@ -67,6 +67,17 @@ KINDS: Final[Mapping[str, str]] = {
     "reminded": N_("Seller reminded"),
     "calendar": N_("Calendar of deadlines"),
     "saved_view": N_("Saved view"),
+    "clearance": N_("Second person"),
+}
+CLEARANCE_STEPS: Final[Mapping[str, str]] = {
+    "requested": N_("Asked of a second person"),
+    "approved": N_("Approved by a second person"),
+    "refused": N_("Refused by a second person"),
+}
+ACTS: Final[Mapping[str, str]] = {
+    "override": N_("Override a rule"),
+    "unmask": N_("Show personal data of many"),
+    "export": N_("Make a full package"),
 }
 TICKET_STEPS: Final[Mapping[str, str]] = {
     "opened": N_("Support ticket opened"),
@@ -103,6 +114,7 @@ _KIND_ICONS: Final[Mapping[str, str]] = {
     "reminded": ":material/notifications_active:",
     "calendar": ":material/calendar_add_on:",
     "saved_view": ":material/bookmark:",
+    "clearance": ":material/group:",
 }
 ERRORS: Final[Mapping[str, str]] = {
     "timeout": N_("no answer in time"),
@@ -198,6 +210,9 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
     if kind == "ticket" and row["step"] is not None:
         title = formats.plain(word(TICKET_STEPS, row["step"]))
     said = [word(CHANNELS, row["channel"])] if kind == "reminded" else []
+    if kind == "clearance" and row["step"] is not None:
+        title = formats.plain(word(CLEARANCE_STEPS, row["step"]))
+        said = [row["about"] and word(ACTS, row["about"])]
     if kind == "alert" and row["step"] is not None:
         title = formats.plain(word(ALERT_STEPS, row["step"]))
         about = row["about"] and alert_name(row["about"])

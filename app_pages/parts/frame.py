@@ -23,13 +23,14 @@ ZONES: Final = (
 
 
 def bell() -> None:
-    """How many alerts nobody has taken yet, how many of them wait for whoever looks, and the way to
-    them; nothing where there is none."""
+    """How many alerts nobody has taken yet, how many of them wait for whoever looks, how many
+    requests wait for a second person, and the way to them; nothing where there is none."""
     if not access.may_open("alerts"):
         return
     by_assignee = views.groups("alerts", ["assignee"], where={"is_open": True})
     waiting = sum(row["rows"] for row in by_assignee)
-    if not waiting:
+    to_approve = _to_approve()
+    if not waiting and not to_approve:
         return
     label = ngettext("{n} alert", "{n} alerts", waiting, n=formats.number(waiting))
     reader = acting.reader_name()
@@ -37,7 +38,16 @@ def bell() -> None:
     theirs = sum(row["rows"] for row in by_assignee if (row["assignee"] or "").casefold() in names)
     if theirs:
         label += " · " + _("{n} for you", n=formats.number(theirs))
+    if to_approve:
+        label += " · " + _("{n} to approve", n=formats.number(to_approve))
     links.to_alerts(label)
+
+
+def _to_approve() -> int:
+    """How many requests wait for a second person; asked only where an act can wait for one."""
+    if not service.current().settings.acts_of_two:
+        return 0
+    return views.count("clearances", where={"state": "requested"})
 
 
 # --- the reader's choices ------------------------------------------------------------------------

@@ -13,10 +13,11 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import N_, _
-from app_pages.parts import acting, address, elements, views
+from app_pages.parts import acting, address, elements, links, views
 from pipeline import instants
 from pipeline.audit.export import Exported, export
 from pipeline.audit.request import Request, Scope
+from pipeline.clearance.gate import Awaited
 from pipeline.errors import CallerError, PrazoError
 from pipeline.ledger import service
 from pipeline.serve.roles import Permission
@@ -265,12 +266,29 @@ def _make(request: Request) -> None:
         if not isinstance(error, PrazoError):
             raise
         bar.empty()
-        elements.say(error)
+        if isinstance(error, Awaited):
+            _say_that_it_waits(request.actor)
+        else:
+            elements.say(error)
         return
     bar.empty()
     made = _Package(exported, request)
     weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
     st.session_state[_MADE] = made
+
+
+def _say_that_it_waits(actor: str) -> None:
+    """Where a full package needs a second person: what happens next."""
+    acting.done(lambda: None, actor)  # the request is an entry already; the pages are to see it
+    st.info(
+        _(
+            "It is asked for, and stands in the log. Somebody else approves or refuses it on the"
+            " page Alerts; once they have approved it, ask here for the same package again."
+        ),
+        title=_("This package waits for a second person"),
+        icon=":material/group:",
+    )
+    links.to_alerts(_("What waits for a second person"))
 
 
 def _offer(made: _Package) -> None:

@@ -14,7 +14,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -29,6 +29,8 @@ from pipeline.audit.package.entry_files import Chosen
 from pipeline.audit.package.tables import Selection
 from pipeline.audit.request import Request, Scope
 from pipeline.audit.witness.cosigned import cosigned, read_policy
+from pipeline.clearance import acts, gate
+from pipeline.clearance.gate import Clearance
 from pipeline.contract.body import canonical_json
 from pipeline.errors import CallerError, OperatorError
 from pipeline.files import written_whole
@@ -100,8 +102,9 @@ def export(
 ) -> Exported:
     """Records the export and writes its package to `out`, whole or not at all.
 
-    Raises `CallerError` for an empty scope, or an `against` that is not of this log's past, and
-    `OperatorError` if the log cannot be signed or a file is missing.
+    Raises `CallerError` for an empty scope, or an `against` that is not of this log's past,
+    `gate.Awaited` where a full package waits for a second person, and `OperatorError` if the log
+    cannot be signed or a file is missing.
     """
     if service.signer is None:
         missing = service.signing.missing()
@@ -112,10 +115,13 @@ def export(
             "this ledger holds commitments and masked facts, but no bodies",
             "export where the ledger has them",
         )
+    clearance = _clearance(service, request)
+    if clearance is not None:
+        request = replace(request, reason=clearance.reason)
     with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
         for _ in range(MAX_TRIES):
             prepared = _prepare(service, request, Path(folder), on_progress)
-            export_entry = _record(service, request, prepared)
+            export_entry = _record(service, request, prepared, clearance)
             if export_entry is not None and _is_signed_by(service, prepared.parameters["key"]):
                 return _write(service, prepared, export_entry, out, Path(folder), on_progress)
     raise OperatorError(
@@ -123,6 +129,33 @@ def export(
         "entries of its scope kept arriving while it was prepared",
         "try again at a quieter moment",
     )
+
+
+def _clearance(service: LedgerService, request: Request) -> Clearance | None:
+    """The second person's word for a full package; None where none is needed."""
+    terms, scope, against = acts.Terms.of(service.settings), request.scope, request.against
+    if request.profile != "full" or acts.EXPORT not in terms.acts:
+        return None
+    service.reach(service.inbox.last()[0])
+    if not service.ledger.seqs(*scope.condition):
+        raise _nothing()  # what cannot be made is not asked for
+    asked = acts.package(
+        scope.named({}),
+        withhold=sorted(request.withhold),
+        against=None if against is None else _sha256(against.encode()),
+    )
+    return gate.settle(
+        service.inbox,
+        terms,
+        asked,
+        reason=request.reason,
+        actor=request.actor,
+        recorded_by=request.recorded_by,
+    )
+
+
+def _nothing() -> CallerError:
+    return CallerError("There is nothing to export", "no entry of the log is in this scope")
 
 
 # --- preparing -------------------------------------------------------------------------------
@@ -139,7 +172,7 @@ def _prepare(
     asked = f"seq <= ? and {condition}", [size, *values]
     seqs = ledger.seqs(*asked)
     if not seqs:
-        raise CallerError("There is nothing to export", "no entry of the log is in this scope")
+        raise _nothing()
     disclosure = Disclosure(
         request,
         service.inbox.log_key,
@@ -234,7 +267,9 @@ def _earlier(service: LedgerService, size: int, against: str | None) -> list[lis
 # --- recording and writing -------------------------------------------------------------------
 
 
-def _record(service: LedgerService, request: Request, prepared: _Prepared) -> Entry | None:
+def _record(
+    service: LedgerService, request: Request, prepared: _Prepared, clearance: Clearance | None
+) -> Entry | None:
     """The export's entry, or None if its scope has grown since the package was prepared."""
     scope = request.scope
     draft = exporting(
@@ -247,10 +282,15 @@ def _record(service: LedgerService, request: Request, prepared: _Prepared) -> En
         contents=prepared.digest,
         profile=request.profile,
         scope=prepared.parameters["scope"],
+        **({} if clearance is None else clearance.named),
     )
     if scope.process_id is not None:
         draft = draft._replace(expected_process_n=prepared.process_n)
+    if clearance is not None:
+        draft = clearance.begun_by(draft)
     [receipt] = service.inbox.append([draft])
+    if clearance is not None:
+        clearance.check(receipt)
     if receipt.outcome is not Outcome.RECORDED or receipt.entry is None:
         return None
     entry = receipt.entry

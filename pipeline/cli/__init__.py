@@ -10,12 +10,14 @@ from pipeline.cli import (
     submissions,
     views,
 )
+from pipeline.cli.clearances import commands as clearances
 from pipeline.cli.group import main
 from pipeline.cli.journeys import commands as journeys
 
 __all__ = [
     "alerts",
     "backups",
+    "clearances",
     "forwarding",
     "journeys",
     "main",

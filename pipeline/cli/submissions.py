@@ -323,9 +323,12 @@ def _say_what_would_happen(
         replacement=approvals[1],
     )
     match decision:
-        case Go(warnings=warnings):
+        case Go(warnings=warnings, overridden_gates=gates):
             _print_objections(warnings, "warning")
-            say(f"{process}: would be sent")
+            if gates and "override" in settings.acts_of_two:
+                say(f"{process}: would wait for a second person")
+            else:
+                say(f"{process}: would be sent")
             sys.exit(DONE)
         case Refused(objections=objections):
             _print_objections(objections, "refused")

@@ -85,7 +85,10 @@ def print_view(
         behind = ledger.catch_up(CATCH_UP_SECONDS)
         instant = instants.now() if asked is None else asked
         most = TABLE_ROWS if form == "table" and limit is None else limit
-        rows = ledger.read(view, as_of=instant, filters=filters, limit=most, unmask=unmasking)
+        at = instant if unmasking is None else asked  # what was cleared is of an instant of its own
+        rows = ledger.read(view, as_of=at, filters=filters, limit=most, unmask=unmasking)
+        said = (rows.schema.metadata or {}).get(formats.AS_OF, b"").decode()
+        instant = instants.parse(said) or instant
         if form == "table":
             total = (
                 ledger.count(view, as_of=instant, filters=filters)

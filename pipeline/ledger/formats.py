@@ -27,6 +27,8 @@ MEDIA_TYPES: Final[Mapping[Format, str]] = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 ROWS_PER_BATCH: Final = 4096
+AS_OF: Final = b"prazo.as_of"
+"""Under which the instant of rows stands in their metadata, in Parquet and between processes."""
 XLSX_ROWS: Final = 1_048_575
 """Rows of a sheet under its header; Excel's own limit."""
 XLSX_CHARACTERS: Final = 32_767

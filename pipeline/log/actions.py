@@ -186,11 +186,12 @@ def unmasking(
     reason: str,
     actor: str | None,
     recorded_by: str,
+    **content: JsonValue,
 ) -> Draft:
     """The draft that says: somebody is about to see a view's personal columns.
 
     `where`: column -> value, the filter of the rows. If it names a process or a seller, the entry
-    belongs to their streams. Raises `CallerError` like `action`.
+    belongs to their streams. `content` is added. Raises `CallerError` like `action`.
     """
 
     def named(column: str) -> str | None:
@@ -206,6 +207,7 @@ def unmasking(
         seller_id=named("seller_id"),
         view=view,
         filters={column: str(value) for column, value in where.items()},
+        **content,
     )
 
 

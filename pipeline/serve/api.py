@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 from zoneinfo import ZoneInfo
 
 import prometheus_client
@@ -25,6 +25,8 @@ from starlette.types import Receive, Scope, Send
 from pipeline import instants
 from pipeline.audit import export, stores
 from pipeline.audit import request as export_request
+from pipeline.clearance import acts, gate
+from pipeline.clearance.gate import Clearance
 from pipeline.contract.body import parse_json
 from pipeline.errors import (
     CallerError,
@@ -42,13 +44,21 @@ from pipeline.inbox.kept_heads import place
 from pipeline.ledger import formats, reader
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.service import current, ledger_service
-from pipeline.log.actions import unmasking
-from pipeline.serve import acknowledging, calendar, identifiers, metrics, openapi, questions
+from pipeline.serve import (
+    acknowledging,
+    calendar,
+    commands,
+    identifiers,
+    metrics,
+    openapi,
+    questions,
+    roles,
+)
+from pipeline.serve.remote import Unmasking
 from pipeline.settings import Settings
 
 Answered = TypeVar("Answered")
 
-MAX_WHOLE = 2**53
 MAX_BODY_BYTES = 65_536
 QUICK: Final = CapacityLimiter(8)
 """Threads for what answers at once: how the ledger stands, heads, checkpoints."""
@@ -83,6 +93,7 @@ def routes() -> list[BaseRoute]:
         Route("/api/checkpoint", _checkpoint),
         Route("/api/exports", _export, methods=["POST"]),
         Route("/api/audits", _audit, methods=["POST"]),
+        Route("/api/clearances/{request_id}", _decide, methods=["POST"]),
         *calendar.routes(),
         *acknowledging.routes(),
     ]
@@ -90,8 +101,7 @@ def routes() -> list[BaseRoute]:
 
 async def _described(request: Request) -> Response:
     """What can be asked here, in OpenAPI."""
-    caller = _caller(request, "read")
-    return caller if isinstance(caller, Response) else JSONResponse(openapi.document())
+    return await _work(request, "read", lambda *_: JSONResponse(openapi.document(current())), ROWS)
 
 
 async def _status(request: Request) -> Response:
@@ -181,7 +191,7 @@ def _count(request: Request, caller: Caller) -> Response:
     query = _asked(request, "as_of")
     rows = current().reader.count(
         request.path_params["name"],
-        as_of=_instant(query.get("as_of")),
+        as_of=questions.instant(query.get("as_of")),
         **questions.selection(query, may_see_people="read_personal" in caller.scopes),
     )
     return JSONResponse({"count": rows})
@@ -193,39 +203,28 @@ def _rows(request: Request, caller: Caller) -> Response:
 
 def _unmasked(request: Request, caller: Caller, content: Any) -> Response:
     """Rows with personal values, once the reason is in the log."""
-    known = isinstance(content, dict) and content.keys() <= {"unmask", "actor"}
-    reason, actor = (content.get("unmask"), content.get("actor")) if known else (None, None)
-    if not isinstance(reason, str) or not isinstance(actor, str | None):
-        raise CallerError(
-            "The body does not say why personal values are shown",
-            "an object with `unmask` and perhaps `actor` is expected",
-            'send {"unmask": "the reason", "actor": "a name"}, or GET for masked rows',
-        )
-    return _shown(request, Unmasked(reason, actor), caller)
+    return _shown(request, questions.unmasked(content), caller)
 
 
-class Unmasked(NamedTuple):
-    """Why personal values are shown, and to whom."""
-
-    reason: str
-    actor: str | None
-
-
-def _shown(request: Request, unmasked: Unmasked | None, caller: Caller) -> Response:
+def _shown(request: Request, unmasked: questions.Unmasked | None, caller: Caller) -> Response:
     query = _asked(request, "as_of", "limit", "offset", "format", "order")
     name = request.path_params["name"]
     form = query.get("format", "json")
     if form not in formats.FORMATS:
         raise CallerError(f"There is no format {form!r}", remedy=", ".join(formats.FORMATS))
-    as_of = _instant(query.get("as_of"))
+    at = questions.instant(query.get("as_of"))
     chosen = questions.selection(query, may_see_people="read_personal" in caller.scopes)
     chosen["order_by"] = questions.order(query.get("order"))
-    limit, offset = _whole(query.get("limit"), "limit"), _whole(query.get("offset"), "offset") or 0
+    limit = questions.whole(query.get("limit"), "limit")
+    offset = questions.whole(query.get("offset"), "offset") or 0
     if unmasked is not None:
         reader.check(name, **chosen)  # a refused request must not leave an entry in the log
-        _unmask(name, chosen["where"], unmasked, caller)
+        window = {"limit": limit, "offset": offset}
+        clearance = _unmask(name, {"as_of": at, **chosen, **window}, unmasked, caller)
+        if clearance is not None and at is None:
+            at = clearance.as_of
     service = current()
-    at = instants.now() if as_of is None else as_of
+    at = instants.now() if at is None else at
     last_seq = service.status().last_seq
     rows = service.reader.read(
         name,
@@ -237,7 +236,7 @@ def _shown(request: Request, unmasked: Unmasked | None, caller: Caller) -> Respo
     )
     if unmasked is None:
         rows = identifiers.masked(rows, service.inbox.log_key)
-    headers = {"Prazo-Last-Seq": str(last_seq)}
+    headers = {"Prazo-Last-Seq": str(last_seq), "Prazo-As-Of": instants.readable(at)}
     notes = formats.notes(name, rows, as_of=at, last_seq=last_seq, **chosen)
     look = formats.Look(ZoneInfo(service.settings.time_zone))
     return Response(
@@ -247,14 +246,19 @@ def _shown(request: Request, unmasked: Unmasked | None, caller: Caller) -> Respo
     )
 
 
-def _unmask(view: str, where: Mapping[str, object], unmasked: Unmasked, caller: Caller) -> None:
-    """Records that personal values are about to be shown; none is shown without this entry."""
+def _unmask(
+    view: str, asked: Mapping[str, Any], unmasked: questions.Unmasked, caller: Caller
+) -> Clearance | None:
+    """Records that personal values are about to be shown; none is shown without this entry. The
+    second person's word, where these rows need one."""
     if "read_personal" not in caller.scopes:
         raise MissingScope("read_personal")
-    is_named = caller.name in ("local", "loopback") and unmasked.actor
-    name = unmasked.actor if is_named and unmasked.actor else caller.name
-    draft = unmasking(view, where, reason=unmasked.reason, actor=name, recorded_by=caller.name)
-    current().inbox.append([draft])
+    return commands.unmask_rows(
+        current(),
+        view,
+        asked,
+        Unmasking(unmasked.reason, _name(caller) or unmasked.actor or caller.name, caller.name),
+    )
 
 
 # --- proof -----------------------------------------------------------------------------------
@@ -346,6 +350,32 @@ def _audited(_: Caller, content: Any) -> Response:
     )
 
 
+async def _decide(request: Request) -> Response:
+    """A second person's word about a request: `{"decision": "approved" or "refused", "reason": WHY,
+    "actor": NAME}`. It needs the scopes that the act itself needs."""
+    return await _work(request, "read", lambda *asked: _decided(request, *asked), QUICK)
+
+
+def _decided(request: Request, caller: Caller, content: Any) -> Response:
+    said = questions.decided(content)
+    service, request_id = current(), request.path_params["request_id"]
+    act = gate.act_of(service.inbox, request_id)
+    for scope in roles.SCOPES_OF_ACTS.get(act or "", ()):
+        if scope not in caller.scopes:
+            raise MissingScope(scope)
+    gate.decide(
+        service.inbox,
+        acts.Terms.of(service.settings),
+        request_id,
+        said.decision,
+        reason=said.reason,
+        actor=_name(caller) or said.actor,
+        recorded_by=caller.name,
+        is_proved=_name(caller) is not None,
+    )
+    return JSONResponse({"request": request_id, "decision": said.decision})
+
+
 async def _alone(
     place: threading.BoundedSemaphore,
     what: str,
@@ -430,28 +460,9 @@ def _turned_away(away: TurnedAway) -> Response:
     return JSONResponse({"error": away.reason}, away.status, headers)
 
 
-def _instant(text: str | None) -> int | None:
-    if not text:
-        return None
-    instant = instants.parse(text)
-    if instant is None:
-        raise WrongUsage(
-            f"{text!r} is not an instant", remedy="write as_of like 2026-03-01T09:00:00Z"
-        )
-    return instant
-
-
-def _whole(text: str | None, name: str) -> int | None:
-    if not text:
-        return None
-    is_whole = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_WHOLE))
-    if not is_whole or int(text) > MAX_WHOLE:
-        raise CallerError(f"{name} is not a whole number", remedy=f"write it like {name}=50")
-    return int(text)
-
-
 _STATUSES: Final[Mapping[type[PrazoError], int]] = {
     MissingScope: 403,
+    gate.Awaited: 409,
     UnknownView: 404,
     CallerError: 400,
     InboxUnavailable: 503,
@@ -463,6 +474,8 @@ _STATUSES: Final[Mapping[type[PrazoError], int]] = {
 def _fault(error: PrazoError) -> Response:
     status = next(it for kind, it in _STATUSES.items() if isinstance(error, kind))
     content: dict[str, Any] = {"error": error.what, "why": error.why, "remedy": error.remedy}
+    if isinstance(error, gate.Awaited):
+        content["request"] = error.request_id
     return JSONResponse(content, status)
 
 

@@ -1,18 +1,21 @@
 """Gives a command the ledger: through the process that holds it, or opened here if none does."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
+from pipeline import instants
 from pipeline.audit import stores
 from pipeline.audit.export import Exported, OnProgress, export
 from pipeline.audit.request import Request
 from pipeline.audit.verify import Verdict
+from pipeline.clearance import acts, gate
+from pipeline.clearance.gate import Clearance
 from pipeline.errors import LedgerRefused
-from pipeline.ledger import reader
+from pipeline.ledger import formats, reader
 from pipeline.ledger.service import LedgerService, SignedCheckpoint, unheld_ledger
 from pipeline.log.actions import unmasking
 from pipeline.serve import identifiers
@@ -37,7 +40,7 @@ class Ledger(Protocol):
         limit: int | None = None,
         unmask: Unmasking | None = None,
     ) -> pa.Table:
-        """The rows of a view, in its own order."""
+        """The rows of a view, in its own order; their metadata say of which instant."""
 
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
         """How many rows a view has."""
@@ -64,6 +67,30 @@ def open_ledger(settings: Settings, *, is_keeper: bool = True) -> Iterator[Ledge
             return
     with unheld_ledger(settings, is_keeper=is_keeper) as service:
         yield OwnLedger(service)
+
+
+def unmask_rows(
+    service: LedgerService, view: str, asked: Mapping[str, Any], unmask: Unmasking
+) -> Clearance | None:
+    """Records that personal values of rows are about to be shown; the second person's word, where
+    these rows need one. `asked`: as for `pipeline.clearance.acts.rows`.
+
+    Raises `pipeline.clearance.gate.Awaited` where that word is not there yet, and then none may be
+    shown.
+    """
+    clearance = gate.settle(
+        service.inbox,
+        acts.Terms.of(service.settings),
+        acts.rows(view, **asked),
+        **unmask._asdict(),
+    )
+    if clearance is None:
+        service.inbox.append([unmasking(view, asked["where"], **unmask._asdict())])
+        return None
+    cleared = unmask._replace(reason=clearance.reason)
+    draft = unmasking(view, asked["where"], **cleared._asdict(), **clearance.named)
+    clearance.check(service.inbox.append([clearance.begun_by(draft)])[0])
+    return clearance
 
 
 def audit(settings: Settings, against: str | None, on_progress: stores.OnProgress) -> Verdict:
@@ -105,12 +132,17 @@ class OwnLedger:
         where = reader.parse_filters(filters)
         if unmask is not None:
             reader.check(view, where)  # a refused request must not leave an entry
-            draft = unmasking(view, where, **unmask._asdict())
-            self._service.inbox.append([draft])
+            asked = {"as_of": as_of, "where": where, "limit": limit}
+            clearance = unmask_rows(self._service, view, asked, unmask)
+            if clearance is not None and as_of is None:
+                as_of = clearance.as_of
+        at = instants.now() if as_of is None else as_of
         rows = self._service.reader.read(
-            view, as_of=as_of, where=where, limit=limit, unmask=unmask is not None
+            view, as_of=at, where=where, limit=limit, unmask=unmask is not None
         )
-        return rows if unmask else identifiers.masked(rows, self._service.inbox.log_key)
+        if unmask is None:
+            rows = identifiers.masked(rows, self._service.inbox.log_key)
+        return rows.replace_schema_metadata({formats.AS_OF: instants.readable(at)})
 
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
         """How many rows a view has."""

@@ -1,12 +1,17 @@
 """Describes the API in OpenAPI 3.1, for programs that make a client of it."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import metadata
-from typing import Any, Final
+from typing import Any, Final, get_args
+
+import pyarrow as pa
 
 from pipeline.alert.links import PATH
+from pipeline.clearance.gate import Decision
 from pipeline.ledger import formats
-from pipeline.ledger.catalogue import public
+from pipeline.ledger.catalogue import View, public
+from pipeline.ledger.service import LedgerService
 
 _SEVERAL: Final = {"style": "form", "explode": True}
 _TEXTS: Final = {"type": "array", "items": {"type": "string"}}
@@ -22,17 +27,18 @@ _FAULTS: Final = {
     "400": "The question is wrong; the answer says why and what to do",
     "401": "The token is missing or unknown",
     "403": "The token lacks a scope, or the request came by a way that is not allowed",
+    "409": "It waits for a second person; the answer names the request",
     "503": "Not now: the store cannot be reached, or other work of this kind is under way",
 }
 
 
-def document() -> dict[str, Any]:
-    """The whole description: every path below `/api`, with its parameters and answers."""
-    name = {
-        "name": "name",
-        "in": "path",
-        "required": True,
-        "schema": {"type": "string", "enum": sorted(public())},
+@lru_cache(maxsize=1)
+def document(service: LedgerService) -> dict[str, Any]:
+    """The whole description: every path below `/api`, with its parameters and answers. What a row
+    of each view holds follows from the view's header and from the types of its SQL."""
+    schemas = {
+        name: _row(view, service.reader.read(name, limit=0).schema)
+        for name, view in public().items()
     }
     selecting = [
         _asked("as_of", "The instant to look at; now, if not given", _instant()),
@@ -45,7 +51,7 @@ def document() -> dict[str, Any]:
         _asked("offset", "Without the first so many rows", _WHOLE),
         _asked("format", "json, if not given", {"type": "string", "enum": [*formats.FORMATS]}),
     ]
-    rows: dict[str, Any] = {form: {} for form in formats.MEDIA_TYPES.values()}
+    asked = {it["name"]: it for it in shown}
     reason = _object({"unmask": _text(), "actor": _text()}, "unmask")
     package = {
         **{it: _text() for it in ("process_id", "seller_id", "reason", "actor", "against")},
@@ -59,17 +65,7 @@ def document() -> dict[str, Any]:
         "/api/ready": {"get": _call("Whether the ledger is up to date", {"application/json": {}})},
         "/api/metrics": {"get": _call("Figures for Prometheus", {"text/plain": {}})},
         "/api/views": {"get": _call("The views and their columns", {"application/json": {}})},
-        "/api/views/{name}": {
-            "parameters": [name],
-            "get": _call("Rows of a view; personal values are masked", rows, shown),
-            "post": _call(
-                "The same with personal values, once the log says why", rows, shown, reason
-            ),
-        },
-        "/api/views/{name}/count": {
-            "parameters": [name],
-            "get": _call("How many rows there are", {"application/json": {}}, selecting),
-        },
+        **_of_views([it["name"] for it in selecting], [*asked], reason),
         "/api/head": {"get": _call("The newest signed head, for receivers", {"text/plain": {}})},
         "/api/checkpoint": {"get": _call("The newest signed checkpoint", {"application/json": {}})},
         "/api/exports": {
@@ -87,6 +83,16 @@ def document() -> dict[str, Any]:
             )
         },
     }
+    decision = {"type": "string", "enum": [*get_args(Decision)]}
+    said = {"decision": decision, "reason": _text(), "actor": _text()}
+    paths["/api/clearances/{request_id}"] = {
+        "parameters": [{"name": "request_id", "in": "path", "required": True, "schema": _text()}],
+        "post": _call(
+            "A second person's word about a request",
+            {"application/json": {}},
+            body=_object(said, "decision", "reason"),
+        ),
+    }
     token = {"name": "token", "in": "path", "required": True, "schema": _text()}
     paths[f"{PATH}{{token}}"] = {
         "parameters": [token],
@@ -101,9 +107,76 @@ def document() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "Prazo", "version": metadata.version("prazo")},
         "security": [{"token": []}],
-        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "parameters": asked,
+            "schemas": schemas,
+        },
         "paths": paths,
     }
+
+
+def _of_views(selecting: list[str], shown: list[str], reason: Mapping[str, Any]) -> dict[str, Any]:
+    """The paths of each view. `selecting`, `shown`: the parameters of a count, and of rows."""
+    paths: dict[str, Any] = {}
+    counted = {"application/json": {"schema": _object({"count": _WHOLE}, "count")}}
+    for name, view in public().items():
+        rows: dict[str, Any] = {form: {} for form in formats.MEDIA_TYPES.values()}
+        items = {"$ref": f"#/components/schemas/{name}"}
+        rows[formats.MEDIA_TYPES["json"]] = {"schema": {"type": "array", "items": items}}
+        rows[formats.MEDIA_TYPES["ndjson"]] = {"schema": items}
+        paths[f"/api/views/{name}"] = {
+            "get": _call(f"{view.summary} Personal values are masked.", rows, _named(shown)),
+            "post": _call(
+                "The same with personal values, once the log says why",
+                *(rows, _named(shown)),
+                body=reason,
+            ),
+        }
+        paths[f"/api/views/{name}/count"] = {
+            "get": _call("How many rows there are", counted, _named(selecting))
+        }
+    return paths
+
+
+def _named(parameters: list[str]) -> list[dict[str, Any]]:
+    return [{"$ref": f"#/components/parameters/{it}"} for it in parameters]
+
+
+def _row(view: View, types: pa.Schema) -> dict[str, Any]:
+    """One row of a view: each column with its type and meaning. Columns beside the key may be
+    null, and of the key those whose meaning says so."""
+    columns = {}
+    for name, meaning in view.columns.items():
+        value = _value(types.field(name).type)
+        if name not in view.key or "null" in meaning:
+            value = _or_null(value)
+        columns[name] = {**value, "description": meaning}
+    return {"description": view.summary, **_object(columns, *columns)}
+
+
+def _value(of: pa.DataType) -> dict[str, Any]:
+    """A value as `pipeline.ledger.formats.plain` writes it."""
+    if pa.types.is_timestamp(of):
+        return _instant()
+    if pa.types.is_date(of):
+        return {"type": "string", "format": "date"}
+    if pa.types.is_list(of):
+        return {"type": "array", "items": _value(of.value_type)}
+    if pa.types.is_struct(of):
+        some = {it.name: _or_null(_value(it.type)) for it in of}
+        return _object(some, *some)
+    if pa.types.is_boolean(of):
+        return {"type": "boolean"}
+    if pa.types.is_integer(of):
+        return {"type": "integer"}
+    if pa.types.is_floating(of) or pa.types.is_decimal(of):
+        return {"type": "number"}
+    return _text()
+
+
+def _or_null(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {**value, "type": [value["type"], "null"]}
 
 
 def _text() -> dict[str, Any]:

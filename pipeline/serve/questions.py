@@ -1,15 +1,18 @@
-"""Reads from a request which rows of a view it asks for: filters, ranges, search, order."""
+"""Reads what a request asks for: which rows of a view, and what its body says."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, get_args
 
 from starlette.datastructures import QueryParams
 
-from pipeline.errors import WrongUsage
+from pipeline import instants
+from pipeline.clearance.gate import Decision
+from pipeline.errors import CallerError, WrongUsage
 from pipeline.http.callers import MissingScope
 from pipeline.ledger import reader
 from pipeline.serve import identifiers
 
+MAX_WHOLE: Final = 2**53
 SELECTING: Final = ("where", "from", "before", "contains")
 """Parameters that choose rows. Each may come several times, written `COLUMN=VALUE`."""
 
@@ -37,6 +40,71 @@ def order(text: str | None) -> str | None:
     if not text:
         return None
     return f"{text[1:]} desc" if text.startswith("-") else text
+
+
+def instant(text: str | None) -> int | None:
+    """An instant in microseconds; None where none is asked for. Raises `WrongUsage`."""
+    if not text:
+        return None
+    found = instants.parse(text)
+    if found is None:
+        raise WrongUsage(
+            f"{text!r} is not an instant", remedy="write as_of like 2026-03-01T09:00:00Z"
+        )
+    return found
+
+
+def whole(text: str | None, name: str) -> int | None:
+    """A whole number that is not negative; None where none is asked for. Raises `CallerError`."""
+    if not text:
+        return None
+    is_whole = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_WHOLE))
+    if not is_whole or int(text) > MAX_WHOLE:
+        raise CallerError(f"{name} is not a whole number", remedy=f"write it like {name}=50")
+    return int(text)
+
+
+class Unmasked(NamedTuple):
+    """Why personal values are shown, and to whom."""
+
+    reason: str
+    actor: str | None
+
+
+def unmasked(content: Any) -> Unmasked:
+    """What the body of a request for personal values says. Raises `CallerError`."""
+    known = isinstance(content, dict) and content.keys() <= {"unmask", "actor"}
+    reason, actor = (content.get("unmask"), content.get("actor")) if known else (None, None)
+    if not isinstance(reason, str) or not isinstance(actor, str | None):
+        raise CallerError(
+            "The body does not say why personal values are shown",
+            "an object with `unmask` and perhaps `actor` is expected",
+            'send {"unmask": "the reason", "actor": "a name"}, or GET for masked rows',
+        )
+    return Unmasked(reason, actor)
+
+
+class Decided(NamedTuple):
+    """A second person's word."""
+
+    decision: Decision
+    reason: str
+    actor: str | None
+
+
+def decided(content: Any) -> Decided:
+    """What the body of a decision about a request says. Raises `CallerError`."""
+    known = isinstance(content, dict) and content.keys() <= {"decision", "reason", "actor"}
+    said = content if known else {}
+    decision = next((it for it in get_args(Decision) if it == said.get("decision")), None)
+    reason, actor = said.get("reason"), said.get("actor")
+    if decision is None or not isinstance(reason, str) or not isinstance(actor, str | None):
+        raise CallerError(
+            "The body does not say what was decided",
+            "an object with `decision` and `reason`, and perhaps `actor`, is expected",
+            'send {"decision": "approved", "reason": "why"}, or "refused"',
+        )
+    return Decided(decision, reason, actor)
 
 
 def _parts(texts: Sequence[str]) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
+from pipeline.clearance import acts
 from pipeline.errors import SettingsError
 from pipeline.files import RereadFile
 
@@ -40,6 +41,19 @@ _PERMISSIONS: Final[Mapping[Role, frozenset[Permission]]] = {
     Role.AUDITOR: frozenset({Permission.UNMASK, Permission.EXPORT}),
     Role.ADMIN: frozenset(Permission),
 }
+
+PERMISSIONS_OF_ACTS: Final[Mapping[str, frozenset[Permission]]] = {
+    acts.OVERRIDE: frozenset({Permission.SUBMIT}),
+    acts.UNMASK: frozenset({Permission.UNMASK}),
+    acts.EXPORT: frozenset({Permission.EXPORT, Permission.UNMASK}),
+}
+"""What whoever approves or refuses an act has to be allowed on pages: to do it."""
+SCOPES_OF_ACTS: Final[Mapping[str, tuple[str, ...]]] = {
+    acts.OVERRIDE: ("submit",),
+    acts.UNMASK: ("read_personal",),
+    acts.EXPORT: ("export", "read_personal"),
+}
+"""The same over the API."""
 
 MAX_NAME_CHARACTERS: Final = 255
 _LINE = re.compile(r"([a-z]+):([^:\s]+):(\S.*)")

@@ -21,6 +21,8 @@ from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, Protocol
 
 from pipeline import instants
+from pipeline.clearance import acts, gate
+from pipeline.clearance.gate import Clearance
 from pipeline.contract.body import JsonValue
 from pipeline.errors import InboxUnavailable
 from pipeline.http.outgoing.retry_after import retry_after
@@ -112,7 +114,8 @@ class Submissions:
         self._finishing: dict[str, asyncio.Task[None]] = {}  # by process
 
     async def attempt(self, order: Order) -> Result:
-        """One attempt at most. Raises `InboxUnavailable`, and then nothing was sent."""
+        """One attempt at most. Raises `InboxUnavailable`, or `gate.Awaited` for an override that
+        waits for a second person; then nothing was sent."""
         try:
             async with asyncio.timeout(DECIDE_SECONDS):
                 ready = await self._ready(order)
@@ -140,6 +143,7 @@ class Submissions:
                 return decision
             if not isinstance(decision, Go):
                 return decision
+            clearance = await asyncio.to_thread(self._clearance, order, decision)
             held = await permit.take(
                 self._inbox,
                 order.process_id,
@@ -150,7 +154,9 @@ class Submissions:
             if isinstance(held, Held):
                 return Busy(case.now + held.left)
             try:
-                begun = await self._begun(order, attempt_id, case, decision, held, recorded)
+                begun = await self._begun(
+                    order, attempt_id, case, decision, held, recorded, clearance
+                )
             except BaseException:
                 await held.release()  # whatever became of the start, nothing is sent under it
                 raise
@@ -158,6 +164,21 @@ class Submissions:
                 return _Ready(begun, held, decision.warnings)
             await held.release()
         return Busy(await self.now() + instants.SECOND)
+
+    def _clearance(self, order: Order, decision: Go) -> Clearance | None:
+        """The second person's word for an override; None where none is needed."""
+        if not decision.overridden_gates or order.override is None:
+            return None
+        return gate.settle(
+            self._inbox,
+            self._terms.four_eyes,
+            acts.override(
+                order.process_id, order.seller_id, order.payload, decision.overridden_gates
+            ),
+            reason=order.override.reason,
+            actor=order.override.actor,
+            recorded_by=order.recorded_by,
+        )
 
     async def now(self) -> int:
         """By the inbox's clock."""
@@ -218,13 +239,15 @@ class Submissions:
         decision: Go,
         held: LeasePermit,
         recorded: set[str],
+        clearance: Clearance | None,
     ) -> "_Begun | None":
         """The start, durable after what a person answers for; None where the process has other
-        entries than were decided from. `recorded`: the actions that are in the log already."""
+        entries than were decided from. `recorded`: the actions that are in the log already. The
+        start uses the clearance up: a crash before it leaves it for the next run."""
         passed = held.passed
         now = max(await self.now(), case.as_of)  # gathering the case is not the platform's time
         position = case.process_n
-        for draft in _actions(order, decision, attempt_id, now):
+        for draft in _actions(order, decision, attempt_id, now, clearance):
             if draft.kind in recorded:
                 continue
             if not await self._record_at(draft, position):
@@ -232,12 +255,20 @@ class Submissions:
             position += 1
             recorded.add(draft.kind)
         start = self._start(order, attempt_id, now, {LEASE: held.number})
-        return _Begun(start, passed) if await self._record_at(start, position) else None
+        if clearance is not None:
+            start = clearance.begun_by(start)
+        is_there = await self._record_at(start, position, clearance)
+        return _Begun(start, passed) if is_there else None
 
-    async def _record_at(self, draft: Draft, position: int) -> bool:
-        """Records a draft if the process has exactly so many entries."""
+    async def _record_at(
+        self, draft: Draft, position: int, clearance: Clearance | None = None
+    ) -> bool:
+        """Records a draft if the process has exactly so many entries. Raises `CallerError` where
+        another run has used its clearance up."""
         placed = draft._replace(expected_process_n=position)
         receipt = await self._recorder.record(placed)
+        if clearance is not None:
+            clearance.check(receipt)
         return receipt.outcome is not Outcome.CONFLICT
 
     async def _record_refusal(self, order: Order, attempt_id: str, now: int) -> None:
@@ -339,7 +370,9 @@ class _Ready(NamedTuple):
     warnings: tuple[Objection, ...]
 
 
-def _actions(order: Order, decision: Go, attempt_id: str, now: int) -> list[Draft]:
+def _actions(
+    order: Order, decision: Go, attempt_id: str, now: int, clearance: Clearance | None
+) -> list[Draft]:
     """What a person answers for, as entries of its own before the start."""
     drafts = []
     if decision.is_replacement and order.replacement is not None:
@@ -358,13 +391,14 @@ def _actions(order: Order, decision: Go, attempt_id: str, now: int) -> list[Draf
         drafts.append(
             action(
                 OVERRIDE,
-                reason=order.override.reason,
+                reason=order.override.reason if clearance is None else clearance.reason,
                 actor=order.override.actor,
                 recorded_by=order.recorded_by,
                 process_id=order.process_id,
                 seller_id=order.seller_id,
                 attempt_id=attempt_id,
                 gates=list(decision.overridden_gates),
+                **({} if clearance is None else clearance.named),
             )
         )
     return [it._replace(occurred_at=now) for it in drafts]

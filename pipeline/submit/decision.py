@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from pipeline.clearance import acts
 from pipeline.contract.body import identifier, parse_json
 from pipeline.contract.paths import is_segment
 from pipeline.errors import SettingsError, Unreadable
@@ -109,6 +110,8 @@ class Terms:
     marketplace_id: str | None = None
     bands: frozenset[str] | None = None
     """All revenue bands of the platform; None: they are not known."""
+    four_eyes: acts.Terms = acts.NOBODY
+    """Whether an override waits for a second person."""
 
     @classmethod
     def of(cls, settings: Settings) -> "Terms":
@@ -118,6 +121,7 @@ class Terms:
             settings.allow_numeric_revenue,
             settings.marketplace_id,
             None if (path := settings.revenue_bands_file) is None else _bands(path),
+            acts.Terms.of(settings),
         )
 
 

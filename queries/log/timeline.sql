@@ -20,9 +20,9 @@
 -- column: attempt_id | our id of a submission attempt
 -- column: status | HTTP status of an answer
 -- column: error | timeout, tls_refused, network_error or refused, where there was no answer
--- column: step | step of a collection journey; opened or closed, of a support ticket; how far it came, of an alert
+-- column: step | step of a collection journey; opened or closed, of a support ticket; how far it came, of an alert; requested, approved or refused, of what needs a second person
 -- column: channel | channel of a collection journey, of a reminder or of an alert
--- column: about | what an alert is about: a rung of the ladder or a condition, where the step says it
+-- column: about | what an alert is about: a rung of the ladder or a condition, where the step says it; the act that needs a second person
 -- column: recipient | who is told, for an alert; empty where there is nobody to tell
 -- column: source | who gave the data of a collection
 -- column: actor | who did it, for what people did
@@ -49,7 +49,9 @@ select
     finishes.error,
     coalesce(collections.step, actions.step) as step,
     coalesce(collections.channel, actions.content ->> '$.channel', alerts.via) as channel,
-    alerts.about,
+    coalesce(
+        alerts.about, case when log.kind = 'clearance' then actions.content ->> '$.act' end
+    ) as about,
     alerts.recipient,
     collections.source,
     actions.actor,

@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from starlette.routing import Route
 from pipeline.audit import stores
 from pipeline.audit.verify import Verdict, verify
 from pipeline.inbox.kept_heads import KeptHead, place
+from pipeline.ledger.catalogue import public
 from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.log.checkpoints import Checkpoint, VerificationKey
 from pipeline.serve import api
@@ -324,13 +325,80 @@ def test_the_description_has_every_path_method_and_parameter(client: Client) -> 
         path: {method.upper() for method in calls if method != "parameters"}
         for path, calls in described["paths"].items()
     }
-    assert paths == {
+    views = {f"/api/views/{name}": methods for name in public() for methods in [{"GET", "POST"}]}
+    counts = {f"/api/views/{name}/count": {"GET"} for name in public()}
+    assert {path: methods for path, methods in paths.items() if "/views/" in path} == views | counts
+    some = {path: methods for path, methods in paths.items() if "/views/" not in path}
+    of_views = {"/api/views/{name}": {"GET", "POST"}, "/api/views/{name}/count": {"GET"}}
+    assert some | of_views == {
         route.path: set(route.methods or ()) - {"HEAD"}
         for route in api.routes()
         if isinstance(route, Route) and route.path.startswith("/api/")
     }
     for path in ("/api/views/process_state", "/api/views/process_state/count"):
         said = client.get(f"{path}?nothing=1", headers=bearer("officer")).json()["remedy"]
-        call = described["paths"][path.replace("process_state", "{name}")]["get"]
-        named = {it["name"] for it in call["parameters"]}
+        call = described["paths"][path]["get"]
+        known = described["components"]["parameters"]
+        named = {known[it["$ref"].rpartition("/")[2]]["name"] for it in call["parameters"]}
         assert named == set(re.findall(r"\b(\w+)(?:=COLUMN=VALUE)?(?:,|$)", said))
+
+
+def fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a JSON value is what a schema of ours says."""
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    kind = next(it for it, types in JSON_TYPES if isinstance(value, types))
+    if kind == "integer" and kind not in kinds:
+        kind = "number"
+    if kind not in kinds:
+        return False
+    if kind == "array":
+        return all(fits(it, schema["items"]) for it in value)
+    if kind == "object":
+        known = schema["properties"]
+        return set(value) == set(known) and all(fits(value[it], known[it]) for it in known)
+    if kind == "string" and "format" in schema:
+        form = {"date-time": DATE_TIME, "date": DAY}[schema["format"]]
+        return re.fullmatch(form, value) is not None
+    return True
+
+
+JSON_TYPES: tuple[tuple[str, Any], ...] = (
+    ("null", type(None)),
+    ("boolean", bool),
+    ("integer", int),
+    ("number", float),
+    ("string", str),
+    ("array", list),
+    ("object", dict),
+)
+DAY = r"\d{4}-\d\d-\d\d"
+DATE_TIME = DAY + r"T\d\d:\d\d:\d\d(\.\d+)?Z"
+
+
+def test_each_row_of_each_list_is_what_the_description_says(
+    client: Client, held: LedgerService
+) -> None:
+    described = client.get("/api/openapi.json", headers=bearer("reader")).json()
+    seen = 0
+    for name in public():
+        call = described["paths"][f"/api/views/{name}"]["get"]
+        schema = call["responses"]["200"]["content"]["application/json"]["schema"]
+        of = described["components"]["schemas"][schema["items"]["$ref"].rpartition("/")[2]]
+        rows = client.get(f"/api/views/{name}?limit=20", headers=bearer("officer")).json()
+        assert [it for it in rows if not fits(it, of)] == [], name
+        seen += bool(rows)
+    assert seen > 40
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [("x", 1), (1, 1.5), (True, 1), (["x"], [1]), ("2026-03-01T00:00:00Z", "2026-03-01")],
+)
+def test_what_a_schema_does_not_say_is_seen(value: Any, wrong: Any) -> None:
+    schema: dict[str, Any] = {"type": next(it for it, of in JSON_TYPES if isinstance(value, of))}
+    if isinstance(value, list):
+        schema["items"] = {"type": "string"}
+    if value != "x" and isinstance(value, str):
+        schema["format"] = "date-time"
+    assert fits(value, schema)
+    assert not fits(wrong, schema)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import instants
+from pipeline.clearance.gate import CLEARANCE
 from pipeline.contract.body import canonical_json
 from pipeline.errors import Unreadable
 from pipeline.inbox import open_inbox
@@ -27,11 +28,11 @@ KEYS = facts.Keys(values=b"v" * 32, taxpayer=b"t" * 32)
 
 def draft(line: dict[str, Any]) -> Draft | None:
     """The draft of a line; one with `origin: live` becomes what a live occurrence would be."""
-    if line["kind"] == FORWARDING:  # no file says that; the forwarder records it
+    if line["kind"] in (FORWARDING, CLEARANCE):  # no file says that; the product records it
         return Draft(
-            FORWARDING,
+            line["kind"],
             instants.parse(line["occurred_at"]) or 0,
-            "forwarder",
+            "prazo",
             canonical_json(line["body"]),
         )
     content = {name: it for name, it in line.items() if name not in ("origin", "recorded_at")}

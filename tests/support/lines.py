@@ -163,5 +163,11 @@ def forwarding(step: str, occurred_at: str, **content: Any) -> dict[str, Any]:
     return live({"kind": "forwarding", "occurred_at": occurred_at, "body": body})
 
 
+def clearance(step: str, occurred_at: str, **content: Any) -> dict[str, Any]:
+    """A request for what needs a second person, or that person's word."""
+    body = {"step": step, "request": "clr_1", "actor": "Ana", "reason": "why", **content}
+    return live({"kind": "clearance", "occurred_at": occurred_at, "body": body})
+
+
 def live(line: dict[str, Any], recorded_at: str | None = None) -> dict[str, Any]:
     return {**line, "origin": "live", "recorded_at": recorded_at or line["occurred_at"]}

@@ -319,6 +319,10 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "alert_cleared": ("Alert over", "Alerta encerrado"),
     "reminded": ("Seller reminded", "Vendedor lembrado"),
     "calendar": ("Calendar of deadlines", "Agenda de prazos"),
+    "clearance": ("Second person", "Segunda pessoa"),
+    "clearance_requested": ("Asked of a second person", "Pedido a uma segunda pessoa"),
+    "clearance_approved": ("Approved by a second person", "Aprovado por uma segunda pessoa"),
+    "clearance_refused": ("Refused by a second person", "Recusado por uma segunda pessoa"),
     "saved_view": ("Saved view of a page", "Visão salva de uma página"),
     "artifact": ("artifact", "artefato"),
     # rules

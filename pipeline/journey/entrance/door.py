@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from pipeline import instants
+from pipeline.hosts import networks
 from pipeline.http.asgi import Headers
 from pipeline.inbox import Inbox
-from pipeline.settings import Settings, networks
+from pipeline.settings import Settings
 
 MAX_WRONG: Final = 20
 """Wrong links of one address, before it has to wait."""

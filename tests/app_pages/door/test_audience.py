@@ -19,6 +19,7 @@ CLOSED_VIEWS = {
     "changes",
     "assignments",
     "bank_accounts",
+    "clearances",
     "collections",
     "evidence_coverage",
     "expired_processes",

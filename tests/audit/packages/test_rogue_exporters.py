@@ -78,7 +78,9 @@ def made(
         return export(service, scope, out, profile)
 
 
-def recorded_at_any_rate(service: LedgerService, request: Request, prepared: Any) -> Entry | None:
+def recorded_at_any_rate(
+    service: LedgerService, request: Request, prepared: Any, _clearance: Any
+) -> Entry | None:
     """The export's entry, whatever its stream holds."""
     scope, stated = request.scope, prepared.parameters
     draft = exporting(

@@ -37,6 +37,8 @@ def test_the_time_to_a_deadline_is_as_exact_as_it_is_near(
         "reminded",
         "calendar",
         "saved_view",
+        "clearance",
+        "clearance_requested",
         "supply",
         "key_rotation",
     ],

@@ -1,0 +1,131 @@
+"""Shows what waits for a second person, and takes that person's word."""
+
+import json
+
+import streamlit as st
+
+from app_pages.door import access
+from app_pages.language import formats, occurrences, words
+from app_pages.language.i18n import N_, _
+from app_pages.parts import acting, lists, views
+from pipeline.clearance import acts, gate
+from pipeline.clearance.gate import Decision
+from pipeline.ledger import service
+from pipeline.serve.roles import PERMISSIONS_OF_ACTS
+
+MOST = 20
+STATES = {
+    "requested": N_("waits"),
+    "approved": N_("approved, not yet done"),
+    "refused": N_("refused"),
+    "used": N_("done"),
+    "expired": N_("ended, not done"),
+}
+
+
+def show() -> None:
+    """The requests that wait, with the forms that decide about them, and the latest others; nothing
+    where no act needs a second person and none ever did."""
+    rows = views.read("clearances", limit=MOST)
+    if not rows and not service.current().settings.acts_of_two:
+        return
+    st.header(_("Waits for a second person"), anchor=False)
+    waiting = [row for row in rows if row["state"] == "requested"]
+    if not waiting:
+        st.markdown(_("Nothing waits for a second person."))
+    for row in waiting:
+        _card(row)
+    others = [row for row in rows if row["state"] != "requested"]
+    if others:
+        with st.expander(_("Decided, done or ended"), icon=":material/history:"):
+            _table(others)
+
+
+def asked(row: views.Row) -> str:
+    """What exactly a request is for, as Markdown."""
+    found = json.loads(views.shown("detail", row["detail"] or "{}"))
+    return "  \n".join(f"{formats.plain(name)}: {_said(value)}" for name, value in found.items())
+
+
+def _said(value: object) -> str:
+    return formats.code(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _card(row: views.Row) -> None:
+    """One request: what, who, why and until when; and what the reader can do about it."""
+    with st.container(border=True):
+        st.markdown(f":material/group: **{_(occurrences.ACTS[row['act']])}**")
+        st.markdown(
+            _(
+                "{name} asked for it on {instant}; it ends on {end}.",
+                name=formats.plain(row["requested_by"]),
+                instant=formats.minute(row["requested_at"]),
+                end=formats.minute(row["until"]),
+            )
+        )
+        st.markdown(f"*{formats.plain(row['reason'])}*")
+        st.markdown(asked(row))
+        if views.as_of() is not None:
+            return
+        if not all(map(access.may, PERMISSIONS_OF_ACTS[row["act"]])):
+            st.markdown(formats.muted(_("Your role does not allow this act, nor to decide on it.")))
+        elif _is_own(row):
+            st.markdown(formats.muted(_("You asked for it: somebody else has to decide.")))
+        else:
+            _decide(row)
+
+
+def _is_own(row: views.Row) -> bool:
+    name = acting.reader_name()
+    return name is not None and acts.folded(name) == acts.folded(row["requested_by"])
+
+
+def _decide(row: views.Row) -> None:
+    with st.form(f"decide {row['request_id']}", border=False):
+        why = st.text_input(_("Why?"), key=f"decide_reason {row['request_id']}")
+        actor = acting.name_of_reader(f"decide_actor {row['request_id']}")
+        with st.container(horizontal=True, gap="small"):
+            is_approved = st.form_submit_button(_("Approve"), icon=":material/check:")
+            is_refused = st.form_submit_button(_("Refuse"), icon=":material/block:")
+    if not (is_approved or is_refused) or not acting.is_complete(why, actor):
+        return
+    decision: Decision = "approved" if is_approved else "refused"
+    held = service.current()
+    if acting.done(
+        lambda: gate.decide(
+            held.inbox,
+            acts.Terms.of(held.settings),
+            row["request_id"],
+            decision,
+            reason=why.strip(),
+            actor=actor.strip(),
+            recorded_by=acting.RECORDED_BY,
+            is_proved=held.settings.login != "none",
+        ),
+        actor,
+    ):
+        st.rerun()
+
+
+def _table(rows: list[views.Row]) -> None:
+    lists.grid(
+        [
+            row
+            | {
+                "act": _(occurrences.ACTS[row["act"]]),
+                "state": words.word(STATES, row["state"]),
+            }
+            for row in rows
+        ],
+        {
+            "requested_at": lists.instant(_("Asked")),
+            "act": lists.text(_("Act"), 190),
+            "state": lists.text(_("Standing"), 150),
+            "requested_by": lists.text(_("By"), 110),
+            "reason": lists.text(_("Why"), 200),
+            "decided_by": lists.text(_("Decided by"), 110),
+            "decided_because": lists.text(_("Because"), 200),
+        },
+        alt=_("Requests that are decided, done or ended"),
+        key="clearances decided",
+    )

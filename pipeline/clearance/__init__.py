@@ -1,0 +1,1 @@
+"""Four eyes: acts that wait for a second person, where the settings ask for it."""

@@ -1,0 +1,114 @@
+"""Says which acts need a second person, and what exactly is asked of each. Pure."""
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from pipeline import instants
+from pipeline.contract.body import JsonValue, canonical_json
+from pipeline.ledger.arrow import MASKED_COLUMNS
+from pipeline.ledger.formats import plain
+from pipeline.settings import FourEyes, Settings
+
+OVERRIDE: Final[FourEyes] = "override"
+UNMASK: Final[FourEyes] = "unmask"
+EXPORT: Final[FourEyes] = "export"
+
+ONE_SUBJECT: Final = ("process_id", "seller_id", "attempt_id")
+"""A filter by one id in one of these columns asks about one subject; any other about many."""
+HIDDEN: Final = "…"
+_PERSONAL: Final = frozenset(
+    {"seller_name", "taxpayer_key", *(it for some in MASKED_COLUMNS.values() for it in some)}
+)
+"""Columns whose values say something about a person: no list of requests shows them."""
+
+
+class Terms(NamedTuple):
+    """What the settings say: which acts wait, and for how long a request holds."""
+
+    acts: frozenset[FourEyes]
+    span: int  # microseconds from the request to the latest moment at which the act may begin
+    has_logins: bool
+    """Whether people log in: then only an identity that was proved may decide."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Terms":
+        """The terms of some settings."""
+        span = round(settings.four_eyes_hours * instants.HOUR)
+        return cls(settings.acts_of_two, span, settings.login != "none")
+
+
+NOBODY: Final = Terms(frozenset(), 0, False)
+"""The terms under which no act waits."""
+
+
+class Asked(NamedTuple):
+    """An act as somebody asks for it: nothing else is cleared by the second person's word."""
+
+    act: FourEyes
+    what: Mapping[str, JsonValue]
+    shown: Mapping[str, JsonValue]
+    """The same without what says something about a person: lists and pages show it."""
+    process_id: str | None = None
+    seller_id: str | None = None
+
+    def request_id(self, actor: str, number: int) -> str:
+        """The name of one person's request for exactly this, the `number`-th of them."""
+        question = {"act": self.act, "what": dict(self.what), "actor": folded(actor), "n": number}
+        return f"clr_{hashlib.sha256(canonical_json(question)).hexdigest()[:24]}"
+
+
+def folded(name: str) -> str:
+    """A name as it is compared: upper case, width, spaces and what nobody sees make no other."""
+    seen = (it for it in unicodedata.normalize("NFKC", name) if unicodedata.category(it) != "Cf")
+    return " ".join("".join(seen).casefold().split())
+
+
+def rows(
+    view: str,
+    *,
+    as_of: int | None,
+    where: Mapping[str, object],
+    contains: Mapping[str, str] | None = None,
+    between: Mapping[str, tuple[object, object]] | None = None,
+    order_by: str | None = None,
+    limit: int | None = None,
+    offset: int = 0,
+) -> Asked | None:
+    """What somebody asks who wants to see personal values of a view's rows; None where the filter
+    names one process, seller or attempt. Arguments as for `pipeline.ledger.reader.Reader.read`."""
+    if any(isinstance(where.get(column), str) for column in ONE_SUBJECT):
+        return None
+    filters = {
+        "where": {column: plain(value) for column, value in where.items()},
+        "contains": dict(contains or {}),
+        "between": {column: [plain(it) for it in ends] for column, ends in (between or {}).items()},
+    }
+    said: dict[str, Any] = {"view": view, "order_by": order_by, "limit": limit, "offset": offset}
+    said["as_of"] = None if as_of is None else instants.canonical(as_of)
+
+    def hidden(of: Mapping[str, Any]) -> dict[str, Any]:
+        return {column: HIDDEN if column in _PERSONAL else it for column, it in of.items()}
+
+    shown = {name: hidden(some) for name, some in filters.items() if some}
+    brief = {name: it for name, it in said.items() if it}
+    return Asked(UNMASK, {**said, **filters}, {**brief, **shown})
+
+
+def package(scope: Mapping[str, str], **more: JsonValue) -> Asked:
+    """What somebody asks who wants a full package. `scope`: as its parameters.json states it."""
+    what: dict[str, JsonValue] = {**scope, **more}
+    shown = {name: it for name, it in what.items() if it}
+    return Asked(EXPORT, what, shown, scope.get("process"), scope.get("seller"))
+
+
+def override(process_id: str, seller_id: str, payload: bytes, gates: tuple[str, ...]) -> Asked:
+    """What somebody asks who wants to send a payload although these gates refuse it."""
+    what: dict[str, JsonValue] = {
+        "process": process_id,
+        "seller": seller_id,
+        "payload_sha256": hashlib.sha256(payload).hexdigest(),
+        "gates": sorted(gates),
+    }
+    return Asked(OVERRIDE, what, what, process_id, seller_id)

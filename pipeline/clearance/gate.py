@@ -1,0 +1,230 @@
+"""Lets an act that needs a second person begin once, and only as it was asked for.
+
+    requested   an entry by whoever wants it: what exactly, why, until when
+    approved    an entry by somebody else; or refused
+    used        the entry of the act itself, which carries the request's key
+
+Each step has a key that exists once in the log, so of two approvers, or of two processes that begin
+the act, the inbox takes one. Nothing else is kept: a restart goes on with what the log says.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
+
+from pipeline import instants
+from pipeline.clearance.acts import Asked, Terms, folded
+from pipeline.contract.body import JsonValue, canonical_json
+from pipeline.errors import CallerError
+from pipeline.inbox import Inbox, Outcome, Receipt
+from pipeline.log.actions import action
+from pipeline.log.entries import Draft
+
+CLEARANCE: Final = "clearance"
+
+Decision = Literal["approved", "refused"]
+
+_BY_KEY: Final = """
+    select occurred_at, body, process_id, seller_id from entries where ingest_key = $1"""
+
+
+class Awaited(CallerError):
+    """The act waits for a second person; nothing of it was done. Answered 409."""
+
+    def __init__(self, request_id: str, until: int) -> None:
+        super().__init__(
+            "Nothing was done yet: this waits for a second person",
+            f"it is the request {request_id}, which ends at {instants.readable(until)}",
+            "have somebody else approve it, on the page Alerts or by"
+            f" `prazo clearances approve {request_id}`; then ask for exactly the same again",
+        )
+        self.request_id = request_id
+
+
+class _Request(NamedTuple):
+    """A request as the log has it."""
+
+    act: str
+    actor: str
+    reason: str
+    at: int
+    until: int
+    process_id: str | None
+    seller_id: str | None
+
+
+class Clearance:
+    """A second person's word for one act, by one run of it."""
+
+    def __init__(self, request_id: str, request: _Request) -> None:
+        self.request_id = request_id
+        self.reason = request.reason
+        """As it was asked for: what the second person read."""
+        self.as_of = request.at
+        """When it was asked for: rows of "now" are those of this instant."""
+        self._is_begun = False
+
+    @property
+    def named(self) -> dict[str, JsonValue]:
+        """What the body of the act's entry says of it."""
+        return {CLEARANCE: self.request_id}
+
+    def begun_by(self, draft: Draft) -> Draft:
+        """The draft that begins the act, with the key that only one entry can have."""
+        if self._is_begun:
+            return draft
+        return draft._replace(ingest_key=_key(self.request_id, "used"))
+
+    def check(self, receipt: Receipt) -> None:
+        """Raises `CallerError` where another run has begun the act."""
+        if receipt.outcome is Outcome.DUPLICATE:
+            raise CallerError(
+                "Nothing was done",
+                f"what {self.request_id} allowed has been done already",
+                "ask again: a second person's word holds for one act",
+            )
+        self._is_begun = self._is_begun or receipt.outcome is Outcome.RECORDED
+
+
+def settle(
+    inbox: Inbox,
+    terms: Terms,
+    asked: Asked | None,
+    *,
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+) -> Clearance | None:
+    """The clearance under which an act may begin now; None where it needs none.
+
+    Without one, records a request, if there is none that still waits, and raises `Awaited`. Raises
+    `CallerError` without a reason or a name, and then records nothing.
+    """
+    if asked is None or asked.act not in terms.acts:
+        return None
+    now, number = inbox.now(), 1
+    while True:
+        request_id = asked.request_id(actor or "", number)
+        request = _request(inbox, request_id)
+        if request is None:
+            break
+        decision = _decision(inbox, request_id)
+        if now < request.until and not inbox.query(_BY_KEY, _key(request_id, "used")):
+            if decision == "approved":
+                return Clearance(request_id, request)
+            if decision is None:
+                raise Awaited(request_id, request.until)
+        number += 1
+    until = now + terms.span
+    said: dict[str, JsonValue] = {
+        "step": "requested",
+        "request": request_id,
+        "act": asked.act,
+        "what": dict(asked.what),
+        "shown": json.dumps(asked.shown, ensure_ascii=False),
+        "until": instants.canonical(until),
+    }
+    about = (asked.process_id, asked.seller_id)
+    draft = _step(said, about, reason, actor, recorded_by, now)
+    inbox.append([draft._replace(ingest_key=_key(request_id, "requested"))])
+    raise Awaited(request_id, until)
+
+
+def decide(
+    inbox: Inbox,
+    terms: Terms,
+    request_id: str,
+    decision: Decision,
+    *,
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+    is_proved: bool,
+) -> None:
+    """Records a second person's word. `is_proved`: a login or a token says who they are.
+
+    Raises `CallerError` where there is no such request, where it is one's own, decided or over,
+    without a reason or a name, and where people log in and this one did not.
+    """
+    request = _request(inbox, request_id)
+    if request is None:
+        raise CallerError(
+            f"There is no request {request_id!r}",
+            "nobody asked for it",
+            "`prazo clearances` lists those that wait",
+        )
+    now = inbox.now()
+    if terms.has_logins and not is_proved:
+        raise CallerError(
+            "Nothing was decided",
+            "people log in here, and nothing proves who you are",
+            "decide on the page Alerts, or over the API with a token",
+        )
+    if folded(actor or "") == folded(request.actor):
+        raise CallerError(
+            "Nothing was decided",
+            f"{request.actor} asked for it",
+            "somebody else has to decide",
+        )
+    if now >= request.until:
+        raise CallerError(
+            "Nothing was decided",
+            f"the request ended at {instants.readable(request.until)}",
+            "it has to be asked for again",
+        )
+    about = (request.process_id, request.seller_id)
+    said: dict[str, JsonValue] = {"step": decision, "request": request_id, "act": request.act}
+    draft = _step(said, about, reason, actor, recorded_by, now)
+    [receipt] = inbox.append([draft._replace(ingest_key=_key(request_id, "decided"))])
+    if receipt.outcome is Outcome.DUPLICATE:
+        raise CallerError(
+            "Nothing was decided", "somebody has decided about it already", "look at who, and why"
+        )
+
+
+def act_of(inbox: Inbox, request_id: str) -> str | None:
+    """Which act a request asks for; None where there is no such request."""
+    request = _request(inbox, request_id)
+    return None if request is None else request.act
+
+
+def _request(inbox: Inbox, request_id: str) -> _Request | None:
+    found = inbox.query(_BY_KEY, _key(request_id, "requested"))
+    if not found:
+        return None
+    at, body, process_id, seller_id = found[0]
+    said = json.loads(body)
+    until = instants.parse(said["until"])
+    assert until is not None  # we wrote it
+    return _Request(said["act"], said["actor"], said["reason"], at, until, process_id, seller_id)
+
+
+def _decision(inbox: Inbox, request_id: str) -> Decision | None:
+    found = inbox.query(_BY_KEY, _key(request_id, "decided"))
+    return json.loads(found[0][1])["step"] if found else None
+
+
+def _step(
+    said: Mapping[str, JsonValue],
+    about: tuple[str | None, str | None],
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+    now: int,
+) -> Draft:
+    process_id, seller_id = about
+    draft = action(
+        CLEARANCE,
+        reason=reason,
+        actor=actor,
+        recorded_by=recorded_by,
+        process_id=process_id,
+        seller_id=seller_id,
+        **said,
+    )
+    return draft._replace(occurred_at=now)
+
+
+def _key(request_id: str, step: Literal["requested", "decided", "used"]) -> bytes:
+    return hashlib.sha256(canonical_json([CLEARANCE, request_id, step])).digest()

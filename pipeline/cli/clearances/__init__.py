@@ -1,0 +1,1 @@
+"""The commands of what waits for a second person."""

@@ -1,0 +1,67 @@
+"""The commands of what needs a second person: which requests there are, approving and refusing."""
+
+import contextlib
+
+import click
+
+from pipeline.cli.group import main, say, user
+from pipeline.settings import Settings
+
+_why = click.option("--reason", required=True, metavar="TEXT", help="Why; an entry in the log.")
+_who = click.option("--actor", required=True, metavar="NAME", help="Who decides.")
+
+
+@main.group(invoke_without_command=True)
+@click.pass_context
+def clearances(context: click.Context) -> None:
+    """List what waits for a second person, approve or refuse it (docs/operations.md#four-eyes).
+
+    Without a command it lists all requests. Example: prazo clearances
+    """
+    if context.invoked_subcommand is None:
+        from pipeline.cli.views import print_view
+
+        print_view("clearances", None, (), None, "table", None, None)
+
+
+@clearances.command()
+@click.argument("request")
+@_why
+@_who
+def approve(request: str, reason: str, actor: str) -> None:
+    """Let the act of REQUEST begin, once and exactly as it was asked for.
+
+    Example: prazo clearances approve clr_0123456789abcdef01234567 --reason "I read it" --actor bia
+    """
+    _decide(request, "approved", reason, actor)
+
+
+@clearances.command()
+@click.argument("request")
+@_why
+@_who
+def refuse(request: str, reason: str, actor: str) -> None:
+    """Say no to REQUEST: its act does not begin.
+
+    Example: prazo clearances refuse clr_0123456789abcdef01234567 --reason "no need" --actor bia
+    """
+    _decide(request, "refused", reason, actor)
+
+
+def _decide(request: str, decision: str, reason: str, actor: str) -> None:
+    from pipeline.clearance import acts, gate
+    from pipeline.inbox.kept_heads import open_guarded
+
+    settings = Settings.load()
+    with contextlib.closing(open_guarded(settings)) as inbox:
+        gate.decide(
+            inbox,
+            acts.Terms.of(settings),
+            request,
+            "approved" if decision == "approved" else "refused",
+            reason=reason,
+            actor=actor,
+            recorded_by=user(),
+            is_proved=False,
+        )
+    say(f"{request}: {decision}")

@@ -1,0 +1,79 @@
+"""What waits for a second person, on the page Alerts and in the bell."""
+
+from streamlit.testing.v1 import AppTest
+
+from pipeline.ledger.service import LedgerService
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.support.occurrences import before, review
+from tests.app_pages.support.reading import page_text, press
+
+HISTORY = [review("prc_1", before(days=10))]
+
+
+def ask(visit: Visit) -> AppTest:
+    """Ana asks for the full package about a process."""
+    app = visit("evidence", as_of=None, subject="prc_1")
+    app.radio(key="profile").set_value("full")
+    app.text_area(key="reason").set_value("yearly audit")
+    app.text_input(key="actor").set_value("Ana")
+    press(app, "Make the package")
+    return app
+
+
+def decide(visit: Visit, service: LedgerService, name: str, button: str) -> AppTest:
+    app = visit("alerts", as_of=None)
+    [row] = service.reader.read("clearances", where={"state": "requested"}).to_pylist()
+    app.text_input(key=f"decide_reason {row['request_id']}").set_value("I read it")
+    app.text_input(key=f"decide_actor {row['request_id']}").set_value(name)
+    press(app, button)
+    return app
+
+
+def state(service: LedgerService) -> list[str]:
+    service.reach(service.inbox.last()[0])
+    return service.reader.read("clearances").column("state").to_pylist()
+
+
+def test_a_full_package_is_made_once_somebody_else_has_approved_it(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY, four_eyes="export") as service:
+        asked = ask(visit)
+        assert "This package waits for a second person" in page_text(asked)
+        assert state(service) == ["requested"]
+        bell = [it.label for it in visit("overview", as_of=None).get("page_link")]
+        assert any("1 to approve" in it for it in bell)
+        own = decide(visit, service, " ana", "Approve")
+        assert "somebody else has to decide" in page_text(own)
+        app = decide(visit, service, "Bia", "Approve")
+        assert "Nothing waits for a second person." in page_text(app)
+        assert state(service) == ["approved"]
+        assert "The package is ready" in page_text(ask(visit))
+        assert state(service) == ["used"]
+        assert "This package waits for a second person" in page_text(ask(visit))
+
+
+def test_what_was_refused_is_not_made(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY, four_eyes="export") as service:
+        ask(visit)
+        decide(visit, service, "Bia", "Refuse")
+        assert state(service) == ["refused"]
+        assert "The package is ready" not in page_text(ask(visit))
+
+
+def test_whoever_asked_is_offered_no_form_and_the_past_none_at_all(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY, four_eyes="export"):
+        app = ask(visit)
+        app.switch_page("app_pages/alerts.py").run()
+        assert "You asked for it: somebody else has to decide." in page_text(app)
+        assert "Approve" not in {it.label for it in app.button}
+        then = visit("alerts")
+    assert "Nothing waits for a second person." in page_text(then)
+
+
+def test_without_the_setting_nothing_of_it_is_shown(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        assert "The package is ready" in page_text(ask(visit))
+        assert "second person" not in page_text(visit("alerts", as_of=None))
