@@ -207,7 +207,10 @@ def recipients(rules: AlertRules) -> None:
     if not rules.recipients:
         elements.empty(
             _("Nobody is told of anything"),
-            _("Name recipients in the alerts' settings, and start `prazo serve` again."),
+            _(
+                "Name recipients in the file of PRAZO_ALERTS_FILE. Without that setting, set it"
+                " and start `prazo serve` again."
+            ),
         )
         return
     st.table(

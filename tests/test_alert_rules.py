@@ -29,6 +29,17 @@ def test_the_rungs_stand_in_their_order(file: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("_looked_at_each_time")
+def test_who_tells_people_waits_for_the_first_whom_a_file_names(file: Path) -> None:
+    file.write_text("look_back_days = 2")
+    rules = AlertsFile(file, tells_people=True)
+    assert rules.get().recipients == {}
+    file.write_text(TOLD)
+    assert list(rules.get().recipients) == ["ops"]
+    file.write_text("look_back_days = 2")
+    assert (list(rules.get().recipients), rules.fault() is None) == (["ops"], False)
+
+
 def test_without_a_file_the_defaults_hold() -> None:
     assert alert_rules.load(None) == AlertRules()
 
@@ -102,11 +113,8 @@ def test_a_file_that_changes_is_in_force_and_one_with_a_fault_is_not(file: Path)
 
 @pytest.mark.usefixtures("_looked_at_each_time")
 def test_who_tells_people_goes_on_where_a_file_names_nobody_any_more(file: Path) -> None:
-    file.write_text("")
-    with pytest.raises(SettingsError, match="nobody to tell"):
-        AlertsFile(file, needs_recipients=True)
     file.write_text(TOLD)
-    rules = AlertsFile(file, needs_recipients=True)
+    rules = AlertsFile(file, tells_people=True)
     file.write_text("look_back_days = 2")
     assert list(rules.get().recipients) == ["ops"]
     assert "nobody to tell" in str(rules.fault())
@@ -114,5 +122,5 @@ def test_who_tells_people_goes_on_where_a_file_names_nobody_any_more(file: Path)
 
 def test_without_a_file_there_is_nobody_to_tell() -> None:
     with pytest.raises(SettingsError, match="nobody to tell"):
-        AlertsFile(None, needs_recipients=True)
+        AlertsFile(None, tells_people=True)
     assert (AlertsFile(None).get(), AlertsFile(None).fault()) == (AlertRules(), None)

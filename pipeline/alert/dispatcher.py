@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Protocol
 from pipeline import instants
 from pipeline.alert import channels, digest, entries, words
 from pipeline.alert.alarms import Alarm, Alarms
-from pipeline.alert.decision import GivenUp, Message, decide
+from pipeline.alert.decision import GivenUp, Message, Plan, decide
 from pipeline.alert.digest import Process
 from pipeline.alert.entries import Due, Item, Subject
 from pipeline.alert.links import Fresh, Links
@@ -31,6 +31,9 @@ LOG = logging.getLogger(__name__)
 TURN_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 15.0
 """Between two looks at what is due, while nothing new is in the log."""
+WHOLE_LOOK_SECONDS: Final = 300.0
+"""Between two looks at all that is due: the others are for what nobody has raised, which is found
+in a fraction of the time. Before a message about what was raised, all is looked at."""
 BEAT_SECONDS: Final = 15.0
 LATEST_SECONDS: Final = 60.0
 """From the entry of a try to the moment its message leaves: whoever was paused for longer does not
@@ -53,6 +56,9 @@ class Source(Protocol):
 
     def due(self) -> list[Due]:
         """The alerts that are due now. Raises `OperatorError` where that cannot be said."""
+
+    def new(self) -> list[Due]:
+        """Those of them that were not raised, at least. Raises `OperatorError` likewise."""
 
     def open_processes(self) -> list[Process]:
         """The unfinished processes. Raises `OperatorError` where that cannot be said."""
@@ -98,7 +104,9 @@ class Dispatcher:
         self._said: dict[str, list[digest.Part]] = {}  # digest -> what it says
         self._under_way: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
+        self._known: dict[str, Due] = {}  # alert -> as it was due when it was looked at last
         self._look_at = 0.0  # on the monotonic clock
+        self._whole_look_at = 0.0
         self._beat_at = 0.0
 
     def run(self, stop: threading.Event) -> None:
@@ -113,20 +121,22 @@ class Dispatcher:
 
     def run_once(self) -> None:
         """Raises and sends what is due now, one message after the other. Raises `OperatorError`."""
-        self._look_at = 0.0
+        self._look_at = self._whole_look_at = 0.0
         self.turn(self._deliver)
 
     def turn(self, deliver: Callable[[Message, AlertRules], object]) -> None:
         """Reads on, decides, and has done what is to be done."""
         self._beat()
-        self._rules = self._load()
+        rules = self._load()
+        if rules is not self._rules:
+            self._rules, self._whole_look_at = rules, 0.0
+        if not self._rules.recipients:
+            return  # nothing is raised of which nobody could be told
         is_new = self._read_on()
         if not is_new and time.monotonic() < self._look_at:
             return
         self._look_at = time.monotonic() + LOOK_SECONDS
-        dues = self._due()
-        dues += self._digests(dues)
-        plan = decide(dues, self._alarms, self._rules, self._now())
+        dues, plan = self._looked(is_whole=self._is_whole_due())
         if plan.raises:
             self._raise(plan.raises)
             self._read_on()
@@ -144,22 +154,64 @@ class Dispatcher:
                 self._under_way.add((message.to, message.via))
             deliver(message, self._rules)
 
-    def _due(self) -> list[Due]:
-        """What is due by the ledger, and by what we see ourselves."""
+    def _is_whole_due(self) -> bool:
+        """Whether all that is due is to be looked at: now and then, once other rules are in force,
+        and for a digest."""
+        awaited = digest.awaited(self._rules, self._alarms, self._now())
+        return time.monotonic() >= self._whole_look_at or bool(awaited.keys() - self._said.keys())
+
+    def _looked(self, *, is_whole: bool) -> tuple[list[Due], Plan]:
+        """What is due by the ledger and by what we see ourselves, and what is to be done about it.
+        What is not looked at is as it was known to be; where something is to be done about that,
+        all is looked at."""
+        status = None if self._watch is None else self._source.status()
+        if self._watch is None or status is not None:
+            found = self._asked(is_whole=is_whole)
+        else:
+            found = None
+        seen = self._seen(None if found is None else status)
+        dues, plan = self._planned(seen + (found or []), is_whole=is_whole or found is None)
+        told = {item.due.alert for message in plan.messages for item in message.items}
+        told |= {it.due.alert for it in plan.given_up}
+        unasked = self._known.keys() - {it.alert for it in [*seen, *(found or ())]}
+        if found is not None and not is_whole and told & unasked:
+            found = self._asked(is_whole=True)
+            dues, plan = self._planned(seen + (found or []), is_whole=True)
+        if found is None:
+            self._whole_look_at = 0.0
+        return dues, plan
+
+    def _planned(self, found: list[Due], *, is_whole: bool) -> tuple[list[Due], Plan]:
+        known = (
+            {} if is_whole else {it: due for it, due in self._known.items() if it in self._alarms}
+        )
+        self._known = known | {due.alert: due for due in found}
+        dues = list(self._known.values())
+        dues += self._digests(dues)
+        return dues, decide(dues, self._alarms, self._rules, self._now())
+
+    def _asked(self, *, is_whole: bool) -> list[Due] | None:
+        """What is due by the ledger: all, or what nobody has raised; None where it cannot say."""
+        try:
+            found = self._source.due() if is_whole else self._source.new()
+        except OperatorError as error:
+            if self._watch is None:
+                raise
+            LOG.error("the ledger does not say what is due: %s", error)
+            return None
+        if is_whole:
+            self._whole_look_at = time.monotonic() + WHOLE_LOOK_SECONDS
+        return found
+
+    def _seen(self, status: Mapping[str, object] | None) -> list[Due]:
+        """What is alarming by what we see ourselves; what is over is written down."""
         if self._watch is None:
-            return self._source.due()
-        status, by_ledger = self._source.status(), []
-        if status is not None:
-            try:
-                by_ledger = self._source.due()
-            except OperatorError as error:
-                LOG.error("the ledger does not say what is due: %s", error)
-                status = None
+            return []
         now = self._now()
         found = self._watch.look(status, self._alarms, self._rules.watch, now)
         if found.over:
             self._inbox.append([entries.cleared(name, now) for name in found.over])
-        return found.dues + by_ledger
+        return found.dues
 
     def _digests(self, dues: list[Due]) -> list[Due]:
         """The digests that are to be sent now; what they say is kept until then."""

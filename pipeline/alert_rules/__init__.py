@@ -160,20 +160,26 @@ def with_recipients(rules: AlertRules) -> AlertRules:
 
 class AlertsFile:
     """The rules of a file, which is read again when it changes. A file with a fault leaves those in
-    force that were read before, and so does one without recipients where somebody is told."""
+    force that were read before, and so does one that names nobody any more where somebody is told.
+    """
 
-    def __init__(self, path: Path | None, *, needs_recipients: bool = False) -> None:
-        """`needs_recipients`: for whoever tells people. Raises `SettingsError`, which names every
-        fault."""
+    def __init__(self, path: Path | None, *, tells_people: bool = False) -> None:
+        """`tells_people`: for whoever does so; a file may name its first recipient later. Raises
+        `SettingsError`, which names every fault."""
+        names_somebody = False
 
         def parsed(text: str) -> AlertRules:
+            nonlocal names_somebody
             assert path is not None
             rules = settings_files.parsed(text, path, AlertRules, what=_WHAT, page=_PAGE)
-            return with_recipients(rules) if needs_recipients else rules
+            if tells_people and names_somebody:
+                with_recipients(rules)
+            names_somebody = bool(rules.recipients)
+            return rules
 
         self._defaults = load(None)
         self._file = None if path is None else RereadFile(path, parsed)
-        if path is None and needs_recipients:
+        if path is None and tells_people:
             with_recipients(self._defaults)
 
     def get(self) -> AlertRules:

@@ -75,7 +75,8 @@ def routes() -> None:
 
 @alerts.command()
 def run() -> None:
-    """Tell people until SIGTERM; `prazo serve` does it where recipients are named.
+    """Tell people until SIGTERM, as soon as the file of PRAZO_ALERTS_FILE names somebody; `prazo
+    serve` does the same.
 
     Example: prazo alerts run
     """
@@ -86,7 +87,7 @@ def run() -> None:
     from pipeline.serve.due_alerts import HeldLedger
 
     settings = Settings.load()
-    rules = AlertsFile(settings.alerts_file, needs_recipients=True)
+    rules = AlertsFile(settings.alerts_file, tells_people=True)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Final
 
-from pipeline import alert_rules
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -33,11 +32,11 @@ _SET_PARENT_DEATH_SIGNAL: Final = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 def parts(settings: Settings) -> list[tuple[str, ...]]:
     """The commands that make up the product; without a platform there is nothing to send again,
-    without endpoints nobody to pass deliveries on to, without recipients nobody to tell, and
-    without an address of its own no page for sellers."""
+    without endpoints nobody to pass deliveries on to, without a file that may name recipients
+    nobody to tell, and without an address of its own no page for sellers."""
     resuming = [("resume", "--follow")] if settings.platform_url else []
     forwarding = [("forward", "run")] if settings.forward_file else []
-    telling = [("alerts", "run")] if alert_rules.load(settings.alerts_file).recipients else []
+    telling = [("alerts", "run")] if settings.alerts_file else []
     asking = [("journey", "run")] if settings.journey_url else []
     return [("receive",), *resuming, *forwarding, *telling, *asking, ("dashboard",)]
 

@@ -23,7 +23,7 @@ _NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh
 _LABELS: Final = (
     *("reads:", "key:", "order:", "by:", "leading:", "column:"),
     *("materialized:", "among:", "written:", "stored:", "derived:", "rows:", "settled:"),
-    "within:",
+    *("within:", "sets:", "scanned:"),
 )
 """What lines of a header begin with that are not prose."""
 
@@ -65,6 +65,12 @@ class View:
     among: str = ""  # the materialized view that has its rows, with more columns
     within: str = ""
     """The view that says of which processes it has the rows of the first view that it reads."""
+    sets: str = ""
+    """The variable that is true for it: views below it leave out rows that it does not need."""
+
+    scanned: str = ""
+    """Why each view that reads its table scans it for itself, by its own filter; "": the rows that
+    all of them need are copied once."""
 
     @property
     def order_by(self) -> str:
@@ -120,6 +126,8 @@ def read(path: Path) -> View:
         storage=_storage(header),
         among=_said(header, "among:"),
         within=_said(header, "within:"),
+        sets=_said(header, "sets:"),
+        scanned=_said(header, "scanned:"),
         sql="\n".join(lines[len(header) :]).strip(),
     )
 
@@ -186,7 +194,10 @@ def whole_sql(
         collect(view.reads)
     if not below:
         return sql
-    parts = ",\n".join(
-        f"{name} as (\n{stand_ins.get(name, catalogue()[name].sql)}\n)" for name in below
-    )
+    parts = ",\n".join(_part(catalogue()[name], stand_ins) for name in below)
     return f"with {parts}\nselect * from (\n{sql}\n)"
+
+
+def _part(view: View, stand_ins: Mapping[str, str]) -> str:
+    how = "not materialized " if view.scanned and view.name in stand_ins else ""
+    return f"{view.name} as {how}(\n{stand_ins.get(view.name, view.sql)}\n)"

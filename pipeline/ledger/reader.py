@@ -223,6 +223,8 @@ def _sql(
         stand_ins = materialized.when_settled
     elif not snapshot.is_behind and subject is None:
         stand_ins = materialized.before_settled
+    if sets := catalogue()[name].sets:
+        snapshot.cursor.execute(f"set variable {sets} = true")
     sql, takes_ids = _statement(name, stand_ins, subject, order)
     return sql, [ids] if takes_ids else []
 

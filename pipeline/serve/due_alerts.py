@@ -13,11 +13,12 @@ from pipeline.serve.remote import holder
 from pipeline.settings import Settings
 
 VIEW: Final = "alerts"
+NEW_VIEW: Final = "new_alerts"
 OPEN_VIEW: Final = "open_processes"
 
 
 def due_in(rows: pa.Table) -> list[Due]:
-    """The rows of the view `alerts`; instants in microseconds."""
+    """The rows of the view `alerts`, or of `new_alerts`; instants in microseconds."""
     return [_due(row) for row in _rows(rows, "since", "deadline_at")]
 
 
@@ -52,6 +53,11 @@ class OpenLedger:
         self._ledger.catch_up(CATCH_UP_SECONDS)
         return due_in(self._ledger.read(VIEW))
 
+    def new(self) -> list[Due]:
+        """Those of them that were not raised. Raises `OperatorError`."""
+        self._ledger.catch_up(CATCH_UP_SECONDS)
+        return due_in(self._ledger.read(NEW_VIEW))
+
     def open_processes(self) -> list[Process]:
         """The unfinished processes. Raises `OperatorError`."""
         return processes_in(self._ledger.read(OPEN_VIEW))
@@ -69,8 +75,15 @@ class HeldLedger:
     def due(self) -> list[Due]:
         """The alerts that are due now; none while nobody holds the ledger. Raises
         `OperatorError`."""
+        return self._rows(VIEW)
+
+    def new(self) -> list[Due]:
+        """Those of them that were not raised, likewise."""
+        return self._rows(NEW_VIEW)
+
+    def _rows(self, view: str) -> list[Due]:
         with holder(self._settings) as ledger:
-            return [] if ledger is None else due_in(ledger.read(VIEW))
+            return [] if ledger is None else due_in(ledger.read(view))
 
     def open_processes(self) -> list[Process]:
         """The unfinished processes. Raises `OperatorError`, also while nobody holds the ledger."""

@@ -1,6 +1,6 @@
 -- One row per alert that is due: for whom, since when, and what is to be done (docs/alerts.md#what-is-due).
 -- It stays while what it is about lasts, whether anybody was told or not.
--- reads: due_rungs, alarming_conditions, alarming_states, assignments, alert_steps
+-- reads: due_alerts, assignments, alert_steps
 -- key: alert_id
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
 -- order: since
@@ -60,53 +60,6 @@ beside_the_log as (
     having kind in ('receiver_down', 'ledger_down', 'ledger_behind', 'ledger_unverified')
     qualify row_number() over (partition by arg_min(kind, seq) order by min(seq) desc) = 1
         and bool_and(step = 'raised')
-),
-
-on_rungs as (
-    select
-        alert_name(rung, epoch_us(due_rungs.deadline_at) || ':' || due_rungs.process_id) as alert_id,
-        rung as kind,
-        case
-            when due_rungs.state = 'EXPIRED' then 'breach'
-            when due_rungs.seconds_to_deadline < 72 * 3600 then 'risk'
-            else 'notice'
-        end as severity,
-        'officer' as role,
-        due_rungs.process_id,
-        due_rungs.seller_id,
-        due_rungs.review_type,
-        due_rungs.state,
-        since,
-        due_rungs.deadline_at,
-        due_rungs.seconds_to_deadline,
-        next_action,
-        seq
-    from due_rungs
-    join alarming_states on alarming_states.process_id = due_rungs.process_id
-    where next_action <> 'await_answer'
-        and (
-            not starts_with(next_action, 'await_')
-            or due_rungs.seconds_to_deadline < alert_rules().even_while_awaiting * 3600
-        )
-),
-
-on_conditions as (
-    select
-        alert_name(kind, subject) as alert_id,
-        kind,
-        severity,
-        role,
-        alarming_conditions.process_id,
-        coalesce(alarming_states.seller_id, alarming_conditions.seller_id) as seller_id,
-        review_type,
-        state,
-        since,
-        deadline_at,
-        seconds_to_deadline,
-        next_action,
-        seq
-    from alarming_conditions
-    left join alarming_states on alarming_states.process_id = alarming_conditions.process_id
 )
 
 select
@@ -132,9 +85,7 @@ select
     acknowledged_at is null and snoozed_until is null as is_open,
     snoozed_until
 from (
-    from on_rungs
-    union all
-    from on_conditions
+    from due_alerts
     union all by name
     from beside_the_log
 ) alarming

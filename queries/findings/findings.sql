@@ -1,6 +1,6 @@
 -- One row per broken rule and subject (docs/rules.md#findings), the gravest first, then the newest.
 -- They hold for overridden and ingested attempts too.
--- reads: process_facts, settled_findings, deadline_findings, unexplained_finish_findings, deletion_findings, altered_event_findings, attempt_findings, reused_evidence_findings, delivery_findings, unreadable_part_findings, new_code_findings, override_findings, alert_findings
+-- reads: process_facts, settled_findings, deadline_findings, unexplained_finish_findings, deletion_findings, altered_event_findings, attempt_findings, rejection_findings, reused_evidence_findings, delivery_findings, unreadable_part_findings, new_code_findings, override_findings, alert_findings
 -- key: rule, seq, process_id, detail
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
 -- order: found_at desc
@@ -18,6 +18,8 @@
 
 with loose as (
     from attempt_findings
+    union all
+    from rejection_findings
     union all
     from reused_evidence_findings
     union all

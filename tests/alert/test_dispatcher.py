@@ -186,6 +186,21 @@ def test_what_a_channel_refuses_is_repeated_and_given_up_and_then_a_finding(
     assert (found["severity"], found["process_id"], found["detail"]) == ("breach", "p1", "ana, ops")
 
 
+def test_alerts_are_raised_from_the_first_recipient_on(
+    stores: Stores, rules: AlertRules, mail: MailServer
+) -> None:
+    in_force = [rules.model_copy(update={"recipients": {}})]
+    source = OpenLedger(OwnLedger(stores.service))
+    dispatcher = Dispatcher(stores.inbox, source, lambda: in_force[0])
+    dispatcher.run_once()
+    assert stores.rows("alerts_sent") == []
+    [alert] = stores.rows("alerts")
+    assert (alert["raised_at"], len(mail.taken)) == (None, 0)
+    in_force[0] = rules
+    dispatcher.run_once()
+    assert len(mail.taken) == 1
+
+
 def test_two_that_send_at_once_send_each_message_once(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
 ) -> None:
@@ -197,6 +212,9 @@ def test_two_that_send_at_once_send_each_message_once(
         def due(self) -> list[Due]:
             meet.wait()
             return dues
+
+        def new(self) -> list[Due]:
+            return self.due()
 
         def status(self) -> None:
             return None

@@ -176,6 +176,10 @@ class World:
         found = (review.due(self.clock) for review in self.reviews)
         return [it for it in found if it is not None]
 
+    def new(self) -> list[Due]:
+        raised = {json.loads(body or b"{}").get("alert") for _, _, body, _ in self.entries}
+        return [it for it in self.due() if it.alert not in raised]
+
     def status(self) -> None:
         return None
 

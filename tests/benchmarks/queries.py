@@ -62,6 +62,8 @@ SHARES: Final = {
     "denial retries": ("retries", 5, 1.2),
     "outcomes by day": ("attempts", 5, 1.2),
     "redeliveries": ("webhooks", 5, 1.2),
+    "alerts that are due": (0.1, 5, 0.6),
+    "alerts nobody has raised": (0.1, 1, 0.3),
     "one process": (0.003, 1, 0.2),
     "one timeline": (0.003, 1, 0.2),
     "one seller's timeline": (0.003, 1, 0.2),
@@ -114,6 +116,8 @@ def _questions(ledger: Ledger) -> dict[str, Callable[[], object]]:
         "denial retries": view("denial_retries"),
         "outcomes by day": view("submission_outcomes"),
         "redeliveries": view("redeliveries"),
+        "alerts that are due": view("alerts"),
+        "alerts nobody has raised": view("new_alerts"),
         "one process": view("process_state", where={"process_id": process}),
         "one timeline": view("timeline", where={"process_id": process}),
         "one seller's timeline": view("timeline", where={"seller_id": seller}),
@@ -180,7 +184,27 @@ def make(path: Path, entries: int) -> Ledger:
         cursor.execute("checkpoint")  # else what was touched of the indexes fills the memory
         cursor.close()
     ledger.reopen()
+    _raise_alerts(ledger)
     return ledger
+
+
+def _raise_alerts(ledger: Ledger) -> None:
+    """Writes down every alert that is due, with a try and its end, as what sends them does."""
+    due = Reader(ledger).read("alerts", as_of=AS_OF)
+    cursor = ledger.cursor()
+    cursor.register("due", due)
+    cursor.execute(f"""
+        insert into facts.actions by name
+        select
+            10 * {ledger.size} + row_number() over () as seq, 'alert' as kind, step,
+            make_timestamp({AS_OF}) - interval 1 minute as occurred_at, process_id, seller_id,
+            ''::blob as body_sha256,
+            json_object('alert', alert_id, 'step', step, 'about', kind, 'severity', severity,
+                'role', role, 'to', 'ana', 'via', 'email', 'level', 0, 'try', 1) as content
+        from due cross join (select unnest(['raised', 'tried', 'sent']) as step)
+    """)
+    cursor.execute("checkpoint")
+    cursor.close()
 
 
 def _fill(cursor: duckdb.DuckDBPyConnection, first: int, last: int, entries: int) -> None:

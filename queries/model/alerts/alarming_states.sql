@@ -9,6 +9,7 @@
 -- column: deadline_at | the current deadline
 -- column: seconds_to_deadline | whole seconds left, negative once late; null once finished
 -- column: next_action | the one thing to do next; null once finished
+-- column: ticket_due | a person has to open a support ticket
 
 select *
 from states_and_actions

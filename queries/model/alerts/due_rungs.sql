@@ -1,6 +1,6 @@
 -- One row per unfinished review process that stands on a rung of the ladder: the one that it reached
 -- last, if that was not long ago (docs/alerts.md#the-ladder). Those before it are not caught up on.
--- reads: clocked_processes
+-- reads: pressing_processes
 -- key: process_id
 -- column: process_id | the review process
 -- column: seller_id | the seller under review
@@ -29,7 +29,7 @@ reached as (
         end as overdue_since,
         before.rung as before_rung,
         deadline_at - to_hours(before.hours) as before_since
-    from clocked_processes as open_ones
+    from pressing_processes as open_ones
     left join before
         on open_ones.deadline_at <= as_of() + to_hours(before.hours)
         and open_ones.deadline_at > as_of() + to_hours(before.next_hours)

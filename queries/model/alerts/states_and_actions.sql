@@ -8,6 +8,7 @@
 -- column: deadline_at | the current deadline
 -- column: seconds_to_deadline | whole seconds left, negative once late; null once finished
 -- column: next_action | the one thing to do next; null once finished
+-- column: ticket_due | a person has to open a support ticket
 
 select
     process_state.process_id,
@@ -16,6 +17,7 @@ select
     state,
     deadline_at,
     seconds_to_deadline,
-    next_action
+    next_action,
+    ticket_due
 from process_state
 left join next_actions on next_actions.process_id = process_state.process_id

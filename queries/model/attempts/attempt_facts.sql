@@ -9,6 +9,7 @@
 -- stored: outcome | outcome | case when finish_seq is null and as_of() < timeout_at then 'in_flight' else outcome end
 -- derived: is_retryable | is_retryable(outcome)
 -- settled: process_id not in (select process_id from materialized.processes where settled_at > as_of() union select process_id from facts.actions where occurred_at > as_of() and process_id is not null)
+-- scanned: of all attempts, most views need the last few
 -- key: attempt_id
 -- column: attempt_id | our id of the attempt
 -- column: process_id | the review process it was for
@@ -37,6 +38,10 @@
 -- column: retry_ended_at | when a retry was no longer wanted: the next attempt, a replacement of the payload or the finish; null while wanted
 -- column: gives_up_at | when 24 hours or 30 attempts are over, whatever the outcome
 -- column: is_refused | our rules have refused the same payload since
+-- column: failures | how many attempts of the try in a row ended as platform_error, up to this one; 0 where it did not
+-- column: failing_since | when the first of these started
+-- column: failed_at | when the last of these ended
+-- column: was_given_up | an attempt before it in its try was given up
 
 with placed as (
     select
@@ -66,9 +71,24 @@ tried as (
     select
         *,
         row_number() over of_try as attempt_of_try,
-        first_value(ordered_at) over of_try as try_began_at
+        first_value(ordered_at) over of_try as try_began_at,
+        max(attempt_number) filter (outcome <> 'platform_error') over of_try as other_number
     from numbered
     window of_try as (partition by process_id, is_sent, try_number order by attempt_number)
+),
+
+-- A run of failures follows the last attempt of the try that ended otherwise.
+run as (
+    select
+        attempt_id,
+        row_number() over of_run as failures,
+        first_value(ordered_at) over of_run as failing_since,
+        max(outcome_at) over of_run as failed_at
+    from tried
+    where is_sent and outcome = 'platform_error'
+    window of_run as (
+        partition by process_id, try_number, other_number order by attempt_number
+    )
 ),
 
 replaced as (
@@ -91,41 +111,59 @@ refused as (
         and refusals.payload_sha256 = tried.payload_sha256
         and refusals.seller_id is not distinct from tried.seller_id
         and refusals.ordered_at > tried.ordered_at
+),
+
+ended as (
+    select
+        tried.attempt_id,
+        tried.process_id,
+        tried.seller_id,
+        via,
+        started_at,
+        tried.finished_at,
+        ordered_at,
+        timeout_at,
+        status,
+        error,
+        outcome,
+        outcome_at,
+        is_retryable,
+        retry_after_at,
+        payload_type,
+        has_payload,
+        payload_sha256,
+        start_seq,
+        finish_seq,
+        case when is_sent then attempt_number end as attempt_number,
+        case when is_sent then try_number end as try_number,
+        case when is_sent then attempt_of_try end as attempt_of_try,
+        case when is_sent then previous_attempt_id end as previous_attempt_id,
+        case when is_sent then next_at is null end as is_last,
+        case when is_sent then least(next_at, replaced_at, process_facts.finished_at) end
+            as retry_ended_at,
+        case
+            when is_sent and attempt_of_try >= 30 then outcome_at
+            when is_sent then greatest(outcome_at, in_calendar(try_began_at + interval 24 hour))
+        end as gives_up_at,
+        case when is_sent then refused.attempt_id is not null end as is_refused,
+        case when is_sent then coalesce(failures, 0) end as failures,
+        failing_since,
+        failed_at
+    from tried
+    left join process_facts on process_facts.process_id = tried.process_id
+    left join replaced on replaced.attempt_id = tried.attempt_id
+    left join refused on refused.attempt_id = tried.attempt_id
+    left join run on run.attempt_id = tried.attempt_id
 )
 
 select
-    tried.attempt_id,
-    tried.process_id,
-    tried.seller_id,
-    via,
-    started_at,
-    tried.finished_at,
-    ordered_at,
-    timeout_at,
-    status,
-    error,
-    outcome,
-    outcome_at,
-    is_retryable,
-    retry_after_at,
-    payload_type,
-    has_payload,
-    payload_sha256,
-    start_seq,
-    finish_seq,
-    case when is_sent then attempt_number end as attempt_number,
-    case when is_sent then try_number end as try_number,
-    case when is_sent then attempt_of_try end as attempt_of_try,
-    case when is_sent then previous_attempt_id end as previous_attempt_id,
-    case when is_sent then next_at is null end as is_last,
-    case when is_sent then least(next_at, replaced_at, process_facts.finished_at) end
-        as retry_ended_at,
-    case
-        when is_sent and attempt_of_try >= 30 then outcome_at
-        when is_sent then greatest(outcome_at, in_calendar(try_began_at + interval 24 hour))
-    end as gives_up_at,
-    case when is_sent then refused.attempt_id is not null end as is_refused
-from tried
-left join process_facts on process_facts.process_id = tried.process_id
-left join replaced on replaced.attempt_id = tried.attempt_id
-left join refused on refused.attempt_id = tried.attempt_id
+    *,
+    case when attempt_number is not null then coalesce(
+        bool_or(is_retryable and gives_up_at < retry_ended_at) over (
+            partition by process_id, try_number
+            order by attempt_number
+            rows between unbounded preceding and 1 preceding
+        ),
+        false
+    ) end as was_given_up
+from ended

@@ -13,6 +13,7 @@ FOR_ANALYSTS = ["overview", "findings", "submissions", "denials", "ledger", "dic
 NOT_FOR_ANALYSTS = ["watchlist", "since", "process", "seller", "evidence"]
 CLOSED_VIEWS = {
     "alerts",
+    "new_alerts",
     "alerts_sent",
     "calendar_deadlines",
     "calendar_feeds",

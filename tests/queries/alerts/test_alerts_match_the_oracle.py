@@ -25,10 +25,15 @@ def plain(table: list[dict]) -> list[tuple]:
 def assert_same(history: list[dict], as_of: datetime) -> list[dict]:
     with ledger_of(history) as reader:
         found = rows(reader, "alerts", as_of)
+        unraised = rows(reader, "new_alerts", as_of)
         next_actions = rows(reader, "next_actions", as_of)
     actions = {row["process_id"]: row["next_action"] for row in next_actions}
     expected = alerts(Log(entries(history), as_of), actions)
     assert plain(found) == plain(expected)
+    columns = unraised[0] if unraised else ()
+    assert unraised == [
+        {name: row[name] for name in columns} for row in found if row["raised_at"] is None
+    ]
     assert len({row["alert_id"] for row in found}) == len(found)
     return found
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from tests.support.ledgers import asked
-from tests.support.lines import aci, action, at
+from tests.support.lines import aci, action, at, finished, started
+from tests.support.rich import RICH
 
 ALERT = "f39949756edc6f39c7f796c29e7e306c"
 """The rung of one day before the deadline, of the process that `aci` opens."""
@@ -123,3 +124,34 @@ def test_of_what_began_and_was_never_ended_the_last_counts() -> None:
     over = action("alert", "2026-03-30T13:00:00Z", step="cleared", alert="d1")
     assert rows([first, second], "alerts", "alert_id") == [("d1",)]
     assert rows([first, second, over], "alerts", "alert_id") == []
+
+
+def test_what_was_raised_is_new_no_more_whatever_its_kind() -> None:
+    """The view finds by itself what was not raised; it has to be what `alerts` says of it."""
+    # Besides the ladder, conditions of every kind: a platform that failed for more than an hour.
+    failing = [started("f1", "2026-05-27T00:00:00Z", process_id="p10", body={})]
+    failing += [finished("f1", 503, "2026-05-27T00:00:01Z", process_id="p10")]
+    for number in range(2, 7):
+        name, when = f"f{number}", f"2026-05-27T0{number}:00:00Z"
+        failing.append(started(name, when, process_id="p10", body={}))
+        failing.append(finished(name, 503, when, process_id="p10"))
+    history, as_of = [*RICH, *failing], at("2026-05-31T00:00:00")
+    every = asked(history, "alerts", as_of)
+    kinds = {row["kind"] for row in every}
+    assert {"ticket_due", "retries_exhausted", "unauthorized", "silence"} < kinds
+    assert asked(history, "new_alerts", as_of) == without_steps(every)
+    raised = [
+        action("alert", "2026-05-30T23:00:00Z", step="raised", alert=row["alert_id"])
+        for row in every[::2]
+    ]
+    found = asked([*history, *raised], "new_alerts", as_of)
+    assert found == without_steps(every[1::2])
+
+
+def without_steps(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of `alerts` as `new_alerts` has them: without what was done about them."""
+    steps = {
+        *("raised_at", "told", "undelivered", "acknowledged_at", "acknowledged_by"),
+        *("is_open", "snoozed_until"),
+    }
+    return [{name: row[name] for name in row if name not in steps} for row in rows]

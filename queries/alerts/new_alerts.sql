@@ -1,0 +1,41 @@
+-- One row per alert that is due and was not raised: what is still to be written down before anybody is
+-- told. These are the rows of `alerts` without `raised_at`, found sooner; what the log does not show is raised as it is found.
+-- reads: due_alerts, raised_alerts, assignments
+-- sets: unraised
+-- key: alert_id
+-- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
+-- order: since
+-- order: alert_id
+-- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
+-- column: kind | a rung (opened, overdue, before_..., expired), a rule of `findings`, ticket_due or silence
+-- column: severity | breach once expired or for a breach, risk from 72 hours before the deadline on and for most conditions, else notice
+-- column: role | who sees to it: officer or admin
+-- column: assignee | who sees to the process; null where nobody is assigned
+-- column: process_id | the review process it is about; null where it is about none
+-- column: seller_id | the seller under review; null where it is about none
+-- column: review_type | ACP or ACI; null for an unknown type, or no process
+-- column: state | the process's state; null where it is about none
+-- column: since | when it became due
+-- column: deadline_at | the process's deadline; null where it has none
+-- column: seconds_to_deadline | whole seconds left, negative once late; null once finished
+-- column: next_action | the one thing to do next; null where nothing is left to do about the process
+-- column: seq | an entry that shows what it is about
+
+select
+    alert_id,
+    kind,
+    severity,
+    role,
+    assignee,
+    due_alerts.process_id,
+    seller_id,
+    review_type,
+    state,
+    since,
+    deadline_at,
+    seconds_to_deadline,
+    next_action,
+    due_alerts.seq
+from due_alerts
+anti join raised_alerts using (alert_id)
+left join assignments on assignments.process_id = due_alerts.process_id

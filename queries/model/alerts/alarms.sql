@@ -1,0 +1,91 @@
+-- One row per alert that may be due: of a rung, unless it is somebody else's turn, or of a condition,
+-- unless it is `ticket_due` and no ticket is. Where the variable `unraised` is set, only those that were
+-- not raised.
+-- reads: due_rungs, alarming_findings, recent_failures, delivery_silence, raised_alerts
+-- key: alert_id
+-- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
+-- column: kind | a rung, a rule of `findings`, ticket_due or silence
+-- column: severity | breach, risk or notice
+-- column: role | who sees to it: officer or admin
+-- column: process_id | the review process it is about; null where it is about none
+-- column: seller_id | the seller it is about, where that is known here
+-- column: since | when it became so
+-- column: seq | an entry that shows it
+-- column: is_rung | it is a rung of the ladder
+
+with found as (
+    select
+        alert_name(rung, epoch_us(deadline_at) || ':' || process_id) as alert_id,
+        rung as kind,
+        case
+            when state = 'EXPIRED' then 'breach'
+            when seconds_to_deadline < 72 * 3600 then 'risk'
+            else 'notice'
+        end as severity,
+        'officer' as role,
+        process_id,
+        seller_id,
+        since,
+        seq,
+        true as is_rung
+    from due_rungs
+    union all
+    select
+        alert_name(rule, concat_ws(':', seq, process_id, detail)) as alert_id,
+        rule as kind,
+        severity,
+        if(rule in ('unauthorized', 'tls_refused'), 'admin', 'officer') as role,
+        process_id,
+        seller_id,
+        found_at as since,
+        seq,
+        false as is_rung
+    from alarming_findings
+    where rule <> 'quarantined'
+    union all
+    select
+        alert_name(kind, subject) as alert_id,
+        kind,
+        'risk' as severity,
+        'officer' as role,
+        process_id,
+        null as seller_id,
+        since,
+        seq,
+        false as is_rung
+    from recent_failures
+    where contains(alert_rules().conditions, kind) and may_alert(since)
+    union all
+    -- Bad deliveries come in crowds: one alert for those of a day.
+    select
+        alert_name(rule, strftime(found_at, '%Y-%m-%d')) as alert_id,
+        rule as kind,
+        severity,
+        'admin' as role,
+        null as process_id,
+        null as seller_id,
+        min(found_at) as since,
+        min(seq) as seq,
+        false as is_rung
+    from alarming_findings
+    where rule = 'quarantined'
+    group by rule, severity, alert_id
+    union all
+    select
+        alert_name('silence', cast(epoch_us(last_at) as varchar)) as alert_id,
+        'silence' as kind,
+        'risk' as severity,
+        'admin' as role,
+        null as process_id,
+        null as seller_id,
+        since,
+        seq,
+        false as is_rung
+    from delivery_silence
+    where contains(alert_rules().conditions, 'silence') and may_alert(since)
+)
+
+from found
+anti join (
+    select alert_id from raised_alerts where coalesce(getvariable('unraised'), false)
+) using (alert_id)

@@ -1,0 +1,44 @@
+-- One row per alert that the log makes due (docs/alerts.md#what-is-due). Where the variable `unraised`
+-- is set, those that were raised may be left out.
+-- reads: alarms, alarming_states
+-- key: alert_id
+-- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
+-- column: kind | a rung (opened, overdue, before_..., expired), a rule of `findings`, ticket_due or silence
+-- column: severity | breach once expired or for a breach, risk from 72 hours before the deadline on and for most conditions, else notice
+-- column: role | who sees to it: officer or admin
+-- column: process_id | the review process it is about; null where it is about none
+-- column: seller_id | the seller under review; null where it is about none
+-- column: review_type | ACP or ACI; null for an unknown type, or no process
+-- column: state | the process's state; null where it is about none
+-- column: since | when it became due
+-- column: deadline_at | the process's deadline; null where it has none
+-- column: seconds_to_deadline | whole seconds left, negative once late; null once finished
+-- column: next_action | the one thing to do next; null where nothing is left to do about the process
+-- column: seq | an entry that shows what it is about
+
+select
+    alert_id,
+    kind,
+    severity,
+    role,
+    alarms.process_id,
+    coalesce(alarming_states.seller_id, alarms.seller_id) as seller_id,
+    review_type,
+    state,
+    since,
+    deadline_at,
+    seconds_to_deadline,
+    next_action,
+    seq
+from alarms
+left join alarming_states on alarming_states.process_id = alarms.process_id
+where case
+    when kind = 'ticket_due' then ticket_due
+    when is_rung
+        then next_action <> 'await_answer'
+            and (
+                not starts_with(next_action, 'await_')
+                or seconds_to_deadline < alert_rules().even_while_awaiting * 3600
+            )
+    else true
+end

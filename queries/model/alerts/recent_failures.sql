@@ -1,0 +1,38 @@
+-- One row per try that was given up not long ago (retries_exhausted), and per process that a support
+-- ticket may be due for, since its last attempt failed not long ago (ticket_due).
+-- reads: attempt_facts
+-- key: kind, process_id, seq
+-- column: kind | retries_exhausted or ticket_due
+-- column: subject | what makes it one alert and not another
+-- column: process_id | the review process
+-- column: since | when it became so
+-- column: seq | the entry that shows it
+
+with failed as (
+    select
+        *,
+        gives_up_at <= as_of() and (retry_ended_at is null or gives_up_at < retry_ended_at)
+            as is_given_up
+    from attempt_facts
+    where is_retryable
+        -- No attempt is given up before its end.
+        and greatest(ordered_at, gives_up_at) > as_of() - to_hours(alert_rules().look_back)
+)
+
+select
+    'retries_exhausted' as kind,
+    concat_ws(':', coalesce(finish_seq, start_seq), process_id, attempt_id) as subject,
+    process_id,
+    gives_up_at as since,
+    coalesce(finish_seq, start_seq) as seq
+from failed
+where is_given_up and not was_given_up
+union all
+select
+    'ticket_due' as kind,
+    concat_ws(':', process_id, epoch_us(coalesce(failing_since, ordered_at))) as subject,
+    process_id,
+    coalesce(failed_at, ordered_at) as since,
+    coalesce(finish_seq, start_seq) as seq
+from failed
+where is_last and (is_given_up or outcome = 'platform_error')
