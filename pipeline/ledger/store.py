@@ -23,7 +23,7 @@ from pipeline.ledger.catalogue import script
 from pipeline.log import tree
 from pipeline.log.entries import Entry
 
-SCHEMA_VERSION: Final = "13"
+SCHEMA_VERSION: Final = "14"
 """Raise it whenever tables or the reading of facts change: an older file is then rebuilt."""
 
 CHECKPOINT_THRESHOLD: Final = "256MB"
