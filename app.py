@@ -80,6 +80,7 @@ def _draw() -> None:
         declare_language()
         st.html(STYLE)
         visits.remember()
+        acting.keep_name()
     with search:
         find.box()
     with bell:
@@ -163,7 +164,12 @@ else:
         middleware=[
             Middleware(
                 SecurityHeaders,
-                scripts=[*LANGUAGE_SCRIPTS.values(), visits.SCRIPT, links.COPY_SCRIPT],
+                scripts=[
+                    *LANGUAGE_SCRIPTS.values(),
+                    visits.SCRIPT,
+                    acting.NAME_SCRIPT,
+                    links.COPY_SCRIPT,
+                ],
             ),
             Middleware(NotStored),
             Middleware(Door, load=_settings),

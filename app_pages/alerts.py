@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages.desk import clearances
+from app_pages.desk import clearances, saved
 from app_pages.door import access
 from app_pages.language import formats, next_actions, occurrences, rulebook, words
 from app_pages.language.i18n import _, ngettext
@@ -311,6 +311,8 @@ st.markdown(
 )
 
 with lists.filters():
+    with st.container(width="content"):
+        saved.show("alerts")
     with st.container(width="content"):
         severities = address.choices(
             _("Severity"),

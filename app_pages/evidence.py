@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from app_pages.desk import saved
 from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, links, lists, packages, views
@@ -80,6 +81,8 @@ packages.show()
 
 st.header(_("Collections"), anchor=False)
 with lists.filters():
+    with st.container(width="content"):
+        saved.show("evidence")
     with st.container(width="content"):
         steps = address.choices(
             _("Step"),

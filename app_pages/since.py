@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import streamlit as st
 
-from app_pages.desk import visits
+from app_pages.desk import saved, visits
 from app_pages.language import changes, formats, moments, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, links, lists, views
@@ -72,6 +72,8 @@ def since(name: str) -> datetime:
 
 
 with lists.filters():
+    with st.container(width="content"):
+        saved.show("since")
     with st.container(width="content"):
         chosen = address.choice(
             _("Since"), {code: _(name) for code, name in moments.STARTS.items()}, "since"

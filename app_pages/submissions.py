@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from app_pages.charts.outcomes import outcome_days, outcome_shares
-from app_pages.desk import journeys
+from app_pages.desk import journeys, saved
 from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
@@ -188,6 +188,8 @@ if waiting:
 
 st.header(_("Each attempt"), anchor=False)
 with lists.filters():
+    with st.container(width="content"):
+        saved.show("submissions")
     with st.container(width=300):
         outcomes = address.choices(
             _("Outcome"),

@@ -1,13 +1,14 @@
 """Records what a reader does under their name, and shows personal data once that is recorded.
 
 Each is an entry of the log, most also with a reason; nothing is shown or done before it stands
-there. The name is asked for once in a session.
+there. The name is asked for once: the reader's browser remembers it, in a cookie.
 """
 
 import contextlib
 import time
 from collections.abc import Callable
 from typing import Final
+from urllib.parse import quote, unquote
 
 import streamlit as st
 
@@ -28,16 +29,31 @@ MAX_NAME_CHARACTERS: Final = 200
 
 _UNMASKED: Final = "unmasked until"
 _NAME: Final = "name of the reader"
+_COOKIE: Final = "prazo_name"
+NAME_SCRIPT: Final = f"""(() => {{
+    const name = document.getElementById('prazo-name')?.dataset.name
+    const kept = '; path=/; samesite=strict; max-age=' + (name ? 31536000 : 0)
+    document.cookie = '{_COOKIE}=' + (name ?? '') + kept
+}})()"""
+"""The same for everybody, so that the content security policy can name it by its digest."""
 
 
 def reader_name() -> str | None:
-    """Whoever is logged in; on a dashboard without login, the name that they gave; None until
-    they have given one."""
+    """Whoever is logged in; on a dashboard without login, the name that they gave, now or at an
+    earlier visit, which their browser remembers; None until they have given one."""
     known = access.person()
     if known is not None and known.name is not None:
         return known.name
-    given: str | None = st.session_state.get(_NAME)
-    return given
+    if _NAME not in st.session_state:
+        st.session_state[_NAME] = kept_name()
+    given: str | None = st.session_state[_NAME]
+    return given or None
+
+
+def kept_name() -> str:
+    """The name that the reader's browser remembers; empty where it knows none."""
+    kept = unquote(st.context.cookies.get(_COOKIE) or "").strip()[:MAX_NAME_CHARACTERS]
+    return kept if kept.isprintable() else ""
 
 
 def name_of_reader(key: str) -> str:
@@ -51,10 +67,19 @@ def name_of_reader(key: str) -> str:
 
 def remember_name(name: str) -> None:
     """Takes what the reader says their name is; nothing to be asked for it again."""
-    if name.strip():
-        st.session_state[_NAME] = name.strip()
-    else:
-        st.session_state.pop(_NAME, None)
+    st.session_state[_NAME] = name.strip() or None
+
+
+def keep_name() -> None:
+    """Lets the reader's browser remember the name that they gave, or forget it once they are
+    somebody else; nothing where people log in."""
+    name = reader_name()
+    if is_name_asked() and (name is not None or st.session_state[_NAME] is None):
+        st.html(
+            f'<i id="prazo-name" data-name="{quote(name or "", safe="")}"></i>'
+            f"<script>{NAME_SCRIPT}</script>",
+            unsafe_allow_javascript=True,
+        )
 
 
 def ask_for_name(key: str) -> None:

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from app_pages.parts import views
+from app_pages.parts import acting, views
 from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.receive import ingest
@@ -95,6 +95,14 @@ def _components_are_looked_for_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         once = cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _the_browser_remembers_no_name() -> Iterator[None]:
+    """Streamlit's test runner has cookies of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(acting, "kept_name", lambda: "")
         yield
 
 

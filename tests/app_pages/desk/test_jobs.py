@@ -190,3 +190,22 @@ def go(tab: Reader, path: str) -> None:
     tab.page.evaluate("path => { history.pushState({}, '', path) }", path)
     tab.page.evaluate("() => dispatchEvent(new PopStateEvent('popstate'))")
     tab.settled()
+
+
+def test_ones_name_is_asked_once_and_forgotten_when_one_is_somebody_else(hand: Hand) -> None:
+    tab, page = hand.tab, hand.tab.page
+    tab.open("/")
+    if page.get_by_role("button", name="Who are you?").count():
+        page.get_by_role("button", name="Who are you?").click()
+        page.get_by_label("Your name").fill("Ana")
+        page.get_by_role("button", name="That is me").click()
+    page.get_by_role("button", name="Ana").wait_for()
+    page.wait_for_function("() => document.cookie.includes('prazo_name=Ana')")
+    tab.open("/watchlist")  # a new session
+    page.get_by_role("button", name="Ana").click()
+    page.get_by_role("button", name="I am somebody else").click()
+    page.get_by_role("button", name="Who are you?").wait_for()
+    page.wait_for_function("() => !document.cookie.includes('prazo_name=')")
+    tab.open("/watchlist")
+    page.get_by_role("button", name="Who are you?").wait_for()
+    assert tab.complaints == []

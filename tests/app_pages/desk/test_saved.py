@@ -1,7 +1,7 @@
 """Filters and an order are saved under a name: for oneself, or for all."""
 
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.support.occurrences import before, review
+from tests.app_pages.support.occurrences import attempt, before, review
 from tests.app_pages.support.reading import press
 
 HISTORY = [review("prc_late", before(days=40)), review("prc_soon", before(days=26))]
@@ -73,3 +73,13 @@ def test_there_are_views_from_the_start(open_log: OpenLog, visit: Visit) -> None
     with open_log(HISTORY):
         asked = opened(visit("watchlist"), "Expired ACI, due this month")
     assert asked == {"lane": "EXPIRED", "type": "ACI", "period": "this_month"}
+
+
+LISTS = ("watchlist", "findings", "alerts", "since", "submissions", "evidence")
+
+
+def test_every_list_with_filters_has_its_views(open_log: OpenLog, visit: Visit) -> None:
+    sent = attempt("prc_late", before(days=2), status=500)
+    with open_log([*HISTORY, *sent]):
+        without = [it for it in LISTS if "Save it" not in names(visit(it, as_of=None))]
+    assert without == []
