@@ -83,7 +83,8 @@ def _make(process_id: str, channel: str, email: str | None, actor: str) -> None:
 
 
 def ready_to_send() -> None:
-    """The reviews that are fully answered, and the buttons that check and submit them all."""
+    """The reviews that are fully answered, and the buttons that check and submit those that were
+    chosen, or all."""
     if not access.may_read("open_processes"):
         return
     where = {"next_action": "submit"}
@@ -92,29 +93,45 @@ def ready_to_send() -> None:
         return
     st.header(_("Answered, ready to send"), anchor=False)
     rows = views.read("open_processes", where=where, limit=SHOWN)
-    for row in rows:
-        elements.action_row(
-            row["next_action"],
-            formats.badge(formats.time_left(row["seconds_to_deadline"]), "gray"),
-            partial(links.to_process, row["process_id"], is_named=True),
-            key=f"ready_{row['process_id']}",
-        )
-    elements.say_if_cut("open_processes", rows, SHOWN, where=where)
     is_open = views.as_of() is None and access.may(Permission.SUBMIT)
-    if not is_open or service.current().settings.platform_url is None:
-        return
-    _check_and_send()
+    may_send = is_open and service.current().settings.platform_url is not None
+    chosen = [row["process_id"] for row in rows if _ready_row(row, may_choose=may_send)]
+    elements.say_if_cut("open_processes", rows, SHOWN, where=where)
+    if may_send:
+        _check_and_send(chosen)
 
 
-def _check_and_send() -> None:
+def _ready_row(row: views.Row, *, may_choose: bool) -> bool:
+    """One review that is answered; whether it is chosen."""
+    own, is_chosen = row["process_id"], False
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if may_choose:
+            label = _("Choose {process}", process=formats.plain(views.shown("process_id", own)))
+            is_chosen = st.checkbox(label, key=f"choose {own}", label_visibility="collapsed")
+        with st.container():
+            elements.action_row(
+                row["next_action"],
+                formats.badge(formats.time_left(row["seconds_to_deadline"]), "gray"),
+                partial(links.to_process, own, is_named=True),
+                key=f"ready_{own}",
+            )
+    return is_chosen
+
+
+def _check_and_send(chosen: Sequence[str]) -> None:
+    n = formats.number(len(chosen))
+    check, send = _("Check all"), _("Send all")
+    if chosen:
+        check = ngettext("Check {n} chosen", "Check {n} chosen", len(chosen), n=n)
+        send = ngettext("Send {n} chosen", "Send {n} chosen", len(chosen), n=n)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        if st.button(_("Check them"), icon=":material/fact_check:", key="ready_check"):
-            st.session_state[_LOOKED] = _looked()
+        if st.button(check, icon=":material/fact_check:", key="ready_check"):
+            st.session_state[_LOOKED] = (tuple(chosen), _looked(chosen or _all()))
         actor = acting.name_of_reader("ready_actor")
-        if st.button(_("Send them all"), icon=":material/send:", key="ready_send"):
-            _send(actor.strip())
-    looked: Sequence[Ready] | None = st.session_state.get(_LOOKED)
-    if looked is None:
+        if st.button(send, icon=":material/send:", key="ready_send"):
+            _send(chosen, actor.strip())
+    of, looked = st.session_state.get(_LOOKED, ((), None))
+    if looked is None or of != tuple(chosen):  # what was said of others is of no use here
         return
     free = sum(not it.is_held for it in looked)
     st.markdown(
@@ -131,28 +148,28 @@ def _check_and_send() -> None:
         st.markdown(f"{formats.code(each.process_id)}: {elements.in_its_words(why)}")
 
 
-def _ids() -> list[str]:
+def _all() -> list[str]:
     rows = views.read("open_processes", where={"next_action": "submit"}, limit=AT_ONCE)
     return [row["process_id"] for row in rows]
 
 
-def _looked() -> list[Ready] | None:
+def _looked(process_ids: Sequence[str]) -> list[Ready] | None:
     from pipeline.submit import ready
 
     try:
-        return ready.look(service.current().settings, _ids())
+        return ready.look(service.current().settings, process_ids)
     except PrazoError as error:
         elements.say(error)
         return None
 
 
-def _send(actor: str) -> None:
+def _send(chosen: Sequence[str], actor: str) -> None:
     from pipeline.submit import ready
 
     if not actor:
         st.warning(_("A name is needed: it goes into the log."))
         return
-    process_ids, settings = _ids(), service.current().settings
+    process_ids, settings = chosen or _all(), service.current().settings
     held: list[Ready] = []
 
     def send() -> None:
@@ -162,5 +179,6 @@ def _send(actor: str) -> None:
     with st.spinner(_("Sending …")):
         is_done = acting.done(send, actor)
     if is_done:
-        st.session_state[_LOOKED] = held or None
+        left = {it.process_id for it in held}
+        st.session_state[_LOOKED] = (tuple(it for it in chosen if it in left), held or None)
         st.rerun()

@@ -43,8 +43,8 @@ ACTIONS: Final[Mapping[str, NextAction]] = {
     "submit": NextAction(
         N_("Submit the answers"),
         N_(
-            "The seller has answered every required field, and nothing has been sent yet. Send the"
-            " submission."
+            "The seller has answered every required field, and what they answered last has not been"
+            " sent. Send the submission."
         ),
         ":material/send:",
     ),

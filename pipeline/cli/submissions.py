@@ -1,6 +1,5 @@
 """Commands on the way to an answered review: submit, resume, ticket, remind."""
 
-import contextlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -258,19 +257,14 @@ def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> 
 
 
 def _answered(settings: Settings) -> list[str]:
-    """The processes whose next action is to submit, the nearest deadline first, and those whose
-    sellers have corrected what the platform refused."""
-    from pipeline.inbox import open_inbox
-    from pipeline.journey import links
+    """The processes whose next action is to submit, the nearest deadline first."""
     from pipeline.serve import commands
 
-    with contextlib.closing(open_inbox(settings.inbox, create=False)) as inbox:
-        corrected = links.corrected(inbox)
     with commands.open_ledger(settings) as ledger:
         if behind := ledger.catch_up(commands.CATCH_UP_SECONDS):
             say(f"the ledger is {behind} entries behind the inbox", err=True)
         rows = ledger.read("open_processes", filters=["next_action=submit"]).to_pylist()
-    return list(dict.fromkeys([*(row["process_id"] for row in rows), *corrected]))
+    return [row["process_id"] for row in rows]
 
 
 def _say_what_is_held(looked: "list[Ready]") -> int:

@@ -40,10 +40,6 @@ _BY_REF: Final = f"select {_COLUMNS} from journeys where ref = $1"
 _OF_PROCESS: Final = (
     f"select {_COLUMNS} from journeys where process_id = $1 order by minted_at, ref"
 )
-_CORRECTED: Final = """
-    select process_id, max(confirmed_at) from journeys
-    where confirmed_at is not null and settled_at is null and only_paths is not null
-    group by process_id order by max(confirmed_at)"""
 _INSERT: Final = """
     insert into journeys
         (ref, token_sha256, process_id, seller_id, channel, email, return_url, only_paths,
@@ -238,17 +234,6 @@ def by_ref(inbox: Inbox, ref: str) -> Journey | None:
 def of_process(inbox: Inbox, process_id: str) -> list[Journey]:
     """The journeys of a process, the oldest first."""
     return [Journey.of(row) for row in inbox.query(_OF_PROCESS, process_id)]
-
-
-def corrected(inbox: Inbox) -> list[str]:
-    """The unfinished processes whose sellers have corrected what the platform refused, and of which
-    nothing was sent since; the oldest correction first."""
-    reviews, found = Reviews(inbox), []
-    for process_id, confirmed_at in inbox.query(_CORRECTED):
-        review = reviews.look(process_id)
-        if not review.is_finished and 0 < (review.refused_at or 0) < confirmed_at:
-            found.append(process_id)
-    return found
 
 
 def revoke(inbox: Inbox, *, ref: str | None = None, process_id: str | None = None) -> int:

@@ -31,6 +31,7 @@
 -- column: collected_at | the first step of a collection journey of any kind
 -- column: journey_opened_at | the first that the seller took: opened, answered or confirmed
 -- column: answered_at | the seller's latest answer; what came from elsewhere is none
+-- column: confirmed_at | when the seller last confirmed what they answered
 -- column: overdue_found_at | when it became OVERDUE: by the clock, or by an earlier report for this deadline
 -- column: overdue_found_seq | the entry that shows it: that report, else the first event that itself carries this deadline, else the first
 -- column: expired_found_at | when it became or becomes EXPIRED, likewise
@@ -151,6 +152,7 @@ collected as (
         min(occurred_at) filter (where step in ('opened', 'answered', 'confirmed'))
             as journey_opened_at,
         max(occurred_at) filter (where step = 'answered' and source = 'seller') as answered_at,
+        max(occurred_at) filter (where step = 'confirmed' and source = 'seller') as confirmed_at,
         max(occurred_at) filter (where step = 'invited') as invited_at
     from facts.collections
     where occurred_at <= as_of()
@@ -220,6 +222,7 @@ known as (
         collected.collected_at,
         collected.journey_opened_at,
         collected.answered_at,
+        collected.confirmed_at,
         collected.invited_at
     from reviewed
     left join deadline_reports on deadline_reports.process_id = reviewed.process_id
@@ -272,6 +275,7 @@ select
     collected_at,
     journey_opened_at,
     answered_at,
+    confirmed_at,
     overdue_found_at,
     overdue_found_seq,
     expired_found_at,

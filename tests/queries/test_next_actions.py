@@ -180,3 +180,34 @@ def test_todays_list_leaves_out_what_is_somebody_elses_turn():
     with ledger_of([*waiting, other]) as reader:
         today = rows(reader, "open_actions", at("2026-03-04T00:00:00"))
     assert [(it["next_action"], it["processes"]) for it in today] == [("start_collection", 1)]
+
+
+def refused_and(*later):
+    """A payload that the platform found invalid on 2 March at noon, and what came then."""
+    return [
+        acp(),
+        seller("enabled", "v1", customer_type="individual"),
+        answered("2026-03-01T13:00:00Z", fields={**WHOLE, "type": "individual"}),
+        started("a1", "2026-03-02T12:00:00Z"),
+        finished("a1", 400, "2026-03-02T12:00:01Z"),
+        *later,
+    ]
+
+
+def confirmed_at(when, **more):
+    return {**answered(when, fields={}, **more), "step": "confirmed"}
+
+
+def test_what_a_seller_corrected_after_a_400_is_ready_once_they_have_confirmed_it():
+    corrected = answered("2026-03-02T15:00:00Z", fields={"revenue": "1000_to_5000"})
+    assert next_action(refused_and()) == "correct_payload"
+    assert next_action(refused_and(corrected)) == "correct_payload"
+    both = refused_and(corrected, confirmed_at("2026-03-02T15:01:00Z"))
+    assert next_action(both) == "submit"
+    assert next_action(both, "2026-03-02T15:00:59") == "correct_payload"
+    before = refused_and(corrected, confirmed_at("2026-03-02T12:00:01Z"))
+    assert next_action(before) == "correct_payload"
+    elsewhere = confirmed_at("2026-03-02T15:01:00Z", source="marketplace")
+    assert next_action(refused_and(corrected, elsewhere)) == "correct_payload"
+    again = [started("a2", "2026-03-02T16:00:00Z"), finished("a2", 400, "2026-03-02T16:00:01Z")]
+    assert next_action([*both, *again]) == "correct_payload"

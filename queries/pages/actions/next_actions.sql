@@ -21,7 +21,11 @@ select
         when tries.outcome = 'tls_refused' then 'correct_certificate'
         when tries.is_retry_pending and tries.via in ('cli', 'api') then 'await_retry'
         when tries.outcome = 'unauthorized' then 'correct_credentials'
-        when tries.outcome = 'invalid_payload' then 'correct_payload'
+        when tries.outcome = 'invalid_payload'
+            then case
+                when answered = required and confirmed_at > tries.outcome_at then 'submit'
+                else 'correct_payload'
+            end
         when tries.outcome = 'not_found' then 'check_ids'
         when tries.outcome = 'conflict' then 'check_status'
         when tries.outcome = 'unexpected_status' then 'read_answer'

@@ -79,13 +79,21 @@ def test_what_is_answered_is_checked_and_sent_from_submissions(
             service.inbox.append([read_line(json.dumps(line).encode(), recorded_by="test")])
         follow(service)
         app = visit("submissions", as_of=None)
-        press(app, "Check them")
+        press(app, "Check all")
         checked = page_text(app)
+        app.checkbox(key=f"choose {held}").check().run()
+        press(app, "Check 1 chosen")
+        checked_one = page_text(app)
+        app.checkbox(key=f"choose {held}").uncheck()
+        app.checkbox(key=f"choose {sent}").check().run()
+        of_others = page_text(app)
         assert not service.inbox.find(kind=SUBMISSION_STARTED)
         app.text_input(key="ready_actor").set_value("Ana Lima")
-        press(app, "Send them all")
+        press(app, "Send 1 chosen")
         [start] = service.inbox.find(kind=SUBMISSION_STARTED)
     assert "1 would be sent, 1 held." in checked
+    assert "0 would be sent, 1 held." in checked_one
+    assert "would be sent" not in of_others
     assert f"{held}: Prazo says: revenue: found a string of 4 characters" in checked
     assert (start.process_id, start.recorded_by) == (sent, "dashboard:Ana Lima")
     assert platform.process(sent)["status"] == "FINISHED"
