@@ -13,6 +13,7 @@ from pipeline import alert_rules, instants
 from pipeline.alert.acting import acknowledge, snooze
 from pipeline.alert.trial import try_channels
 from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.reports import Report
 from pipeline.errors import PrazoError
 from pipeline.ledger import service
 from pipeline.log.actions import calendar_revoked
@@ -232,6 +233,33 @@ def recipients(rules: AlertRules) -> None:
                     st.error(_("{channel}: {fault}", channel=via, fault=formats.plain(fault)))
 
 
+def scheduled(rules: AlertRules) -> None:
+    """The lists that are sent at set times: which, to whom and when."""
+    if not rules.reports:
+        return
+    st.header(_("Scheduled reports"), anchor=False)
+    reports = rules.reports.values()
+    lists_of = [formats.code(it.filters or "–") for it in reports]
+    saved_as = [it.saved and formats.plain(it.saved) for it in reports]
+    st.table(
+        {
+            _("Report"): [formats.plain(it) for it in rules.reports],
+            _("List"): [name or listed for name, listed in zip(saved_as, lists_of, strict=True)],
+            _("When"): [f"{_occasions(it)}, {it.at:%H:%M}" for it in reports],
+            _("Recipient"): [formats.plain(", ".join(it.to)) for it in reports],
+        }
+    )
+
+
+def _occasions(report: Report) -> str:
+    days = {
+        "business": _("every working day"),
+        "weekly": _("every week"),
+        "month_end": _("on a month's last working day"),
+    }
+    return days[report.days] + f" ({report.weekday})" * (report.days == "weekly")
+
+
 def calendars(rules: AlertRules) -> None:
     """Feeds of deadlines: who made which, with the forms that make and revoke one."""
     st.header(_("Calendars"), anchor=False)
@@ -345,6 +373,7 @@ sent()
 try:
     in_force = alert_rules.load(service.current().settings.alerts_file)
     recipients(in_force)
+    scheduled(in_force)
     settings(in_force)
     calendars(in_force)
 except PrazoError as error:

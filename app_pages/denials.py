@@ -9,6 +9,7 @@ from app_pages.desk import saved
 from app_pages.language import formats, moments, sellers
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
+from pipeline import periods
 
 REASONS_DRAWN = 12
 
@@ -227,6 +228,6 @@ lists.with_card(
     counted=counted,
     where={"retry": [code == "yes" for code in retry]},
     contains={"seller_id": seller, "codes": f"|{reason}|" if reason else ""},
-    between={"denied_at": moments.period(period, views.moment(), formats.zone())},
+    between={"denied_at": periods.period(period, views.moment(), formats.zone())},
     nothing_matches=_("No denial matches these filters"),
 )

@@ -12,6 +12,7 @@ from app_pages.desk import casework, people, saved
 from app_pages.language import formats, moments, next_actions, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
+from pipeline import periods
 
 EXPIRED = "EXPIRED"
 WATCHED = (EXPIRED, "OVERDUE")
@@ -205,7 +206,7 @@ assigned: dict[str, Sequence[object]] = {MINE: people.mine(), UNASSIGNED: [None]
 if whose == MINE and not people.mine():
     acting.ask_for_name("list")
     st.stop()
-deadline = moments.period(period or "all", views.moment(), formats.zone())
+deadline = periods.period(period or "all", views.moment(), formats.zone())
 day = address.day("day")
 if day is not None:
     deadline = (datetime.combine(day, time()), datetime.combine(day + timedelta(days=1), time()))

@@ -4,11 +4,12 @@ Days are those on the reader's wall; what is given back is UTC, as the views wri
 """
 
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from app_pages.language.i18n import N_
+from pipeline.periods import start_of_day
 
 FRIDAY: Final = 4
 
@@ -41,27 +42,6 @@ PERIODS: Final[Mapping[str, str]] = {
     "this_month": N_("This month"),
     "last_month": N_("Last month"),
 }
-
-
-def period(name: str, now: datetime, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
-    """When one of `PERIODS` begins, and when what comes after it does; None for no end."""
-    today = now.replace(tzinfo=UTC).astimezone(zone).date()
-    if name == "this_week":
-        first = today - timedelta(days=today.weekday())
-        beyond = first + timedelta(days=7)
-    elif name in ("this_month", "last_month"):
-        first = today.replace(day=1)
-        if name == "last_month":
-            first = (first - timedelta(days=1)).replace(day=1)
-        beyond = (first + timedelta(days=31)).replace(day=1)
-    else:
-        return None, None
-    return start_of_day(first, zone), start_of_day(beyond, zone)
-
-
-def start_of_day(day: date, zone: ZoneInfo) -> datetime:
-    """When a day begins on that wall."""
-    return datetime.combine(day, time(), zone).astimezone(UTC).replace(tzinfo=None)
 
 
 def _day(name: str, now: datetime, zone: ZoneInfo) -> date:

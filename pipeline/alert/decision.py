@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 from pipeline import instants
 from pipeline.alert import hours
 from pipeline.alert.alarms import Alarm, Delivery
-from pipeline.alert.digest import DIGEST
-from pipeline.alert.entries import NOBODY, Address, Due, Item
+from pipeline.alert.entries import DIGEST, NOBODY, REPORT, Address, Due, Item
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import ASSIGNEE, ROLE, Route, Via
 
@@ -114,7 +113,7 @@ def _addresses(
 ) -> Iterator[tuple[Address, bool]]:
     """Every way in which somebody is to be told by now, and whether that can wait until they work.
     Who was reached at a lower level hears no more of it."""
-    if due.kind == DIGEST and due.assignee is not None:
+    if due.kind in (DIGEST, REPORT) and due.assignee is not None:
         for via in rules.recipients[due.assignee].channels:
             if via != "webhook":  # a program asks the views
                 yield Address(due.assignee, via, 0), False

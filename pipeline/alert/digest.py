@@ -12,12 +12,11 @@ from typing import Final, NamedTuple
 from pipeline import instants
 from pipeline.alert import hours
 from pipeline.alert.alarms import Alarm
-from pipeline.alert.entries import Due
+from pipeline.alert.entries import DIGEST, Due
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Recipient
 
-DIGEST: Final = "digest"
 MAX_LISTED: Final = 20
 """Processes in one part; how many there are is said in any case."""
 NEW_FOR: Final = instants.DAY
@@ -33,12 +32,14 @@ class Process(NamedTuple):
     deadline_at: int | None
     next_action: str | None
     assignee: str | None
+    review_type: str | None = None
+    seller_id: str | None = None
 
 
 class Part(NamedTuple):
     """One part of a digest: how many processes, and the most urgent of them."""
 
-    name: str  # late, this_week, new or untaken
+    name: str  # late, this_week, new or untaken; of a report, a state
     total: int
     listed: tuple[Process, ...]
 
@@ -97,11 +98,12 @@ def parts_for(
 def _parts(chosen: Mapping[str, list[Process]]) -> Iterator[Part]:
     for name, processes in chosen.items():
         if processes:
-            urgent = sorted(processes, key=_urgency)
+            urgent = sorted(processes, key=urgency)
             yield Part(name, len(processes), tuple(urgent[:MAX_LISTED]))
 
 
-def _urgency(process: Process) -> tuple[int, str]:
+def urgency(process: Process) -> tuple[int, str]:
+    """By which processes are sorted: the nearest deadline first."""
     return process.deadline_at or 0, process.process_id
 
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple, Protocol
 
 from pipeline import instants
-from pipeline.alert import channels, digest, entries, words
+from pipeline.alert import channels, digest, entries, reports, words
 from pipeline.alert.alarms import Alarm, Alarms
 from pipeline.alert.decision import GivenUp, Message, Plan, decide
 from pipeline.alert.digest import Process
@@ -63,6 +63,9 @@ class Source(Protocol):
     def open_processes(self) -> list[Process]:
         """The unfinished processes. Raises `OperatorError` where that cannot be said."""
 
+    def saved_views(self) -> dict[str, str]:
+        """Saved view of the Watchlist for all -> its filters. Raises as `open_processes` does."""
+
     def status(self) -> Mapping[str, object] | None:
         """How it stands (`pipeline.ledger.follower.Status`); None where it does not answer."""
 
@@ -102,6 +105,7 @@ class Dispatcher:
         self._after: int | None = None  # seq up to which entries were taken; None: none yet
         self._leaf = b""  # of the alert's entry that was taken last; empty: none yet
         self._said: dict[str, list[digest.Part]] = {}  # digest -> what it says
+        self._reported: dict[str, reports.Said] = {}  # report -> what it says
         self._under_way: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
         self._known: dict[str, Due] = {}  # alert -> as it was due when it was looked at last
@@ -156,9 +160,11 @@ class Dispatcher:
 
     def _is_whole_due(self) -> bool:
         """Whether all that is due is to be looked at: now and then, once other rules are in force,
-        and for a digest."""
-        awaited = digest.awaited(self._rules, self._alarms, self._now())
-        return time.monotonic() >= self._whole_look_at or bool(awaited.keys() - self._said.keys())
+        and for a digest or a report."""
+        now = self._now()
+        awaited = digest.awaited(self._rules, self._alarms, now).keys() - self._said.keys()
+        awaited |= reports.awaited(self._rules, self._alarms, now).keys() - self._reported.keys()
+        return time.monotonic() >= self._whole_look_at or bool(awaited)
 
     def _looked(self, *, is_whole: bool) -> tuple[list[Due], Plan]:
         """What is due by the ledger and by what we see ourselves, and what is to be done about it.
@@ -187,7 +193,7 @@ class Dispatcher:
         )
         self._known = known | {due.alert: due for due in found}
         dues = list(self._known.values())
-        dues += self._digests(dues)
+        dues += self._digests(dues) + self._reports()
         return dues, decide(dues, self._alarms, self._rules, self._now())
 
     def _asked(self, *, is_whole: bool) -> list[Due] | None:
@@ -234,6 +240,24 @@ class Dispatcher:
             for alert, name in awaited.items()
             if self._said[alert]
         ]
+
+    def _reports(self) -> list[Due]:
+        """The reports that are to be sent now; what they say is kept until then."""
+        now = self._now()
+        awaited = reports.awaited(self._rules, self._alarms, now)
+        for alert in self._reported.keys() - awaited.keys():
+            del self._reported[alert]
+        if awaited.keys() - self._reported.keys():
+            try:
+                processes, saved = self._source.open_processes(), self._source.saved_views()
+            except OperatorError as error:  # what is alarming is sent all the same
+                LOG.error("reports wait: %s", error)
+                return []
+            for alert in awaited.keys() - self._reported.keys():
+                self._reported[alert] = reports.said(
+                    awaited[alert], self._rules, processes, saved, now
+                )
+        return [reports.due(alert, it, self._rules, now) for alert, it in awaited.items()]
 
     # --- the log ---
 
@@ -319,7 +343,9 @@ class Dispatcher:
         fresh = self._fresh if recipient.seller_links else None
         links = Links(rules.dashboard_url, self._inbox.log_key, fresh)
         zone = rules.hours.zone
-        text = words.message(message.items, message.to, recipient, links, zone, now, self._said)
+        text = words.message(
+            message.items, message.to, recipient, links, zone, now, self._said, self._reported
+        )
         if instants.since_boot() - began > LATEST_SECONDS * instants.SECOND:
             LOG.warning("a message to %s was not sent: it would come late", message.to)
             return

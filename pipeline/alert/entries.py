@@ -16,6 +16,8 @@ from pipeline.log.actions import MAX_REASON_CHARACTERS
 from pipeline.log.entries import Draft
 
 ALERT: Final = "alert"
+DIGEST: Final = "digest"
+REPORT: Final = "report"
 RECORDED_BY: Final = "alerts"
 
 Step = Literal[

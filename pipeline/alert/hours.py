@@ -3,12 +3,13 @@
 import functools
 from collections.abc import Container
 from datetime import date, datetime
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from pipeline import instants
 from pipeline.alert_rules.recipients import Recipient, WorkingHours, holidays_in
 
-_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 def is_open(hours: WorkingHours, recipient: Recipient, at: int) -> bool:
@@ -21,7 +22,7 @@ def is_open(hours: WorkingHours, recipient: Recipient, at: int) -> bool:
 
 def is_working_day(hours: WorkingHours, day: date) -> bool:
     """Whether the marketplace works on a day."""
-    return _DAYS[day.weekday()] in hours.days and not _is_holiday(hours.holidays, day)
+    return DAYS[day.weekday()] in hours.days and not _is_holiday(hours.holidays, day)
 
 
 def local_time(hours: WorkingHours, recipient: Recipient, at: int) -> datetime:

@@ -54,6 +54,10 @@ class Links:
             return f"{self._url}/seller?{urlencode({'seller_id': due.seller_id})}"
         return f"{self._url}/alerts"
 
+    def watchlist(self, query: str) -> str | None:
+        """The Watchlist under filters, as they stand in its address; None without an address."""
+        return None if self._url is None else f"{self._url}/watchlist{query and '?'}{query}"
+
     def for_seller(self, due: Due) -> str | None:
         """A fresh link for the seller, where the next thing to do is to ask them."""
         if self._fresh is None or due.next_action not in ASKING:

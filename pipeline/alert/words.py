@@ -14,6 +14,7 @@ from pipeline import instants
 from pipeline.alert.digest import Part
 from pipeline.alert.entries import Due, Item
 from pipeline.alert.links import Links
+from pipeline.alert.reports import Said
 from pipeline.alert_rules.recipients import Recipient
 from pipeline.texts import printable
 
@@ -39,6 +40,7 @@ _CONDITIONS: Final[_BOTH] = {
     "ledger_unverified": ("O livro-razão não foi verificado", "The ledger is not verified"),
     "certificate_ends": ("O certificado de cliente vence", "The client certificate ends"),
     "digest": ("Resumo do dia", "Summary of the day"),
+    "report": ("Relatório agendado", "Scheduled report"),
     "test": ("Mensagem de teste", "Test message"),
 }
 _NEXT_ACTIONS: Final[_BOTH] = {
@@ -71,6 +73,10 @@ _PARTS: Final[_BOTH] = {
     "this_week": ("Vencem em 7 dias", "Due in 7 days"),
     "new": ("Novos desde ontem", "New since yesterday"),
     "untaken": ("Alertas que ninguém assumiu", "Alerts that nobody has taken"),
+    "EXPIRED": ("Prazo vencido (EXPIRED)", "Deadline passed (EXPIRED)"),
+    "OVERDUE": ("Em tolerância (OVERDUE)", "In tolerance (OVERDUE)"),
+    "PENDING": ("Em aberto (PENDING)", "Pending (PENDING)"),
+    "UNKNOWN": ("Situação desconhecida (UNKNOWN)", "State not known (UNKNOWN)"),
 }
 _LABELS: Final[_BOTH] = {
     "process": ("Processo", "Process"),
@@ -143,19 +149,24 @@ def message(
     zone: str,
     now: int,
     digests: Mapping[str, list[Part]] = MappingProxyType({}),
+    reported: Mapping[str, Said] = MappingProxyType({}),
 ) -> Text:
     """What one recipient is told about some alerts. `zone`: of the marketplace, where the recipient
-    has none. `digests`: alert -> what it says."""
+    has none. `digests`, `reported`: alert -> what it says."""
     language = recipient.language
     here = ZoneInfo(recipient.zone or zone)
     parts = [
         _summary(digests[due.alert], language, here)
         if due.alert in digests
+        else _report(reported[due.alert], language, here, links)
+        if due.alert in reported
         else _lines(due, name, language, links, here, now)
         for due, *_ in items
     ]
     first = items[0].due
     heading = title(first.kind, language)
+    if first.alert in reported:
+        heading += f": {_id(reported[first.alert].name)} ({reported[first.alert].total})"
     about = first.process_id or first.seller_id
     subject = f"[Prazo] {heading}" + (f" – {_id(about)}" if about else "")
     if len(items) > 1:
@@ -191,7 +202,22 @@ def seconds_parts(seconds: int) -> tuple[int, int, int]:
 
 
 def _summary(parts: list[Part], language: Language, here: ZoneInfo) -> list[tuple[str, str]]:
-    lines = [("", title("digest", language))]
+    return [("", title("digest", language)), *_listed(parts, language, here)]
+
+
+def _report(of: Said, language: Language, here: ZoneInfo, links: Links) -> list[tuple[str, str]]:
+    total = (f"{of.total} processos", f"{of.total} processes")
+    if of.total == 1:
+        total = ("1 processo", "1 process")
+    lines = [("", f"{title('report', language)}: {_id(of.name)} – {said(total, language)}")]
+    lines += _listed(of.parts, language, here)
+    if (page := links.watchlist(of.query)) is not None:
+        lines.append((said(_LABELS["open"], language), Link(page)))
+    return lines
+
+
+def _listed(parts: list[Part], language: Language, here: ZoneInfo) -> list[tuple[str, str]]:
+    lines = []
     for part in parts:
         lines.append(("", f"{said(_PARTS[part.name], language)}: {part.total}"))
         for process in part.listed:

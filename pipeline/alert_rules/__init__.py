@@ -20,6 +20,7 @@ from pipeline.alert_rules.recipients import (
     Route,
     WorkingHours,
 )
+from pipeline.alert_rules.reports import Report
 from pipeline.contract.body import canonical_json
 from pipeline.errors import SettingsError
 from pipeline.files import RereadFile
@@ -45,6 +46,7 @@ class AlertRules(Part):
     mail: Mail | None = None
     recipients: dict[str, Recipient] = Field(default_factory=dict)
     routes: tuple[Route, ...] = DEFAULT_ROUTES
+    reports: dict[str, Report] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
@@ -66,6 +68,13 @@ class AlertRules(Part):
             for name in dict.fromkeys(named):
                 if name not in GROUPS and name not in self.recipients:
                     yield f"routes.{number}: there is no recipient {name!r}"
+
+        for name, report in self.reports.items():
+            for each in report.to:
+                if each not in self.recipients:
+                    yield f"reports.{name}: there is no recipient {each!r}"
+                elif set(self.recipients[each].channels) == {"webhook"}:
+                    yield f"reports.{name}: {each!r} has neither an e-mail address nor Apprise"
 
     def _unknown_kinds(self) -> Iterable[str]:
         for number, route in enumerate(self.routes, 1):
@@ -115,6 +124,7 @@ class AlertRules(Part):
             "watch.certificate_days": [str(it) for it in watched.certificate_days],
             "hours": [f"{at.start:%H:%M}-{at.end:%H:%M}", at.zone, at.holidays or "-", *at.days],
             **{f"routes.{n}": [*route.described()] for n, route in enumerate(self.routes, 1)},
+            **{f"reports.{it}": [*report.described()] for it, report in self.reports.items()},
             **{f"recipients.{it}": [*who.described()] for it, who in self.recipients.items()},
         }
 

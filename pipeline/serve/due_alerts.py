@@ -15,6 +15,7 @@ from pipeline.settings import Settings
 VIEW: Final = "alerts"
 NEW_VIEW: Final = "new_alerts"
 OPEN_VIEW: Final = "open_processes"
+SAVED_FOR_ALL: Final = ("page=watchlist", "owner=")
 
 
 def due_in(rows: pa.Table) -> list[Due]:
@@ -28,6 +29,11 @@ def processes_in(rows: pa.Table) -> list[Process]:
         Process(**{name: row[name] for name in Process._fields})
         for row in _rows(rows, "opened_at", "deadline_at")
     ]
+
+
+def saved_in(rows: pa.Table) -> dict[str, str]:
+    """Name -> filters, of rows of the view `saved_views`."""
+    return {row["view_name"]: row["query"] or "" for row in rows.to_pylist()}
 
 
 def _rows(rows: pa.Table, *instants: str) -> list[dict[str, Any]]:
@@ -62,6 +68,10 @@ class OpenLedger:
         """The unfinished processes. Raises `OperatorError`."""
         return processes_in(self._ledger.read(OPEN_VIEW))
 
+    def saved_views(self) -> dict[str, str]:
+        """Saved view of the Watchlist for all -> its filters. Raises `OperatorError`."""
+        return saved_in(self._ledger.read("saved_views", filters=SAVED_FOR_ALL))
+
     def status(self) -> None:
         """Nothing: a command that sends once does not watch its ledger."""
 
@@ -91,6 +101,13 @@ class HeldLedger:
             if ledger is None:
                 raise OperatorError("Nobody holds the ledger", "no process answers for it")
             return processes_in(ledger.read(OPEN_VIEW))
+
+    def saved_views(self) -> dict[str, str]:
+        """Saved view of the Watchlist for all -> its filters. Raises as `open_processes` does."""
+        with holder(self._settings) as ledger:
+            if ledger is None:
+                raise OperatorError("Nobody holds the ledger", "no process answers for it")
+            return saved_in(ledger.read("saved_views", filters=SAVED_FOR_ALL))
 
     def status(self) -> dict[str, Any] | None:
         """How the ledger stands; None while nobody holds it, or it does not answer."""

@@ -1,9 +1,15 @@
 """The watchlist shows the overdue and the expired, worst first, fifty a page."""
 
 from datetime import timedelta
+from urllib.parse import parse_qsl
 
+from pipeline import instants
+from pipeline.alert import reports
+from pipeline.alert_rules import AlertRules
+from pipeline.serve.due_alerts import processes_in
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import (
+    AS_OF,
     attempt,
     before,
     collected,
@@ -162,3 +168,35 @@ def test_a_new_filter_starts_at_the_first_page_again(open_log: OpenLog, visit: V
         app.pills(key="type").set_value(["ACP"]).run()
         assert listed(app)[0] == "prc_z0"
         assert "page" not in app.query_params
+
+
+QUERIES = (
+    "",
+    "lane=savable",
+    "lane=EXPIRED&type=ACI",
+    "lane=EXPIRED&state=PENDING",
+    "due=7&type=ACP",
+    "whose=unassigned&state=PENDING&state=EXPIRED",
+    "seller=BIA",
+    "period=this_month",
+    "action=submit",
+)
+
+
+def test_a_report_lists_what_the_page_shows(open_log: OpenLog, visit: Visit) -> None:
+    rules = AlertRules.model_validate(
+        {"mail": {"host": "m", "sender": "a@b"}, "recipients": {"ana": {"email": "a@b"}}}
+    )
+    now = instants.parse(AS_OF)
+    assert now is not None
+    soon = review("prc_acp", before(days=55), kind="ACP")
+    with open_log([*HISTORY, soon]) as service:
+        rows = processes_in(service.reader.read("open_processes", as_of=now))
+        for query in QUERIES:
+            asked: dict[str, list[str]] = {}
+            for name, value in parse_qsl(query):
+                asked.setdefault(name, []).append(value)
+            app = visit("watchlist", **asked)
+            shown = listed(app) if app.dataframe else []
+            sent = [row.process_id for row in rows if reports.fits(row, query, "ana", rules, now)]
+            assert sorted(sent) == sorted(shown), query

@@ -1,0 +1,179 @@
+"""Sends lists by mail at set times: which occasion has come, which processes a list has, and how
+many of each state. Pure.
+
+A report is an alert like a digest, so it is raised, sent, repeated and written down like one. Its
+name is made from the report, the recipient and the day, so each occasion exists once.
+"""
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl
+from zoneinfo import ZoneInfo
+
+from pipeline import instants, periods
+from pipeline.alert import hours
+from pipeline.alert.alarms import Alarm
+from pipeline.alert.decision import present
+from pipeline.alert.digest import MAX_LISTED, Part, Process, urgency
+from pipeline.alert.entries import REPORT, Due
+from pipeline.alert.watch import name_of
+from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.recipients import WorkingHours
+from pipeline.alert_rules.reports import Report
+
+CATCH_UP_DAYS: Final = 3
+"""For so long an occasion waits for a process that sends, a server that takes it, or a ledger. Of
+several that were missed, the last is sent."""
+_STATES: Final = ("EXPIRED", "OVERDUE", "PENDING", "UNKNOWN")
+_LANES: Final = {"savable": ("OVERDUE", "PENDING"), "EXPIRED": ("EXPIRED",)}
+_WATCHED: Final = ("EXPIRED", "OVERDUE")
+
+
+class Occasion(NamedTuple):
+    """A report that is to be sent now."""
+
+    report: str
+    to: str  # the recipient, or whoever stands in
+
+
+class Said(NamedTuple):
+    """What a report says; `query`: of the page that shows the same."""
+
+    name: str
+    query: str
+    total: int
+    parts: list[Part]
+
+
+def awaited(rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> dict[str, Occasion]:
+    """Alert -> the report whose time has come and that was not sent yet."""
+    found = {}
+    for report_name, report in rules.reports.items():
+        for name in report.to:
+            day = _latest(report, name, rules, now)
+            if day is None:
+                continue
+            alert = name_of(REPORT, f"{report_name}:{name}:{day.isoformat()}")
+            deliveries = alarms[alert].deliveries.values() if alert in alarms else ()
+            if not any(it.is_sent or it.is_given_up for it in deliveries):
+                found[alert] = Occasion(report_name, present(name, rules, now))
+    return found
+
+
+def _latest(report: Report, name: str, rules: AlertRules, now: int) -> date | None:
+    """The day of the last occasion, by the recipient's clock; None where it is too long ago."""
+    recipient = rules.recipients[name]
+    zone = ZoneInfo(recipient.zone or rules.hours.zone)
+    today = hours.local_time(rules.hours, recipient, now).date()
+    for back in range(CATCH_UP_DAYS + 1):
+        day = today - timedelta(days=back)
+        # Where the clocks skip that time of day, it is as much later; where it comes twice, the
+        # first time counts.
+        began = instants.from_datetime(datetime.combine(day, report.at, zone).astimezone(UTC))
+        if began <= now and is_occasion(report, rules.hours, day):
+            return day
+    return None
+
+
+def is_occasion(report: Report, working: WorkingHours, day: date) -> bool:
+    """Whether a report is due on a day. On a day on which nobody works, none is: one of every week
+    then comes on the next working day, one of a month's end on the last before it."""
+    if not hours.is_working_day(working, day):
+        return False
+    if report.days == "weekly":
+        wanted = hours.DAYS.index(report.weekday)
+        since = (day.weekday() - wanted) % 7
+        between = (day - timedelta(days=it) for it in range(1, since + 1))
+        return not any(hours.is_working_day(working, it) for it in between)
+    if report.days == "month_end":
+        after = day + timedelta(days=1)
+        while after.month == day.month:
+            if hours.is_working_day(working, after):
+                return False
+            after += timedelta(days=1)
+    return True
+
+
+def said(
+    occasion: Occasion,
+    rules: AlertRules,
+    processes: Iterable[Process],
+    saved: Mapping[str, str],
+    now: int,
+) -> Said:
+    """What a report says now: how many processes the list has by state, and the most urgent of
+    them. `saved`: saved view of all -> its filters. A view that was taken away lists nothing."""
+    report = rules.reports[occasion.report]
+    query = report.filters if report.saved is None else saved.get(report.saved)
+    if query is None:
+        return Said(occasion.report, "", 0, [])
+    listed = [it for it in processes if fits(it, query, occasion.to, rules, now)]
+    by_state = {state: [it for it in listed if it.state == state] for state in _STATES}
+    parts = [
+        Part(state, len(some), tuple(sorted(some, key=urgency)[:MAX_LISTED]))
+        for state, some in by_state.items()
+        if some
+    ]
+    return Said(occasion.report, query, len(listed), parts)
+
+
+def fits(process: Process, query: str, name: str, rules: AlertRules, now: int) -> bool:
+    """Whether the Watchlist shows a process under these filters to a recipient."""
+    asked: dict[str, list[str]] = {}
+    for key, value in parse_qsl(query):
+        asked.setdefault(key, []).append(value)
+    lane = asked.get("lane", ["all"])[0]
+    within = _LANES.get(lane, _STATES if {"due", "day"} & asked.keys() else _WATCHED)
+    states = [it for it in asked.get("state", []) if lane == "all" or it in within]
+    whose = asked.get("whose", ["all"])[0]
+    recipient = rules.recipients[name]
+    zone = ZoneInfo(recipient.zone or rules.hours.zone)
+    moment = instants.of(now).replace(tzinfo=None)
+    first, beyond = periods.period(asked.get("period", ["all"])[0], moment, zone)
+    with contextlib.suppress(ValueError):
+        first = datetime.combine(date.fromisoformat(asked.get("day", [""])[0]), time())
+        beyond = first + timedelta(days=1)
+    return (
+        process.state in (states or within)
+        and ("due" not in asked or _is_due_soon(process, now))
+        and process.review_type in asked.get("type", [process.review_type])
+        and process.next_action in asked.get("action", [process.next_action])
+        and (whose != "unassigned" or process.assignee is None)
+        and (whose != "mine" or name in rules.assigned(process.assignee or ""))
+        and all(_is_in(it, process.assignee) for it in asked.get("assignee", []))
+        and all(_is_in(it, process.seller_id) for it in asked.get("seller", []))
+        and _is_between(process.deadline_at, first, beyond)
+    )
+
+
+def _is_due_soon(process: Process, now: int) -> bool:
+    return process.deadline_at is not None and 0 <= process.deadline_at - now < 7 * instants.DAY
+
+
+def _is_in(part: str, text: str | None) -> bool:
+    return part.lower() in (text or "").lower()
+
+
+def _is_between(at: int | None, first: datetime | None, beyond: datetime | None) -> bool:
+    if first is None or beyond is None:
+        return True
+    begun, over = (instants.from_datetime(it.replace(tzinfo=UTC)) for it in (first, beyond))
+    return at is not None and begun <= at < over
+
+
+def due(alert: str, occasion: Occasion, rules: AlertRules, now: int) -> Due:
+    """The report as an alert that is due to one recipient, who stands where the assignee does."""
+    return Due(
+        *(alert, REPORT, "notice", rules.recipients[occasion.to].role),
+        assignee=occasion.to,
+        process_id=None,
+        seller_id=None,
+        review_type=None,
+        state=None,
+        since=now,
+        deadline_at=None,
+        next_action=None,
+        seq=None,
+    )

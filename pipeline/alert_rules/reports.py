@@ -1,0 +1,62 @@
+"""Scheduled reports: which list goes to whom by mail, and when."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal, Self
+from urllib.parse import parse_qsl
+
+from pydantic import Field, field_validator, model_validator
+
+from pipeline.alert_rules.parts import ClockTime, Part
+from pipeline.alert_rules.recipients import Day
+
+FILTERS: Final[Mapping[str, tuple[str, ...] | None]] = {
+    "lane": ("all", "savable", "EXPIRED"),
+    "state": ("EXPIRED", "OVERDUE", "PENDING", "UNKNOWN"),
+    "due": ("7",),
+    "type": ("ACI", "ACP"),
+    "action": None,
+    "whose": ("all", "mine", "unassigned"),
+    "period": ("all", "this_week", "this_month", "last_month"),
+    "assignee": None,
+    "seller": None,
+    "sort": None,
+}
+"""What may stand behind the question mark of the Watchlist's address -> its values; None: any.
+The order of a report is its own: the most urgent first."""
+
+
+class Report(Part):
+    """A list of unfinished processes, as the page Watchlist shows it under some filters."""
+
+    to: tuple[str, ...] = Field(min_length=1)
+    filters: str = ""
+    """As they stand in the page's address, behind the question mark."""
+    saved: str | None = None
+    """A saved view of the page, for all, in place of filters."""
+    at: ClockTime
+    days: Literal["business", "weekly", "month_end"] = "business"
+    weekday: Day = "mon"
+
+    @field_validator("filters")
+    @classmethod
+    def _known_filters(cls, text: str) -> str:
+        for name, value in parse_qsl(text, keep_blank_values=True):
+            if name not in FILTERS:
+                raise ValueError(f"{name!r} is not a filter: use {', '.join(FILTERS)}")
+            known = FILTERS[name]
+            if known is not None and value not in known:
+                raise ValueError(f"{name}={value}: use one of {', '.join(known)}")
+        return text
+
+    @model_validator(mode="after")
+    def _one_list(self) -> Self:
+        if self.filters and self.saved is not None:
+            raise ValueError("give filters, or the name of a saved view")
+        return self
+
+    def described(self) -> Iterator[str]:
+        """Its list, its time and whom it goes to, in the form of the file."""
+        yield f"filters: {self.filters or '-'}" if self.saved is None else f"saved: {self.saved}"
+        when = f"weekly {self.weekday}" if self.days == "weekly" else self.days
+        yield f"{when} {self.at:%H:%M}"
+        yield f"to: {' '.join(self.to)}"

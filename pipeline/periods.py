@@ -1,0 +1,29 @@
+"""Works out when the weeks and months that people name begin and end. Pure.
+
+Days are those on somebody's wall; what is given back is naive UTC, as the views write instants.
+"""
+
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+
+def period(name: str, now: datetime, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
+    """When this_week, this_month or last_month begins, and when what comes after it does; None for
+    no end, as of any other name. `now`: naive UTC."""
+    today = now.replace(tzinfo=UTC).astimezone(zone).date()
+    if name == "this_week":
+        first = today - timedelta(days=today.weekday())
+        beyond = first + timedelta(days=7)
+    elif name in ("this_month", "last_month"):
+        first = today.replace(day=1)
+        if name == "last_month":
+            first = (first - timedelta(days=1)).replace(day=1)
+        beyond = (first + timedelta(days=31)).replace(day=1)
+    else:
+        return None, None
+    return start_of_day(first, zone), start_of_day(beyond, zone)
+
+
+def start_of_day(day: date, zone: ZoneInfo) -> datetime:
+    """When a day begins on that wall."""
+    return datetime.combine(day, time(), zone).astimezone(UTC).replace(tzinfo=None)

@@ -1,0 +1,179 @@
+"""Lists that are sent at set times, by hand from docs/alerts.md#reports."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from pipeline import instants
+from pipeline.alert import digest, reports
+from pipeline.alert.alarms import Alarms
+from pipeline.alert.reports import Occasion
+from pipeline.alert_rules import AlertRules
+from pipeline.log.actions import view_step
+from tests.alert.sinks import MailServer, WebhookServer
+from tests.alert.test_decision import ANA, BRUNO, at
+from tests.alert.test_decision import rules as rules_of
+from tests.alert.test_dispatcher import Stores, mail, rules, webhook
+
+__all__ = ["mail", "rules", "webhook"]
+
+
+def by(ana: dict[str, Any] | None = None, **report: Any) -> AlertRules:
+    known = {"to": ["ana"], "at": "08:00"} | report
+    recipients = {"ana": ANA | (ana or {}), "bruno": BRUNO}
+    return rules_of(recipients=recipients, reports={"late": known})
+
+
+def days(of: AlertRules, *instants_of: str) -> list[str]:
+    """At each instant, the day of the occasion that is awaited then, or nothing."""
+    found = []
+    for instant in instants_of:
+        day = reports._latest(of.reports["late"], "ana", of, at(instant))
+        found.append("" if day is None else day.isoformat())
+    return found
+
+
+def test_one_of_business_days_comes_at_its_hour_and_not_at_weekends_or_on_holidays() -> None:
+    """São Paulo is three hours behind UTC; 20 and 21 April are a Monday and Tiradentes."""
+    found = days(
+        by(),
+        "2026-03-02T10:59:59Z",  # Monday, a second before eight: Friday's is awaited still
+        "2026-03-02T11:00:00Z",
+        "2026-03-07T15:00:00Z",  # Saturday
+        "2026-04-21T15:00:00Z",
+        "2026-04-22T11:00:00Z",
+    )
+    assert found == ["2026-02-27", "2026-03-02", "2026-03-06", "2026-04-20", "2026-04-22"]
+
+
+def test_a_weekly_one_waits_for_the_next_working_day() -> None:
+    """1 and 7 September 2026 are a Tuesday and the Monday of a holiday."""
+    weekly = by(days="weekly", weekday="mon")
+    found = days(
+        weekly,
+        "2026-08-31T11:00:00Z",
+        "2026-09-03T11:00:00Z",  # three days later, it still waits
+        "2026-09-04T11:00:00Z",
+        "2026-09-07T15:00:00Z",
+        "2026-09-08T11:00:00Z",
+        "2026-09-09T11:00:00Z",
+    )
+    assert found == ["2026-08-31", "2026-08-31", "", "", "2026-09-08", "2026-09-08"]
+
+
+def test_one_of_a_months_end_comes_on_its_last_working_day() -> None:
+    """31 May 2026 is a Sunday, 31 March a Tuesday."""
+    monthly = by(days="month_end")
+    found = days(monthly, "2026-05-28T15:00:00Z", "2026-05-29T11:00:00Z", "2026-03-31T11:00:00Z")
+    assert found == ["", "2026-05-29", "2026-03-31"]
+
+
+def test_where_the_clocks_change_it_comes_once_all_the_same() -> None:
+    """In Lisbon 01:30 does not exist on 29 March 2026 and comes twice on 25 October, on Sundays."""
+    hours = {"days": ["sun", "mon"], "holidays": ""}
+    of = by({"zone": "Europe/Lisbon"}, at="01:30").model_copy(
+        update={"hours": AlertRules.model_validate({"hours": hours}).hours}
+    )
+    spring = days(of, "2026-03-29T01:29:59Z", "2026-03-29T01:30:00Z")
+    autumn = days(of, "2026-10-25T00:29:59Z", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z")
+    assert spring == ["", "2026-03-29"]
+    assert autumn == ["", "2026-10-25", "2026-10-25"]
+
+
+def test_whoever_is_away_is_stood_in_for() -> None:
+    away = {"away": [{"first": "2026-03-02", "last": "2026-03-02"}], "stand_in": "bruno"}
+    found = reports.awaited(by(away), Alarms(), at("2026-03-02T11:00:00Z"))
+    assert list(found.values()) == [Occasion("late", "bruno")]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"to": ["carla"]},
+        {"filters": "states=EXPIRED"},
+        {"filters": "type=XYZ"},
+        {"filters": "type=ACI", "saved": "soon"},
+        {"days": "monthly"},
+        {"at": "8"},
+    ],
+)
+def test_a_report_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        by(**wrong)
+
+
+REPORTS = {
+    "late": {"to": ["ana"], "at": "00:00", "filters": "type=ACP"},
+    "soon": {"to": ["ana"], "at": "00:00", "saved": "soon"},
+}
+ALWAYS = {"days": ["mon", "tue", "wed", "thu", "fri", "sat", "sun"], "holidays": ""}
+
+
+@pytest.fixture
+def scheduled(rules: AlertRules) -> AlertRules:
+    """Two reports of every day, and no other alert."""
+    given = rules.model_dump(exclude_unset=True, mode="json")
+    given |= {"reports": REPORTS, "hours": ALWAYS, "routes": [{"to": ["ops"]}]}
+    return AlertRules.model_validate(given)
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[Stores]:
+    made = Stores(tmp_path)
+    with closing(made.service):
+        yield made
+
+
+def subjects(mail: MailServer) -> list[str]:
+    return sorted(it["Subject"] for it in mail.taken)
+
+
+def test_each_is_sent_once_with_counts_ids_and_a_link_and_is_written_down(
+    stores: Stores, scheduled: AlertRules, mail: MailServer
+) -> None:
+    saved = view_step(
+        *("saved", "watchlist", "soon"),
+        query="lane=EXPIRED",
+        for_all=True,
+        actor="Bia",
+        recorded_by="test",
+    )
+    stores.inbox.append([saved])
+    stores.dispatcher(scheduled).run_once()
+    stores.dispatcher(scheduled).run_once()  # another process, or this one after a restart
+    [message] = mail.taken  # both at once, since both are due
+    text = message.get_body(("plain",)).get_content().replace("\r\n", "\n")
+    assert "RELATÓRIO AGENDADO: LATE – 1 PROCESSO\n" in text
+    assert "EM TOLERÂNCIA (OVERDUE): 1\np1: " in text
+    assert "https://prazo.market.example/watchlist?type=ACP" in text
+    assert "RELATÓRIO AGENDADO: SOON – 0 PROCESSOS\n" in text
+    assert "https://prazo.market.example/watchlist?lane=EXPIRED" in text
+    assert "s1" not in text
+    told = [it for it in stores.rows("alerts_sent") if it["kind"] == "report"]
+    assert [(it["recipient"], it["via"], it["tries"]) for it in told] == [("ana", "email", 1)] * 2
+
+
+def test_one_that_was_not_taken_goes_out_after_a_restart(
+    stores: Stores, scheduled: AlertRules, mail: MailServer, webhook: WebhookServer
+) -> None:
+    """The server refuses it, the process ends, and the next day another one sends it."""
+    only = {"late": scheduled.reports["late"].model_copy(update={"days": "weekly"})}
+    monday = at("2026-03-02T12:00:00Z")
+    of = scheduled.model_copy(update={"reports": only})
+    mail.refuses = "450 later"
+    stores.dispatcher(of, now=lambda: monday).run_once()
+    mail.refuses = None
+    stores.dispatcher(of, now=lambda: monday + instants.DAY).run_once()
+    stores.dispatcher(of, now=lambda: monday + 2 * instants.DAY).run_once()
+    assert subjects(mail) == ["[Prazo] Relatório agendado: late (1)"]
+
+
+def test_a_list_without_its_saved_view_is_empty() -> None:
+    of = by(saved="gone")
+    process = digest.Process("p1", "EXPIRED", None, None, None, None)
+    found = reports.said(Occasion("late", "ana"), of, [process], {}, 0)
+    assert (found.total, found.parts) == (0, [])
