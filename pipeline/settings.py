@@ -90,6 +90,12 @@ class Settings(BaseSettings):
         description="Policy (C2SP tlog-policy) of the witnesses that cosign the checkpoint of every"
         " package, with their URLs; none: none is asked. They get the checkpoint and a proof.",
     )
+    audit_contact: str | None = Field(
+        None,
+        max_length=200,
+        description="Whom the reader of a package asks, such as a name and an address: its first"
+        " page says so. None: whoever handed the package on.",
+    )
     taxpayer_key_file: Path = Field(
         Path("data/keys/taxpayer.key"),
         description="Key under which tax ids are compared; made on first use. Keep it apart from"

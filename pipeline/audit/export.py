@@ -203,6 +203,7 @@ def _prepare(
     parameters: dict[str, Any] = {
         "actor": request.actor,
         "as_of": instants.readable(as_of),
+        "contact": service.settings.audit_contact or "",
         "earlier": _earlier(service, size, request.against),
         "format": tables.FORMAT,
         "key": str(keys.current) if keys else "",
@@ -227,6 +228,7 @@ def _prepare(
         "data/parameters.json": canonical_json(parameters),
         "data/query.sql": tables.query_file().encode(),
         "verify.py": VERIFIER.read_bytes(),
+        report.START: report.start(parameters).encode(),
     }
     with ExitStack() as opened:
         rows = {it: tables.read_csv(opened.enter_context(files.open(it))) for it in files.rows}
@@ -336,7 +338,7 @@ def _write(
     entries = len(prepared.seqs) + 1
     with written_whole(out) as file:
         bag = BagWriter(file)
-        for name in sorted(prepared.files):
+        for name in sorted(prepared.files, key=lambda name: (name != report.START, name)):
             bag.add(name, prepared.files[name])
         _add_artifacts(bag, prepared.artifacts, artifact_store(service.settings, service.inbox))
         bag.add("data/checkpoint.note", note.encode())

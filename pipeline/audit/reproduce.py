@@ -118,6 +118,8 @@ def reproduce(package: Package, verdict: Verdict) -> None:
         ):
             verdict.fault(f"{name} does not say what the tables say")
     verdict.passed("the reports say what the tables say, in each language")
+    if package.read(report.START, verifier.MAX_CELL) != report.start(parameters).encode():
+        verdict.fault(f"{report.START} does not say what the parameters say")
     if not verdict.faults:
         verdict.unchecked.remove(verifier.DERIVED)
 

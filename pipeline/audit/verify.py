@@ -68,7 +68,9 @@ MAKING_TOLERANCE = timedelta(hours=1)  # from the instant of the tables to the e
 
 BAG = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 TAG_FILES = {"bagit.txt", "bag-info.txt", "manifest-sha256.txt", "manifest.note", "verify.py"}
-FORMATS = ("prazo package v1", "prazo package v2", "prazo package v3")
+START = "START-HERE.html"  # a tag file, too, from the fourth format on
+FORMATS = ("prazo package v1", "prazo package v2", "prazo package v3", "prazo package v4")
+STREAM_FORMATS = FORMATS[2:]
 TABLES = ("data/processes.csv", "data/entries.csv", "data/findings.csv", "data/coverage.csv")
 COMMON_FILES = {
     *("data/report.html", "data/report.pt.html", "data/contents.json", "data/parameters.json"),
@@ -95,7 +97,7 @@ AFTER_THE_EXPORT = {
     *("data/leaves.ndjson", "data/proof.txt", "data/records.ndjson", "data/bodies.csv"),
     *("data/rotations.json", "data/timestamp.pem"),
 }
-PARAMETERS = {  # of the third format
+PARAMETERS = {  # of the third format; the fourth has `contact` as well
     *("actor", "as_of", "earlier", "format", "key", "log", "log_size", "not_of_log"),
     *("profile", "range", "reason", "rows", "scope", "software", "timestamp_authority", "totals"),
 }
@@ -128,8 +130,8 @@ QUOTED = (  # other columns of entries.csv that quote a key of the leaf
 OPAQUE = re.compile(r"(?!sha256:|hmac:)(?![0-9.+()-]+$)(?![A-Z0-9]{12}[0-9]{2}$)[!-.0-?A-~]{1,128}")
 DERIVED = (
     "what follows from the entries: processes.csv, findings.csv, coverage.csv, the columns of"
-    " entries.csv that are read out of bodies, the reports, and query.sql, which says how. `prazo"
-    " verify` makes them again"
+    " entries.csv that are read out of bodies, the reports and, where there is one,"
+    " START-HERE.html, and query.sql, which says how. `prazo verify` makes them again"
 )
 
 
@@ -854,7 +856,12 @@ class Sealed(NamedTuple):
     @property
     def is_stream(self) -> bool:
         """Whether entries stand in files of many, as from the third format on."""
-        return self.form == FORMATS[2]
+        return self.form in STREAM_FORMATS
+
+    @property
+    def has_start(self) -> bool:
+        """Whether a page for its reader lies on top, as from the fourth format on."""
+        return self.form == FORMATS[3]
 
 
 def _seals(
@@ -884,20 +891,20 @@ def _seals(
     if form not in FORMATS:
         known = ", ".join(FORMATS)
         raise Fault(f"the package is a {quoted(form)}, and this verifier knows {known}")
-    tags = TAG_FILES - {"manifest.note"}
-    lines = [f"{package.digest(it)}  {it}" for it in sorted(tags)]
+    tags = TAG_FILES | ({START} if form == FORMATS[3] else set())
+    lines = [f"{package.digest(it)}  {it}" for it in sorted(tags - {"manifest.note"})]
     if note != "\n".join([form, given.name, *lines, ""]):
         verdict.fault("manifest.note is not signed over these manifests")
-    for name in sorted({*package.names} - data - TAG_FILES - {"tagmanifest-sha256.txt"}):
+    for name in sorted({*package.names} - data - tags - {"tagmanifest-sha256.txt"}):
         verdict.fault(f"{name} does not belong into a package")
-    _check_manifest(package, "tagmanifest-sha256.txt", TAG_FILES, verdict)
+    _check_manifest(package, "tagmanifest-sha256.txt", tags, verdict)
     _check_manifest(package, "manifest-sha256.txt", data, verdict)
     if verdict.faults:
         verdict.notes.append("nothing else was looked at: the seals come first")
         return None
     verdict.passed(f"manifests list all {len(package.names)} files, with their digests")
     checkpoint_note = package.read("data/checkpoint.note")
-    text = _open(package, "data/checkpoint.note", signer, is_cosigned=form == FORMATS[2])
+    text = _open(package, "data/checkpoint.note", signer, is_cosigned=form in STREAM_FORMATS)
     checkpoint = read_checkpoint(text)
     if checkpoint.log != given.name:
         raise Fault("data/checkpoint.note is of another log than the key")
@@ -950,7 +957,8 @@ def _check_form(sealed: Sealed, verdict: Verdict) -> None:
             verdict.fault(f"{name} does not belong into a package")
     for name in sorted(needed - data):
         verdict.fault(f"{name} is missing")
-    if sealed.is_stream and parameters.keys() != PARAMETERS:
+    keys = PARAMETERS | ({"contact"} if sealed.has_start else set())
+    if sealed.is_stream and parameters.keys() != keys:
         verdict.fault("parameters.json has other keys than it should")
     if sealed.is_stream and parameters["log"] != sealed.checkpoint.log:
         verdict.fault("parameters.json names another log than the checkpoint")
@@ -1725,7 +1733,7 @@ def _check_export(
         verdict.fault("the export is not in the log")
     bound = [
         *(it for it in sealed.data if not it.startswith(OF_ENTRIES) and it not in AFTER_THE_EXPORT),
-        "verify.py",
+        *("verify.py", *([START] if sealed.has_start else [])),
     ]
     lines = [f"{package.digest(it)}  {it}\n" for it in sorted(bound)]
     if recorded.get("contents") != hashlib.sha256("".join(lines).encode()).hexdigest():

@@ -22,6 +22,8 @@ from pipeline.contract.events import REVIEW_REQUIRED
 
 Language = Literal["en", "pt"]
 FILES: Final[Mapping[Language, str]] = {"en": "report.html", "pt": "report.pt.html"}
+START: Final = "START-HERE.html"
+"""The first file of a package: what it is, how to check it, and whom to ask."""
 MAX_STORIES: Final = 300
 MAX_FINDINGS: Final = 1000
 """The most that a report shows; the tables hold all of them, and the report says so."""
@@ -164,6 +166,14 @@ def render(content: Mapping[str, Any], language: Language) -> str:
     other: Language = "pt" if language == "en" else "en"
     return _TEMPLATES.get_template("report.html").render(
         words=WORDS[language], other_words=WORDS[other], other_file=FILES[other], **content
+    )
+
+
+def start(parameters: Mapping[str, Any]) -> str:
+    """A package's first page, in both languages: what was asked, what lies in it, how to check it,
+    whom to ask. `parameters`: parameters.json."""
+    return _TEMPLATES.get_template("start.html").render(
+        languages=WORDS, reports=FILES, parameters=parameters
     )
 
 

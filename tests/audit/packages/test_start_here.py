@@ -1,0 +1,99 @@
+"""The first page of a package: what it is, how to check it, whom to ask."""
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.audit import verify
+from pipeline.audit.package import report
+from pipeline.audit.reproduce import verify_package
+from pipeline.audit.request import Scope
+from pipeline.ledger.service import LedgerService
+from tests.audit import forgery
+from tests.audit.conftest import Made, export
+from tests.audit.packages.test_packages import Text
+from tests.fixtures import RELEASES
+
+START = "START-HERE.html"
+
+
+def test_a_package_opens_with_what_it_is_how_to_check_it_and_whom_to_ask(made: Made) -> None:
+    with zipfile.ZipFile(made.path) as package:
+        assert package.namelist()[0] == START
+        page = package.read(START)
+    words = Text(page).words
+    for said in (
+        "Start here",
+        "Comece por aqui",
+        f"python3 verify.py PACKAGE.zip --key '{made.key}'",
+        "Whoever handed you this package.",
+        "A quem lhe entregou este pacote.",
+        "The package holds personal data in full.",
+    ):
+        assert said in words
+    assert b'href="data/report.html"' in page
+    assert b'href="data/report.pt.html"' in page
+    assert b"default-src 'none'" in page
+    assert not Text(page).tags & {"script", "img", "iframe", "link", "object", "form"}
+    assert verify_package(made.path, key=made.key).faults == []
+
+
+def test_it_names_whom_the_setting_names_and_shows_markup_as_text(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    contact = "Ana <ana@market.example>, +55 11 5555-0100"
+    service.settings = service.settings.model_copy(update={"audit_contact": contact})
+    exported = export(service, Scope(process_id="p1"), tmp_path / "p1.zip", "masked")
+    page = forgery.read(exported.path)[START]
+    assert Text(page).words.count(contact) == 2  # in both languages
+    assert b"<ana" not in page
+    assert "Personal data is masked in this package." in Text(page).words
+    assert verify_package(exported.path, key=exported.key).faults == []
+
+
+def test_a_page_that_says_something_else_is_named(
+    service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By an exporter with altered code, who signs it and records its digest with the export."""
+    honest = report.start
+    monkeypatch.setattr(
+        report, "start", lambda said: honest(said).replace("python3", "sudo python3")
+    )
+    exported = export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
+    monkeypatch.setattr(report, "start", honest)
+    alone = verify.verify(exported.path, exported.key)
+    assert alone.faults == []
+    assert any("START-HERE.html" in it for it in alone.unchecked)
+    assert verify_package(exported.path, key=exported.key).faults == [
+        "START-HERE.html does not say what the parameters say"
+    ]
+
+
+def _without(files: forgery.Files) -> forgery.Files:
+    return {name: it for name, it in files.items() if name != START}
+
+
+def _changed(files: forgery.Files) -> forgery.Files:
+    return {**files, START: files[START] + b" "}
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (_without, "START-HERE.html is missing"),
+        (_changed, "a file is not the one that the export's entry in the log was made for"),
+    ],
+)
+def test_whoever_holds_the_key_can_neither_change_it_nor_take_it_away(
+    made: Made, tmp_path: Path, change: Callable[[forgery.Files], forgery.Files], fault: str
+) -> None:
+    forged = forgery.seal(change(forgery.read(made.path)), made.signer)
+    assert verify.verify(forgery.write(tmp_path / "p.zip", forged), made.key).faults == [fault]
+
+
+def test_a_package_of_an_earlier_format_has_none(tmp_path: Path) -> None:
+    files = forgery.read(RELEASES[-1] / "package.zip")
+    path = forgery.write(tmp_path / "p.zip", {**files, START: b"run this"})
+    assert "START-HERE.html does not belong into a package" in verify.verify(path).faults
