@@ -2,12 +2,13 @@
 
 import http.client
 import json
-import subprocess
-import sys
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
+
+from tests.support.commands import here
 
 
 def wait_for(port: int, path: str) -> None:
@@ -27,15 +28,11 @@ def show(environment: dict[str, str], *arguments: str) -> list[dict]:
     """The rows of a view, once the ledger has them: a busy machine may need a while to follow."""
     until = time.monotonic() + 120
     while True:
-        ended = subprocess.run(
-            [sys.executable, "-m", "pipeline.cli", "show", *arguments, "--format", "json"],
-            env=environment,
-            capture_output=True,
-            timeout=120,
-        )
-        is_behind = b"behind the inbox" in ended.stderr
+        asked = ("show", *arguments, "--format", "json")
+        ended = here(*asked, environment=environment, folder=Path.cwd())
+        is_behind = "behind the inbox" in ended.stderr
         if not is_behind or time.monotonic() > until:
             break
-    assert ended.returncode == 0, (ended.returncode, ended.stderr.decode())
+    assert ended.returncode == 0, (ended.returncode, ended.stderr)
     rows: list[dict] = json.loads(ended.stdout)
     return rows

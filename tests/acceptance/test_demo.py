@@ -109,8 +109,8 @@ def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
 
 @pytest.mark.timeout(500)
 def test_the_demos_pages_are_quiet_and_open_to_everyone(tmp_path: Path):
-    """Its ids are long, its processes many, and every outcome is there; dark in Portuguese and
-    light in English, with what opens on a page open."""
+    """Its ids are long, its processes many, and every outcome is there; by turns dark in Portuguese
+    and light in English, with what opens on a page open."""
     with running_demo(tmp_path / "demo", 1) as (port, environment), chromium() as browser:
         tried = Counter(row["process_id"] for row in show(environment, "submission_attempts"))
         [(process, _)] = tried.most_common(1)
@@ -127,10 +127,10 @@ def test_the_demos_pages_are_quiet_and_open_to_everyone(tmp_path: Path):
             "/ledger": (),
         }
         faults = []
-        for locale, scheme in (("pt-BR", "dark"), ("en-GB", "light")):
+        for number, (locale, scheme) in enumerate((("pt-BR", "dark"), ("en-GB", "light"))):
             context = browser.new_context(locale=locale, viewport={"width": 1440, "height": 1400})
             tab = Reader(context.new_page(), f"http://127.0.0.1:{port}")
-            for path, opened in pages.items():
+            for path, opened in list(pages.items())[number::2]:
                 tab.open(path)
                 if opened:
                     tab.page.get_by_text(opened[locale == "en-GB"]).first.click()
