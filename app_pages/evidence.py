@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from app_pages.desk import saved
+from app_pages.desk import packages, saved
 from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import address, elements, links, lists, packages, views
+from app_pages.parts import address, elements, links, lists, views
 
 
 def listed() -> lists.Listed:

@@ -7,7 +7,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import N_, _
-from app_pages.parts import acting, lists, views
+from app_pages.parts import acting, links, lists, views
 from pipeline.clearance import acts, gate
 from pipeline.clearance.gate import Decision
 from pipeline.ledger import service
@@ -30,6 +30,9 @@ def show() -> None:
     if not rows and not service.current().settings.acts_of_two:
         return
     st.header(_("Waits for a second person"), anchor=False)
+    for row in rows:
+        if row["state"] == "approved" and _is_own(row) and views.as_of() is None:
+            _say_that_it_may_begin(row)
     waiting = [row for row in rows if row["state"] == "requested"]
     if not waiting:
         st.markdown(_("Nothing waits for a second person."))
@@ -39,6 +42,26 @@ def show() -> None:
     if others:
         with st.expander(_("Decided, done or ended"), icon=":material/history:"):
             _table(others)
+
+
+def _say_that_it_may_begin(row: views.Row) -> None:
+    """To whoever asked: somebody has approved it, and how it is done now."""
+    with st.container(border=True):
+        st.markdown(
+            _(
+                ":material/check: **{act}**: {name} has approved what you asked for."
+                " Ask for exactly the same again by {end}.",
+                act=_(occurrences.ACTS[row["act"]]),
+                name=formats.plain(row["decided_by"]),
+                end=formats.minute(row["until"]),
+            )
+        )
+        st.markdown(asked(row))
+        if row["act"] == acts.EXPORT:
+            subject = row["process_id"] or row["seller_id"]
+            scope = "process" if row["process_id"] else "seller"
+            if subject:
+                links.to_package(scope, subject)
 
 
 def asked(row: views.Row) -> str:

@@ -102,6 +102,14 @@ VIEWS: Final[Mapping[str, str]] = {
 }
 """The views that pages list, as a file of their rows is headed."""
 
+DIFFERENCE: Final = N_("Difference")
+DIFFERENCES: Final[Mapping[str, str]] = {
+    "changed": N_("changed"),
+    "came": N_("new"),
+    "went": N_("gone"),
+}
+"""What became of a row of a list that is compared with an earlier instant."""
+
 _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "state": words.STATES,
     "review_type": words.REVIEW_TYPES,

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
 import streamlit as st
 
 from app_pages.door import access, audience
@@ -19,7 +20,7 @@ from pipeline.ledger import service
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.formats import Format
 from pipeline.ledger.reader import Ranges
-from pipeline.serve import identifiers
+from pipeline.serve import compared, identifiers
 from pipeline.serve.roles import Person
 
 OFFERED: Final[Mapping[Format, str]] = {"xlsx": "XLSX", "csv": "CSV", "parquet": "Parquet"}
@@ -30,6 +31,7 @@ _ROWS_SHEET: Final = N_("Rows")
 _ABOUT_SHEET: Final = N_("What was asked")
 _VIEW: Final = N_("View")
 _AS_OF: Final = N_("As of")
+_COMPARED: Final = N_("Compared with")
 _ZONE: Final = N_("Time zone of the instants")
 _ENTRIES: Final = N_("Entries of the log")
 _ROWS: Final = N_("Rows")
@@ -37,6 +39,7 @@ _CONTAINS: Final = N_("contains {part}")
 _FROM: Final = N_("from {end}")
 _BEFORE: Final = N_("before {end}")
 _SORTED: Final = N_("Sorted by")
+_THEN: Final = N_("{column}, then")
 _DOWN: Final = N_("{column}, the highest first")
 _OR: Final = N_(" or ")
 _PERSONAL: Final = N_("Personal data")
@@ -59,6 +62,9 @@ class Question(NamedTuple):
     contains: Mapping[str, str] = {}
     between: Mapping[str, tuple[object, object]] = {}
     order_by: str | None = None
+    compared_with: int | None = None
+    """The earlier instant, where the file says what differs from it and not how the list is."""
+    columns: tuple[str, ...] = ()  # that are compared
 
     def asked(self) -> dict[str, Any]:
         """The same, for `pipeline.ledger.reader.Reader.read`."""
@@ -81,6 +87,11 @@ def offer(
 ) -> None:
     """A button for each format. The file is made when it is asked for; personal data is masked."""
     question = Question(view, views.as_of(), where or {}, contains or {}, between or {}, order_by)
+    offer_of(question, rows=rows, key=view)
+
+
+def offer_of(question: Question, *, rows: int, key: str) -> None:
+    """The same for a question. `key`: tells these buttons from others of the page."""
     reader = Reader(language(), formats.zone())
     with st.popover(_("Download"), icon=":material/download:"):
         st.markdown(
@@ -102,7 +113,7 @@ def offer(
                 mime=tables.MEDIA_TYPES[form],
                 icon=":material/download:",
                 on_click="ignore",
-                key=f"download {view} {form}",
+                key=f"download {key} {form}",
                 width="stretch",
             )
 
@@ -121,10 +132,11 @@ def maker(
         held = service.current()
         at = instants.now() if question.as_of is None else question.as_of
         last_seq = held.status().last_seq
-        rows = held.reader.read(view, as_of=at, **question.asked())
-        rows = identifiers.masked(rows, held.inbox.log_key)
+        rows = _rows(question, held, at)
         if form != "xlsx":
             notes = tables.notes(view, rows, as_of=at, last_seq=last_seq, **question.asked())
+            if question.compared_with is not None:
+                notes["compared_with"] = instants.readable(question.compared_with)
             return tables.encode(rows, form, notes)
         said = in_words(question, reader, at=at, last_seq=last_seq, rows=rows.num_rows)
         return tables.encode(rows, form, said, look(view, reader))
@@ -132,13 +144,36 @@ def maker(
     return make
 
 
+def _rows(question: Question, held: service.LedgerService, at: int) -> pa.Table:
+    """The rows of a file, with ids masked; of a comparison, what differs."""
+
+    def read(instant: int) -> pa.Table:
+        rows = held.reader.read(question.view, as_of=instant, **question.asked())
+        return identifiers.masked(rows, held.inbox.log_key)
+
+    now = read(at)
+    if question.compared_with is None:
+        return now
+    key = public()[question.view].key
+    then = read(question.compared_with)
+    found = compared.differences(then.to_pylist(), now.to_pylist(), key, question.columns)
+    return compared.table(found, now.schema, key, question.columns)
+
+
 def look(view: str, reader: Reader) -> tables.Look:
     """A spreadsheet of a view as its reader would have made it."""
     into = reader.language
+    codes = columns.codes(view, into)
+    labels = {column: columns.label(view, column, into) for column in public()[view].columns}
+    earlier = {
+        compared.THEN + column: said_in(into, _THEN, column=label)
+        for column, label in labels.items()
+    }
+    kinds = {code: said_in(into, name) for code, name in columns.DIFFERENCES.items()}
     return tables.Look(
         reader.zone,
-        {column: columns.label(view, column, into) for column in public()[view].columns},
-        columns.codes(view, into),
+        {**labels, **earlier, compared.KIND: said_in(into, columns.DIFFERENCE)},
+        {**codes, **{compared.THEN + it: codes[it] for it in codes}, compared.KIND: kinds},
         formats.SHEET_MINUTE[into],
         formats.SHEET_DAY[into],
         said_in(into, _ROWS_SHEET),
@@ -155,6 +190,11 @@ def in_words(
     said = {
         said_in(into, _VIEW): columns.view_name(view, into),
         said_in(into, _AS_OF): formats.second_in(instants.of(at), *reader),
+        **(
+            {}
+            if (then := question.compared_with) is None
+            else {said_in(into, _COMPARED): formats.second_in(instants.of(then), *reader)}
+        ),
         said_in(into, _ENTRIES): str(last_seq),
         said_in(into, _ROWS): str(rows),
         said_in(into, _PERSONAL): said_in(into, _MASKED),
@@ -206,6 +246,8 @@ def file_name(question: Question, form: Format, moment: datetime, zone: ZoneInfo
     for column, ends in question.between.items():
         first, beyond = ("" if it is None else str(tables.plain(it)) for it in ends)
         asked.append(f"{column}-{first}-{beyond}")
+    if question.compared_with is not None:
+        asked.append(f"since-{instants.of(question.compared_with):%Y-%m-%dT%H%MZ}")
     day = f"{moment.replace(tzinfo=UTC).astimezone(zone):%Y-%m-%d}"
     when = day if question.as_of is None else f"{moment:%Y-%m-%dT%H%MZ}"
     filters = "_".join(_NOT_IN_NAMES.sub("-", it).strip("-") for it in asked)

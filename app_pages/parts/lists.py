@@ -14,7 +14,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, language
-from app_pages.parts import address, downloads, elements, views
+from app_pages.parts import address, compared, downloads, elements, views
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.formats import plain
 from pipeline.ledger.reader import Ranges
@@ -125,19 +125,23 @@ def with_card(
     parts = {column: part for column, part in contains.items() if part}
     ranges = {column: ends for column, ends in (between or {}).items() if ends != (None, None)}
     order = address.order(_sorts(view, listed).values()) or order_by
-    grid = _Grid(view, listed, order)
+    chosen: dict[str, Any] = {
+        "where": {**(within or {}), **values} or None,
+        "contains": parts or None,
+        "between": ranges or None,
+    }
+    compared.show(view, listed.cells, listed.columns, grid, **chosen)
+    drawn = _Grid(view, listed, order)
     main, beside = st.columns([5, 2], gap="small")
     with main:
         page = paged(
             view,
-            grid.draw,
+            drawn.draw,
             counted=counted,
-            where={**(within or {}), **values} or None,
-            contains=parts or None,
-            between=ranges or None,
+            **chosen,
             order_by=order,
             total=total,
-            beside_count=grid.act,
+            beside_count=drawn.act,
         )
     if page.drawn is not None:
         with beside.container(border=True):
@@ -224,7 +228,8 @@ class _Grid:
         return row
 
     def act(self) -> None:
-        """What can be done with the rows that were ticked."""
+        """What can be done with the list, and with the rows that were ticked."""
+        compared.control()
         if self._listed.act is not None:
             self._listed.act(self._ticked)
 

@@ -23,15 +23,15 @@ _ROWS: Final[Answers[tuple[Row, ...]]] = Answers()
 _COUNTS: Final[Answers[int]] = Answers()
 
 
-def read(view: str, **asked: Any) -> Sequence[Row]:
-    """Rows of a view at the page's instant; `asked` as for
+def read(view: str, *, at: int | None = None, **asked: Any) -> Sequence[Row]:
+    """Rows of a view at the page's instant, or at another, in microseconds; `asked` as for
     `pipeline.ledger.reader.Reader.read`.
 
     Readers who look at one page at once share the rows, so no page may change one. Raises
     `CallerError` where the view is not open to whoever looks: no page has to think of it.
     """
     _check_open(view)
-    held, at = service.current(), as_of()
+    held, at = service.current(), as_of() if at is None else at
 
     def rows() -> tuple[Row, ...]:
         return tuple(held.reader.read(view, as_of=at, **asked).to_pylist())

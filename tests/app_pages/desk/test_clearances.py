@@ -48,6 +48,10 @@ def test_a_full_package_is_made_once_somebody_else_has_approved_it(
         app = decide(visit, service, "Bia", "Approve")
         assert "Nothing waits for a second person." in page_text(app)
         assert state(service) == ["approved"]
+        app = visit("evidence", as_of=None)
+        app.session_state["name of the reader"] = "Ana"
+        app.switch_page("app_pages/alerts.py").run()
+        assert "Bia has approved what you asked for." in page_text(app)
         assert "The package is ready" in page_text(ask(visit))
         assert state(service) == ["used"]
         assert "This package waits for a second person" in page_text(ask(visit))
