@@ -10,6 +10,7 @@ from app_pages.language import formats, next_actions, occurrences, rulebook, wor
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 from pipeline import alert_rules, instants
+from pipeline.alert import hours
 from pipeline.alert.acting import acknowledge, snooze
 from pipeline.alert.trial import try_channels
 from pipeline.alert_rules import AlertRules
@@ -257,7 +258,9 @@ def _occasions(report: Report) -> str:
         "weekly": _("every week"),
         "month_end": _("on a month's last working day"),
     }
-    return days[report.days] + f" ({report.weekday})" * (report.days == "weekly")
+    if report.days != "weekly":
+        return days[report.days]
+    return f"{days['weekly']} ({formats.weekday(hours.DAYS.index(report.weekday))})"
 
 
 def calendars(rules: AlertRules) -> None:

@@ -23,6 +23,27 @@ STATES = {
 }
 
 
+ASKED = {
+    "process": N_("Process"),
+    "seller": N_("Seller"),
+    "from": N_("From"),
+    "to": N_("To"),
+    "withhold": N_("Entries left out"),
+    "against": N_("Earlier checkpoint"),
+    "view": N_("View"),
+    "as_of": N_("As of"),
+    "where": N_("Filters"),
+    "contains": N_("Search"),
+    "between": N_("Ranges"),
+    "order_by": N_("Sorted by"),
+    "limit": N_("Rows at most"),
+    "offset": N_("Rows left out first"),
+    "payload_sha256": N_("SHA-256 of the payload"),
+    "gates": N_("Gates"),
+}
+"""What a request can be for, part by part."""
+
+
 def show() -> None:
     """The requests that wait, with the forms that decide about them, and the latest others; nothing
     where no act needs a second person and none ever did."""
@@ -67,7 +88,9 @@ def _say_that_it_may_begin(row: views.Row) -> None:
 def asked(row: views.Row) -> str:
     """What exactly a request is for, as Markdown."""
     found = json.loads(views.shown("detail", row["detail"] or "{}"))
-    return "  \n".join(f"{formats.plain(name)}: {_said(value)}" for name, value in found.items())
+    return "  \n".join(
+        f"{words.word(ASKED, name)}: {_said(value)}" for name, value in found.items()
+    )
 
 
 def _said(value: object) -> str:

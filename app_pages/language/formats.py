@@ -68,6 +68,11 @@ def short_day(when: date) -> str:
     return dates.format_date(when, _DAY_OF_YEAR[language()], locale=locale())
 
 
+def weekday(number: int) -> str:
+    """A day of the week, of which Monday is 0."""
+    return dates.get_day_names("wide", locale=locale())[number]
+
+
 def month(when: date) -> str:
     """The month of a day of a view, with its year."""
     return dates.format_date(when, "MMM y", locale=locale())
