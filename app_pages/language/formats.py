@@ -70,7 +70,8 @@ def short_day(when: date) -> str:
 
 def weekday(number: int) -> str:
     """A day of the week, of which Monday is 0."""
-    return dates.get_day_names("wide", locale=locale())[number]
+    name: str = dates.get_day_names("wide", locale=locale())[number]
+    return name
 
 
 def month(when: date) -> str:
