@@ -20,6 +20,7 @@ _VIEWS_FOR_ANALYSTS: Final = frozenset(
     {
         "alert_figures",
         "attempts_by_outcome",
+        "journeys_by_step",
         "clock",
         "coming_days",
         "day_contents",

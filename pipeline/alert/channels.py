@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pipeline import instants
 from pipeline.alert.decision import Message
+from pipeline.alert.links import Links
 from pipeline.alert.words import Text
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Mail, Recipient
@@ -27,12 +28,12 @@ PAYLOAD_VERSION: Final = 1
 PAYLOAD_TYPE: Final = "prazo.alerts"
 
 
-def send(message: Message, text: Text, rules: AlertRules, now: int) -> str | None:
-    """Sends a message; why the channel did not take it, or None where it did."""
+def send(message: Message, text: Text, rules: AlertRules, now: int, links: Links) -> str | None:
+    """Sends a message, with its `links`; why the channel did not take it, or None where it did."""
     recipient = rules.recipients[message.to]
     sending = {
         "email": lambda: _email(message, text, recipient, rules.mail),
-        "webhook": lambda: _webhook(message, recipient, now),
+        "webhook": lambda: _webhook(message, recipient, now, links),
         "apprise": lambda: _apprise(text, recipient),
     }[message.via]
     try:
@@ -68,12 +69,12 @@ def _email(message: Message, text: Text, recipient: Recipient, mail: Mail | None
 # --- webhook ---------------------------------------------------------------------------------
 
 
-def _webhook(message: Message, recipient: Recipient, now: int) -> None:
+def _webhook(message: Message, recipient: Recipient, now: int, links: Links) -> None:
     assert recipient.webhook is not None
     path = recipient.webhook_secret_file
     assert path is not None
     keys = standard_webhooks.secrets_in(_text(path), path)
-    body = payload(message, now)
+    body = payload(message, now, links)
     headers = standard_webhooks.signed(keys, message.name.encode(), instants.now(), body)
     answer = asking.post(
         recipient.webhook,
@@ -85,9 +86,9 @@ def _webhook(message: Message, recipient: Recipient, now: int) -> None:
         raise ValueError(f"it answered {answer.status}")
 
 
-def payload(message: Message, now: int) -> bytes:
+def payload(message: Message, now: int, links: Links) -> bytes:
     """The body of a webhook (docs/alerts.md#webhooks): an object of a documented version. An alert
-    that comes again has the same `alert` and `level`."""
+    that comes again has the same `alert` and `level`. `links`: those that this message may hold."""
     return canonical_json(
         {
             "type": PAYLOAD_TYPE,
@@ -95,7 +96,8 @@ def payload(message: Message, now: int) -> bytes:
             "timestamp": instants.canonical(now),
             "to": message.to,
             "alerts": [
-                {"level": level, **_fields(due._asdict())} for due, level, _ in message.items
+                {"level": level, **_fields(due._asdict()), **_link(links.for_seller(due))}
+                for due, level, _ in message.items
             ],
         }
     )
@@ -108,6 +110,10 @@ def _fields(due: dict[str, Any]) -> dict[str, Any]:
         for name, value in due.items()
         if name != "assignee"  # a person's name, which no message needs
     }
+
+
+def _link(url: str | None) -> dict[str, str]:
+    return {} if url is None else {"seller_link": url}
 
 
 # --- Apprise ---------------------------------------------------------------------------------

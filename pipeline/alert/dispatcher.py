@@ -349,7 +349,7 @@ class Dispatcher:
         if instants.since_boot() - began > LATEST_SECONDS * instants.SECOND:
             LOG.warning("a message to %s was not sent: it would come late", message.to)
             return
-        fault = channels.send(message, text, rules, now)
+        fault = channels.send(message, text, rules, now, links)
         if fault is not None:
             LOG.warning("a message to %s by %s failed: %s", message.to, message.via, fault)
         self._record(

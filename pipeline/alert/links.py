@@ -34,13 +34,15 @@ def _is_mask(shown: str) -> bool:
 
 
 class Links:
-    """Makes links and reads them. `dashboard_url`: None where messages hold none. `fresh`: makes
-    a link by which the seller of a process answers, or None where none can be made."""
+    """Makes the links of one message, and reads them. `dashboard_url`: None where messages hold
+    none. `fresh`: makes a link by which the seller of a process answers, or None where it cannot.
+    """
 
     def __init__(
         self, dashboard_url: str | None, log_key: bytes, fresh: Fresh | None = None
     ) -> None:
         self._fresh = fresh
+        self._made: dict[str, str | None] = {}  # process -> its seller's link in this message
         self._url = None if dashboard_url is None else dashboard_url.rstrip("/")
         self._key = hmac.digest(log_key, b"acknowledging alerts", hashlib.sha256)
 
@@ -59,12 +61,14 @@ class Links:
         return None if self._url is None else f"{self._url}/watchlist{query and '?'}{query}"
 
     def for_seller(self, due: Due) -> str | None:
-        """A fresh link for the seller, where the next thing to do is to ask them."""
+        """A fresh link for the seller, where the next thing to do is to ask them: one a message."""
         if self._fresh is None or due.next_action not in ASKING:
             return None
         if not due.process_id or _is_mask(due.process_id):
             return None
-        return self._fresh(due.process_id)
+        if due.process_id not in self._made:
+            self._made[due.process_id] = self._fresh(due.process_id)
+        return self._made[due.process_id]
 
     def acknowledging(self, alert: str, name: str, now: int) -> str | None:
         """The link by which a recipient acknowledges an alert; None without an address."""

@@ -38,6 +38,6 @@ def try_channels(rules: AlertRules, name: str) -> dict[str, str | None]:
     items = (Item(due, 0, 1),)
     text = words.message(items, name, recipient, links, rules.hours.zone, now)
     return {
-        via: channels.send(Message(name, via, items), text, rules, now)
+        via: channels.send(Message(name, via, items), text, rules, now, links)
         for via in recipient.channels
     }

@@ -57,13 +57,15 @@ def _type_of(entry: Entry) -> str:
 
 
 def _step_of(entry: Entry) -> dict[str, JsonValue] | None:
-    """What a step of the seller's page says; None of any other collection."""
+    """What a step of the seller's page says; None of any other collection, and of what the page
+    added to one, such as pictures."""
     try:
         said = parse_json(entry.body or b"")
     except Unreadable:
         return None
-    is_ours = isinstance(said, dict) and said.get("producer") == OWN_JOURNEY
-    return said if is_ours else None
+    if not isinstance(said, dict) or said.get("producer") != OWN_JOURNEY:
+        return None
+    return said if said.get("step") == "invited" or said.get("source") == "seller" else None
 
 
 def body_of(entry: Entry) -> bytes:

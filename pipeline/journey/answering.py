@@ -31,6 +31,9 @@ from pipeline.log.entries import OWN_JOURNEY
 
 REVIEW: Final = "review"
 LANDING: Final = "landing"
+RECEIPT: Final = "receipt"
+MAX_RECEIPTS: Final = 10
+"""That are kept of a journey: one says at most a few things, in two languages."""
 MAX_TYPED: Final = 2 * form.MAX_CHARACTERS
 """Characters of an input that are shown again where something was wrong with it."""
 
@@ -43,6 +46,8 @@ _REOPEN: Final = f"""
 _STILL: Final = f"update journeys set ref = ref where ref = $1 and {_LIVE}"
 _CONFIRM: Final = f"""
     update journeys set confirmed_at = $2, email = null where ref = $1 and {_LIVE}"""
+_CONFIRMED: Final = """
+    update journeys set ref = ref where ref = $1 and confirmed_at is not null"""
 _STEPS: Final = """
     select body from entries
     where process_id = $1 and kind = 'collection' and recorded_by = $2 order by seq"""
@@ -315,6 +320,21 @@ class Answering:
         notes = [self.sessions.note(journey, it) for it in flow[-2:]]
         besides = [self.sessions.seen(session, taken.at), *notes]
         return self.inbox.change(claim, besides, [whole, confirmed])
+
+    def keep_receipt(
+        self, journey: Journey, drawn: Drawn, html: bytes, shown: Shown, now: int
+    ) -> None:
+        """Records a receipt as it was first shown, and again where it says something else."""
+        note = Flow(now, "shown", RECEIPT, drawn.digest)
+        known = self.sessions.flow_of(journey)
+        receipts = [it.detail for it in known if it.screen == RECEIPT]
+        if drawn.digest in receipts or len(receipts) >= MAX_RECEIPTS:
+            return
+        draft = evidence.added(
+            journey, now, RECEIPT, self._kept(RECEIPT, html), evidence.in_words(shown)
+        )
+        claim = Statement(_CONFIRMED, (journey.ref,))
+        self.inbox.change(claim, [self.sessions.note(journey, note)], [draft])
 
     def _kept(self, screen: str, html: bytes) -> list[Artifact]:
         """A screen and its text, durable, as entries name them."""

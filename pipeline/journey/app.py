@@ -93,6 +93,7 @@ class JourneyPage:
                 route("/r/{ref}/review", get=visits.review, post=visits.confirm),
                 route("/r/{ref}/receipt", get=visits.receipt, post=visits.correct),
                 route("/r/{ref}/receipt.txt", get=visits.receipt_file),
+                route("/r/{ref}/{slug}/check", post=visits.check),
                 route("/r/{ref}/{slug}", get=visits.question, post=visits.answer),
                 route("/{path:path}", get=visits.nothing, post=visits.nothing),
             ],
@@ -212,7 +213,7 @@ def headers_of(style: str) -> dict[str, str]:
     return {
         "Content-Security-Policy": (
             f"default-src 'none'; style-src 'sha256-{digest}'; script-src 'self'; img-src 'self';"
-            " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+            " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
         ),
         "Referrer-Policy": "same-origin",  # with no-referrer, a form's Origin would be null
         "X-Content-Type-Options": "nosniff",

@@ -70,8 +70,7 @@ def seen(
         "channel": CHANNEL,
         "source": SELLER,
         "screen": screen,
-        "language": shown.language,
-        "wording": shown.wording,
+        **in_words(shown),
         "artifacts": list(artifacts),
         **more,
     }
@@ -80,8 +79,20 @@ def seen(
     return _collection(journey, step, at, RECORDED_BY, said)
 
 
-def pictured(journey: "Journey", at: int, pictures: Sequence[Artifact]) -> Draft:
-    """The draft that adds pictures of its screens to a journey that was confirmed."""
+def in_words(shown: Shown) -> Mapping[str, JsonValue]:
+    """What an entry says of how a screen was worded."""
+    return {"language": shown.language, "wording": shown.wording}
+
+
+def added(
+    journey: "Journey",
+    at: int,
+    screen: str,
+    artifacts: Sequence[Artifact],
+    more: Mapping[str, JsonValue] = _NOTHING,
+) -> Draft:
+    """The draft that adds something to a journey that was confirmed: pictures, or the receipt. No
+    seller made it."""
     return _collection(
         journey,
         "confirmed",
@@ -90,8 +101,9 @@ def pictured(journey: "Journey", at: int, pictures: Sequence[Artifact]) -> Draft
         {
             "channel": CHANNEL,
             "source": MARKETPLACE,
-            "screen": "pictures",
-            "artifacts": list(pictures),
+            "screen": screen,
+            "artifacts": list(artifacts),
+            **more,
         },
     )
 

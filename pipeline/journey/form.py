@@ -47,6 +47,13 @@ STATES: Final[Mapping[str, str]] = {
     "TO": "Tocantins",
 }
 TYPE_PATH: Final = "type"
+PATTERNS: Final[Mapping[Kind, str]] = {
+    "postal_code": r"[\s.\-]*(?:[0-9][\s.\-]*){8}",
+    "band": rf"\s*(?:R\$)?[ .]*(?:[0-9][ .]*){{1,{MAX_AMOUNT_DIGITS}}}\s*",
+    "line": r".*\S.*",
+    "other": r".*\S.*",
+}
+"""What a browser without scripts refuses by itself: nothing that `read` takes."""
 
 _TOGETHER: Final = (
     ("postal_code",),

@@ -45,7 +45,7 @@ def take(browser: Path, inbox: Inbox, store: ArtifactStore, ref: str) -> int:
                 picture = f"{len(pictures) + 1:02d}-{name.removesuffix('.html')}.png"
                 pictures.append(evidence.kept(store, picture, "image/png", content))
         if pictures:
-            inbox.append([evidence.pictured(journey, inbox.now(), pictures)])
+            inbox.append([evidence.added(journey, inbox.now(), "pictures", pictures)])
     except (OperatorError, OSError, subprocess.SubprocessError) as error:
         LOG.error("there are no pictures of journey %s: %s", ref, type(error).__name__)
         return 0
@@ -57,7 +57,7 @@ def _screens(inbox: Inbox, journey: Journey) -> list[tuple[str, str]]:
     found: dict[str, str] = {}
     for entry in inbox.find(process_id=journey.process_id, kind=COLLECTION):
         said = parse_json(entry.body or b"{}")
-        if said.get("journey_id") == journey.journey_id:
+        if said.get("journey_id") == journey.journey_id and said["source"] == evidence.SELLER:
             for artifact in said.get("artifacts") or ():
                 if artifact.get("media_type") == "text/html":
                     found.setdefault(artifact["sha256"], artifact["name"])

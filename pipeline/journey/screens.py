@@ -16,7 +16,7 @@ import jinja2
 
 from pipeline.errors import SettingsError
 from pipeline.journey import words
-from pipeline.journey.form import STATES, FaultCode, Field, Question
+from pipeline.journey.form import PATTERNS, STATES, FaultCode, Field, Kind, Question
 from pipeline.journey.links import shown_ref
 from pipeline.journey.words import Language
 from pipeline.settings import Settings
@@ -27,6 +27,9 @@ MAX_LOGO_BYTES: Final = 32_768
 PLACE: Final = "\x1fpage\x1f"
 """Stands in a drawn screen for the token that names it. No answer holds such characters; what was
 refused for them stands behind the token."""
+
+_FAULT_OF: Final[Mapping[Kind, FaultCode]] = {"postal_code": "postal_code", "band": "amount"}
+"""What a browser says of an input that is not as its pattern wants it."""
 
 _LOGOS: Final = {
     b"\x89PNG": "image/png",
@@ -210,6 +213,8 @@ def _input(
         "fault": None if fault is None else words.fault(fault, each, language),
         "typed": typed.get(name, ""),
         "is_required": each.is_required,
+        "pattern": PATTERNS.get(each.kind) if each.is_required else None,
+        "title": words.fault(_FAULT_OF.get(each.kind, "missing"), each, language),
     }
     match each.kind:
         case "band":

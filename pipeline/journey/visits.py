@@ -5,11 +5,11 @@ Everything here blocks, and runs on a thread of its own.
 
 from collections.abc import Mapping
 
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from pipeline.errors import CallerError
 from pipeline.journey import form, links, words
-from pipeline.journey.answering import REVIEW
+from pipeline.journey.answering import RECEIPT, REVIEW
 from pipeline.journey.evidence import RECORDED_BY
 from pipeline.journey.form import Question
 from pipeline.journey.ground import NO_STORE, Ground, Place, Visit, page_of, see
@@ -54,7 +54,9 @@ class Visits(Ground):
                 visit, journey, now, "code_unsent" if sent == "failed" else None
             )
         if what == "check":
-            drawn = self._code_screen(visit, journey, now, None)
+            fault = visit.form.get("fault")  # as the screen showed it that was sent
+            shown = fault if fault in ("code_wrong", "code_unsent") else None
+            drawn = self._code_screen(visit, journey, now, shown)
             if self._codes.check(journey, visit.form.get("code", ""), now):
                 return self._opened(visit, journey, drawn, now, has_code=True)
             self._door.note("wrong_code")
@@ -162,6 +164,24 @@ class Visits(Ground):
         asked = answering.form(place.journey)
         return see(self._next(Place(place.journey, place.session, asked, place.now)))
 
+    def check(self, visit: Visit) -> Response:
+        """Says what would be wrong with what stands on a screen so far: input -> words. Nothing is
+        recorded of it."""
+        place = self._place(visit)
+        if isinstance(place, Response):
+            return JSONResponse({}, place.status_code, headers=NO_STORE)
+        question = place.asked.at(visit.parts["slug"])
+        if question is None:
+            return JSONResponse({}, 404, headers=NO_STORE)
+        typed = {it: visit.form.get(it, "") for it in form.names_of(question)}
+        faults = form.read(question, typed, self._answering.bands).faults
+        said = {
+            f"f{number}": words.fault(faults[each.path], each, visit.language)
+            for number, each in enumerate(question.fields)
+            if each.path in faults
+        }
+        return JSONResponse(said, headers=NO_STORE)
+
     def _again(
         self,
         visit: Visit,
@@ -260,8 +280,9 @@ class Visits(Ground):
             download=f"/r/{journey.ref}/receipt.txt",
             return_url=journey.return_url,
         )
-        token = self._answering.token(session, "receipt", drawn, now)
-        return page_of(drawn.signed(token))
+        html = drawn.signed(self._answering.token(session, RECEIPT, drawn, now))
+        self._answering.keep_receipt(journey, drawn, html, self._shown(visit), now)
+        return page_of(html)
 
     def receipt_file(self, visit: Visit) -> Response:
         """The receipt as a file that the seller keeps: the number, the time and the answers."""
@@ -290,7 +311,7 @@ class Visits(Ground):
         if isinstance(found, Response):
             return found
         journey, session, now = found
-        page = self._sessions.page(session, "receipt", visit.form.get("page", ""))
+        page = self._sessions.page(session, RECEIPT, visit.form.get("page", ""))
         _, to_correct = self._status(journey, visit.language)
         if page is None or not to_correct:
             return see(f"/r/{journey.ref}/receipt")

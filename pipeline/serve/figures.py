@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from pipeline import instants
 from pipeline.http.outgoing.looks import Looked, Looks
+from pipeline.journey.entrance import door
 from pipeline.ledger.service import LedgerService
 
 LOOK_SECONDS: Final = 30.0
@@ -25,6 +26,8 @@ class Figures(NamedTuple):
     alerts: list[dict[str, Any]]
     last_delivery_at: datetime | None
     silent_since: datetime | None
+    journeys: dict[str, int]  # step -> journeys that took it
+    refusals: dict[str, int]  # reason -> how often the seller's page refused something
 
     @property
     def oldest_seconds(self) -> float:
@@ -47,12 +50,15 @@ def watch(service: LedgerService) -> Looks[Figures]:
     def look() -> Figures:
         at, reader = instants.now(), service.reader
         [intake] = reader.read("intake", as_of=at).to_pylist()
+        journeys = reader.read("journeys_by_step", as_of=at).to_pylist()
         return Figures(
             instants.of(at).replace(tzinfo=None),
             reader.read("open_counts", as_of=at).to_pylist(),
             reader.read("alert_figures", as_of=at).to_pylist(),
             intake["last_at"],
             intake["silent_since"],
+            {row["step"]: row["journeys"] for row in journeys},
+            door.totals(service.inbox),
         )
 
     return Looks(look, name="deadlines", every_seconds=LOOK_SECONDS, first_seconds=FIRST_SECONDS)

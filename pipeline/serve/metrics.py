@@ -121,6 +121,18 @@ class _Collector:
             "For how long the oldest alert that nobody acknowledged has been due; 0 for none",
             found.oldest_seconds,
         )
+        journeys = GaugeMetricFamily(
+            "prazo_journeys", "Collection journeys that took a step", labels=["step"]
+        )
+        for step in ("invited", "opened", "answered", "confirmed"):
+            journeys.add_metric([step], found.journeys.get(step, 0))
+        yield journeys
+        refusals = CounterMetricFamily(
+            "prazo_journey_refusals", "What the seller's page refused", labels=["reason"]
+        )
+        for reason, count in found.refusals.items():
+            refusals.add_metric([reason], count)
+        yield refusals
         yield _gauge(
             "prazo_silence_seconds",
             "For how long deliveries have been missing; 0 while they come as usual",

@@ -1,5 +1,6 @@
 """A message about a seller who is to be asked brings a fresh link to the seller's page."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import instants
-from pipeline.alert import words
+from pipeline.alert import channels, words
+from pipeline.alert.decision import Message
 from pipeline.alert.entries import Due, Item
 from pipeline.alert.links import Links
 from pipeline.alert_rules.recipients import Recipient
@@ -60,6 +62,24 @@ def test_each_message_has_a_link_of_its_own_which_is_an_invitation_in_the_log(
     assert found[0] != found[1]
     entries = inbox.find(process_id="prc_1", kind=COLLECTION)
     assert [it.recorded_by for it in entries] == ["alerts", "alerts"]
+
+
+def test_a_webhook_has_the_link_that_its_message_made_where_its_recipient_may_have_one(
+    inbox: Inbox, tmp_path: Path
+) -> None:
+    settings = settings_in(tmp_path, journey_url=SELLERS_PAGE)
+    due = Due(
+        *("alert_1", "before_3d", "risk", "officer", None, "prc_1", "sel_1"),
+        *("ACP", "PENDING", instants.now(), instants.now(), "remind_seller", 1),
+    )
+    message = Message("desk", "webhook", (Item(due, 0, 1), Item(due._replace(alert="b"), 0, 1)))
+    made = Links(None, inbox.log_key, links.for_messages(settings, inbox, "alerts"))
+    first, second = json.loads(channels.payload(message, 0, made))["alerts"]
+    assert first["seller_link"].startswith(f"{SELLERS_PAGE}/j/")
+    assert second["seller_link"] == first["seller_link"]
+    assert len(inbox.find(process_id="prc_1", kind=COLLECTION)) == 1
+    without = json.loads(channels.payload(message, 0, Links(None, inbox.log_key)))
+    assert ["seller_link" in it for it in without["alerts"]] == [False, False]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pipeline import instants
 from pipeline.inbox import Inbox
-from pipeline.journey import links
+from pipeline.journey import evidence, links
 from pipeline.log.ndjson import read_line
 from tests.forward.conftest import Forwarding, deliver, has_begun, of_seller
 from tests.forward.sink import Sink, is_signed, sink
@@ -39,6 +39,9 @@ def test_a_step_goes_to_whoever_names_it_and_to_nobody_else(
             has_begun(inbox, "to_1", "to_2")
             inbox.append([read_line(json.dumps(own).encode(), recorded_by="token")])
             minted = links.mint(settings, inbox, "prc_1", recorded_by="user:test", channel="sms")
+            # What the page adds afterwards is a step of nobody.
+            receipt = evidence.added(minted.journey, instants.now(), "receipt", [])
+            inbox.append([receipt])
             deliver(inbox, of_seller("sel_1"))
             wait_until(lambda: len(market.taken) == 1 and len(all_of_the_platform.taken) == 1)
     [said] = market.taken

@@ -139,6 +139,13 @@ class Page:
     # --- what the log has ---
 
     def collections(self, process_id: str) -> list[tuple[Entry, dict[str, Any]]]:
+        """All but the receipts that were shown."""
+        return [it for it in self._all_of(process_id) if it[1].get("screen") != "receipt"]
+
+    def receipts(self, process_id: str) -> list[dict[str, Any]]:
+        return [said for _, said in self._all_of(process_id) if said.get("screen") == "receipt"]
+
+    def _all_of(self, process_id: str) -> list[tuple[Entry, dict[str, Any]]]:
         entries = self.inbox.find(process_id=process_id, kind=COLLECTION)
         return [(it, parse_json(it.body or b"")) for it in entries]
 

@@ -198,6 +198,24 @@ def test_the_receipt_has_a_number_and_can_be_kept(page: Page) -> None:
     assert "Faturamento: De R$ 1.000 até R$ 5.000\n" in kept.html
 
 
+def test_each_receipt_that_a_seller_saw_is_kept_once(page: Page) -> None:
+    process = page.review()
+    minted = page.mint(process)
+    seller = page.seller()
+    first = seller.finish(minted.url)
+    seller.get(f"/r/{minted.journey.ref}/receipt")  # says the same
+    seller.cookies["lang"] = "en"
+    english = seller.get(f"/r/{minted.journey.ref}/receipt")
+    kept = page.receipts(process)
+    assert [(it["source"], it["language"]) for it in kept] == [
+        ("marketplace", "pt-BR"),
+        ("marketplace", "en"),
+    ]
+    screens = [page.artifact(it["artifacts"][0]["sha256"]).decode() for it in kept]
+    assert screens == [first.html, english.html]
+    assert "Número do comprovante" in page.artifact(kept[0]["artifacts"][1]["sha256"]).decode()
+
+
 def test_another_language_is_one_link_away_and_stays(page: Page) -> None:
     process = page.review()
     seller = page.seller()

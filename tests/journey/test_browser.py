@@ -228,3 +228,52 @@ def test_no_page_shows_it_in_a_frame(page: Page, tab: Tab) -> None:
     frame = tab.frames[-1]
     frame.wait_for_url("chrome-error://**")
     assert "Confirme seus dados" not in frame.content()
+
+
+def test_what_is_wrong_is_said_as_soon_as_an_input_is_left(page: Page, tab: Tab) -> None:
+    """By the server's own rules and words, in a region that a screen reader reads out."""
+    process = page.review(["revenue", "address.postal_code"])
+    tab.goto(page.mint(process).url)
+    tab.get_by_role("button", name="Começar").click()
+    tab.wait_for_url("**/revenue")
+    group = tab.get_by_role("group")
+    said = tab.locator("#f0-live")
+    assert said.get_attribute("aria-live") == "polite"
+    tab.get_by_role("textbox", name="De R$").fill("5000")
+    tab.keyboard.press("Tab")
+    tab.get_by_role("textbox", name="até R$").fill("1000")
+    with tab.expect_response("**/check"):
+        tab.keyboard.press("Tab")
+    said.filter(has_text="deve ser menor que o segundo").wait_for()
+    assert group.get_attribute("aria-invalid") == "true"
+    assert "f0-live" in (group.get_attribute("aria-describedby") or "")
+    tab.evaluate(AXE)
+    options = {"runOnly": {"type": "tag", "values": WCAG_22_AA}}
+    assert tab.evaluate("it => axe.run(document, it)", options)["violations"] == []
+    tab.get_by_role("textbox", name="até R$").fill("9000")
+    said.filter(has_not_text="menor").wait_for(state="attached")
+    tab.wait_for_function("!document.querySelector('fieldset').hasAttribute('aria-invalid')")
+    assert page.steps(process) == ["invited", "opened"]  # a check records nothing
+    tab.get_by_role("button", name="Continuar").click()
+    tab.wait_for_url("**/postal-code")
+
+
+def test_without_scripts_the_browser_itself_holds_back_what_cannot_be_right(
+    page: Page, browser: Browser
+) -> None:
+    process = page.review(["address.postal_code"])
+    context = browser.new_context(viewport=PHONE, locale="pt-BR", java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(page.mint(process).url)
+    tab.get_by_role("button", name="Começar").click()
+    field = tab.get_by_role("textbox", name="CEP")
+    for typed in ("", "1310-10"):
+        field.fill(typed)
+        tab.get_by_role("button", name="Continuar").click()
+        assert tab.locator("input:invalid").count() == 1
+        assert tab.url.endswith("/postal-code")
+    assert field.get_attribute("title") == "O CEP tem 8 números, por exemplo 01310-100."
+    field.fill(" 01.310-100")
+    tab.get_by_role("button", name="Continuar").click()
+    tab.wait_for_url("**/review")
+    context.close()

@@ -91,7 +91,8 @@ def test_a_code_works_once_and_five_wrong_ones_end_it(page: Page, endpoint: Webh
     for _ in range(codes.MAX_TRIES):
         refused = other.post(url, do="check", code=wrong)
         assert refused.status == 422
-        assert "O código não confere" in refused.html
+        assert refused.html.count("O código não confere") == 2  # above, and beside the input
+        assert 'aria-invalid="true"' in refused.html
     assert other.post(url, do="check", code=code).status == 422
 
 

@@ -166,6 +166,9 @@ def test_deadlines_and_alerts_are_gauges(tmp_path: Path, monkeypatch: pytest.Mon
     assert shown["prazo_last_delivery_timestamp_seconds"] == last
     assert shown["prazo_figures_timestamp_seconds"] >= NOW.timestamp()
     assert shown["prazo_calendar_refusals_total"] == 0
+    steps = {it: shown[f'prazo_journeys{{step="{it}"}}'] for it in ("invited", "confirmed")}
+    assert steps == {"invited": 0, "confirmed": 0}
+    assert shown['prazo_journey_refusals_total{reason="wrong_code"}'] == 0
 
 
 def test_of_an_empty_log_every_figure_is_none_at_all(

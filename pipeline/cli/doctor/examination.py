@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from pipeline.cli.doctor import doors, forwarding, platform, stores
+from pipeline.cli.doctor import doors, forwarding, journeys, platform, stores
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import PrazoError
 from pipeline.settings import Settings
@@ -48,6 +48,7 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]
     ("artifacts", stores.artifacts),
     ("heartbeats", stores.routines),
     ("forwarding", forwarding.forwarding),
+    ("seller's page", journeys.journey),
     ("kept head", stores.kept_head),
     ("ledger", stores.ledger),
 )

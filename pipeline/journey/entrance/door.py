@@ -26,6 +26,8 @@ _COUNT: Final = """
     set refusals = journey_refusals.refusals + excluded.refusals"""
 _COUNTED: Final = """
     select hour, reason, refusals from journey_refusals where hour >= $1 order by hour, reason"""
+REASONS: Final = ("wrong_link", "limited", "wrong_code", "opened_elsewhere", "foreign_page")
+"""For which the page refuses something."""
 _BROWSERS: Final = ("Edg", "OPR", "SamsungBrowser", "Firefox", "Chrome", "Safari")
 _SYSTEMS: Final = ("Android", "iPhone", "iPad", "Windows", "Macintosh", "Linux")
 
@@ -90,6 +92,14 @@ class Door:
 def counted(inbox: Inbox, since: int) -> list[tuple[int, str, int]]:
     """(hour, reason, refusals) from an instant on."""
     return [(hour, why, count) for hour, why, count in inbox.query(_COUNTED, since)]
+
+
+def totals(inbox: Inbox) -> dict[str, int]:
+    """Reason -> refusals since the first."""
+    found: Counter[str] = Counter(dict.fromkeys(REASONS, 0))
+    for _, reason, refusals in counted(inbox, 0):
+        found[reason] += refusals
+    return dict(found)
 
 
 def network_of(address: str) -> str | None:

@@ -1,10 +1,12 @@
-// The page works without this. It keeps what was typed where a line is lost before it was saved,
-// and leads to the first fault.
+// The page works without this. It says what is wrong with an input once it is left, in the words of
+// the server, which it asks; keeps what was typed where a line is lost before it was saved; and leads
+// to the first fault.
 (() => {
   const form = document.querySelector("form[data-offline]");
   if (!form) return;
   const key = "typed " + location.pathname;
   const inputs = () => [...form.elements].filter((it) => it.name && it.type !== "hidden");
+  form.noValidate = true; // the server says it better than a browser does
   const say = form.querySelector(".offline");
   try {
     const typed = JSON.parse(sessionStorage.getItem(key) || "null");
@@ -22,7 +24,63 @@
     }
     try { sessionStorage.setItem(key, JSON.stringify(typed)); } catch { /* as above */ }
   };
-  form.addEventListener("input", keep);
+  // One live region a field, of which the name is the first part of the names of its inputs.
+  const fieldOf = (it) => it.name.split("_")[0];
+  const regionOf = (name) => document.getElementById(`${name}-live`);
+  const left = new Set();
+  let asked = 0;
+  let waiting;
+  for (const it of form.dataset.check ? inputs() : []) {
+    const name = fieldOf(it);
+    if (regionOf(name)) continue;
+    const region = document.createElement("span");
+    region.id = `${name}-live`;
+    region.className = "fault";
+    region.setAttribute("aria-live", "polite");
+    (it.closest("fieldset")?.querySelector("legend") ?? form.querySelector(`label[for="${name}"]`)).after(region);
+  }
+  const show = (name, words) => {
+    document.getElementById(`${name}-fault`)?.remove(); // what the server said before
+    const region = regionOf(name);
+    if (region.textContent !== words) region.textContent = words;
+    const own = inputs().filter((it) => fieldOf(it) === name);
+    const marked = own[0].closest("fieldset") ?? own[0];
+    const others = (marked.getAttribute("aria-describedby") ?? "").split(" ")
+      .filter((it) => it && it !== region.id && it !== `${name}-fault`);
+    if (words) marked.setAttribute("aria-invalid", "true");
+    else marked.removeAttribute("aria-invalid");
+    if (words) others.push(region.id);
+    if (others.length) marked.setAttribute("aria-describedby", others.join(" "));
+    else marked.removeAttribute("aria-describedby");
+  };
+  const check = async () => {
+    const mine = ++asked;
+    let faults;
+    try {
+      const body = new URLSearchParams(new FormData(form));
+      const answer = await fetch(form.dataset.check, { method: "POST", body });
+      if (!answer.ok || answer.redirected) return;
+      faults = await answer.json();
+    } catch { return; } // it is checked when it is sent
+    if (mine !== asked) return;
+    for (const name of new Set([...left].map(fieldOf))) {
+      const own = inputs().filter((it) => fieldOf(it) === name);
+      if (own.every((it) => left.has(it))) show(name, faults[name] ?? "");
+    }
+  };
+  form.addEventListener("change", (event) => {
+    if (!form.dataset.check || !event.target.name) return;
+    for (const it of inputs()) if (it.type === "radio" && it.name === event.target.name) left.add(it);
+    left.add(event.target);
+    check();
+  });
+  form.addEventListener("input", (event) => {
+    keep();
+    // While a fault stands there, it goes as soon as it is mended.
+    if (!event.target.name || !regionOf(fieldOf(event.target))?.textContent) return;
+    clearTimeout(waiting);
+    waiting = setTimeout(check, 300);
+  });
   form.addEventListener("submit", (event) => {
     if (!navigator.onLine) {
       event.preventDefault();

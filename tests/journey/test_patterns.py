@@ -1,0 +1,43 @@
+"""What a browser refuses by itself is never what the page takes."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.journey import form
+from pipeline.journey.form import PATTERNS, Field, Question
+
+TYPED = st.text(st.sampled_from("0123456789.- R$aé\t\u00a0"), max_size=24)
+
+
+def fault(kind: form.Kind, path: str, **typed: str) -> str | None:
+    question = Question("one", (Field(path, kind, True),))
+    return form.read(question, typed, None).faults.get(path)
+
+
+@given(TYPED)
+def test_a_postal_code_that_is_taken_fits_its_pattern_and_another_of_such_characters_does_not(
+    typed: str,
+) -> None:
+    fits = re.fullmatch(PATTERNS["postal_code"], typed) is not None
+    assert fits == (fault("postal_code", "address.postal_code", f0=typed) is None)
+
+
+@given(TYPED)
+def test_an_amount_that_is_taken_fits_its_pattern(typed: str) -> None:
+    if fault("band", "revenue", f0_from=typed, f0_to="9" * 18) in (None, "order"):
+        assert re.fullmatch(PATTERNS["band"], typed)
+
+
+@given(TYPED)
+def test_a_line_that_is_taken_fits_its_pattern(typed: str) -> None:
+    if fault("line", "address.city", f0=typed) is None:
+        assert re.fullmatch(PATTERNS["line"], typed)
+
+
+def test_near_misses() -> None:
+    assert re.fullmatch(PATTERNS["postal_code"], "01310-10") is None
+    assert re.fullmatch(PATTERNS["band"], "R$ 1.000")
+    assert re.fullmatch(PATTERNS["band"], "1,5") is None
+    assert re.fullmatch(PATTERNS["line"], "   ") is None
