@@ -17,6 +17,7 @@ from streamlit import config
 
 from app_pages.desk import find, visits
 from app_pages.door import access, audience
+from app_pages.door.early import Early
 from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
@@ -36,7 +37,6 @@ LOG = logging.getLogger(__name__)
 PAGES = Path(__file__).parent / "app_pages"
 ICON = PAGES / "static" / "icon.png"
 LOGO = PAGES / "static" / "logo.svg"
-STYLE = PAGES / "static" / "page.css"
 ANY_ADDRESS = "0.0.0.0"
 
 
@@ -56,9 +56,11 @@ def _draw() -> None:
     st.set_page_config(page_title="Prazo", page_icon=ICON, layout="wide")
     st.logo(LOGO, size="large")
     whoever = access.admit()
-    heading = st.container(gap="xsmall")
-    with heading.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        title = st.container(gap=None)
+    heading = st.container(gap="xsmall", key="heading")
+    with heading.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key="title_line"
+    ):
+        title = st.container(gap=None, key="title")
         # The choices first: what follows is written in the language that they say.
         with st.container(
             horizontal=True,
@@ -78,9 +80,9 @@ def _draw() -> None:
     with title:
         st.title(current.title, anchor=False)
         declare_language()
-        st.html(STYLE)
         visits.remember()
         acting.keep_name()
+        frame.close_drawer()
     with search:
         find.box()
     with bell:
@@ -169,9 +171,11 @@ else:
                     visits.SCRIPT,
                     acting.NAME_SCRIPT,
                     links.COPY_SCRIPT,
+                    frame.DRAWER_SCRIPT,
                 ],
             ),
             Middleware(NotStored),
+            Middleware(Early),
             Middleware(Door, load=_settings),
             Middleware(Lobby, load=_settings),
         ],

@@ -86,7 +86,9 @@ def card(row: views.Row) -> None:
         )
     if row["seconds_to_deadline"] is not None:
         left = formats.time_left(row["seconds_to_deadline"])
-        st.metric(_("Deadline"), left, formats.minute(row["deadline_at"]), delta_arrow="off")
+        st.container(key="deadline").metric(
+            _("Deadline"), left, formats.minute(row["deadline_at"]), delta_arrow="off"
+        )
     if row["next_action"] is not None:
         st.markdown(f":material/arrow_forward: **{next_actions.action(row['next_action'])}**")
     st.markdown(formats.plain(standing(row)))

@@ -101,7 +101,7 @@ reasons = views.read("denial_pareto")
 drawn = reasons[:REASONS_DRAWN]
 onboarded = views.read("onboarding_weeks")
 rate = onboarded[-1] if onboarded else None
-with st.grid(5, min_column_width=150):
+with elements.facts(5, least=150):
     elements.fact(
         _("Denial rate"),
         formats.share(rate["denial_share"] if rate else None),
@@ -209,7 +209,7 @@ names = {code_of(row): sellers.reason(row) for row in reasons}
 with lists.filters():
     with st.container(width="content"):
         saved.show("denials")
-    with st.container(width=320):
+    with st.container(width=230):
         reason = address.one_of(_("Reason"), names, "reason", placeholder=_("Any"))
     with st.container(width="content"):
         period = address.choice(
@@ -219,7 +219,7 @@ with lists.filters():
         retry = address.choices(
             _("New attempt"), {"yes": _("can be corrected"), "no": _("no chance")}, "retry"
         )
-    with st.container(width=220):
+    with st.container(width=170):
         seller = address.text(_("Seller"), "of", placeholder=_("Part of the id"), width="stretch")
 lists.with_card(
     "denials",

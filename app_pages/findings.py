@@ -73,7 +73,7 @@ if not by_rule:
     )
     st.stop()
 
-st.table(
+st.container(key="rules").table(
     {
         _("Severity"): [rulebook.chip(row["severity"]) for row in by_rule],
         _("Rule"): [formats.plain(rulebook.name(row["rule"])) for row in by_rule],

@@ -61,7 +61,7 @@ status = held.status()
 health = views.read_one("ledger_health")
 assert health is not None  # the view is one row, always
 
-with st.grid(4, min_column_width=170):
+with elements.facts(4):
     elements.fact(
         _("Entries"),
         formats.number(health["entries"]),
@@ -112,7 +112,7 @@ with left.container(border=True, height="stretch"):
             " other."
         )
     )
-    st.table(
+    st.container(key="leaves").table(
         {
             _("Leaves"): formats.number(health["tree_size"]),
             _("Newest entry recorded"): formats.second(health["last_recorded_at"]),
@@ -121,7 +121,7 @@ with left.container(border=True, height="stretch"):
         alt=_("The tree of the log"),
     )
     st.markdown(_("Root of the tree:"))
-    st.code(health["root"] or "–", language=None, wrap_lines=True)
+    st.container(key="root").code(health["root"] or "–", language=None, wrap_lines=True)
     if st.button(_("Verify now"), icon=":material/verified:"):
         verify()
 with right.container(border=True, height="stretch"):
@@ -136,7 +136,7 @@ with right.container(border=True, height="stretch"):
     if signed is None:
         st.markdown(_("Nothing has been signed yet."))
     else:
-        st.code(signed.note, language=None, wrap_lines=True)
+        st.container(key="note").code(signed.note, language=None, wrap_lines=True)
         st.download_button(
             _("Download"),
             signed.note,

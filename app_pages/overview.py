@@ -92,7 +92,7 @@ weeks = views.read("onboarding_weeks")
 
 week_ago = _("vs. 7 days ago")
 by_day, by_week = N_("Day by day: {values}"), N_("Week by week: {values}")
-with st.grid(4, min_column_width=170):
+with st.container(key="figures").grid(4, min_column_width=170):
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
             f"{words.STATE_ICONS['EXPIRED']} {words.word(words.STATES, 'EXPIRED')}",

@@ -175,7 +175,7 @@ with st.container(border=True):
         remedy.markdown(elements.next_step(next_up))
     elements.say_deleted(process)
 
-with st.grid(4, min_column_width=170):
+with elements.facts(4):
     if process["finished_at"] is None:
         left = formats.time_left(process["seconds_to_deadline"])
         elements.fact(

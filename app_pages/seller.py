@@ -107,7 +107,7 @@ with st.container(border=True):
     meaning.markdown(_(standing.meaning))
     remedy.markdown(f":material/arrow_forward: **{_(standing.remedy)}**")
 
-with st.grid(4, min_column_width=170):
+with elements.facts(4):
     elements.fact(
         _("Open processes"),
         formats.number(seller["open_processes"]),

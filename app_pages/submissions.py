@@ -108,7 +108,7 @@ if not figures["attempts"] and not figures["refused"]:
 
 # --- the four figures --------------------------------------------------------------------------
 
-with st.grid(4, min_column_width=170):
+with elements.facts(4):
     elements.fact(
         _("Accepted first time"),
         formats.share(figures["first_try_acceptance"]),

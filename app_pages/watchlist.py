@@ -20,6 +20,7 @@ UNFINISHED = (*WATCHED, "PENDING", "UNKNOWN")
 IN_TIME = ("OVERDUE", "PENDING")
 SOON = "7"
 ALL, SAVABLE, MINE, UNASSIGNED = "all", "savable", "mine", "unassigned"
+FOLDED = ("state", "due", "period", "assignee", "seller")
 LANES = {ALL: WATCHED, SAVABLE: IN_TIME, EXPIRED: (EXPIRED,)}
 
 
@@ -70,7 +71,7 @@ def card(row: views.Row) -> None:
     """What a process is about, what it may cost, and what to do next."""
     state, fields = row["state"], row["requested_fields"] or ()
     st.markdown(f"{elements.cell(row, 'process_id')} {elements.cell(row, 'seller_id')}")
-    st.metric(
+    st.container(key="deadline").metric(
         _("Deadline"),
         formats.time_left(row["seconds_to_deadline"]),
         formats.minute(row["deadline_at"]),
@@ -117,12 +118,13 @@ def card(row: views.Row) -> None:
     st.markdown(elements.paths(fields))
 
 
-st.markdown(
-    _(
-        "Processes in their tolerance period or past their deadline, the most urgent first. Choose"
-        " a state to see others."
+with st.container(key="intro"):
+    st.markdown(
+        _(
+            "Processes in their tolerance period or past their deadline, the most urgent first."
+            " Choose a state under *More filters* to see others."
+        )
     )
-)
 
 facets = views.groups(
     "open_processes", ["state", "is_due_within_7_days", "review_type", "next_action"]
@@ -153,16 +155,23 @@ with lists.filters():
             {ALL: _("Anybody"), MINE: _("Mine"), UNASSIGNED: _("Nobody")},
             "whose",
         )
-    with st.container(width=170):
-        assignee = address.text(
-            _("Assignee"), "assignee", placeholder=_("Part of the name"), width="stretch"
+    with st.container(width="content"):
+        types = address.choices(
+            _("Type"),
+            {code: f"{code} ({of('review_type', code)})" for code in words.REVIEW_TYPES},
+            "type",
         )
     with st.container(width=190):
-        seller = address.text(
-            _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
+        actions = address.choices(
+            _("Next action"),
+            {
+                code: f"{next_actions.action(code)} ({of('next_action', code)})"
+                for code in next_actions.ACTIONS
+            },
+            "action",
+            placeholder=_("Any"),
         )
-with lists.filters():
-    with st.container(width="content"):
+    with st.container(width="content"), lists.more_filters(FOLDED):
         states = address.choices(
             _("State"),
             {
@@ -172,34 +181,22 @@ with lists.filters():
             },
             "state",
         )
-    with st.container(width="content"):
         soon = address.choices(
             _("Deadline"),
             {SOON: _("Due in 7 days ({n})", n=of("is_due_within_7_days", True))},
             "due",
         )
-    with st.container(width="content"):
-        types = address.choices(
-            _("Type"),
-            {code: f"{code} ({of('review_type', code)})" for code in words.REVIEW_TYPES},
-            "type",
-        )
-    with st.container(width=150):
         period = address.one_of(
             _("Deadline in"),
             {code: _(name) for code, name in moments.PERIODS.items() if code != "all"},
             "period",
             placeholder=_("Any time"),
         )
-    with st.container(width=210):
-        actions = address.choices(
-            _("Next action"),
-            {
-                code: f"{next_actions.action(code)} ({of('next_action', code)})"
-                for code in next_actions.ACTIONS
-            },
-            "action",
-            placeholder=_("Any"),
+        assignee = address.text(
+            _("Assignee"), "assignee", placeholder=_("Part of the name"), width="stretch"
+        )
+        seller = address.text(
+            _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
         )
 
 assigned: dict[str, Sequence[object]] = {MINE: people.mine(), UNASSIGNED: [None]}

@@ -51,7 +51,14 @@ def show(
         clicks: dict[str, Any] = {}
         if take is not None:
             clicks = {"on_select": partial(_take, key, take), "selection_mode": "points"}
-        st.plotly_chart(figure, key=key, alt=alt, config={"displayModeBar": False}, **clicks)
+        st.plotly_chart(
+            figure,
+            height=figure["layout"]["height"],  # while it is fetched, too: else it moves the rest
+            key=key,
+            alt=alt,
+            config={"displayModeBar": False},
+            **clicks,
+        )
     else:
         st.markdown(formats.muted(_("Nothing to show yet.")))
 

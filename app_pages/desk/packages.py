@@ -105,7 +105,7 @@ def show() -> None:
         st.info(_("A package always holds the log as it is now, not as it stood at that instant."))
 
     asking, beside = st.columns([1, 1], gap="medium")
-    with asking:
+    with asking, st.container(key="asked_for"):
         subject = _choose_subject()
         asked = _ask()
     with beside, st.container(border=True, height="stretch"):

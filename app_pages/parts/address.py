@@ -146,8 +146,8 @@ def chosen() -> str:
 
 
 def choose(row: str) -> None:
-    """Chooses a row of a list."""
-    st.query_params[CHOSEN] = row
+    """Chooses a row of a list; "" none."""
+    st.query_params.update({CHOSEN: [row] if row else []})
 
 
 def order(columns: Iterable[str]) -> str | None:
@@ -168,17 +168,23 @@ def sort_by(column: str, *, is_sorted: str | None) -> None:
 
 
 def page_number(pages: int) -> int:
-    """The page of a long list, between 1 and `pages`."""
+    """Which page of a long list is asked for, between 1 and `pages`; `turn_pages` draws the way to
+    the others, below the rows."""
     asked = st.query_params.get(PAGE, "")
     is_number = asked.isascii() and asked.isdigit() and len(asked) <= MOST_DIGITS
     number = min(max(int(asked), 1), pages) if is_number else 1
     _follow(PAGE, number)
-    st.session_state[PAGE] = min(max(st.session_state[PAGE], 1), pages)
+    number = min(max(int(st.session_state[PAGE]), 1), pages)
+    st.session_state[PAGE] = number
+    return number
+
+
+def turn_pages(pages: int) -> None:
+    """The way to the other pages of a long list, once `page_number` has said which is shown."""
     # Sized by its content it would have no room for two pages, and show one.
     width: int | Literal["content"] = PAGE_WIDTH * (pages + 2) if pages <= FEW_PAGES else "content"
     chosen = st.pagination(pages, key=PAGE, width=width)
     _write(PAGE, [str(chosen)] if chosen > 1 else [])
-    return chosen
 
 
 def _in_url(key: str) -> str:

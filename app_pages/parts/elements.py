@@ -1,7 +1,7 @@
 """Pieces of a page that several pages show: empty states, errors, figures, actions, fields."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
@@ -49,6 +49,11 @@ def say(error: PrazoError) -> None:
 def in_its_words(message: str) -> str:
     """A message of the program, as its log has it: the program speaks only English."""
     return _("Prazo says: {message}", message=formats.plain(message))
+
+
+def facts(columns: int, *, least: int = 170) -> Any:
+    """Where some figures stand side by side, each at least as wide in pixels."""
+    return st.container(key="facts").grid(columns, min_column_width=least)
 
 
 def fact(label: str, value: str, note: str, colour: words.Colour = "gray") -> None:

@@ -12,6 +12,17 @@ from app_pages.parts import acting, links, views
 from pipeline import instants
 from pipeline.ledger import service
 
+DRAWER_SCRIPT: Final = """(() => {
+    if (window.prazoDrawer) return
+    window.prazoDrawer = true
+    document.addEventListener('click', clicked => {
+        if (!clicked.target.closest('[data-testid="stSidebarNavLink"]')) return
+        const close = document.querySelector('[data-testid="stSidebarCollapseButton"] button')
+        if (close !== null) setTimeout(() => close.click())
+    })
+})()"""
+"""On a narrow screen the navigation is a drawer, which Streamlit leaves open over the page that was
+chosen in it."""
 ZONES: Final = (
     "America/Sao_Paulo",
     "America/Manaus",
@@ -20,6 +31,11 @@ ZONES: Final = (
     "Europe/Lisbon",
     "UTC",
 )
+
+
+def close_drawer() -> None:
+    """Closes the drawer of a narrow screen once a page was chosen in it."""
+    st.html(f"<script>{DRAWER_SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
 def bell() -> None:

@@ -45,7 +45,10 @@ def _freshness(drawn_at: datetime, drawn_seq: int, drew: float) -> None:
         *_intake_badges(found),
     ]
     with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        horizontal=True,
+        horizontal_alignment="distribute",
+        vertical_alignment="center",
+        key="freshness",
     ):
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", width="content"

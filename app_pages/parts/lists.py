@@ -3,11 +3,12 @@
 The database pages: what a browser does not show is never sent to it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from html import escape
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import streamlit as st
 
@@ -61,26 +62,26 @@ def paged(
         total = views.count(view, **chosen)
     if not total:
         return Page(0, None)
-    above = st.container()
+    pages = -(-total // ROWS)
+    number = address.page_number(pages) if pages > 1 else 1
+    rows = views.read(view, **chosen, order_by=order_by, limit=ROWS, offset=(number - 1) * ROWS)
+    # From the top down: what is drawn later above something pushes it away under whoever reads.
+    drawn = draw(rows, f"{view} {number}")
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
         shown = [counted(total)]
-        pages = -(-total // ROWS)
         if pages > 1:
             shown.append(_("{n} a page", n=formats.number(ROWS)))
-        left = st.container(
+        with st.container(
             horizontal=True, vertical_alignment="center", gap="small", width="content"
-        )
-        number = address.page_number(pages) if pages > 1 else 1
-    rows = views.read(view, **chosen, order_by=order_by, limit=ROWS, offset=(number - 1) * ROWS)
-    with above:
-        drawn = draw(rows, f"{view} {number}")
-    with left:
-        st.markdown(formats.muted(" · ".join(shown)), width="content")
-        downloads.offer(view, rows=total, **chosen, order_by=order_by)
-        if beside_count is not None:
-            beside_count()
+        ):
+            st.markdown(formats.muted(" · ".join(shown)), width="content")
+            downloads.offer(view, rows=total, **chosen, order_by=order_by)
+            if beside_count is not None:
+                beside_count()
+        if pages > 1:
+            address.turn_pages(pages)
     return Page(total, drawn)
 
 
@@ -144,7 +145,16 @@ def with_card(
             beside_count=drawn.act,
         )
     if page.drawn is not None:
-        with beside.container(border=True):
+        # On a phone the card of a row that was chosen lies over the list, and there is none before.
+        is_chosen = bool(address.chosen())
+        with beside.container(border=True, key="card_chosen" if is_chosen else "card_first"):
+            if is_chosen:
+                st.button(
+                    _("Back to the list"),
+                    icon=":material/arrow_back:",
+                    on_click=_close_card,
+                    key="card_closed",
+                )
             card(page.drawn)
     elif when_empty is not None and not values and not parts and not ranges:
         when_empty()
@@ -160,6 +170,12 @@ def seller_names(rows: Sequence[views.Row]) -> dict[str | None, str]:
         return {}
     known = views.read("seller_names", where={"seller_id": ids})
     return {row["seller_id"]: row["seller_name"] for row in known if row["seller_name"]}
+
+
+def _close_card() -> None:
+    """Back to the list; a tap on the same row opens it again."""
+    address.choose("")
+    untick()
 
 
 def untick() -> None:
@@ -258,10 +274,10 @@ class _Grid:
 
     def _take(self, key: str, names: Sequence[str]) -> None:
         """What the reader clicked: a cell chooses its row, a column's head sorts. The row that is
-        shown already stays as it is: with Tab, one goes through its cells to what is behind it."""
+        chosen already stays as it is: with Tab, one goes through its cells to what is behind it."""
         selection = st.session_state[key]["selection"]
         for number, _column in selection["cells"]:
-            if number < len(names) and names[number] != (address.chosen() or names[0]):
+            if number < len(names) and names[number] != address.chosen():
                 address.choose(names[number])
         for column in selection["columns"]:
             if found := _sorts(self._view, self._listed).get(column):
@@ -270,7 +286,19 @@ class _Grid:
 
 def filters() -> Any:
     """Where the filters of a list stand, side by side, their labels in one line."""
-    return st.container(horizontal=True, vertical_alignment="top", gap="small")
+    return st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="filters")
+
+
+@contextmanager
+def more_filters(keys: Sequence[str]) -> Iterator[None]:
+    """Filters that fold away, since a line has no room for them. `keys`: theirs in the URL; how
+    many of them are set stands on the button."""
+    set_now = sum(key in st.query_params for key in keys)
+    label = _("More filters")
+    if set_now:
+        label = f"{label} ({formats.number(set_now)})"
+    with st.popover(label, icon=":material/tune:", key="more_filters"):
+        yield
 
 
 def grid(
@@ -331,8 +359,9 @@ def still(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: shown(name, value) for name, value in row.items()} for row in rows]
 
 
-def height_of(rows: Sequence[dict[str, Any]]) -> int | Literal["content"]:
-    return "content" if len(rows) <= VISIBLE_ROWS else ROW_HEIGHT * (VISIBLE_ROWS + 1) + 3
+def height_of(rows: Sequence[dict[str, Any]]) -> int:
+    """In pixels, so that what stands below a grid is in its place before the grid is there."""
+    return ROW_HEIGHT * (min(len(rows), VISIBLE_ROWS) + 1) + 3
 
 
 def text(label: str, width: int | None = None) -> Any:

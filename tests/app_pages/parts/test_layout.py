@@ -1,0 +1,150 @@
+"""How pages stand on the screen in a real browser: what moves while they come, what a phone shows.
+
+One server, and one tab for all pages.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.app_pages.conftest import fill
+from tests.app_pages.support.occurrences import attempt, before, collected, review, seller_event
+from tests.support.dashboard import Reader, dashboard
+
+HISTORY = [
+    *(review(f"prc_{n:03}", before(days=40, minutes=500 - n)) for n in range(60)),
+    seller_event("sel_ana", "created", before(days=100)),
+    seller_event(
+        "sel_caio",
+        "denied",
+        before(days=9),
+        decision_reasons=[{"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"}],
+        retry=True,
+    ),
+    collected("prc_001", "invited", before(days=39)),
+    *attempt("prc_001", before(days=38), status=500),
+]
+LISTS = ("/watchlist", "/since", "/alerts", "/findings", "/submissions", "/denials", "/evidence")
+PAGES = (
+    "/",
+    *LISTS,
+    "/process?process=prc_001",
+    "/seller?seller_id=sel_ana",
+    "/ledger",
+    "/dictionary",
+)
+MOST = 0.1  # "good" as the Web Vitals have it
+WATCH = """(() => {
+    window.shifts = []
+    new PerformanceObserver(list => window.shifts.push(...list.getEntries().map(it => ({
+        by: it.value,
+        after_input: it.hadRecentInput,
+        what: it.sources.map(({node, previousRect: was, currentRect: is}) =>
+            `${node?.innerText?.trim().slice(0, 20).replaceAll('\\n', ' ')}`
+            + ` ${was.x},${was.y} to ${is.x},${is.y}`),
+    })))).observe({type: 'layout-shift', buffered: true})
+})()"""
+PHONE = {"width": 390, "height": 844}
+ROW = 36
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder: Path = tmp_path_factory.mktemp("layout")
+    fill(folder, HISTORY)
+    with dashboard(folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Browser, url: str) -> Iterator[Reader]:
+    context = browser.new_context(
+        locale="pt-BR", viewport={"width": 1440, "height": 1000}, has_touch=True
+    )
+    context.add_init_script(WATCH)
+    yield Reader(context.new_page(), url)
+    context.close()
+
+
+def moved(tab: Reader) -> tuple[float, str]:
+    """How far the page moved by itself, as the browser counts it, and what moved most."""
+    tab.page.wait_for_function("() => !document.querySelector('[data-testid=\"stSkeleton\"]')")
+    shifts = [it for it in tab.page.evaluate("shifts") if not it["after_input"]]
+    most = max(shifts, key=lambda shift: float(shift["by"]), default={})
+    return sum(it["by"] for it in shifts), " | ".join(most.get("what", ()))
+
+
+def test_no_page_moves_while_it_comes(tab: Reader) -> None:
+    """Neither the first time, which is the cold one for the parts of Streamlit that only this page
+    shows, nor after a click in the navigation. Before style and parts came with the page's head,
+    five pages moved by 0.2 to 0.9."""
+    far = {}
+    for path in PAGES:
+        by, what = moved(tab.open(path))
+        far[path] = (by, what)
+        tab.page.evaluate("shifts.length = 0")
+        tab.page.locator("header").get_by_role("link", name="Visão geral").click()
+        tab.page.get_by_role("heading", name="Visão geral").wait_for()
+        by, what = moved(tab.settled())
+        far[f"from {path} to the overview"] = (by, what)
+    too_far = [f"{name}: {by:.2f} {what}" for name, (by, what) in far.items() if by >= MOST]
+    assert not too_far, "\n".join(too_far)
+
+
+def test_the_filters_of_every_list_stand_in_one_line(tab: Reader) -> None:
+    """In Portuguese, which has the longer words."""
+    broken = []
+    for path in LISTS:
+        tab.open(path)
+        bottoms = tab.page.eval_on_selector_all(
+            ".st-key-filters > *", "them => them.map(it => it.getBoundingClientRect().bottom)"
+        )
+        assert len(bottoms) >= 2, path
+        if max(bottoms) - min(bottoms) > 1:
+            broken.append((path, bottoms))
+    assert broken == []
+
+
+def test_a_phone_shows_the_first_row_opens_its_card_over_the_list_and_closes_the_drawer(
+    tab: Reader,
+) -> None:
+    page = tab.page
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    try:
+        tab.open("/watchlist?lang=en")
+        grid = page.locator('[data-testid="stDataFrame"] canvas').first
+        box = grid.bounding_box()
+        assert box is not None
+        assert box["y"] + 2 * ROW < PHONE["height"] / 2, "head and first row, without scrolling"
+        closed = page.locator(".st-key-card_first")
+        assert not closed.is_visible()
+        page.touchscreen.tap(box["x"] + 150, box["y"] + ROW * 1.5)
+        card = page.locator(".st-key-card_chosen")
+        card.wait_for()
+        page.get_by_role("button", name="Back to the list").wait_for()
+        tab.settled()
+        over = card.bounding_box()
+        assert over is not None
+        assert (over["x"], over["width"]) == (0, PHONE["width"])
+        assert over["y"] < 100, "from below the header to the end of the screen"
+        assert over["y"] + over["height"] == PHONE["height"]
+        inside = (
+            """card => card.contains(document.elementFromPoint(innerWidth / 2, innerHeight / 2))"""
+        )
+        assert card.evaluate(inside), "nothing of the list shows through"
+        page.get_by_role("button", name="Back to the list").click()
+        card.wait_for(state="detached")
+        assert "row=" not in tab.settled().query()
+
+        page.locator('[data-testid="stExpandSidebarButton"]').click()
+        page.get_by_role("link", name="Findings").click()
+        page.get_by_role("heading", name="Findings").first.wait_for()
+        page.wait_for_function(
+            "() => document.querySelector('[data-testid=\"stSidebar\"]')"
+            "?.getBoundingClientRect().right <= 1"
+        )
+        assert tab.complaints == []
+    finally:
+        page.set_viewport_size({"width": 1440, "height": 1000})
