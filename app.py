@@ -26,7 +26,7 @@ from app_pages.parts import acting, elements, frame, freshness, links
 from pipeline import memory
 from pipeline.errors import PrazoError
 from pipeline.http import limits
-from pipeline.ledger import reader, service
+from pipeline.ledger import service
 from pipeline.serve import api
 from pipeline.serve.roles import Person, RoleMap
 from pipeline.settings import Settings
@@ -138,8 +138,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         RoleMap(settings.roles_file)  # a wrong one is refused now, and not at the first visit
     if settings.login == "oidc":
         config.set_option("secrets.files", [str(settings.oidc_file)])
-    with service.ledger_service(settings) as held:
-        reader.install(held.ledger)
+    with service.ledger_service(settings):
         yield
 
 

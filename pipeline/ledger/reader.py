@@ -2,6 +2,8 @@
 
 import contextlib
 import hashlib
+import logging
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
@@ -15,6 +17,11 @@ from pipeline.ledger import materialized, narrowing
 from pipeline.ledger.arrow import parsed
 from pipeline.ledger.catalogue import View, catalogue, public, whole_sql
 from pipeline.ledger.store import FOUND_BY_INDEX, Ledger, Watermark
+
+LOG = logging.getLogger(__name__)
+
+INSTALLED_AFTER: Final = 30.0
+"""Seconds from a start to the views in the file, which takes a second of a core."""
 
 _REMEMBERED_STATEMENTS: Final = 1000
 """Whole SQL of views, by state, subject and order: some 15 kB each."""
@@ -44,6 +51,27 @@ def install(ledger: Ledger) -> None:
         cursor.execute(statement)
     cursor.execute("insert or replace into meta values ('views', ?)", [digest])
     cursor.execute("commit")
+
+
+@contextlib.contextmanager
+def installed_later(ledger: Ledger, seconds: float = INSTALLED_AFTER) -> Iterator[None]:
+    """Makes the views once the block has lasted for so many seconds: at its start people wait for
+    pages. What fails is in the program's log, and is tried at the next start."""
+
+    def try_to() -> None:
+        try:
+            install(ledger)
+        except duckdb.Error:
+            LOG.exception("the views could not be made in the ledger's file")
+
+    timer = threading.Timer(seconds, try_to)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 class _Snapshot(NamedTuple):

@@ -23,7 +23,7 @@ from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import Keys
 from pipeline.ledger.follower import Follower, OnProgress, Status
-from pipeline.ledger.reader import Reader
+from pipeline.ledger.reader import Reader, installed_later
 from pipeline.ledger.recovery import Abandoned, Opened, Recovery
 from pipeline.ledger.store import Ledger
 from pipeline.log.checkpoints import Signer
@@ -206,7 +206,8 @@ def ledger_service(settings: Settings, **options: bool) -> Iterator[LedgerServic
             service.tokens = Tokens.of(settings, local=holder.token.encode())
             service.start()
             _anchor().service = service
-            yield service
+            with installed_later(service.ledger):
+                yield service
     finally:
         _anchor().service = None
         service.close()

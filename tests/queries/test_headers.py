@@ -11,11 +11,12 @@ import pytest
 
 from pipeline.ledger import facts, materialized
 from pipeline.ledger.catalogue import View, catalogue
-from pipeline.ledger.reader import Reader, install
+from pipeline.ledger.reader import Reader, install, installed_later
 from tests.support.ledgers import ledger_of
 from tests.support.lines import (
     at,
 )
+from tests.support.machine import wait_until
 from tests.support.rich import RICH
 
 TABLES = {*facts.TABLES.values(), *materialized.tables(), "log", "tree_heads", "tree_nodes"}
@@ -98,6 +99,20 @@ def test_views_are_made_again_only_where_they_changed(reader):
         cursor.execute("from watchlist")
     cursor.execute("update meta set value = 'of an older release' where name = 'views'")
     install(reader._ledger)
+    assert cursor.execute("select count(*) from watchlist").fetchall() == [(5,)]
+
+
+def test_a_start_does_not_wait_for_the_views_and_an_end_does(reader):
+    cursor = cursor_of(reader)
+    cursor.execute("update meta set value = 'of an older release' where name = 'views'")
+    cursor.execute("drop view watchlist")
+    with installed_later(reader._ledger):
+        pass
+    with pytest.raises(duckdb.CatalogException):
+        cursor.execute("from watchlist")
+    with installed_later(reader._ledger, seconds=0):
+        made = "from duckdb_views() where view_name = 'watchlist'"
+        wait_until(lambda: cursor.execute(made).fetchall())
     assert cursor.execute("select count(*) from watchlist").fetchall() == [(5,)]
 
 
