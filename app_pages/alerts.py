@@ -4,17 +4,16 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages.desk import clearances, saved
+from app_pages.desk import casework, clearances, mailed, saved
 from app_pages.door import access
 from app_pages.language import formats, next_actions, occurrences, rulebook, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 from pipeline import alert_rules, instants
-from pipeline.alert import hours
+from pipeline.alert import reports as scheduled_reports
 from pipeline.alert.acting import acknowledge, snooze
 from pipeline.alert.trial import try_channels
 from pipeline.alert_rules import AlertRules
-from pipeline.alert_rules.reports import Report
 from pipeline.errors import PrazoError
 from pipeline.ledger import service
 from pipeline.log.actions import calendar_revoked
@@ -238,6 +237,8 @@ def recipients(rules: AlertRules) -> None:
 
 def scheduled(rules: AlertRules) -> None:
     """The lists that are sent at set times: which, to whom and when."""
+    subscribed = views.read("report_subscriptions")
+    rules = scheduled_reports.with_subscriptions(rules, subscribed)
     if not rules.reports:
         return
     st.header(_("Scheduled reports"), anchor=False)
@@ -248,21 +249,12 @@ def scheduled(rules: AlertRules) -> None:
         {
             _("Report"): [formats.plain(it) for it in rules.reports],
             _("List"): [name or listed for name, listed in zip(saved_as, lists_of, strict=True)],
-            _("When"): [f"{_occasions(it)}, {it.at:%H:%M}" for it in reports],
+            _("When"): [mailed.occasions(it) for it in reports],
             _("Recipient"): [formats.plain(", ".join(it.to)) for it in reports],
         }
     )
-
-
-def _occasions(report: Report) -> str:
-    days = {
-        "business": _("every working day"),
-        "weekly": _("every week"),
-        "month_end": _("on a month's last working day"),
-    }
-    if report.days != "weekly":
-        return days[report.days]
-    return f"{days['weekly']} ({formats.weekday(hours.DAYS.index(report.weekday))})"
+    if casework.is_open():
+        mailed.end()
 
 
 def calendars(rules: AlertRules) -> None:

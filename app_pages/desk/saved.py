@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
-from app_pages.desk import casework
+from app_pages.desk import casework, mailed
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _
@@ -52,6 +52,8 @@ def show(page: str) -> None:
             _open(formats.plain(row["view_name"]), parse_qsl(row["query"] or ""), row["owner"])
         if casework.is_open():
             _save(page)
+            if page == "watchlist":
+                mailed.subscribe()
             _drop(page, [row for row in found if row["owner"] in ("", acting.reader_name())])
 
 

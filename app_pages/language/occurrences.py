@@ -68,6 +68,7 @@ KINDS: Final[Mapping[str, str]] = {
     "calendar": N_("Calendar of deadlines"),
     "saved_view": N_("Saved view"),
     "clearance": N_("Second person"),
+    "report": N_("Scheduled report"),
 }
 CLEARANCE_STEPS: Final[Mapping[str, str]] = {
     "requested": N_("Asked of a second person"),
@@ -115,6 +116,7 @@ _KIND_ICONS: Final[Mapping[str, str]] = {
     "calendar": ":material/calendar_add_on:",
     "saved_view": ":material/bookmark:",
     "clearance": ":material/group:",
+    "report": ":material/outgoing_mail:",
 }
 ERRORS: Final[Mapping[str, str]] = {
     "timeout": N_("no answer in time"),

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from pipeline import instants
 from pipeline.alert import channels, digest, entries, reports, words
@@ -34,6 +34,8 @@ LOOK_SECONDS: Final = 15.0
 WHOLE_LOOK_SECONDS: Final = 300.0
 """Between two looks at all that is due: the others are for what nobody has raised, which is found
 in a fraction of the time. Before a message about what was raised, all is looked at."""
+SUBSCRIPTIONS_SECONDS: Final = 30.0
+"""Between two looks at the reports that people subscribed to."""
 BEAT_SECONDS: Final = 15.0
 LATEST_SECONDS: Final = 60.0
 """From the entry of a try to the moment its message leaves: whoever was paused for longer does not
@@ -62,6 +64,10 @@ class Source(Protocol):
 
     def open_processes(self) -> list[Process]:
         """The unfinished processes. Raises `OperatorError` where that cannot be said."""
+
+    def subscriptions(self) -> list[dict[str, Any]]:
+        """Reports that people subscribed to on pages: rows of the view `report_subscriptions`.
+        Raises as `open_processes` does."""
 
     def saved_views(self) -> dict[str, str]:
         """Saved view of the Watchlist for all -> its filters. Raises as `open_processes` does."""
@@ -97,7 +103,8 @@ class Dispatcher:
         self._inbox = inbox
         self._source = source
         self._load = load
-        self._rules = load()
+        self._rules = self._loaded = load()
+        self._subscribed: list[dict[str, Any]] = []  # rows of `report_subscriptions`
         self._watch = watch
         self._on_sent = on_sent
         self._now = now or inbox.now
@@ -111,6 +118,7 @@ class Dispatcher:
         self._known: dict[str, Due] = {}  # alert -> as it was due when it was looked at last
         self._look_at = 0.0  # on the monotonic clock
         self._whole_look_at = 0.0
+        self._subscriptions_at = 0.0
         self._beat_at = 0.0
 
     def run(self, stop: threading.Event) -> None:
@@ -125,15 +133,17 @@ class Dispatcher:
 
     def run_once(self) -> None:
         """Raises and sends what is due now, one message after the other. Raises `OperatorError`."""
-        self._look_at = self._whole_look_at = 0.0
+        self._look_at = self._whole_look_at = self._subscriptions_at = 0.0
         self.turn(self._deliver)
 
     def turn(self, deliver: Callable[[Message, AlertRules], object]) -> None:
         """Reads on, decides, and has done what is to be done."""
         self._beat()
-        rules = self._load()
-        if rules is not self._rules:
-            self._rules, self._whole_look_at = rules, 0.0
+        loaded = self._load()
+        subscribed = self._subscriptions() if loaded.recipients else self._subscribed
+        if loaded is not self._loaded or subscribed != self._subscribed:
+            self._loaded, self._subscribed, self._whole_look_at = loaded, subscribed, 0.0
+            self._rules = reports.with_subscriptions(loaded, subscribed)
         if not self._rules.recipients:
             return  # nothing is raised of which nobody could be told
         is_new = self._read_on()
@@ -240,6 +250,17 @@ class Dispatcher:
             for alert, name in awaited.items()
             if self._said[alert]
         ]
+
+    def _subscriptions(self) -> list[dict[str, Any]]:
+        """What people subscribed to, asked for now and then; what was known, if nobody can say."""
+        if time.monotonic() < self._subscriptions_at:
+            return self._subscribed
+        try:
+            found = self._source.subscriptions()
+        except OperatorError:
+            return self._subscribed
+        self._subscriptions_at = time.monotonic() + SUBSCRIPTIONS_SECONDS
+        return found
 
     def _reports(self) -> list[Due]:
         """The reports that are to be sent now; what they say is kept until then."""

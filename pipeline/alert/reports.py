@@ -8,9 +8,11 @@ name is made from the report, the recipient and the day, so each occasion exists
 import contextlib
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo
+
+from pydantic import ValidationError
 
 from pipeline import instants, periods
 from pipeline.alert import hours
@@ -60,6 +62,25 @@ def awaited(rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> dict[st
             if not any(it.is_sent or it.is_given_up for it in deliveries):
                 found[alert] = Occasion(report_name, present(name, rules, now))
     return found
+
+
+def with_subscriptions(rules: AlertRules, subscriptions: Iterable[Mapping[str, Any]]) -> AlertRules:
+    """The rules with the reports that people subscribed to on pages: rows of the view
+    `report_subscriptions`. Of two under one name, the file's is in force; one that cannot be sent
+    any more, such as to somebody who is not named now, waits until it can."""
+    found: dict[str, Report] = {}
+    for row in subscriptions:
+        named = {it: row[it] for it in ("filters", "at", "days", "weekday") if row[it]}
+        with contextlib.suppress(ValidationError):
+            report = Report.model_validate({"to": [row["recipient"]], **named})
+            if is_reachable(rules, row["recipient"]):
+                found[row["report_name"]] = report
+    return rules.model_copy(update={"reports": found | rules.reports}) if found else rules
+
+
+def is_reachable(rules: AlertRules, name: str) -> bool:
+    """Whether reports can go to a recipient: by e-mail or Apprise."""
+    return name in rules.recipients and set(rules.recipients[name].channels) != {"webhook"}
 
 
 def _latest(report: Report, name: str, rules: AlertRules, now: int) -> date | None:

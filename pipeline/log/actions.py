@@ -21,6 +21,8 @@ CALENDAR: Final = "calendar"
 
 SAVED_VIEW: Final = "saved_view"
 
+REPORT: Final = "report"
+
 
 def action(
     kind: str,
@@ -155,6 +157,23 @@ def view_step(
     if query is not None:
         content["query"] = query
     return _signed(SAVED_VIEW, content, actor=actor, recorded_by=recorded_by)
+
+
+def report_step(
+    step: Literal["subscribed", "ended"],
+    name: str,
+    *,
+    actor: str | None,
+    recorded_by: str,
+    **said: JsonValue,
+) -> Draft:
+    """The draft that says: a person subscribed a recipient to a scheduled report, or ended it
+    (docs/alerts.md#reports). `said`: what the file of alerts would say of it. Raises `CallerError`
+    where somebody, or the report, has no name."""
+    if not name.strip():
+        raise CallerError("The report was not scheduled", "it has no name", "give it one")
+    content: dict[str, JsonValue] = {"step": step, "name": name.strip(), **said}
+    return _signed(REPORT, content, actor=actor, recorded_by=recorded_by)
 
 
 def _signed(

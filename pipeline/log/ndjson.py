@@ -134,6 +134,7 @@ class NamedLine(_Line):
         "reminded",
         "calendar",
         "saved_view",
+        "report",
     ]
     process_id: Identifier | None = None
     seller_id: Identifier | None = None

@@ -15,6 +15,7 @@ from pipeline.settings import Settings
 VIEW: Final = "alerts"
 NEW_VIEW: Final = "new_alerts"
 OPEN_VIEW: Final = "open_processes"
+SUBSCRIPTIONS: Final = "report_subscriptions"
 SAVED_FOR_ALL: Final = ("page=watchlist", "owner=")
 
 
@@ -40,6 +41,10 @@ def _rows(rows: pa.Table, *instants: str) -> list[dict[str, Any]]:
     for name in instants:
         number = rows.schema.get_field_index(name)
         rows = rows.set_column(number, name, rows.column(name).cast(pa.int64()))
+    return _dictionaries(rows)
+
+
+def _dictionaries(rows: pa.Table) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = rows.to_pylist()
     return found
 
@@ -71,6 +76,11 @@ class OpenLedger:
     def saved_views(self) -> dict[str, str]:
         """Saved view of the Watchlist for all -> its filters. Raises `OperatorError`."""
         return saved_in(self._ledger.read("saved_views", filters=SAVED_FOR_ALL))
+
+    def subscriptions(self) -> list[dict[str, Any]]:
+        """Rows of the view `report_subscriptions`. Raises `OperatorError`."""
+        self._ledger.catch_up(CATCH_UP_SECONDS)
+        return _dictionaries(self._ledger.read(SUBSCRIPTIONS))
 
     def status(self) -> None:
         """Nothing: a command that sends once does not watch its ledger."""
@@ -108,6 +118,13 @@ class HeldLedger:
             if ledger is None:
                 raise OperatorError("Nobody holds the ledger", "no process answers for it")
             return saved_in(ledger.read("saved_views", filters=SAVED_FOR_ALL))
+
+    def subscriptions(self) -> list[dict[str, Any]]:
+        """Rows of the view `report_subscriptions`. Raises as `open_processes` does."""
+        with holder(self._settings) as ledger:
+            if ledger is None:
+                raise OperatorError("Nobody holds the ledger", "no process answers for it")
+            return _dictionaries(ledger.read(SUBSCRIPTIONS))
 
     def status(self) -> dict[str, Any] | None:
         """How the ledger stands; None while nobody holds it, or it does not answer."""

@@ -216,6 +216,9 @@ def test_two_that_send_at_once_send_each_message_once(
         def new(self) -> list[Due]:
             return self.due()
 
+        def subscriptions(self) -> list[dict[str, Any]]:
+            return []
+
         def status(self) -> None:
             return None
 

@@ -13,7 +13,7 @@ from pipeline.alert import digest, reports
 from pipeline.alert.alarms import Alarms
 from pipeline.alert.reports import Occasion
 from pipeline.alert_rules import AlertRules
-from pipeline.log.actions import view_step
+from pipeline.log.actions import report_step, view_step
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.alert.test_decision import ANA, BRUNO, at
 from tests.alert.test_decision import rules as rules_of
@@ -177,3 +177,26 @@ def test_a_list_without_its_saved_view_is_empty() -> None:
     process = digest.Process("p1", "EXPIRED", None, None, None, None)
     found = reports.said(Occasion("late", "ana"), of, [process], {}, 0)
     assert (found.total, found.parts) == (0, [])
+
+
+def test_what_a_person_subscribed_to_is_sent_until_somebody_ends_it(
+    stores: Stores, scheduled: AlertRules, mail: MailServer
+) -> None:
+    of = scheduled.model_copy(update={"reports": {}})
+    said = {"recipient": "ana", "filters": "type=ACP", "at": "00:00", "days": "business"}
+    by_bia = {"actor": "Bia", "recorded_by": "test"}
+    stores.inbox.append([report_step("subscribed", "mine", **by_bia, **said)])
+    stores.inbox.append([report_step("subscribed", "lost", **by_bia, **said | {"recipient": "x"})])
+    stores.dispatcher(of).run_once()
+    stores.dispatcher(of).run_once()
+    assert subjects(mail) == ["[Prazo] Relatório agendado: mine (1)"]
+    stores.inbox.append([report_step("ended", "mine", **by_bia)])
+    stores.dispatcher(of, now=lambda: instants.now() + instants.DAY).run_once()
+    assert len(mail.taken) == 1
+
+
+def test_of_two_under_one_name_the_files_is_in_force() -> None:
+    of = by(filters="type=ACI")
+    row = {"report_name": "late", "recipient": "bruno", "filters": "", "at": "09:00"}
+    found = reports.with_subscriptions(of, [row | {"days": "business", "weekday": None}])
+    assert found.reports["late"] == of.reports["late"]

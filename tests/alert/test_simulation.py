@@ -180,6 +180,9 @@ class World:
         raised = {json.loads(body or b"{}").get("alert") for _, _, body, _ in self.entries}
         return [it for it in self.due() if it.alert not in raised]
 
+    def subscriptions(self) -> list[dict[str, Any]]:
+        return []
+
     def status(self) -> None:
         return None
 

@@ -81,6 +81,15 @@ RICH = [
     started("a7", "2026-03-13T01:00:00Z", process_id="p2", body={"process_id": "p2"}),
     aci("e12", "2026-05-05T00:00:00Z", process_id="p10", deadline_at="2026-06-04T00:00:00Z"),
     *(live(seller("updated", f"v{20 + day}", f"2026-05-{day}T00:00:00Z")) for day in range(17, 27)),
+    action(
+        *("report", "2026-03-14T02:40:00Z"),
+        process_id=None,
+        step="subscribed",
+        name="late",
+        recipient="ana",
+        at="08:00",
+        days="business",
+    ),
     clearance("requested", "2026-05-20T00:00:00Z", act="export", until="2026-05-21T00:00:00Z"),
     forwarding("begun", "2026-05-20T00:00:00Z", position=0, settled=0),
     action(

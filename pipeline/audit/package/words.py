@@ -319,6 +319,7 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "alert_cleared": ("Alert over", "Alerta encerrado"),
     "reminded": ("Seller reminded", "Vendedor lembrado"),
     "calendar": ("Calendar of deadlines", "Agenda de prazos"),
+    "report": ("Scheduled report", "Relatório agendado"),
     "clearance": ("Second person", "Segunda pessoa"),
     "clearance_requested": ("Asked of a second person", "Pedido a uma segunda pessoa"),
     "clearance_approved": ("Approved by a second person", "Aprovado por uma segunda pessoa"),

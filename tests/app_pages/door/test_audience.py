@@ -32,6 +32,7 @@ CLOSED_VIEWS = {
     "process_journeys",
     "process_phases",
     "process_state",
+    "report_subscriptions",
     "saved_views",
     "seller_contents",
     "seller_identities",

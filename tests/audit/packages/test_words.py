@@ -38,6 +38,7 @@ def test_the_time_to_a_deadline_is_as_exact_as_it_is_near(
         "calendar",
         "saved_view",
         "clearance",
+        "report",
         "clearance_requested",
         "supply",
         "key_rotation",

@@ -1,0 +1,51 @@
+"""A list of the Watchlist is sent by mail at set times, once somebody has asked for that."""
+
+from pathlib import Path
+
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.support.occurrences import before, review
+from tests.app_pages.support.reading import page_text, press, table
+
+HISTORY = [review("prc_late", before(days=40))]
+FILE = """
+[mail]
+host = "localhost"
+sender = "prazo@market.example"
+
+[recipients.ana]
+email = "ana@market.example"
+
+[recipients.desk]
+webhook = "https://desk.market.example/prazo"
+webhook_secret_file = "secret"
+"""
+
+
+def test_a_list_is_scheduled_and_ended_by_entries(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    file = tmp_path / "alerts.toml"
+    file.write_text(FILE)
+    with open_log(HISTORY, alerts_file=file) as service:
+        app = visit("watchlist", as_of=None, lane="EXPIRED", compare="friday")
+        assert app.selectbox(key="report_to").options == ["ana"]  # a webhook takes no reports
+        app.text_input(key="report_name").set_value("late ones")
+        app.selectbox(key="report_days").set_value("weekly")
+        app.selectbox(key="report_weekday").set_value("fri")
+        app.text_input(key="report_actor").set_value("Bia")
+        press(app, "Schedule it")
+        [row] = service.reader.read("report_subscriptions").to_pylist()
+        said = [row[it] for it in ("report_name", "recipient", "filters", "days", "at", "actor")]
+        assert said == ["late ones", "ana", "lane=EXPIRED", "weekly", "08:00", "Bia"]
+        app = visit("alerts", as_of=None)
+        listed = table(app, "Report")
+        assert listed == [["late ones", "lane=EXPIRED", "every week (Friday), 08:00", "ana"]]
+        app.text_input(key="report_ender").set_value("Bia")
+        press(app, "It is not sent any more")
+        assert "Scheduled reports" not in page_text(visit("alerts", as_of=None))
+
+
+def test_where_nobody_gets_mail_there_is_no_form(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist", as_of=None)
+    assert "Schedule it" not in {it.label for it in app.button}
