@@ -69,6 +69,27 @@ def alone_in(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def read_small(path: Path) -> str:
+    """The text of a small file that the settings name, such as a secret's. Raises
+    `SettingsError`."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            raise _unreadable(path, f"it is over {MAX_FILE_BYTES} bytes")
+        return data.decode("utf-8-sig")  # some editors write a byte order mark
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, str(error)) from None
+
+
+def _unreadable(path: Path, why: str) -> SettingsError:
+    return SettingsError(
+        f"The file {path} cannot be read",
+        why,
+        "check the path in the settings and the file's permissions",
+    )
+
+
 def sync(path: Path) -> None:
     """Returns once a file's bytes, or a folder's names, are on disk."""
     descriptor = os.open(path, os.O_RDONLY)
@@ -131,7 +152,7 @@ class RereadFile(Generic[T]):
         self._path = path
         self._parse = parse
         self._stamp = self._look()
-        self._value = parse(self._read())
+        self._value = parse(read_small(self._path))
         self._looked_at = time.monotonic()
         self._fault: SettingsError | None = None
 
@@ -143,7 +164,7 @@ class RereadFile(Generic[T]):
             try:
                 stamp = self._look()
                 if stamp != self._stamp or self._fault is not None:
-                    self._value = self._parse(self._read())
+                    self._value = self._parse(read_small(self._path))
                     self._stamp = stamp
                     self._fault = None
             except SettingsError as error:
@@ -161,22 +182,5 @@ class RereadFile(Generic[T]):
         try:
             stat = self._path.stat()
         except OSError as error:
-            raise self._unreadable(str(error)) from None
+            raise _unreadable(self._path, str(error)) from None
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
-
-    def _read(self) -> str:
-        try:
-            with self._path.open("rb") as file:
-                data = file.read(MAX_FILE_BYTES + 1)
-            if len(data) > MAX_FILE_BYTES:
-                raise self._unreadable(f"it is over {MAX_FILE_BYTES} bytes")
-            return data.decode("utf-8-sig")  # some editors write a byte order mark
-        except (OSError, UnicodeDecodeError) as error:
-            raise self._unreadable(str(error)) from None
-
-    def _unreadable(self, why: str) -> SettingsError:
-        return SettingsError(
-            f"The file {self._path} cannot be read",
-            why,
-            "check the path in the settings and the file's permissions",
-        )

@@ -5,7 +5,6 @@ A channel either takes a message or says why not; it never raises for what is ou
 
 import re
 import smtplib
-from pathlib import Path
 from typing import Any, Final
 
 from pipeline import instants
@@ -15,7 +14,8 @@ from pipeline.alert.words import Text
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Mail, Recipient
 from pipeline.contract.body import canonical_json
-from pipeline.errors import PrazoError, SettingsError
+from pipeline.errors import PrazoError
+from pipeline.files import read_small
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
 from pipeline.http.outgoing.aside import Aside
@@ -73,7 +73,7 @@ def _webhook(message: Message, recipient: Recipient, now: int, links: Links) -> 
     assert recipient.webhook is not None
     path = recipient.webhook_secret_file
     assert path is not None
-    keys = standard_webhooks.secrets_in(_text(path), path)
+    keys = standard_webhooks.secrets_in(read_small(path), path)
     body = payload(message, now, links)
     headers = standard_webhooks.signed(keys, message.name.encode(), instants.now(), body)
     answer = asking.post(
@@ -125,7 +125,7 @@ def _apprise(text: Text, recipient: Recipient) -> None:
     path = recipient.apprise_file
     assert path is not None
     notifier = apprise.Apprise()
-    for line in _text(path).splitlines():
+    for line in read_small(path).splitlines():
         if line.strip() and not notifier.add(line.strip()):
             raise ValueError(f"{path} holds a line that is not an Apprise URL")
     # As text: otherwise what an id holds would be markup in the services that have some.
@@ -133,10 +133,3 @@ def _apprise(text: Text, recipient: Recipient) -> None:
         title=text.subject, body=text.plain, body_format=apprise.NotifyFormat.TEXT
     ):
         raise ValueError("Apprise could not deliver it to every service")
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be read", str(error.strerror)) from None

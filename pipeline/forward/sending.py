@@ -15,8 +15,8 @@ import httpx
 
 from pipeline.forward.endpoints import Endpoint, secrets_of
 from pipeline.http import standard_webhooks
+from pipeline.http.outgoing import bounded
 
-MAX_ANSWER_BYTES: Final = 65_536
 IDLE_SECONDS: Final = 5.0
 """For which a connection is kept for the next message."""
 _WRITING: Final = "http11.send_request_headers.started"
@@ -97,7 +97,9 @@ class Post:
         try:
             async with asyncio.timeout(self._endpoint.timeout_seconds):
                 response = await self._client.send(request, stream=True)
-                await _read(response)
+                # To its end, so that the connection can be used again; one that is long is left,
+                # and its connection is closed.
+                await bounded.body_of(response)
             return _answered(response)
         except Withheld:
             return Answer(None, "nothing was sent: another process may send by now", None, True)
@@ -120,16 +122,6 @@ class Post:
     async def close(self) -> None:
         """Closes its connections."""
         await self._client.aclose()
-
-
-async def _read(response: httpx.Response) -> None:
-    """Reads an answer to its end, so that the connection can be used again; one that is long is
-    left, and its connection is closed."""
-    size = 0
-    async for chunk in response.aiter_raw():
-        size += len(chunk)
-        if size > MAX_ANSWER_BYTES:
-            return
 
 
 def _answered(response: httpx.Response) -> Answer:

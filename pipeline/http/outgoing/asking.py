@@ -8,13 +8,13 @@ from typing import Final, NamedTuple
 import httpx
 
 from pipeline.http import addresses
+from pipeline.http.outgoing import bounded
 from pipeline.http.outgoing.aside import Aside
 
 ANSWER_SECONDS: Final = 20.0
 """From the call to the last byte of the answer, however the other side spreads them."""
 ASIDE_SECONDS: Final = 1.0
 """Beyond that, for what no time limit interrupts: the look-up of a name."""
-MAX_ANSWER_BYTES: Final = 65_536
 
 
 class Answer(NamedTuple):
@@ -56,9 +56,7 @@ async def _exchange(url: str, content: bytes, headers: Mapping[str, str]) -> Ans
         httpx.AsyncClient(timeout=ANSWER_SECONDS, follow_redirects=False) as client,
         client.stream("POST", address.url, content=content, headers=headers, auth=login) as answer,
     ):
-        body = bytearray()
-        async for chunk in answer.aiter_raw():
-            body += chunk
-            if len(body) > MAX_ANSWER_BYTES:
-                raise ValueError(f"its answer is over {MAX_ANSWER_BYTES} bytes")
-        return Answer(answer.status_code, bytes(body))
+        body = await bounded.body_of(answer)
+        if body is None:
+            raise ValueError(f"its answer is over {bounded.MAX_ANSWER_BYTES} bytes")
+        return Answer(answer.status_code, body)

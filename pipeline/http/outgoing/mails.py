@@ -4,11 +4,10 @@ import smtplib
 import ssl
 from email.message import EmailMessage
 from email.utils import formatdate
-from pathlib import Path
 from typing import Final
 
 from pipeline.alert_rules.recipients import Mail
-from pipeline.errors import SettingsError
+from pipeline.files import read_small
 
 SMTP_SECONDS: Final = 20.0
 """For each answer of the mail server."""
@@ -40,12 +39,5 @@ def send(
         if mail.security == "starttls":
             server.starttls(context=trusted)
         if mail.user is not None and mail.password_file is not None:
-            server.login(mail.user, _secret(mail.password_file))
+            server.login(mail.user, read_small(mail.password_file).strip())
         server.send_message(sent)
-
-
-def _secret(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be read", str(error.strerror)) from None
