@@ -38,6 +38,16 @@ async def ceiling(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
+SLOW_SECONDS = 2.0
+
+
+async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+    """An endpoint that takes its time before each answer."""
+    if scope["type"] == "http":
+        await asyncio.sleep(SLOW_SECONDS)
+    await ceiling(scope, receive, send)
+
+
 def least(path: str) -> App:
     waiting: SimpleQueue[tuple[bytes, asyncio.Future[None]]] = SimpleQueue()
 
@@ -123,6 +133,7 @@ def main(which: str, port: int) -> None:
     else:
         apps = {
             "ceiling": lambda: ceiling,
+            "slow": lambda: slow,
             "least": lambda: least(os.environ["PRAZO_BENCH_FILE"]),
             "peer": lambda: peer(os.environ["PRAZO_BENCH_DATABASE"]),
         }

@@ -1,8 +1,8 @@
 """How many durable deliveries a second, against a server that does nothing and a usual one.
 
 1 KiB review events, each another event, over 64 connections. The ceiling, the least that is
-durable, the receiver on SQLite, the same with a forwarder beside it, and the peer take turns; every
-figure is the median of its rounds.
+durable, the receiver on SQLite, the same with a forwarder beside it, whose endpoint is fast, slow
+or dead, and the peer take turns; every figure is the median of its rounds.
 """
 
 import inspect
@@ -26,13 +26,15 @@ from tests.benchmarks import contestants
 from tests.benchmarks.load import Load
 from tests.benchmarks.rows import Row
 from tests.forward.process import Forwarder
-from tests.support.machine import wait_until
+from tests.support.machine import free_port, wait_until
 from tests.support.postgres import PostgresServer, installed
 
 CONNECTIONS = 64
 ROUNDS = 5
 SECONDS_PER_ROUND = 4.0
 START_SECONDS = 30.0
+ENDPOINTS = ("fast", "slow", "dead")
+"""To which deliveries are passed on: one answers at once, one in two seconds, one is not there."""
 
 
 def run() -> list[Row]:
@@ -47,12 +49,19 @@ def run() -> list[Row]:
             "receiver": running.enter_context(
                 _serving("receiver", PRAZO_INBOX=str(Path(folder) / "inbox.db"))
             ),
-            "passed on": running.enter_context(
-                _serving("receiver", PRAZO_INBOX=str(Path(folder) / "passed-on.db"))
-            ),
         }
-        endpoint = running.enter_context(_serving("ceiling"))
-        forwarder = running.enter_context(_forwarding(Path(folder), endpoint))
+        endpoints = {
+            "fast": running.enter_context(_serving("ceiling")),
+            "slow": running.enter_context(_serving("slow")),
+            "dead": free_port(),
+        }
+        forwarders = {}
+        for which in ENDPOINTS:
+            own = Path(folder) / which
+            own.mkdir()
+            inbox = own / "inbox.db"
+            ports[which] = running.enter_context(_serving("receiver", PRAZO_INBOX=str(inbox)))
+            forwarders[which] = running.enter_context(_forwarding(own, endpoints[which]))
         try:
             database = running.enter_context(_postgres()).url()
         except pytest.skip.Exception as missing:
@@ -62,16 +71,16 @@ def run() -> list[Row]:
             ports["peer"] = running.enter_context(peer)
         for number in range(ROUNDS):
             for name, port in ports.items():
-                if name == "passed on":
-                    forwarder.thaw()  # what it has still to do would slow the others' rounds
+                if name in forwarders:
+                    forwarders[name].thaw()  # what it has still to do would slow the others' rounds
                 load = Load.on(
                     port,
                     connections=CONNECTIONS,
                     seconds=SECONDS_PER_ROUND,
                     first_number=number * 10_000_000,
                 )
-                if name == "passed on":
-                    forwarder.freeze()
+                if name in forwarders:
+                    forwarders[name].freeze()
                 if load.failures:
                     raise SystemExit(f"{name}: {load.failures} requests were not answered 200")
                 rounds[name].append(load)
@@ -87,17 +96,20 @@ def _rows(of: dict[str, Load]) -> Iterator[Row]:
         f"{rate} of {ceiling.requests_per_second:,.0f}/s",
         at_least=0.5,
     )
-    passed_on = of["passed on"]
-    yield Row(
-        "receiver with a forwarder / without: requests a second",
-        passed_on.requests_per_second / ours.requests_per_second,
-        f"{passed_on.requests_per_second:,.0f}/s of {rate}, on the same cores",
-    )
-    yield Row(
-        "receiver without a forwarder / with: p50",
-        ours.p50_ms / passed_on.p50_ms,
-        f"{ours.p50_ms:.1f} ms of {passed_on.p50_ms:.1f} ms",
-    )
+    for which in ENDPOINTS:
+        passed_on = of[which]
+        yield Row(
+            f"receiver with a forwarder to a {which} endpoint / without: requests a second",
+            passed_on.requests_per_second / ours.requests_per_second,
+            f"{passed_on.requests_per_second:,.0f}/s of {rate}, on the same cores",
+        )
+        for figure in ("p50", "p99"):
+            alone, beside = (getattr(it, f"{figure}_ms") for it in (ours, passed_on))
+            yield Row(
+                f"receiver without a forwarder / with one to a {which} endpoint: {figure}",
+                alone / beside,
+                f"{alone:.1f} ms of {beside:.1f} ms",
+            )
     least = of["least"].requests_per_second
     yield Row(
         "the least that is durable / no-op server: requests a second",
@@ -150,7 +162,7 @@ def _serving(which: str, **environment: str) -> Iterator[int]:
 
 @contextmanager
 def _forwarding(folder: Path, endpoint: int) -> Iterator[Forwarder]:
-    """A forwarder of one inbox to an endpoint that answers at once; frozen at first."""
+    """A forwarder of the inbox in a folder to one endpoint; frozen at first."""
     secret, file = folder / "secret", folder / "forward.toml"
     secret.write_text("whsec_" + "QUJD" * 8 + "\n", encoding="ascii")
     file.write_text(
@@ -162,7 +174,7 @@ def _forwarding(folder: Path, endpoint: int) -> Iterator[Forwarder]:
         """,
         encoding="utf-8",
     )
-    inbox = str(folder / "passed-on.db")
+    inbox = str(folder / "inbox.db")
     forwarder = Forwarder(folder, inbox, file)
     try:
         with closing(open_inbox(inbox)) as opened:

@@ -195,6 +195,19 @@ def test_a_fault_is_announced_and_leads_to_its_field(page: Page, tab: Tab) -> No
     ]
 
 
+def test_a_fault_goes_as_soon_as_it_is_mended(page: Page, tab: Tab) -> None:
+    process = page.review(["address.postal_code"])
+    tab.goto(page.mint(process).url)
+    tab.get_by_role("button", name="Começar").click()
+    tab.get_by_role("button", name="Continuar").click()
+    tab.get_by_role("alert").wait_for()
+    field = tab.get_by_role("textbox", name="CEP")
+    with tab.expect_response("**/check"):
+        field.press_sequentially("01310100")
+    tab.wait_for_function("!document.querySelector('.faults, [aria-invalid]')")
+    assert tab.locator(".fault").inner_text() == ""
+
+
 def test_what_was_typed_survives_a_lost_line(page: Page, tab: Tab) -> None:
     process = page.review(["address.line1"])
     tab.goto(page.mint(process).url)

@@ -26,6 +26,7 @@
   };
   // One live region a field, of which the name is the first part of the names of its inputs.
   const fieldOf = (it) => it.name.split("_")[0];
+  const faultOf = (name) => document.getElementById(`${name}-fault`); // as the server said it before
   const regionOf = (name) => document.getElementById(`${name}-live`);
   const left = new Set();
   let asked = 0;
@@ -37,10 +38,13 @@
     region.id = `${name}-live`;
     region.className = "fault";
     region.setAttribute("aria-live", "polite");
-    (it.closest("fieldset")?.querySelector("legend") ?? form.querySelector(`label[for="${name}"]`)).after(region);
+    const said = faultOf(name);
+    if (said) for (const other of inputs()) if (fieldOf(other) === name) left.add(other);
+    (said ?? document.getElementById(`${name}-hint`) ?? it.closest("fieldset")?.querySelector("legend")
+      ?? form.querySelector(`label[for="${name}"]`)).after(region);
   }
   const show = (name, words) => {
-    document.getElementById(`${name}-fault`)?.remove(); // what the server said before
+    faultOf(name)?.remove();
     const region = regionOf(name);
     if (region.textContent !== words) region.textContent = words;
     const own = inputs().filter((it) => fieldOf(it) === name);
@@ -67,6 +71,7 @@
       const own = inputs().filter((it) => fieldOf(it) === name);
       if (own.every((it) => left.has(it))) show(name, faults[name] ?? "");
     }
+    if (!Object.keys(faults).length) document.querySelector(".faults")?.remove();
   };
   form.addEventListener("change", (event) => {
     if (!form.dataset.check || !event.target.name) return;
@@ -77,7 +82,8 @@
   form.addEventListener("input", (event) => {
     keep();
     // While a fault stands there, it goes as soon as it is mended.
-    if (!event.target.name || !regionOf(fieldOf(event.target))?.textContent) return;
+    const name = event.target.name && fieldOf(event.target);
+    if (!name || !(faultOf(name) || regionOf(name)?.textContent)) return;
     clearTimeout(waiting);
     waiting = setTimeout(check, 300);
   });
