@@ -46,8 +46,13 @@ _REOPEN: Final = f"""
 _STILL: Final = f"update journeys set ref = ref where ref = $1 and {_LIVE}"
 _CONFIRM: Final = f"""
     update journeys set confirmed_at = $2, email = null where ref = $1 and {_LIVE}"""
-_CONFIRMED: Final = """
-    update journeys set ref = ref where ref = $1 and confirmed_at is not null"""
+_SHOWN: Final = f"""
+    insert into journey_flow (ref, at, event, screen, detail)
+    select $1, $2, 'shown', '{RECEIPT}', $3
+    where not exists (
+            select 1 from journey_flow where ref = $1 and screen = '{RECEIPT}' and detail = $3)
+        and (select count(*) from journey_flow where ref = $1 and screen = '{RECEIPT}')
+            < {MAX_RECEIPTS}"""
 _STEPS: Final = """
     select body from entries
     where process_id = $1 and kind = 'collection' and recorded_by = $2 order by seq"""
@@ -325,16 +330,14 @@ class Answering:
         self, journey: Journey, drawn: Drawn, html: bytes, shown: Shown, now: int
     ) -> None:
         """Records a receipt as it was first shown, and again where it says something else."""
-        note = Flow(now, "shown", RECEIPT, drawn.digest)
-        known = self.sessions.flow_of(journey)
-        receipts = [it.detail for it in known if it.screen == RECEIPT]
+        receipts = [it.detail for it in self.sessions.flow_of(journey) if it.screen == RECEIPT]
         if drawn.digest in receipts or len(receipts) >= MAX_RECEIPTS:
             return
         draft = evidence.added(
             journey, now, RECEIPT, self._kept(RECEIPT, html), evidence.in_words(shown)
         )
-        claim = Statement(_CONFIRMED, (journey.ref,))
-        self.inbox.change(claim, [self.sessions.note(journey, note)], [draft])
+        # Of two that show it at once, one records it.
+        self.inbox.change(Statement(_SHOWN, (journey.ref, now, drawn.digest)), [], [draft])
 
     def _kept(self, screen: str, html: bytes) -> list[Artifact]:
         """A screen and its text, durable, as entries name them."""

@@ -210,6 +210,21 @@ def test_screens_that_are_shown_again_and_again_fill_nothing(page: Page) -> None
     assert len(list((page.folder / "artifacts").rglob("*"))) == before
 
 
+def test_a_receipt_that_is_asked_for_many_times_at_once_is_kept_once(page: Page) -> None:
+    process = page.review()
+    seller = page.seller()
+    review = seller.answer(seller.open(page.mint(process).url), f0_from="1", f0_to="5")
+    path = f"{review.path.rpartition('/')[0]}/receipt"
+    seller.ask("POST", review.path, {**review.inputs, "declared": "yes"})
+    assert page.receipts(process) == []
+    asking = [threading.Thread(target=seller.ask, args=("GET", path)) for _ in range(8)]
+    for each in asking:
+        each.start()
+    for each in asking:
+        each.join()
+    assert len(page.receipts(process)) == 1
+
+
 def test_the_code_s_secret_is_not_in_the_log_of_entries(page: Page) -> None:
     process = page.review()
     page.seller().finish(page.mint(process, email="ze@loja.example").url)
