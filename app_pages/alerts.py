@@ -211,8 +211,8 @@ def recipients(rules: AlertRules) -> None:
         elements.empty(
             _("Nobody is told of anything"),
             _(
-                "Name recipients in the file of PRAZO_ALERTS_FILE. Without that setting, set it"
-                " and start `prazo serve` again."
+                "Ask whoever runs Prazo to name recipients: see *The first alert* in the guide"
+                " *Alerts*."
             ),
         )
         return

@@ -78,7 +78,7 @@ def grouped(found: Sequence[View]) -> dict[str, list[View]]:
 st.markdown(
     _(
         "What stands behind every figure: the views of the ledger, described by their own SQL"
-        " files, in English. The same names serve `prazo show` and the HTTP API."
+        " files, in English. The same names serve the command line and the HTTP API."
     )
 )
 sought = address.text(

@@ -64,10 +64,10 @@ def none_yet() -> None:
     elements.empty(
         _("No collection is in the log yet"),
         _(
-            "Send what sellers do in their journeys to the receiver, or ingest it. Without it,"
-            " nothing shows that the data came from the seller."
+            "Send what sellers do in their journeys to the receiver: see *Collect* in the guide"
+            " *For the marketplace's developers*. Without it, nothing shows"
+            " that the data came from the seller."
         ),
-        "prazo collect collection.json",
     )
 
 

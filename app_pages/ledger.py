@@ -37,8 +37,12 @@ def verify() -> None:
     for note in verdict.notes:
         st.warning(elements.in_its_words(note), title=_("Please note"), icon=":material/info:")
     if is_long:
-        st.markdown(_("A log this long is verified entry by entry on the command line:"))
-        st.code("prazo verify", language=None, width="content")
+        st.markdown(
+            _(
+                "A log this long is verified entry by entry by whoever runs Prazo: see *Verifying"
+                " the stores* in the guide *Evidence*."
+            )
+        )
 
 
 def quarantined(rows: Sequence[views.Row], key: str) -> None:
@@ -158,5 +162,9 @@ page = lists.paged(
 if not page.total:
     st.markdown(_("None: every delivery could be read."))
 else:
-    st.markdown(_("Read the reason, fix its cause, then let Prazo read the deliveries again:"))
-    st.code("prazo quarantine --replay", language=None, width="content")
+    st.markdown(
+        _(
+            "Once the cause is corrected, whoever runs Prazo lets it read these deliveries again:"
+            " see *Files of occurrences* in the guide *Operations*."
+        )
+    )

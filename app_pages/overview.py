@@ -74,7 +74,7 @@ if service.current().settings.webhook_auth == "none":
     st.warning(
         _(
             "Anyone who can reach the receiver can make up reviews, or report one as finished."
-            " Set PRAZO_WEBHOOK_AUTH and its secret; `prazo doctor` says how."
+            " Ask whoever runs Prazo to close it: see *Webhooks* in the guide *Operations*."
         ),
         title=_("Deliveries are not authenticated"),
         icon=":material/no_encryption:",

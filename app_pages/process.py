@@ -136,10 +136,10 @@ if process is None:
     elements.empty(
         _("No entry of the log names {process}", process=formats.code(asked)),
         _(
-            "The id must be exactly as the platform wrote it. If the platform did send it, ask for"
-            " the delivery again, or ingest it."
+            "The id must be exactly as the platform wrote it. If the platform did send it, ask it"
+            " for the delivery again, or whoever runs Prazo to read it from a file: see *Files of"
+            " occurrences* in the guide *Operations*."
         ),
-        "prazo ingest deliveries.ndjson",
     )
     st.stop()
 

@@ -99,10 +99,9 @@ if not figures["attempts"] and not figures["refused"]:
     elements.empty(
         _("Nothing has been submitted yet"),
         _(
-            "Point your submissions at the gateway, or send one from the command line. Earlier"
-            " ones can be ingested."
+            "Submissions appear here once they go through Prazo: see *Send* in the guide *For"
+            " the marketplace's developers*. What a seller answered on our page is sent from here."
         ),
-        "prazo submit PROCESS --payload payload.json",
     )
     st.stop()
 

@@ -161,8 +161,8 @@ def _ask() -> _Asked | None:
         st.markdown(
             formats.muted(
                 _(
-                    "A full package holds personal data: without a login it is made on the command"
-                    " line, by `prazo export`."
+                    "A full package holds personal data: without a login, whoever runs Prazo makes"
+                    " it. See *Packages* in the guide *Evidence*."
                 )
             )
         )
@@ -319,10 +319,11 @@ def _offer(made: _Package) -> None:
             alt=_("The package that was made"),
         )
         st.markdown(
-            _("Hand over the key separately from the package. Anyone who has both can check it:")
+            _(
+                "Hand over the key separately from the package. Anyone who has both can check it:"
+                " see *Verifying a package* in the guide *Evidence*."
+            )
         )
-        command = f"prazo verify {exported.name} --key {exported.key}"
-        st.code(command, language=None, wrap_lines=True)
         st.download_button(
             _("Download the package"),
             content,

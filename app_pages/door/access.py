@@ -154,7 +154,7 @@ def _ask_to_log_in(settings: Settings) -> None:
 
 def _say_no_role(name: object) -> None:
     st.error(
-        _("Ask whoever runs Prazo for a role. The file named by PRAZO_ROLES_FILE gives roles."),
+        _("Ask whoever runs Prazo for a role: see *Who may look* in the guide *Operations*."),
         title=_("{name} has no role here", name=formats.plain(name)),
         icon=":material/block:",
     )

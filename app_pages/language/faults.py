@@ -27,11 +27,11 @@ FAULTS: Final[Mapping[type[PrazoError], Fault]] = {
     ),
     LedgerRefused: Fault(
         N_("The ledger and its inbox tell different stories"),
-        N_("Ask whoever runs Prazo to look at it; `prazo doctor` says what to do."),
+        N_("Ask whoever runs Prazo to look at it: see *What to watch* in the guide *Operations*."),
     ),
     SettingsError: Fault(
         N_("A setting is not right"),
-        N_("Ask whoever runs Prazo to look at it; `prazo doctor` says what to do."),
+        N_("Ask whoever runs Prazo to look at it: see *What to watch* in the guide *Operations*."),
     ),
     CallerError: Fault(
         N_("This cannot be done as asked"),

@@ -70,7 +70,8 @@ ACTIONS: Final[Mapping[str, NextAction]] = {
         N_("Check the certificates"),
         N_(
             "No secure connection came about: the platform refused our client certificate, or its"
-            " own is not trusted. Nothing was sent. `prazo doctor --platform` says which."
+            " own is not trusted. Nothing was sent. Ask whoever runs Prazo: see *Before real use*"
+            " in the guide *Operations*."
         ),
         ":material/verified_user:",
     ),

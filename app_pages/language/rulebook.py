@@ -171,8 +171,8 @@ RULES: Final[Mapping[str, Rule]] = {
             " deadlines keep running."
         ),
         N_(
-            "Check the client certificate and the platform's: `prazo doctor --platform` says what"
-            " is wrong. What is waiting is then sent by itself."
+            "Ask whoever runs Prazo to check the client certificate and the platform's: see *Before"
+            " real use* in the guide *Operations*. What is waiting is then sent by itself."
         ),
     ),
     "unreadable_part": Rule(

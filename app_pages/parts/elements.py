@@ -13,14 +13,12 @@ from pipeline.errors import PrazoError
 MAX_PATHS: Final = 30  # a whole ACP has half as many
 
 
-def empty(what: str, how: str, command: str | None = None) -> None:
+def empty(what: str, how: str) -> None:
     """An empty state: what is missing, and what to do first."""
     with st.container(border=True, horizontal_alignment="center", gap="small"):
         st.space("small")
         st.markdown(f"**{what}**", text_alignment="center")
         st.markdown(formats.muted(how), text_alignment="center", width=560)
-        if command:
-            st.code(command, language=None, width="content")
         st.space("small")
 
 

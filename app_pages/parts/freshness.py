@@ -147,8 +147,8 @@ def _intake_help(found: intake.Intake | None) -> str | None:
         return None
     if not found.receiver.is_ready:
         lost = _(
-            "What the platform sends now is not recorded, and it sends it again."
-            " `prazo doctor` says what to do."
+            "What the platform sends now is not recorded, and it sends it again. Ask whoever runs"
+            " Prazo to look at the receiver: see *What to watch* in the guide *Operations*."
         )
         return f"{lost} {elements.in_its_words(found.receiver.why)}"
     if found.silent_since is not None:

@@ -106,4 +106,4 @@ def test_without_a_collection_the_page_says_what_to_do_first(
     with open_log([]):
         shown = page_text(visit("evidence"))
     assert "No collection is in the log yet" in shown
-    assert "prazo collect collection.json" in shown
+    assert "Collect in the guide For the marketplace's developers" in shown

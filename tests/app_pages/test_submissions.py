@@ -67,7 +67,7 @@ def test_with_nothing_sent_the_page_says_how_to_begin(open_log: OpenLog, visit: 
     with open_log([review("prc_1", before(days=1))]):
         shown = page_text(visit("submissions"))
     assert "Nothing has been submitted yet" in shown
-    assert "prazo submit PROCESS --payload payload.json" in shown
+    assert "Send in the guide For the marketplace's developers" in shown
 
 
 def test_what_needs_a_person_is_listed_with_the_reason(open_log: OpenLog, visit: Visit) -> None:

@@ -211,3 +211,33 @@ def test_no_text_on_a_page_escapes_translation(
         while "⟦" in rest and (inner := re.sub(r"⟦[^⟦⟧]*⟧", "", rest)) != rest:
             rest = inner
         assert not re.search(r"[A-Za-z]{2,}", OF_NO_LANGUAGE.sub("", rest)), text
+
+
+def test_no_text_of_a_page_is_a_command() -> None:
+    """What only whoever runs Prazo can do names the section of the guide that says how. The
+    checklist of an empty log may: it is for them."""
+    commands = re.compile(r"\bprazo [a-z]+|\bPRAZO_[A-Z_]+")
+    found = [
+        f"{where}: {message}"
+        for message, where in messages()
+        if not where.startswith("first_steps") and commands.search(str(message))
+    ]
+    assert not found
+
+
+def test_a_section_of_the_guide_that_a_text_names_is_there() -> None:
+    """As a heading of the page of that name, in both languages: the guide is in English."""
+    named = re.compile(r"\*([^*]+)\* (?:in the guide|no guia) \*([^*]+)\*")
+    pages = {
+        page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# "): page
+        for page in (ROOT / "docs").glob("*.md")
+    }
+    said = [
+        (section, page)
+        for entry, translations in catalogue().items()
+        for text in (entry, *translations)
+        for section, page in named.findall(str(text))
+    ]
+    assert len(said) > 20
+    for section, page in said:
+        assert f"## {section}\n" in pages[page].read_text(encoding="utf-8"), (section, page)

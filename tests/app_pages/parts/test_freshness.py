@@ -95,7 +95,7 @@ def test_a_red_badge_says_what_to_do_and_another_says_nothing(
     assert "Ask the platform whether it sends" in silence
     full = freshness._intake_help(found(FULL, silent=True))
     assert full is not None
-    assert "`prazo doctor` says what to do. Prazo says: the disk \\[is\\]\\(x\\) full" in full
+    assert "in the guide *Operations*. Prazo says: the disk \\[is\\]\\(x\\) full" in full
 
 
 def test_a_page_is_drawn_while_the_receiver_hangs(open_log: OpenLog, visit: Visit) -> None:
