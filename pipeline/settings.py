@@ -215,12 +215,12 @@ class Settings(BaseSettings):
     alerts_file: Path | None = Field(
         None,
         description="TOML file that says what is alarming (docs/alerts.md). Without one the"
-        " defaults hold. A change is in force within seconds.",
+        " defaults hold. Read at the start.",
     )
     forward_file: Path | None = Field(
         None,
         description="TOML file of the marketplace's endpoints to which deliveries are passed on"
-        " (docs/forwarding.md); none: nothing is. A change is in force within seconds.",
+        " (docs/forwarding.md); none: nothing is. Read at the start.",
     )
     time_zone: str = Field(
         "America/Sao_Paulo",

@@ -37,12 +37,9 @@ def subscribe() -> None:
     reached = [it for it in rules.recipients if is_reachable(rules, it)]
     if not reached:
         return
-    with (
-        st.expander(_("Send this list by mail"), icon=":material/outgoing_mail:"),
-        st.form("subscribe", border=False, clear_on_submit=True),
-    ):
+    with st.form("subscribe", border=True, clear_on_submit=True):
         name = st.text_input(
-            _("Under which name?"), key="report_name", max_chars=acting.MAX_NAME_CHARACTERS
+            _("Send this list by mail as"), key="report_name", max_chars=acting.MAX_NAME_CHARACTERS
         )
         to = st.selectbox(_("To"), reached, key="report_to")
         days = st.selectbox(_("When"), list(DAYS), format_func=_day_name, key="report_days")

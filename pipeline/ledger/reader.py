@@ -155,6 +155,30 @@ class Reader:
                     return first
             return self._of_one_state(as_of, unmask, rows)
 
+    def ask(
+        self,
+        view: str,
+        select: str,
+        variables: Mapping[str, object],
+        *,
+        as_of: int,
+        of: Mapping[str, Sequence[str]],
+        unmask: bool = False,
+    ) -> pa.Table:
+        """What a query of ours over one view gives, with its variables in DuckDB.
+
+        `as_of` in microseconds. `of`: column -> ids, where the query asks for rows of these alone.
+        """
+
+        def rows(snapshot: _Snapshot) -> pa.Table:
+            for name, value in variables.items():
+                snapshot.cursor.execute(f"set variable {name} = ?", [value])
+            sql, asked = _sql(snapshot, view, of)
+            sql = f"with {view} as ({sql})\n{select}"
+            return snapshot.cursor.execute(parsed(sql), asked).to_arrow_table()
+
+        return self._of_one_state(as_of, unmask, rows)
+
     def count(
         self,
         view: str,

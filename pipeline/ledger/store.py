@@ -9,12 +9,11 @@ import functools
 import hashlib
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 import duckdb
-import pyarrow as pa
 
 from pipeline.errors import LedgerInUse, LedgerRefused, OperatorError
 from pipeline.files import sync
@@ -421,10 +420,6 @@ class Ledger:
             parameters,
         )
         return [name for (name,) in rows]
-
-    def run(self, script: str, variables: Mapping[str, object]) -> list[pa.Table]:
-        """What each query of our own script gives, in its order."""
-        return arrow.run_script(self.cursor(), script, variables)
 
     def facts_between(self, table: str, first: int, last: int) -> list[tuple[Any, ...]]:
         """Facts of the entries `first` to `last`: instants in microseconds, in order."""

@@ -47,13 +47,7 @@ def waits(inbox: Inbox, what: Asked | None = None, actor: str = "Ana") -> str:
 
 
 def decide(
-    inbox: Inbox,
-    request: str,
-    actor: str = "Bia",
-    *,
-    terms: Terms = TERMS,
-    no: bool = False,
-    is_proved: bool = False,
+    inbox: Inbox, request: str, actor: str = "Bia", *, terms: Terms = TERMS, no: bool = False
 ) -> None:
     decision: gate.Decision = "refused" if no else "approved"
     gate.decide(
@@ -61,7 +55,7 @@ def decide(
         reason="I read it",
         actor=actor,
         recorded_by="test",
-        is_proved=is_proved,
+        is_proved=False,
     )
 
 
@@ -116,16 +110,6 @@ def test_where_people_log_in_a_name_alone_decides_nothing(inbox: Inbox) -> None:
     request = waits(inbox)
     with pytest.raises(CallerError, match="nothing proves who you are"):
         decide(inbox, request, terms=TERMS._replace(has_logins=True))
-
-
-def test_where_people_log_in_another_proved_identity_decides(inbox: Inbox) -> None:
-    asked_by = "ana@market.example"
-    request = waits(inbox, actor=asked_by)
-    terms = TERMS._replace(has_logins=True)
-    with pytest.raises(CallerError, match="somebody else has to decide"):
-        decide(inbox, request, "Ana@Market.example", terms=terms, is_proved=True)
-    decide(inbox, request, "bia@market.example", terms=terms, is_proved=True)
-    assert settle(inbox, actor=asked_by) is not None
 
 
 def test_once_approved_it_begins_once_and_whoever_wants_more_asks_again(inbox: Inbox) -> None:

@@ -24,6 +24,7 @@ from pipeline import instants
 from pipeline.inbox.store import COUNTED_ONCE
 from pipeline.ledger import facts, formats
 from pipeline.ledger.catalogue import catalogue, script, whole_sql
+from pipeline.ledger.reader import Reader
 from pipeline.ledger.scratch import MAX_SCRIPT_SECONDS, Copy
 from pipeline.ledger.store import Ledger
 from pipeline.log.entries import Entry
@@ -73,6 +74,7 @@ _VIEW_OF: Final = {
     "findings.csv": "findings",
     "coverage.csv": "evidence_coverage",
 }
+_OF_ANY_SUBJECT: Final = "findings.csv"
 _IDENTIFIERS: Final = frozenset(
     {
         *("event_id", "attempt_id", "process_id", "seller_id", "journey_id"),
@@ -131,12 +133,11 @@ def query_file() -> str:
     )
 
 
-def queries(names: Collection[str] = tuple(TABLES)) -> str:
-    """One query for each of these tables."""
+def queries() -> str:
+    """One query for each table."""
     parts = []
     views = catalogue()
-    for table in names:
-        select = TABLES[table]
+    for table, select in TABLES.items():
         name = _VIEW_OF[table]
         below = whole_sql(views[name])
         lines = textwrap.dedent(select).strip("\n")
@@ -145,9 +146,22 @@ def queries(names: Collection[str] = tuple(TABLES)) -> str:
 
 
 def of_log(ledger: Ledger, selection: Selection) -> dict[str, pa.Table]:
-    """The tables that say what follows from the whole log, by name."""
-    names = [it for it in TABLES if it != QUOTES]
-    return dict(zip(names, ledger.run(queries(names), selection.variables), strict=True))
+    """The tables that say what follows from the whole log, by name: by the same queries, but over
+    materialized rows, so that the package of one process does not wait for all the others."""
+    reader, variables = Reader(ledger), selection.variables
+    of_processes = {"process_id": selection.processes}
+    return {
+        name: reader.ask(
+            _VIEW_OF[name],
+            select,
+            {it: value for it, value in variables.items() if it not in ("as_of", "unmask")},
+            as_of=selection.as_of,
+            of={} if name == _OF_ANY_SUBJECT else of_processes,
+            unmask=selection.unmask,
+        )
+        for name, select in TABLES.items()
+        if name != QUOTES
+    }
 
 
 def rows_of(table: pa.Table) -> Iterator[Rows]:
