@@ -335,18 +335,27 @@ st.markdown(
     _("What is alarming now, the gravest first; each is sent once to those who must know in time.")
 )
 
+of = lists.counts("alerts", ["severity", "is_open"])
 with lists.filters():
     with st.container(width="content"):
         saved.show("alerts")
     with st.container(width="content"):
         severities = address.choices(
             _("Severity"),
-            {code: words.word(rulebook.SEVERITIES, code) for code in rulebook.SEVERITIES},
+            {
+                code: f"{words.word(rulebook.SEVERITIES, code)} ({of('severity', code)})"
+                for code in rulebook.SEVERITIES
+            },
             "severity",
         )
     with st.container(width="content"):
         taken = address.choices(
-            _("Shown"), {OPEN: _("Nobody sees to it"), TAKEN: _("Taken or put off")}, "shown"
+            _("Shown"),
+            {
+                OPEN: f"{_('Nobody sees to it')} ({of('is_open', True)})",
+                TAKEN: f"{_('Taken or put off')} ({of('is_open', False)})",
+            },
+            "shown",
         )
     with st.container(width=170):
         assignee = address.text(

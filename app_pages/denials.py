@@ -1,6 +1,8 @@
 """Denials and retries: why sellers were denied, and how those who came back fared."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime, time, timedelta
+from typing import Any
 
 import streamlit as st
 
@@ -85,6 +87,14 @@ def ask_for(reason: views.Row) -> None:
     st.query_params.update({"reason": code_of(reason), address.PAGE: [], address.CHOSEN: []})
 
 
+def ask_for_cell(point: Mapping[str, Any]) -> None:
+    """Shows the denials of a reason in the week or month of a cell that was clicked."""
+    end, row = by_period["data"][1]["meta"][point["point_index"]]
+    st.query_params.update(
+        {"reason": code_of(drawn[row]), "ends": end, address.PAGE: [], address.CHOSEN: []}
+    )
+
+
 figures = views.read_one("denial_headline")
 assert figures is not None  # the view is one row, always
 if not figures["denials"]:
@@ -164,6 +174,11 @@ with left.container(border=True, height="stretch"):
 with right.container(border=True, height="stretch"):
     unit = address.choice(_("Reasons by"), {"week": _("Week"), "month": _("Month")}, "by")
     by_month = unit == "month"
+    by_period = reason_periods(
+        views.read("denial_months" if by_month else "denial_weeks"),
+        drawn,
+        named=formats.month if by_month else formats.short_day,
+    )
     explained.chart(
         _("Reason by month") if by_month else _("Reason by week"),
         ngettext(
@@ -173,11 +188,8 @@ with right.container(border=True, height="stretch"):
             n=formats.number(figures["denials_this_week"]),
             before=formats.number(figures["denials_week_before"]),
         ),
-        reason_periods(
-            views.read("denial_months" if by_month else "denial_weeks"),
-            drawn,
-            named=formats.month if by_month else formats.short_day,
-        ),
+        by_period,
+        take=ask_for_cell,
         rests_on=("denial_months" if by_month else "denial_weeks",),
         alt=_("Denials per reason and month, over 12 months")
         if by_month
@@ -221,6 +233,23 @@ with lists.filters():
         )
     with st.container(width=170):
         seller = address.text(_("Seller"), "of", placeholder=_("Part of the id"), width="stretch")
+ends = address.day("ends")
+denied = periods.period(period, views.moment(), formats.zone())
+if ends is not None:
+    began = ends.replace(day=1) if by_month else ends - timedelta(days=6)
+    denied = (datetime.combine(began, time()), datetime.combine(ends + timedelta(days=1), time()))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(
+            _(
+                "Denied from **{first}** to **{last}**, UTC days.",
+                first=formats.day(began),
+                last=formats.day(ends),
+            ),
+            width="content",
+        )
+        st.button(
+            _("All days"), icon=":material/close:", on_click=address.leave_out, args=("ends",)
+        )
 lists.with_card(
     "denials",
     listed(),
@@ -228,6 +257,6 @@ lists.with_card(
     counted=counted,
     where={"retry": [code == "yes" for code in retry]},
     contains={"seller_id": seller, "codes": f"|{reason}|" if reason else ""},
-    between={"denied_at": periods.period(period, views.moment(), formats.zone())},
+    between={"denied_at": denied},
     nothing_matches=_("No denial matches these filters"),
 )

@@ -80,13 +80,17 @@ packages.show()
 # --- the collections -----------------------------------------------------------------------------
 
 st.header(_("Collections"), anchor=False)
+of = lists.counts("collections", ["step"])
 with lists.filters():
     with st.container(width="content"):
         saved.show("evidence")
     with st.container(width="content"):
         steps = address.choices(
             _("Step"),
-            {code: words.word(occurrences.STEPS, code) for code in occurrences.STEPS},
+            {
+                code: f"{words.word(occurrences.STEPS, code)} ({of('step', code)})"
+                for code in occurrences.STEPS
+            },
             "step",
         )
     with st.container(width=220):

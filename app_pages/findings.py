@@ -86,6 +86,12 @@ st.container(key="rules").table(
     alt=_("Findings by rule, the gravest first"),
 )
 
+
+def of(column: str, code: str) -> str:
+    """How many findings are of a severity, or break a rule."""
+    return formats.number(sum(row["findings"] for row in by_rule if row[column] == code))
+
+
 with lists.filters():
     with st.container(width="content"):
         saved.show("findings")
@@ -94,6 +100,7 @@ with lists.filters():
             _("Severity"),
             {
                 code: f"{rulebook.SEVERITY_ICONS[code]} {words.word(rulebook.SEVERITIES, code)}"
+                f" ({of('severity', code)})"
                 for code in rulebook.SEVERITIES
             },
             "severity",
@@ -101,7 +108,7 @@ with lists.filters():
     with st.container(width=330):
         rules = address.choices(
             _("Rule"),
-            {code: rulebook.name(code) for code in rulebook.RULES},
+            {code: f"{rulebook.name(code)} ({of('rule', code)})" for code in rulebook.RULES},
             "rule",
             placeholder=_("Any"),
         )

@@ -50,6 +50,15 @@ def lead_to_day(point: Mapping[str, Any]) -> None:
     links.lead("watchlist", day=str(point["x"])[:10])
 
 
+# Where the rows behind an end of the flow stand: Plotly tells of no click on a flow.
+FLOW_LEADS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "expired": ("watchlist", {"state": "EXPIRED"}),
+    "overdue": ("watchlist", {"state": "OVERDUE"}),
+    "pending": ("watchlist", {"state": "PENDING"}),
+    "finished_late": ("findings", {"rule": "finished_late"}),
+    "finished_in_time": ("since", {"change": "finished"}),
+}
+
 links.follow()
 figures = views.read_one("overview_figures")
 assert figures is not None  # the view is one row, always
@@ -198,3 +207,7 @@ with right.container(border=True, height="stretch"):
         rests_on=("review_flow",),
         alt=_("Flow from the type of review to its state"),
     )
+    with st.container(horizontal=True, gap="small", key="flow_leads"):
+        for end, (page, query) in FLOW_LEADS.items():
+            if any(row["ends_as"] == end for row in flow):
+                links.to_named(page, _(words.ENDS[end]), **query)

@@ -1,6 +1,9 @@
 """Submissions: how attempts ended, how often a retry succeeded, and each attempt."""
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime, time, timedelta
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -12,6 +15,7 @@ from app_pages.parts import address, elements, explained, links, lists, views
 
 DAYS = 30
 WAITING = 20
+LAST_PLACE = 5  # it stands for all later ones
 OUTCOME_ROWS = DAYS * len(words.OUTCOMES)
 
 
@@ -88,6 +92,36 @@ def waiting_row(row: views.Row) -> None:
     )
 
 
+def take_place(point: Mapping[str, Any]) -> None:
+    """Shows the attempts behind a bar: of an outcome, at a place."""
+    outcome, place = by_place["data"][point["curve_number"]]["meta"][point["point_index"]]
+    _ask(outcome, place=str(place), day="")
+
+
+def take_day(point: Mapping[str, Any]) -> None:
+    """Shows the attempts behind a bar: of an outcome, on a day."""
+    outcome, day = by_day["data"][point["curve_number"]]["meta"][point["point_index"]]
+    _ask(outcome, day=day, place="")
+
+
+def _ask(outcome: str, **led: str) -> None:
+    asked = {"outcome": outcome, **led, address.PAGE: "", address.CHOSEN: ""}
+    st.query_params.update({key: [it] if it else [] for key, it in asked.items()})
+
+
+def only_led(key: str, text: str) -> None:
+    """Says to which rows a bar led, with the way back to all."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(text, width="content")
+        st.button(
+            _("All attempts"),
+            icon=":material/close:",
+            on_click=address.leave_out,
+            args=(key,),
+            key=f"all {key}",
+        )
+
+
 def counted(total: int) -> str:
     return ngettext("{n} attempt", "{n} attempts", total, n=formats.number(total))
 
@@ -135,6 +169,12 @@ with elements.facts(4):
 
 # --- how attempts ended --------------------------------------------------------------------------
 
+by_place = outcome_shares(views.read("outcomes_by_attempt"))
+by_day = outcome_days(
+    views.read("submission_outcomes", order_by="day desc", limit=OUTCOME_ROWS),
+    views.moment().date(),
+    DAYS,
+)
 left, right = st.columns(2, gap="small")
 with left.container(border=True, height="stretch"):
     explained.chart(
@@ -145,8 +185,9 @@ with left.container(border=True, height="stretch"):
             first=formats.share(figures["first_try_acceptance"]),
             later=formats.share(figures["success_after_retry"]),
         ),
-        outcome_shares(views.read("outcomes_by_attempt")),
+        by_place,
         rests_on=("outcomes_by_attempt",),
+        take=take_place,
         alt=_("Share of each outcome among first, second and later attempts"),
     )
 with right.container(border=True, height="stretch"):
@@ -159,12 +200,9 @@ with right.container(border=True, height="stretch"):
             n=formats.number(figures["recent_attempts"]),
             accepted=formats.number(figures["recent_accepted"]),
         ),
-        outcome_days(
-            views.read("submission_outcomes", order_by="day desc", limit=OUTCOME_ROWS),
-            views.moment().date(),
-            DAYS,
-        ),
+        by_day,
         rests_on=("submission_outcomes",),
+        take=take_day,
         alt=_("Attempts per day by outcome"),
         note=_("Days are UTC days."),
     )
@@ -186,29 +224,52 @@ if waiting:
 # --- each attempt --------------------------------------------------------------------------------
 
 st.header(_("Each attempt"), anchor=False)
+of = lists.counts("submission_attempts", ["outcome", "via"])
 with lists.filters():
     with st.container(width="content"):
         saved.show("submissions")
     with st.container(width=300):
         outcomes = address.choices(
             _("Outcome"),
-            {code: words.word(words.OUTCOMES, code) for code in words.OUTCOMES},
+            {
+                code: f"{words.word(words.OUTCOMES, code)} ({of('outcome', code)})"
+                for code in words.OUTCOMES
+            },
             "outcome",
             placeholder=_("Any"),
         )
     with st.container(width="content"):
         vias = address.choices(
-            _("Via"), {code: words.word(occurrences.VIAS, code) for code in occurrences.VIAS}, "via"
+            _("Via"),
+            {
+                code: f"{words.word(occurrences.VIAS, code)} ({of('via', code)})"
+                for code in occurrences.VIAS
+            },
+            "via",
         )
     with st.container(width=220):
         process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")
 
+place = st.query_params.get("place", "")
+numbers: Sequence[int] = [int(place)] if place in ("1", "2", "3", "4") else []
+since_number = (LAST_PLACE, None) if place == str(LAST_PLACE) else (None, None)
+if numbers or since_number[0]:
+    only_led("place", _("Attempts at place **{n}** of their process.", n=place))
+day = address.day("day")
+if day is not None:
+    only_led("day", _("Started on **{day}**, a UTC day.", day=formats.day(day)))
 lists.with_card(
     "submission_attempts",
     listed(),
     card,
     counted=counted,
-    where={"outcome": outcomes, "via": vias},
+    where={"outcome": outcomes, "via": vias, "attempt_number": numbers},
+    between={
+        "attempt_number": since_number,
+        "started_at": (None, None)
+        if day is None
+        else (datetime.combine(day, time()), datetime.combine(day + timedelta(days=1), time())),
+    },
     contains={"process_id": process},
     nothing_matches=_("No attempt matches these filters"),
 )

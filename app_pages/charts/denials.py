@@ -1,9 +1,9 @@
 """Draws why sellers were denied."""
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from typing import Final
+from typing import Any, Final
 
 from app_pages.charts.figure import GREEN, GREY, INK, RED, TICK_ROOM, Figure, Rows
 from app_pages.language import formats, sellers
@@ -79,7 +79,8 @@ def reason_periods(rows: Rows, reasons: Rows, *, named: Callable[[date], str]) -
                 "xgap": 2,
                 "ygap": 2,
                 "hovertemplate": "%{y}<br>%{x}: <b>%{z:,d}</b><extra></extra>",
-            }
+            },
+            _taps(weeks, reasons, [named(week) for week in weeks], names, known),
         ],
         "layout": {
             "height": max(240, _row_height(names) * len(reasons) + 28),
@@ -92,6 +93,33 @@ def reason_periods(rows: Rows, reasons: Rows, *, named: Callable[[date], str]) -
             },
             "yaxis": {"autorange": "reversed", "automargin": True, "showgrid": False},
         },
+    }
+
+
+def _taps(
+    ends: Sequence[date],
+    reasons: Rows,
+    across: Sequence[str],
+    down: Sequence[str],
+    known: Mapping[Any, int],
+) -> Figure:
+    """What a click on a cell of a heat map meets, since Plotly tells of no click on the cell: a
+    mark that nobody sees, and that says which end and which reason it stands for."""
+    cells = [
+        (column, row)
+        for row, reason in enumerate(reasons)
+        for column, end in enumerate(ends)
+        if known.get((end, reason["reason"], reason["detail"]))
+    ]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [across[column] for column, _row in cells],
+        "y": [_wrapped(down[row]) for _column, row in cells],
+        "meta": [(ends[column].isoformat(), row) for column, row in cells],
+        "marker": {"symbol": "square", "size": 26, "color": INK, "opacity": 0.001},
+        "hoverinfo": "none",
+        "showlegend": False,
     }
 
 

@@ -1,7 +1,9 @@
 """Draws how submission attempts ended."""
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date, timedelta
+from statistics import median
 from typing import Final
 
 from app_pages.charts.figure import (
@@ -22,20 +24,32 @@ from app_pages.language.i18n import _
 
 _LEGEND_ROW: Final = 20  # pixels
 _LEGEND_COLUMNS: Final = 2
-_COLOURS: Final[Mapping[str, str]] = {
-    "accepted": GREEN,
-    "in_flight": BLUE,
-    "platform_error": RED,
-    "timeout": "#C7682B",
-    "network_error": AMBER,
-    "rate_limited": "#A08A00",
-    "unauthorized": VIOLET,
-    "invalid_payload": "#B0508F",
-    "not_found": "#4F8FA8",
-    "conflict": "#6C7BB8",
-    "unexpected_status": "#8C6D5A",
-    "unknown": GREY,
+LOOKS: Final[Mapping[str, tuple[str, str]]] = {
+    "accepted": (GREEN, ""),
+    "in_flight": (BLUE, ""),
+    "platform_error": (RED, "/"),
+    "timeout": (RED, "x"),
+    "network_error": (AMBER, "\\"),
+    "rate_limited": (AMBER, "."),
+    "tls_refused": (AMBER, "-"),
+    "unauthorized": (VIOLET, ""),
+    "invalid_payload": (VIOLET, "/"),
+    "not_found": (VIOLET, "x"),
+    "conflict": (GREY, "|"),
+    "unexpected_status": (GREY, "+"),
+    "unknown": (GREY, ""),
 }
+"""Colour and pattern of each outcome: no two share both. What is red or amber has a pattern, and
+what is green has none, for those who do not tell these apart."""
+_CUT_AT: Final = 4
+"""A day with more attempts than so many usual days together is cut off: one process with thirty
+retries would make the other bars too low to read."""
+_LEAST_CUT: Final = 8  # attempts: so few are never cut off
+
+
+def _marker(outcome: str) -> Figure:
+    colour, shape = LOOKS[outcome]
+    return {"color": colour, "pattern": {"shape": shape, "fillmode": "overlay", "size": 7}}
 
 
 def outcome_shares(rows: Rows) -> Figure:
@@ -50,15 +64,16 @@ def outcome_shares(rows: Rows) -> Figure:
             "type": "bar",
             "orientation": "h",
             "name": words.word(words.OUTCOMES, outcome),
+            "meta": [(outcome, row["place"]) for row in mine],
             "y": [names[row["place"]] for row in mine],
             "x": [row["share"] for row in mine],
             "customdata": [
                 f"{formats.share(row['share'])} ({formats.number(row['attempts'])})" for row in mine
             ],
             "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
-            "marker": {"color": colour},
+            "marker": _marker(outcome),
         }
-        for outcome, colour in _COLOURS.items()
+        for outcome in LOOKS
         if (mine := [row for row in rows if row["outcome"] == outcome])
     ]
     legend = _LEGEND_ROW * -(-len(traces) // _LEGEND_COLUMNS)
@@ -98,36 +113,59 @@ def outcome_shares(rows: Rows) -> Figure:
 
 
 def outcome_days(rows: Rows, today: date, days: int) -> Figure:
-    """Attempts per day over the last days, stacked by outcome."""
+    """Attempts per day over the last days, stacked by outcome. Of a day with far more than is usual
+    the bar is cut off, and its number stands above it."""
     first = today - timedelta(days - 1)
     recent = [row for row in rows if row["day"] >= first]
     traces = [
         {
             "type": "bar",
             "name": words.word(words.OUTCOMES, outcome),
+            "meta": [(outcome, row["day"].isoformat()) for row in mine],
             "x": [row["day"].isoformat() for row in mine],
             "y": [row["attempts"] for row in mine],
             "customdata": [formats.day(row["day"]) for row in mine],
             "hovertemplate": "%{customdata}: <b>%{y:,d}</b><extra>%{fullData.name}</extra>",
-            "marker": {"color": colour},
+            "marker": _marker(outcome),
             "width": DAY_BAR_WIDTH,
         }
-        for outcome, colour in _COLOURS.items()
+        for outcome in LOOKS
         if (mine := [row for row in recent if row["outcome"] == outcome])
     ]
+    totals: Counter[date] = Counter()
+    for row in recent:
+        totals[row["day"]] += row["attempts"]
+    most = max(_LEAST_CUT, _CUT_AT * median(totals.values())) if totals else _LEAST_CUT
+    cut = {day: total for day, total in totals.items() if total > most}
     return {
         "data": traces,
         "layout": {
             "barmode": "stack",
             "height": 330,
+            "annotations": [
+                {
+                    "x": day.isoformat(),
+                    "y": 1,
+                    "yref": "paper",
+                    "yanchor": "bottom",
+                    "text": f"↑ {formats.number(total)}",
+                    "showarrow": False,
+                    "font": {"color": GREY, "size": 12},
+                }
+                for day, total in cut.items()
+            ],
             "showlegend": False,
-            "margin": {"l": 36, "r": TICK_ROOM, "t": 8, "b": 28},
+            "margin": {"l": 36, "r": TICK_ROOM, "t": 24, "b": 28},
             "xaxis": {
                 "type": "date",
                 "range": [f"{first - timedelta(1)}T12:00:00", f"{today}T12:00:00"],
                 **week_ticks(first, today),
                 "showgrid": False,
             },
-            "yaxis": {"rangemode": "tozero", "tickformat": ",d", "nticks": 5},
+            "yaxis": {
+                "tickformat": ",d",
+                "nticks": 5,
+                **({"range": [0, most]} if cut else {"rangemode": "tozero"}),
+            },
         },
     }

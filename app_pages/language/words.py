@@ -77,7 +77,13 @@ OUTCOMES: Final[Mapping[str, str]] = {
 OUTCOME_COLOURS: Final[Mapping[str, Colour]] = {
     "accepted": "green",
     "in_flight": "blue",
+    "platform_error": "red",
+    "timeout": "red",
+    "unauthorized": "violet",
+    "invalid_payload": "violet",
+    "not_found": "violet",
     "refused": "gray",
+    "unknown": "gray",
 }
 
 FINISHERS: Final[Mapping[str, str]] = {

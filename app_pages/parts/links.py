@@ -84,6 +84,11 @@ def to_more(page: str, **query: str) -> None:
     _to(page, _("Show"), "arrow_forward", position="right", **query)
 
 
+def to_named(page: str, label: str, **query: str) -> None:
+    """From a part of a summary to its rows, under the part's own name."""
+    _to(page, label, "arrow_forward", position="right", **query)
+
+
 def lead(page: str, **query: str) -> None:
     """Goes to a page once the one that is drawn asks `follow`; from where none can be opened, such
     as a click on a chart."""

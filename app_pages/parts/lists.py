@@ -289,6 +289,17 @@ def filters() -> Any:
     return st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="filters")
 
 
+def counts(view: str, columns: Sequence[str]) -> Callable[..., str]:
+    """`of("step", "invited")`: how many rows of a view have one of these values in a column, as it
+    stands beside a filter's name. `columns`: of few values; all are counted by one question."""
+    facets = views.groups(view, columns)
+
+    def of(column: str, *values: object) -> str:
+        return formats.number(sum(row["rows"] for row in facets if row[column] in values))
+
+    return of
+
+
 @contextmanager
 def more_filters(keys: Sequence[str]) -> Iterator[None]:
     """Filters that fold away, since a line has no room for them. `keys`: theirs in the URL; how

@@ -27,7 +27,7 @@ from tests.app_pages.support.occurrences import (
     review,
     seller_event,
 )
-from tests.support.dashboard import BACKGROUNDS, RUN_SECONDS, Reader, dashboard
+from tests.support.dashboard import BACKGROUNDS, RUN_SECONDS, Reader, contrast, dashboard
 
 OVERFLOW = """(() => {
     const main = document.querySelector('[data-testid="stMain"]')
@@ -339,21 +339,6 @@ def test_the_names_on_a_chart_can_be_read(scheme: Literal["light", "dark"], look
         )
         for ink in inks:
             assert contrast(ink, BACKGROUNDS[scheme]) >= 4.5, (path, ink)
-
-
-def contrast(one: str, other: str) -> float:
-    """Of two colours written `rgb(r, g, b)`, as WCAG defines it."""
-
-    def luminance(colour: str) -> float:
-        shares = [int(it) / 255 for it in re.findall(r"\d+", colour)[:3]]
-        red, green, blue = (
-            share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
-            for share in shares
-        )
-        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-    darker, lighter = sorted((luminance(one), luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
 
 
 @pytest.mark.parametrize("path", ["/submissions", "/evidence"])

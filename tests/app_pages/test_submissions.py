@@ -1,8 +1,14 @@
 """The submissions page tells how attempts ended, and each of them."""
 
+from datetime import date, timedelta
+
+from app_pages.charts.figure import AMBER, GREEN, RED
+from app_pages.charts.outcomes import LOOKS, outcome_days
+from app_pages.language import words
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review
 from tests.app_pages.support.reading import chart, links, metrics, page_text
+from tests.support.dashboard import BACKGROUNDS, contrast
 
 # Three processes: one accepted at once, one after a failure, one that failed for good.
 HISTORY = [
@@ -80,3 +86,55 @@ def test_what_needs_a_person_is_listed_with_the_reason(open_log: OpenLog, visit:
     assert "Payload refused 20 days left" in shown
     assert links(app)[0] == ("prc_3", "process=prc_3")
     assert "In the last 30 days 4 attempts were sent, 2 accepted." in page_text(app)
+
+
+def test_a_bar_leads_to_the_attempts_that_it_stands_for(open_log: OpenLog, visit: Visit) -> None:
+    """What is in the URL after a click; the click itself is in a browser's test of the layout."""
+    many = [
+        *HISTORY,
+        *(step for n in range(6) for step in attempt("prc_4", before(hours=9 - n), status=500)),
+    ]
+    with open_log(many):
+        second = visit("submissions", place="2", outcome="accepted").dataframe[0].value
+        later = visit("submissions", place="5").dataframe[0].value
+        that_day = visit("submissions", day=str(before(days=9).date())).dataframe[0].value
+    assert list(second["process_id"]) == ["prc_2"]
+    assert list(later["attempt_number"]) == [6, 5]
+    assert list(that_day["process_id"]) == ["prc_1"]
+
+
+def test_one_process_with_thirty_retries_leaves_the_other_days_readable() -> None:
+    """Its bar is cut off, with its number above it; where days are alike none is."""
+    today = date(2026, 6, 1)
+    usual = [
+        {"day": today - timedelta(n), "outcome": "accepted", "attempts": 3} for n in range(1, 10)
+    ]
+    thirty = {"day": today, "outcome": "platform_error", "attempts": 30}
+    cut = outcome_days([*usual, thirty], today, 30)["layout"]
+    assert cut["yaxis"]["range"] == [0, 12]
+    assert [(note["x"], note["text"]) for note in cut["annotations"]] == [("2026-06-01", "↑ 30")]
+    whole = outcome_days(usual, today, 30)["layout"]
+    assert "range" not in whole["yaxis"]
+    assert whole["annotations"] == []
+
+
+def test_no_two_outcomes_look_alike_and_red_differs_from_green_by_more_than_colour() -> None:
+    sent = set(words.OUTCOMES) - {"refused"}  # of which nothing was sent
+    assert set(LOOKS) == sent
+    assert len(set(LOOKS.values())) == len(LOOKS)
+    for colour, pattern in LOOKS.values():
+        assert (colour in (RED, AMBER)) <= bool(pattern)
+        assert (colour == GREEN) <= (not pattern)
+        for background in BACKGROUNDS.values():
+            assert contrast(in_rgb(colour), background) >= 3, colour
+
+
+def in_rgb(colour: str) -> str:
+    return f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})"
+
+
+def test_the_filters_say_how_many_there_are_of_each(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        shown = page_text(visit("submissions"))
+    for label in ("Accepted (2)", "Platform error (1)", "Conflict (0)"):
+        assert label in shown

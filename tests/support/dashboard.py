@@ -1,6 +1,7 @@
 """The dashboard as a server of its own, and a browser to look at it with."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -159,6 +160,21 @@ class Reader:
 
     def query(self) -> str:
         return self.page.url.partition("?")[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """Of two colours written `rgb(r, g, b)`, as WCAG defines it."""
+
+    def luminance(colour: str) -> float:
+        shares = [int(it) / 255 for it in re.findall(r"\d+", colour)[:3]]
+        red, green, blue = (
+            share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+            for share in shares
+        )
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
 
 
 @contextmanager

@@ -10,7 +10,14 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.app_pages.conftest import fill
-from tests.app_pages.support.occurrences import attempt, before, collected, review, seller_event
+from tests.app_pages.support.occurrences import (
+    AS_OF,
+    attempt,
+    before,
+    collected,
+    review,
+    seller_event,
+)
 from tests.support.dashboard import Reader, dashboard
 
 HISTORY = [
@@ -105,6 +112,22 @@ def test_the_filters_of_every_list_stand_in_one_line(tab: Reader) -> None:
         if max(bottoms) - min(bottoms) > 1:
             broken.append((path, bottoms))
     assert broken == []
+
+
+def test_a_bar_and_a_cell_lead_to_their_rows(tab: Reader) -> None:
+    page = tab.page
+    page.set_viewport_size({"width": 1440, "height": 1600})
+    for path, mark, led in (
+        (f"/denials?as_of={AS_OF}", ".st-key-denial_weeks .scatterlayer path", "reason=DOCUMENT"),
+        ("/submissions", ".st-key-outcomes_by_attempt .barlayer path", "outcome=platform_error"),
+    ):
+        tab.open(path)
+        box = page.locator(mark).first.bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_url(f"**{led}**")
+        tab.settled()
+    page.set_viewport_size({"width": 1440, "height": 1000})
 
 
 def test_a_phone_shows_the_first_row_opens_its_card_over_the_list_and_closes_the_drawer(
