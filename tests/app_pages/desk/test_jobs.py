@@ -1,4 +1,4 @@
-"""The officer's ten jobs in a real browser.
+"""The officer's ten jobs in a real browser, by mouse and by keyboard alone.
 
 The clicks of each are counted and asserted; the seconds that it took are printed, and depend on the
 machine. One server and one tab go through them all.
@@ -19,6 +19,10 @@ from tests.support.dashboard import Reader, dashboard
 
 TODAY = datetime.now(UTC).replace(microsecond=0)
 ROW, HEAD = 36, 36
+MOST_PRESSES = 90
+"""From one thing to the next: further away nobody looks for it with Tab."""
+HAS_FOCUS = "it => it === document.activeElement || it.contains(document.activeElement)"
+IS_NEAR = "it => it.closest('[role=radiogroup]')?.contains(document.activeElement) ?? false"
 
 
 def before(**how_long: float) -> datetime:
@@ -47,8 +51,13 @@ HISTORY = [
 class Hand:
     """Does what a person does, and counts their clicks."""
 
+    takes: tuple[int, str] = (1, "prc_soon")
+    """Which row of the watchlist it assigns, and which process that is."""
+    has: str = "1 process"
+    """What is its own afterwards."""
+
     def __init__(self, tab: Reader) -> None:
-        self.tab, self.clicks = tab, 0
+        self.tab, self.clicks, self.presses = tab, 0, 0
 
     def click(self, what: Locator) -> None:
         what.click()
@@ -63,6 +72,50 @@ class Hand:
         self.clicks += 1
         self.tab.settled()
 
+    def write(self, where: Locator, text: str) -> None:
+        """Into a field; it is counted as a field, and not as a click."""
+        where.fill(text)
+
+
+class Keys(Hand):
+    """The same by the keyboard alone: Tab and Enter, arrows in a grid and between choices. A click
+    is what Enter or Space does."""
+
+    takes = (2, "prc_later")
+    has = "2 processes"
+
+    def click(self, what: Locator) -> None:
+        self.reach(what)
+        self.press("Space" if what.get_attribute("role") == "radio" else "Enter")
+        self.clicks += 1
+        self.tab.settled()
+
+    def click_row(self, number: int) -> None:
+        self.reach(self.tab.page.locator('[data-testid="data-grid-canvas"]'))
+        for _ in range(number):
+            self.press("ArrowDown")
+        self.clicks += 1
+        self.tab.settled()
+
+    def write(self, where: Locator, text: str) -> None:
+        self.reach(where)
+        self.tab.page.keyboard.type(text)
+
+    def press(self, key: str) -> None:
+        self.tab.page.keyboard.press(key)
+        self.presses += 1
+
+    def reach(self, what: Locator) -> None:
+        """Tab until it has the focus, or holds what has; arrows within a group of choices."""
+        what.first.wait_for()
+        for _ in range(MOST_PRESSES):
+            if what.first.evaluate(HAS_FOCUS):
+                self.tab.settled()  # cells that were passed may have drawn the page again
+                if what.first.evaluate(HAS_FOCUS):
+                    return
+            self.press("ArrowRight" if what.first.evaluate(IS_NEAR) else "Tab")
+        raise AssertionError(f"the keyboard does not reach {what}")
+
 
 def most_urgent_and_why(hand: Hand) -> None:
     page = hand.tab.page
@@ -72,9 +125,10 @@ def most_urgent_and_why(hand: Hand) -> None:
 
 
 def assign(hand: Hand) -> None:
-    hand.click_row(1)
+    number, process = hand.takes
+    hand.click_row(number)
     # The card of another row has the same button until this one's is drawn.
-    hand.tab.page.locator("code").get_by_text("prc_soon", exact=True).wait_for()
+    hand.tab.page.locator("code").get_by_text(process, exact=True).wait_for()
     hand.tab.settled()
     hand.click(hand.tab.page.get_by_role("button", name="Assign to me"))
     hand.tab.page.get_by_text("Assigned to Ana").wait_for()
@@ -82,7 +136,7 @@ def assign(hand: Hand) -> None:
 
 def mine(hand: Hand) -> None:
     hand.click(hand.tab.page.get_by_role("radio", name="Mine"))
-    hand.tab.page.get_by_text("1 process", exact=True).wait_for()
+    hand.tab.page.get_by_text(hand.has, exact=True).wait_for()
 
 
 def expired_aci_this_month(hand: Hand) -> None:
@@ -132,7 +186,7 @@ def reasons_by_month(hand: Hand) -> None:
 def package_for_a_seller(hand: Hand) -> None:
     page = hand.tab.page
     hand.click(page.get_by_role("link", name="Make a package"))
-    page.get_by_label("Why is it needed?").fill("an audit")
+    hand.write(page.get_by_label("Why is it needed?"), "an audit")
     hand.click(page.get_by_role("button", name="Make the package"))
     page.get_by_text("The package is ready").wait_for(timeout=60_000)
     with page.expect_download():
@@ -182,6 +236,25 @@ def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]
         for name, count, seconds in took:
             sys.stdout.write(f"\n  {type(hand).__name__}: {name}, {count} clicks, {seconds:.1f} s")
     assert tab.complaints == []
+
+
+def test_ten_jobs_are_done_by_the_keyboard_alone(
+    hand: Hand, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After the mouse, on the same pages, in the same session."""
+    keys = Keys(hand.tab)
+    took = []
+    for job, path, clicks in JOBS:
+        go(keys.tab, path)
+        keys.clicks, keys.presses = 0, 0
+        keys.tab.page.evaluate("document.activeElement?.blur()")
+        job(keys)
+        took.append((job.__name__, keys.presses))
+        assert keys.clicks == clicks, job.__name__
+    with capsys.disabled():
+        for name, presses in took:
+            sys.stdout.write(f"\n  Keys: {name}, {presses} key presses")
+    assert keys.tab.complaints == []
 
 
 def go(tab: Reader, path: str) -> None:
