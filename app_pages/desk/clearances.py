@@ -1,6 +1,7 @@
 """Shows what waits for a second person, and takes that person's word."""
 
 import json
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -13,7 +14,9 @@ from pipeline.clearance.gate import Decision
 from pipeline.ledger import service
 from pipeline.serve.roles import PERMISSIONS_OF_ACTS
 
+MOST_WAITING = 100
 MOST = 20
+"""Of what waits, and of everything else."""
 STATES = {
     "requested": N_("waits"),
     "approved": N_("approved, not yet done"),
@@ -21,6 +24,7 @@ STATES = {
     "used": N_("done"),
     "expired": N_("ended, not done"),
 }
+_LATER = [state for state in STATES if state != "requested"]
 
 
 ASKED = {
@@ -47,22 +51,22 @@ ASKED = {
 def show() -> None:
     """The requests that wait, with the forms that decide about them, and the latest others; nothing
     where no act needs a second person and none ever did."""
-    rows = views.read("clearances", limit=MOST)
-    if not rows and not service.current().settings.acts_of_two:
+    # However many were decided since: what waits stands first, so that somebody can decide.
+    waiting = views.read("clearances", where={"state": "requested"}, limit=MOST_WAITING)
+    rows = views.read("clearances", where={"state": _LATER}, limit=MOST)
+    if not (waiting or rows or service.current().settings.acts_of_two):
         return
     st.header(_("Waits for a second person"), anchor=False)
     for row in rows:
         if row["state"] == "approved" and _is_own(row) and views.as_of() is None:
             _say_that_it_may_begin(row)
-    waiting = [row for row in rows if row["state"] == "requested"]
     if not waiting:
         st.markdown(_("Nothing waits for a second person."))
     for row in waiting:
         _card(row)
-    others = [row for row in rows if row["state"] != "requested"]
-    if others:
+    if rows:
         with st.expander(_("Decided, done or ended"), icon=":material/history:"):
-            _table(others)
+            _table(rows)
 
 
 def _say_that_it_may_begin(row: views.Row) -> None:
@@ -111,6 +115,8 @@ def _card(row: views.Row) -> None:
         )
         st.markdown(f"*{formats.plain(row['reason'])}*")
         st.markdown(asked(row))
+        links.to_process(row["process_id"])
+        links.to_seller(row["seller_id"])
         if views.as_of() is not None:
             return
         if not all(map(access.may, PERMISSIONS_OF_ACTS[row["act"]])):
@@ -153,7 +159,7 @@ def _decide(row: views.Row) -> None:
         st.rerun()
 
 
-def _table(rows: list[views.Row]) -> None:
+def _table(rows: Sequence[views.Row]) -> None:
     lists.grid(
         [
             row

@@ -2146,6 +2146,8 @@ def main(arguments: list[str] | None = None) -> int:
         against, policy = (
             None if file is None else file.read_bytes() for file in (given.against, given.policy)
         )
+        if given.package.is_dir():
+            raise Unusable(f"{given.package} is a folder: give the zip file as it came")
         if not given.package.is_file():
             raise Unusable(f"there is no file {given.package}")
         verdict = verify(

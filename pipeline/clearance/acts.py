@@ -23,6 +23,27 @@ _PERSONAL: Final = frozenset(
 )
 """Columns whose values say something about a person: no list of requests shows them."""
 
+_UNSEEN: Final = (
+    (0x034F, 0x034F),  # a joiner of marks
+    (0x115F, 0x1160),  # fillers of Hangul
+    (0x17B4, 0x17B5),  # vowels of Khmer that nobody writes
+    (0x180B, 0x180F),  # variants of Mongolian
+    (0x2800, 0x2800),  # Braille without a dot
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),  # variants of any character
+    (0xFFA0, 0xFFA0),
+    (0xFFFC, 0xFFFC),  # the place of an object
+    (0xE0000, 0xE0FFF),  # tags and further variants
+)
+"""What Unicode says is not shown (Default_Ignorable_Code_Point), or shown as a blank, beside what
+its categories say."""
+_LOOK_ALIKES: Final = str.maketrans(
+    "авекмнорстухіјѕԁԛԝһӏαβεζηικμνορτυχı",
+    "abekmhopctyxijsdqwhlabezhikmnoptyxi",
+)
+"""Letters of Cyrillic and Greek, small or capital, and an i without its dot, that look like
+these."""
+
 
 class Terms(NamedTuple):
     """What the settings say: which acts wait, and for how long a request holds."""
@@ -60,9 +81,17 @@ class Asked(NamedTuple):
 
 
 def folded(name: str) -> str:
-    """A name as it is compared: upper case, width, spaces and what nobody sees make no other."""
-    seen = (it for it in unicodedata.normalize("NFKC", name) if unicodedata.category(it) != "Cf")
-    return " ".join("".join(seen).casefold().split())
+    """A name as it is compared: upper case, width, spaces, what nobody sees and a letter of another
+    alphabet that looks the same make no other."""
+    spaced = " ".join(unicodedata.normalize("NFKC", name).split())
+    seen = "".join(it for it in spaced if not _is_unseen(it)).casefold()
+    return " ".join(unicodedata.normalize("NFKC", seen).translate(_LOOK_ALIKES).split())
+
+
+def _is_unseen(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cf", "Cn") or any(
+        first <= ord(character) <= last for first, last in _UNSEEN
+    )
 
 
 def rows(

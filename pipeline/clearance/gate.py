@@ -161,7 +161,10 @@ def decide(
             "people log in here, and nothing proves who you are",
             "decide on the page Alerts, or over the API with a token",
         )
-    if folded(actor or "") == folded(request.actor):
+    name = folded(actor or "")
+    if not name:
+        raise CallerError("Nothing was decided", "nobody can read the name", "say who decides")
+    if name == folded(request.actor):
         raise CallerError(
             "Nothing was decided",
             f"{request.actor} asked for it",

@@ -98,10 +98,25 @@ def test_asked_again_it_is_the_same_request_and_anything_else_is_another(inbox: 
     assert len(steps(inbox)) == 5
 
 
-@pytest.mark.parametrize("name", ["Ana", "ana ", "ＡＮＡ", "A\u200bna"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Ana", "ana ", "ＡＮＡ", "A\u200bna"),
+        *("A\ufe0fna", "Ana\u3164", "An\u034fa", "Ana\u2800", "Ana\x07", "A\U000e0100na"),
+        *("\u0410na", "An\u03b1", "\u0391N\u0430"),  # A and a of Cyrillic and Greek
+    ],
+)
 def test_nobody_approves_what_they_asked_for(inbox: Inbox, name: str) -> None:
     request = waits(inbox)
     with pytest.raises(CallerError, match="somebody else has to decide"):
+        decide(inbox, request, name)
+    assert waits(inbox) == request
+
+
+@pytest.mark.parametrize("name", ["", "\u3164", "\u200b\ufe0f"])
+def test_nobody_decides_under_a_name_that_nobody_can_read(inbox: Inbox, name: str) -> None:
+    request = waits(inbox)
+    with pytest.raises(CallerError, match="Nothing was decided: nobody can read the name"):
         decide(inbox, request, name)
     assert waits(inbox) == request
 

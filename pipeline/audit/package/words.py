@@ -423,6 +423,12 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
         "Use o verify.py do código-fonte do Prazo, ou o deste pacote, se você confia em quem o fez."
         " Ele precisa de Python e OpenSSL, sem acesso à rede:",
     ),
+    "start_stands_for": (
+        "PACKAGE.zip stands for the file that you were given, as it came: not for the folder into"
+        " which it was unpacked. KEY stands for the key that you got.",
+        "PACKAGE.zip é o arquivo que você recebeu, como chegou, e não a pasta em que foi"
+        " descompactado. KEY é a chave que você obteve.",
+    ),
     "start_verdict": (
         "It ends with VERIFIED or names each fault. It also says what it did not check; that much"
         " is the word of whoever made the package, and so is this page.",

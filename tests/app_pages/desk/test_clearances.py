@@ -1,9 +1,11 @@
 """What waits for a second person, on the page Alerts and in the bell."""
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from pipeline.clearance import acts, gate
 from pipeline.ledger.service import LedgerService
-from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, review
 from tests.app_pages.support.reading import page_text, press
 
@@ -63,6 +65,28 @@ def test_what_was_refused_is_not_made(open_log: OpenLog, visit: Visit) -> None:
         decide(visit, service, "Bia", "Refuse")
         assert state(service) == ["refused"]
         assert "The package is ready" not in page_text(ask(visit))
+
+
+def test_what_waits_is_offered_however_much_was_asked_for_and_decided_since(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Where people log in, nobody can decide but on this page: nothing may fall off it."""
+    with open_log(HISTORY, four_eyes="export,unmask") as service:
+        ask(visit)
+        [first] = service.reader.read("clearances").column("request_id").to_pylist()
+        terms = acts.Terms.of(service.settings)
+        by_test = {"reason": "a letter", "recorded_by": "test"}
+        for number in range(21):
+            what = acts.rows("seller_state", as_of=None, where={}, limit=number + 1)
+            with pytest.raises(gate.Awaited) as waits:
+                gate.settle(service.inbox, terms, what, actor="Caio", **by_test)
+            request = waits.value.request_id
+            no: tuple[str, gate.Decision] = (request, "refused")
+            gate.decide(service.inbox, terms, *no, actor="Bia", is_proved=False, **by_test)
+        follow(service)
+        decide(visit, service, "Bia", "Approve")
+        [row] = service.reader.read("clearances", where={"request_id": first}).to_pylist()
+    assert row["state"] == "approved"
 
 
 def test_whoever_asked_is_offered_no_form_and_the_past_none_at_all(

@@ -1,5 +1,8 @@
 """The first page of a package: what it is, how to check it, whom to ask."""
 
+import re
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +30,8 @@ def test_a_package_opens_with_what_it_is_how_to_check_it_and_whom_to_ask(made: M
     for said in (
         "Start here",
         "Comece por aqui",
-        f"python3 verify.py PACKAGE.zip --key '{made.key}'",
+        "python3 verify.py PACKAGE.zip --key KEY",
+        made.key,
         "Whoever handed you this package.",
         "A quem lhe entregou este pacote.",
         "The package holds personal data in full.",
@@ -38,6 +42,24 @@ def test_a_package_opens_with_what_it_is_how_to_check_it_and_whom_to_ask(made: M
     assert b"default-src 'none'" in page
     assert not Text(page).tags & {"script", "img", "iframe", "link", "object", "form"}
     assert verify_package(made.path, key=made.key).faults == []
+
+
+@pytest.mark.parametrize("language", ["en", "pt"])
+def test_what_it_says_to_type_checks_the_package_once_the_names_are_put_in(
+    made: Made, tmp_path: Path, language: str
+) -> None:
+    """As an auditor does who unpacks it: with the key that came another way, not the page's."""
+    with zipfile.ZipFile(made.path) as package:
+        package.extractall(tmp_path)
+    page = (tmp_path / START).read_text(encoding="utf-8")
+    [_, part] = page.split(f'id="{language}"')
+    [command] = re.findall(r"<pre>(python3 [^<]*)</pre>", part.partition("</main>")[0])
+    assert made.key not in command
+    named = {"python3": sys.executable, "PACKAGE.zip": str(made.path), "KEY": made.key}
+    typed = [named.get(word, word) for word in command.split()]
+    ran = subprocess.run(typed, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.splitlines()[-1].startswith("VERIFIED")
 
 
 def test_it_names_whom_the_setting_names_and_shows_markup_as_text(

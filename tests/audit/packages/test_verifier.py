@@ -91,6 +91,7 @@ def with_longer_body(files: forgery.Files) -> forgery.Files:
     ("arguments", "why"),
     [
         (["missing.zip"], "there is no file missing.zip"),
+        (["."], ". is a folder: give the zip file as it came"),
         (["PACKAGE", "--key", "x+y"], "--key is not a verification key"),
         (["PACKAGE", "--against", "missing.note"], "No such file"),
     ],
