@@ -77,6 +77,20 @@ def pareto_reading(figures: views.Row, reasons: Sequence[views.Row]) -> str:
     return f"{few} {largest}"
 
 
+def returns_reading(came_back: int, cured: int) -> str:
+    """The last 12 weeks of those who came back, in a sentence."""
+    returned = ngettext(
+        "In the last 12 weeks **{n}** denied seller came back",
+        "In the last 12 weeks **{n}** denied sellers came back",
+        came_back,
+        n=formats.number(came_back),
+    )
+    so_far = ngettext(
+        "**{n}** cured so far", "**{n}** cured so far", cured, n=formats.number(cured)
+    )
+    return f"{returned}; {so_far}."
+
+
 def code_of(reason: views.Row) -> str:
     """A reason with its detail as the codes of a denial have it."""
     return "/".join(it for it in (reason["reason"], reason["detail"]) if it)
@@ -132,7 +146,12 @@ with elements.facts(5, least=150):
     elements.fact(
         _("Came back"),
         formats.share(figures["reonboarding_rate"]),
-        _("{n} as a new seller", n=formats.number(figures["reonboarded"])),
+        ngettext(
+            "{n} as a new seller",
+            "{n} as new sellers",
+            figures["reonboarded"],
+            n=formats.number(figures["reonboarded"]),
+        ),
         "blue",
     )
     wasted = figures["wasted_retries"]
@@ -203,12 +222,8 @@ returns = views.read("return_weeks")
 with st.container(border=True):
     explained.chart(
         _("Coming back, week by week"),
-        ngettext(
-            "In the last 12 weeks **{n}** denied seller came back; **{cured}** cured so far.",
-            "In the last 12 weeks **{n}** denied sellers came back; **{cured}** cured so far.",
-            sum(row["came_back"] for row in returns),
-            n=formats.number(sum(row["came_back"] for row in returns)),
-            cured=formats.number(sum(row["cured"] for row in returns)),
+        returns_reading(
+            sum(row["came_back"] for row in returns), sum(row["cured"] for row in returns)
         ),
         return_weeks(returns),
         rests_on=("return_weeks",),

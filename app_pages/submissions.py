@@ -122,6 +122,18 @@ def only_led(key: str, text: str) -> None:
         )
 
 
+def days_reading(sent: int, accepted: int) -> str:
+    """The last 30 days in a sentence."""
+    attempts = ngettext(
+        "In the last 30 days **{n}** attempt was sent",
+        "In the last 30 days **{n}** attempts were sent",
+        sent,
+        n=formats.number(sent),
+    )
+    ended = ngettext("**{n}** accepted", "**{n}** accepted", accepted, n=formats.number(accepted))
+    return f"{attempts}, {ended}."
+
+
 def counted(total: int) -> str:
     return ngettext("{n} attempt", "{n} attempts", total, n=formats.number(total))
 
@@ -193,13 +205,7 @@ with left.container(border=True, height="stretch"):
 with right.container(border=True, height="stretch"):
     explained.chart(
         _("Attempts per day"),
-        ngettext(
-            "In the last 30 days **{n}** attempt was sent, **{accepted}** accepted.",
-            "In the last 30 days **{n}** attempts were sent, **{accepted}** accepted.",
-            figures["recent_attempts"],
-            n=formats.number(figures["recent_attempts"]),
-            accepted=formats.number(figures["recent_accepted"]),
-        ),
+        days_reading(figures["recent_attempts"], figures["recent_accepted"]),
         by_day,
         rests_on=("submission_outcomes",),
         take=take_day,

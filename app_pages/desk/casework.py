@@ -329,7 +329,11 @@ def for_many(rows: Sequence[views.Row]) -> None:
     """What can be done about all processes that were ticked, in one step."""
     if not is_open():
         return
-    label = ngettext("{n} ticked", "{n} ticked", len(rows), n=formats.number(len(rows)))
+    label = (
+        ngettext("{n} ticked", "{n} ticked", len(rows), n=formats.number(len(rows)))
+        if rows
+        else _("None ticked")
+    )
     with st.popover(
         label, icon=":material/checklist:", disabled=not rows, key=f"many {lists.unticked()}"
     ):

@@ -48,9 +48,9 @@ def show() -> None:
         st.header(_("No review has come yet"), anchor=False)
         st.markdown(
             ngettext(
-                "{done} of {n} step is done. The first review appears here within seconds.",
+                "{done} of {n} steps is done. The first review appears here within seconds.",
                 "{done} of {n} steps are done. The first review appears here within seconds.",
-                len(steps),
+                done,
                 done=formats.number(done),
                 n=formats.number(len(steps)),
             )

@@ -134,15 +134,10 @@ def _check_and_send(chosen: Sequence[str]) -> None:
     if looked is None or of != tuple(chosen):  # what was said of others is of no use here
         return
     free = sum(not it.is_held for it in looked)
-    st.markdown(
-        ngettext(
-            "**{n}** would be sent, {held} held.",
-            "**{n}** would be sent, {held} held.",
-            free,
-            n=formats.number(free),
-            held=formats.number(len(looked) - free),
-        )
-    )
+    held = len(looked) - free
+    sent = ngettext("**{n}** would be sent", "**{n}** would be sent", free, n=formats.number(free))
+    stopped = ngettext("{n} held", "{n} held", held, n=formats.number(held))
+    st.markdown(f"{sent}, {stopped}.")
     for each in [it for it in looked if it.is_held][:SHOWN]:
         why = "; ".join(map(str, each.held)) or _("another attempt is under way")
         st.markdown(f"{formats.code(each.process_id)}: {elements.in_its_words(why)}")

@@ -132,7 +132,11 @@ def points(change: float | None) -> str | None:
     """A change of a share in percentage points, with its sign; None for none."""
     if change is None:
         return None
-    return _("{n} points", n=numbers.format_decimal(change * 100, "+0.0;-0.0", locale=locale()))
+    tenths = round(change * 1000)
+    written = numbers.format_decimal(tenths / 10, "+0.0;-0.0" if tenths else "0", locale=locale())
+    # English has one point and 1.9 points, Portuguese `1,9 ponto`: its many begin at two.
+    size = 1 if abs(tenths) == 10 else 2 if abs(tenths) >= 20 else 0
+    return ngettext("{n} point", "{n} points", size, n=written)
 
 
 def seconds(value: float) -> str:

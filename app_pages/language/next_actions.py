@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from app_pages.language import formats
-from app_pages.language.i18n import N_, _
+from app_pages.language.i18n import N_, _, ngettext
 
 
 class NextAction(NamedTuple):
@@ -156,8 +156,10 @@ def how(process: Mapping[str, Any]) -> str:
     sentence = _(ACTIONS[process["next_action"]].how)
     if process["next_action"] != "remind_seller" or not process["fields_required"]:
         return sentence
-    answered = _(
+    answered = ngettext(
+        "Answered: {n} of {total} required field.",
         "Answered: {n} of {total} required fields.",
+        process["fields_required"],
         n=formats.number(process["fields_answered"]),
         total=formats.number(process["fields_required"]),
     )

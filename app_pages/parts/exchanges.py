@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from app_pages.language import formats
-from app_pages.language.i18n import _
+from app_pages.language.i18n import _, ngettext
 from app_pages.parts import elements, views
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.contract.fields import flatten
@@ -96,7 +96,8 @@ def _body(body: bytes | None, is_masked: bool, *, alt: str) -> None:
             alt=alt,
         )
     elif is_masked:
-        st.markdown(formats.muted(_("{n} bytes, masked", n=formats.number(len(body)))))
+        size = ngettext("{n} byte", "{n} bytes", len(body), n=formats.number(len(body)))
+        st.markdown(formats.muted(f"{size} · {_('masked')}"))
     else:
         st.code(body[:MAX_SHOWN_BYTES].decode("utf-8", "replace"), language=None, wrap_lines=True)
         if len(body) > MAX_SHOWN_BYTES:

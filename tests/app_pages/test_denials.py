@@ -44,7 +44,7 @@ def test_what_became_of_the_denied_follows_the_rules(open_log: OpenLog, visit: V
         shown = metrics(visit("denials"))
     assert shown["Denied sellers"] == ("10", "10 denials")
     assert shown["Can be corrected"][0] == "90.0 %"
-    assert shown["Came back"] == ("20.0 %", "2 as a new seller")
+    assert shown["Came back"] == ("20.0 %", "2 as new sellers")
     assert shown["Cured"] == ("50.0 %", "1 came back in vain")
 
 

@@ -61,7 +61,7 @@ def test_a_step_that_is_done_counts(open_log: OpenLog, visit: Visit, tmp_path: P
     secret.write_text(SECRETS["header"])
     with open_log([], webhook_auth="header", webhook_secret_file=secret):
         shown = page_text(visit(as_of=None))
-    assert "1 of 5 steps are done." in shown
+    assert "1 of 5 steps is done." in shown
     assert f"X-Webhook-Secret: $(head -n 1 {secret})" in shown
     assert "s3cret" not in shown
 
