@@ -46,6 +46,10 @@ _REOPEN: Final = f"""
 _STILL: Final = f"update journeys set ref = ref where ref = $1 and {_LIVE}"
 _CONFIRM: Final = f"""
     update journeys set confirmed_at = $2, email = null where ref = $1 and {_LIVE}"""
+_END_OTHERS: Final = """
+    update journeys set revoked_at = $2, email = null
+    where process_id = $3 and ref <> $1 and revoked_at is null and confirmed_at is null"""
+"""Who has an older link cannot answer after the seller has."""
 _SHOWN: Final = f"""
     insert into journey_flow (ref, at, event, screen, detail)
     select $1, $2, 'shown', '{RECEIPT}', $3
@@ -263,7 +267,10 @@ class Answering:
         shown: Shown,
         trace: Fields,
     ) -> bool:
-        """Records the answers on one screen; false where the link has ceased to work."""
+        """Records the answers on one screen; false where the link has ceased to work, or has had
+        more answers than any seller gives."""
+        if not self.sessions.has_room(journey):
+            return False
         draft = evidence.seen(
             journey,
             "answered",
@@ -291,8 +298,8 @@ class Answering:
         shown: Shown,
         trace: Fields,
     ) -> bool:
-        """Records all answers and their confirmation in one commit, which ends the link; false
-        where it has ceased to work."""
+        """Records all answers and their confirmation in one commit, which ends every link of the
+        process so far; false where this one has ceased to work."""
         screen = self._kept(taken.screen, taken.html)
         asked_paths = {it.path for question in asked.questions for it in question.fields}
         values = {path: it for path, it in asked.answers.items() if path in asked_paths}
@@ -323,7 +330,8 @@ class Answering:
         )
         claim = Statement(_CONFIRM, (journey.ref, taken.at))
         notes = [self.sessions.note(journey, it) for it in flow[-2:]]
-        besides = [self.sessions.seen(session, taken.at), *notes]
+        others = Statement(_END_OTHERS, (journey.ref, taken.at, journey.process_id))
+        besides = [others, self.sessions.seen(session, taken.at), *notes]
         return self.inbox.change(claim, besides, [whole, confirmed])
 
     def keep_receipt(

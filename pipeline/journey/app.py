@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -143,13 +143,17 @@ class JourneyPage:
     ) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             method = "post" if request.method == "POST" else "get"
+            # Who sends a body slowly takes no place of others.
+            try:
+                form = await _form(request) if method == "post" else {}
+            except ClientDisconnect:
+                return Response(status_code=400)  # nobody reads it
+            if form is None:
+                return Response(status_code=413)
             if self._under_way >= MAX_UNDER_WAY:
                 return Response(status_code=503, headers={"Retry-After": "2"})
             self._under_way += 1
             try:
-                form = await _form(request) if method == "post" else {}
-                if form is None:
-                    return Response(status_code=413)
                 return await self._answer(handlers[method], _visit(request, form))
             finally:
                 self._under_way -= 1

@@ -162,9 +162,31 @@ class Screens:
         is_changed: bool = False,
     ) -> Drawn:
         """All answers, to be checked and declared true."""
-        groups: dict[str, list[Line]] = {}
+        return self.draw(
+            "review",
+            language,
+            ref=ref,
+            groups=self.groups(language, ref, questions, answers, is_business=is_business),
+            faults=faults,
+            is_changed=is_changed,
+            back=f"/r/{ref}/{questions[-1].slug}",
+            action=f"/r/{ref}/review",
+            page=PLACE,
+        )
+
+    def groups(
+        self,
+        language: Language,
+        ref: str,
+        questions: Sequence[Question],
+        answers: Mapping[str, Any],
+        *,
+        is_business: bool,
+    ) -> list[Group]:
+        """All answers in words, by the person whom they are about."""
+        found: dict[str, list[Line]] = {}
         for question in questions:
-            lines = groups.setdefault(_whose(question, language, is_business=is_business), [])
+            lines = found.setdefault(_whose(question, language, is_business=is_business), [])
             lines += [
                 Line(
                     words.label(each, language),
@@ -173,17 +195,7 @@ class Screens:
                 )
                 for each in question.fields
             ]
-        return self.draw(
-            "review",
-            language,
-            ref=ref,
-            groups=[Group(whose, lines) for whose, lines in groups.items()],
-            faults=faults,
-            is_changed=is_changed,
-            back=f"/r/{ref}/{questions[-1].slug}",
-            action=f"/r/{ref}/review",
-            page=PLACE,
-        )
+        return [Group(whose, lines) for whose, lines in found.items()]
 
 
 def _whose(question: Question, language: Language, *, is_business: bool) -> str:

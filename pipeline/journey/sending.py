@@ -66,7 +66,8 @@ class Sender:
             return
         _, case = await self._submissions.standing(process_id)
         was_sent = any(it.ordered_at >= confirmed_at for it in case.attempts)
-        if not case.is_finished and not was_sent:
+        # Who answers by a later link has their own turn once they confirm.
+        if not case.is_finished and not was_sent and not ready.unconfirmed(case):
             result = await self._submissions.attempt(
                 ready.order_of(case, process_id, via="api", recorded_by=RECORDED_BY)
             )

@@ -296,12 +296,17 @@ class Visits(Ground):
             f"{self._settings.journey_name} – {words.text('receipt_title', language)}",
             f"{words.text('receipt_number', language)}: {number}",
             f"{words.text('receipt_at', language)}: {self._local(journey.confirmed_at or now)}",
-            "",
         ]
-        for question in asked.questions:
-            for each in question.fields:
-                said = words.value(each, asked.answers.get(each.path, ""), language)
-                lines.append(f"{words.label(each, language)}: {said}")
+        groups = self.screens.groups(
+            language,
+            journey.ref,
+            asked.questions,
+            asked.answers,
+            is_business=asked.is_business,
+        )
+        for group in groups:
+            lines += ["", *filter(None, [group.whose])]
+            lines += [f"{line.label}: {line.value}" for line in group.lines]
         headers = {**NO_STORE, "Content-Disposition": f'attachment; filename="{number}.txt"'}
         return Response("\n".join(lines) + "\n", media_type="text/plain", headers=headers)
 

@@ -28,6 +28,7 @@ from pipeline.ledger.scratch import Excerpt
 from pipeline.log.entries import (
     COLLECTION,
     LIVE,
+    OWN_JOURNEY,
     SUBMISSION_FINISHED,
     SUBMISSION_STARTED,
     WEBHOOK,
@@ -309,12 +310,14 @@ def _process(row: Sequence[Any]) -> Process:
 def _answers(rows: Sequence[Sequence[Any]], by_seq: Mapping[int, Entry]) -> dict[str, Answer]:
     """The facts hold digests; the values stand in the bodies."""
     fields: dict[int, dict[str, Any]] = {}
+    final: dict[int, bool] = {}
     answers = {}
     for _, path, seq, answered_at, source in rows:
         if seq not in fields:
             content = parse_json(by_seq[seq].body or b"{}")
             fields[seq] = dict(flatten(content.get("fields") or {}))
-        answers[path] = Answer(fields[seq][path], source, answered_at, seq)
+            final[seq] = content.get("producer") != OWN_JOURNEY or content.get("is_whole") is True
+        answers[path] = Answer(fields[seq][path], source, answered_at, seq, final[seq])
     return answers
 
 

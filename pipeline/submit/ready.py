@@ -1,7 +1,8 @@
 """Builds the payload that a seller's answers make, and says what keeps it from being sent.
 
 The values are those of the latest answers in the process's own entries, and nothing else is put
-in: what is missing there is missing in the payload, and the rules name it.
+in: what is missing there is missing in the payload, and the rules name it. What a seller has
+answered on our page is held until they have confirmed it.
 """
 
 import asyncio
@@ -39,21 +40,30 @@ class Ready:
 def payload_of(case: CaseFile) -> bytes:
     """The payload of a process's latest answers, as canonical JSON. Pure."""
     process = case.process
-    said = case.answers.get("type")
-    seller_type = known_type(process, case.seller_type) or _type_in(said)
-    asked = wanted(process, seller_type, case.required_fields)
+    seller_type = _seller_type(case)
     payload: dict[str, JsonValue] = {}
     if process is not None:
         payload["process_id"] = process.process_id
     if seller_type is not None:
         payload["type"] = seller_type
+    for path, answer in _given(case):
+        _put(payload, path, answer.value)
+    return canonical_json(payload)
+
+
+def _seller_type(case: CaseFile) -> str | None:
+    """As the log knows it, or else as the seller said."""
+    return known_type(case.process, case.seller_type) or _type_in(case.answers.get("type"))
+
+
+def _given(case: CaseFile) -> Iterator[tuple[str, Answer]]:
+    """The answers to what is asked, in the payload's order."""
+    asked = wanted(case.process, _seller_type(case), case.required_fields)
     for path in asked.needed:
-        for leaf, answer in _at_or_below(path, case.answers):
-            _put(payload, leaf, answer.value)
+        yield from _at_or_below(path, case.answers)
     for path in asked.optional:
         if (given := case.answers.get(path)) is not None and given.value != "":
-            _put(payload, path, given.value)
-    return canonical_json(payload)
+            yield path, given
 
 
 def order_of(case: CaseFile, process_id: str, *, via: Via, recorded_by: str) -> Order:
@@ -78,7 +88,24 @@ def look(settings: Settings, process_ids: Iterable[str]) -> list[Ready]:
         inbox.close()
 
 
+def unconfirmed(case: CaseFile) -> tuple[Objection, ...]:
+    """What the payload would hold that the seller has answered on our page and not confirmed."""
+    return tuple(
+        Objection(
+            path,
+            "not_confirmed",
+            "an answer on the seller's page that they have not confirmed",
+            "their declaration on its last screen: ask them to finish",
+            "What the service does, 4",
+        )
+        for path, answer in _given(case)
+        if not answer.is_final
+    )
+
+
 def _judged(case: CaseFile, process_id: str, terms: Terms) -> Ready:
+    if not case.is_finished and (waiting := unconfirmed(case)):
+        return Ready(process_id, waiting)
     match decide(order_of(case, process_id, via="api", recorded_by=""), case, terms):
         case Refused(objections=objections):
             return Ready(process_id, objections)

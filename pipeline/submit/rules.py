@@ -73,6 +73,8 @@ class Answer:
     source: str
     answered_at: int
     seq: int
+    is_final: bool = True
+    """False on the seller's page, until they have confirmed all answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,6 +198,15 @@ def test_the_receipt_has_a_number_and_can_be_kept(page: Page) -> None:
     assert "Faturamento: De R$ 1.000 até R$ 5.000\n" in kept.html
 
 
+def test_a_receipt_of_a_business_says_whose_each_answer_is(page: Page) -> None:
+    process = page.review(["address.postal_code", "owner.address.postal_code"], seller_type=None)
+    minted = page.mint(process)
+    seller = page.seller()
+    seller.finish(minted.url)
+    kept = seller.get(f"/r/{minted.journey.ref}/receipt.txt").html
+    assert kept.endswith("\n\nSua empresa\nCEP: 01310-100\n\nRepresentante legal\nCEP: 01310-100\n")
+
+
 def test_each_receipt_that_a_seller_saw_is_kept_once(page: Page) -> None:
     process = page.review()
     minted = page.mint(process)

@@ -1,12 +1,15 @@
 """What somebody may try who has a link, a page of another site, or nothing at all."""
 
+import contextlib
 import http.client
 import json
+import socket
 import threading
 from urllib.parse import urlsplit
 
 import pytest
 
+from pipeline.journey.app import MAX_UNDER_WAY
 from tests.journey.seller import Seller
 from tests.journey.served import Page
 
@@ -208,6 +211,40 @@ def test_screens_that_are_shown_again_and_again_fill_nothing(page: Page) -> None
     for _ in range(3):
         assert seller.answer(screen, f0="").status == 422
     assert len(list((page.folder / "artifacts").rglob("*"))) == before
+
+
+def test_one_screen_cannot_be_answered_on_and_on(page: Page) -> None:
+    """The log is append-only: nobody with a link may fill it."""
+    process = page.review(["address.city", "address.line3"])
+    minted = page.mint(process)
+    seller = page.seller()
+    review = seller.answer_all(seller.open(minted.url))
+    page.inbox.execute(  # as if it had been so all day
+        "insert into journey_flow (ref, at, event, screen, detail)"
+        " with recursive counted (n) as"
+        " (select 1 union all select n + 1 from counted where n < 2000)"
+        " select $1, n, 'answered', 'city', null from counted",
+        minted.journey.ref,
+    )
+    before = len(page.steps(process)), len(list((page.folder / "artifacts").rglob("*")))
+    city = seller.get(review.path.replace("review", "city"))
+    assert seller.answer(city, f0="Olinda").heading == "Este link não funciona"
+    after = len(page.steps(process)), len(list((page.folder / "artifacts").rglob("*")))
+    assert after == before
+    assert seller.confirm(review).slug == "receipt"  # what was answered counts
+
+
+def test_who_sends_a_form_slowly_keeps_nobody_out(page: Page) -> None:
+    place = urlsplit(page.base)
+    head = b"POST /j/x HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nab"
+    with contextlib.ExitStack() as stack:
+        for _ in range(MAX_UNDER_WAY + 20):
+            slow = socket.create_connection((place.hostname, place.port))
+            stack.enter_context(contextlib.closing(slow)).sendall(head)
+        asked = [page.seller().get("/nowhere").status for _ in range(20)]
+    assert asked == [404] * 20
+    assert page.seller().get("/nowhere").status == 404
+    assert "Traceback" not in page.log.read_text()
 
 
 def test_a_receipt_that_is_asked_for_many_times_at_once_is_kept_once(page: Page) -> None:

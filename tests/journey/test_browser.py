@@ -223,6 +223,28 @@ def test_what_was_typed_survives_a_lost_line(page: Page, tab: Tab) -> None:
     tab.wait_for_url("**/review")
 
 
+def test_a_declaration_is_for_what_stands_there_and_nothing_typed_outlives_the_receipt(
+    page: Page, tab: Tab
+) -> None:
+    process = page.review(["address.city"])
+    tab.goto(page.mint(process).url)
+    tab.get_by_role("button", name="Começar").click()
+    tab.get_by_role("textbox", name="Cidade").fill("Recife")
+    tab.get_by_role("button", name="Continuar").click()
+    tab.get_by_role("checkbox").check()
+    tab.get_by_role("link", name="Alterar").click()
+    tab.get_by_role("textbox", name="Cidade").fill("Olinda")
+    tab.get_by_role("button", name="Continuar").click()
+    tab.wait_for_url("**/review")
+    assert "Olinda" in tab.locator("dl").inner_text()
+    assert not tab.get_by_role("checkbox").is_checked()
+    assert "Olinda" in tab.evaluate("JSON.stringify(sessionStorage)")
+    tab.get_by_role("checkbox").check()
+    tab.get_by_role("button", name="Confirmar").click()
+    tab.wait_for_url("**/receipt")
+    tab.wait_for_function("sessionStorage.length === 0")  # the next may be a stranger's turn
+
+
 def test_the_browser_s_way_back_shows_what_was_answered(page: Page, tab: Tab) -> None:
     process = page.review(["revenue", "address.city"])
     tab.goto(page.mint(process).url)

@@ -70,6 +70,24 @@ def test_a_link_that_is_over_looks_like_one_that_never_was(page: Page, end: str)
     assert stranger.post(minted.url, do="start").html == never.html
 
 
+def test_a_confirmation_ends_every_older_link_of_the_process_and_no_later_one(page: Page) -> None:
+    """Whoever finds an older link in a mailbox cannot answer after the seller."""
+    process = page.review(["revenue"])
+    unopened, begun, used = page.mint(process), page.mint(process, email="a@b"), page.mint(process)
+    other = page.mint(page.review(["revenue"]))
+    half_way = page.seller()
+    screen = half_way.open(begun.url)
+    page.seller().finish(used.url)
+    stranger = page.seller(address="198.51.77.1")
+    assert stranger.get(unopened.url).heading == INVALID
+    assert half_way.answer(screen, f0_from="7", f0_to="9").heading == INVALID
+    assert page.steps(process)[-1] == "confirmed"
+    kept = page.inbox.query("select email from journeys where ref = $1", begun.journey.ref)
+    assert kept == [(None,)]
+    assert page.seller().open(other.url).slug == "revenue"
+    assert page.seller().open(page.mint(process).url).slug == "revenue"
+
+
 def test_a_finish_in_the_middle_ends_the_screens_as_well(page: Page) -> None:
     process = page.review(["revenue", "address.city"])
     seller = page.seller()

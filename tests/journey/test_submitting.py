@@ -189,6 +189,25 @@ def test_many_are_sent_at_once_and_what_is_held_is_named(around: Round, platform
     assert marketplace.starts(held) == []
 
 
+def test_what_a_seller_has_not_confirmed_on_our_page_is_held(
+    around: Round, platform: Handle
+) -> None:
+    """All is answered, but the seller has authorised nobody to send it."""
+    process = around.asked("revenue", "address.city")
+    seller = around.page.seller()
+    review = seller.answer_all(seller.open(around.page.mint(process).url))
+    tried = run(around.marketplace, "submit", "--ready", "--dry-run")
+    assert f"{process}: would be sent" not in tried.out
+    why = "found an answer on the seller's page that they have not confirmed"
+    for path in ("revenue", "address.city"):
+        assert f"{process}: held: {path}: {why}" in tried.err
+    done = run(around.marketplace, "submit", "--ready")
+    assert f"{process}: held: revenue: {why}" in done.err
+    assert around.marketplace.starts(process) == []
+    seller.confirm(review)
+    assert around.marketplace.state(process) == "FINISHED"
+
+
 def test_what_a_seller_has_corrected_is_ready_again(around: Round, platform: Handle) -> None:
     """After a 400 the next action is a person's, to correct the payload: the seller has done it."""
     process = around.asked("revenue")

@@ -1,18 +1,24 @@
 // The page works without this. It says what is wrong with an input once it is left, in the words of
 // the server, which it asks; keeps what was typed where a line is lost before it was saved; and leads
-// to the first fault.
+// to the first fault. On the receipt it forgets what it kept.
 (() => {
   const form = document.querySelector("form[data-offline]");
-  if (!form) return;
+  if (!form) {
+    try {
+      for (const it of Object.keys(sessionStorage)) if (it.startsWith("typed ")) sessionStorage.removeItem(it);
+    } catch { /* without storage nothing was kept */ }
+    return;
+  }
   const key = "typed " + location.pathname;
-  const inputs = () => [...form.elements].filter((it) => it.name && it.type !== "hidden");
+  // A declaration is never kept: it is for what stands there when it is ticked.
+  const inputs = () => [...form.elements].filter((it) => it.name && it.type !== "hidden" && it.type !== "checkbox");
   form.noValidate = true; // the server says it better than a browser does
   const say = form.querySelector(".offline");
   try {
     const typed = JSON.parse(sessionStorage.getItem(key) || "null");
     if (typed && !document.querySelector(".faults")) {
       for (const it of inputs()) {
-        if (it.type === "radio" || it.type === "checkbox") it.checked = typed[it.name] === it.value;
+        if (it.type === "radio") it.checked = typed[it.name] === it.value;
         else if (it.name in typed) it.value = typed[it.name];
       }
     }
@@ -20,7 +26,7 @@
   const keep = () => {
     const typed = {};
     for (const it of inputs()) {
-      if ((it.type !== "radio" && it.type !== "checkbox") || it.checked) typed[it.name] = it.value;
+      if (it.type !== "radio" || it.checked) typed[it.name] = it.value;
     }
     try { sessionStorage.setItem(key, JSON.stringify(typed)); } catch { /* as above */ }
   };
