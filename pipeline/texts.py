@@ -1,8 +1,24 @@
-"""Shows text from outside so that no character in it moves, hides, colours or reverses others."""
+"""Shows text from outside so that no character in it moves, hides, colours or reverses others, and
+tells what in it looks like the id of a person."""
 
 import logging
+import re
 import unicodedata
-from typing import Any
+from typing import Any, Final
+
+_TAX_ID: Final = "|".join(
+    "[-./ ]?".join(groups)  # any of the separators may be missing
+    for groups in (
+        (r"\d{3}", r"\d{3}", r"\d{3}", r"\d{2}"),  # CPF
+        (r"[A-Z0-9]{2}", r"[A-Z0-9]{3}", r"[A-Z0-9]{3}", r"[A-Z0-9]{4}", r"\d{2}"),  # CNPJ
+    )
+)
+TAX_ID: Final = re.compile(_TAX_ID)
+PERSONAL: Final = re.compile(
+    rf"(?<![A-Za-z0-9])(?:{_TAX_ID})(?![A-Za-z0-9])"
+    r"|[^\s\"',:;/()\[\]{}@]+@[^\s\"',:;/()\[\]{}]+"
+)
+"""A tax id, or an e-mail address, among other words."""
 
 
 def printable(text: object) -> str:

@@ -7,10 +7,10 @@ import streamlit as st
 from app_pages.desk import people
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _
-from app_pages.parts import acting, address, views
+from app_pages.parts import acting, address, compared, views
 from pipeline.alert import hours
-from pipeline.alert.reports import is_reachable
-from pipeline.alert_rules.reports import FILTERS, Report
+from pipeline.alert.reports import is_reachable, subscription
+from pipeline.alert_rules.reports import Report
 from pipeline.ledger import service
 from pipeline.log.actions import report_step
 
@@ -56,16 +56,13 @@ def subscribe() -> None:
         if not name.strip() or not actor.strip():
             st.warning(_("A text and a name are needed: both go into the log."))
             return
-        said = {"recipient": to, "days": days, "weekday": weekday, "at": time}
-        draft = report_step(
-            "subscribed",
-            name,
-            actor=actor.strip(),
-            recorded_by=acting.RECORDED_BY,
-            filters=urlencode([it for it in address.filters() if it[0] in FILTERS]),
-            **said,
-        )
-        if acting.done(lambda: service.current().inbox.append([draft]), actor):
+        asked = [it for it in address.filters() if it[0] != compared.WITH]
+        said = {"days": days, "weekday": weekday, "at": time, "filters": urlencode(asked)}
+        by = {"actor": actor.strip(), "recorded_by": acting.RECORDED_BY}
+        if acting.done(
+            lambda: service.current().inbox.append([subscription(rules, name, to, **by, **said)]),
+            actor,
+        ):
             st.rerun()
 
 

@@ -23,7 +23,11 @@ from pipeline.alert.entries import REPORT, Due
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import WorkingHours
-from pipeline.alert_rules.reports import Report
+from pipeline.alert_rules.reports import NOT_IN_MESSAGES, Report, names_a_person
+from pipeline.errors import CallerError
+from pipeline.log.actions import report_step
+from pipeline.log.entries import Draft
+from pipeline.texts import PERSONAL
 
 CATCH_UP_DAYS: Final = 3
 """For so long an occasion waits for a process that sends, a server that takes it, or a ledger. Of
@@ -73,9 +77,35 @@ def with_subscriptions(rules: AlertRules, subscriptions: Iterable[Mapping[str, A
         named = {it: row[it] for it in ("filters", "at", "days", "weekday") if row[it]}
         with contextlib.suppress(ValidationError):
             report = Report.model_validate({"to": [row["recipient"]], **named})
-            if is_reachable(rules, row["recipient"]):
+            if is_reachable(rules, row["recipient"]) and not PERSONAL.search(row["report_name"]):
                 found[row["report_name"]] = report
     return rules.model_copy(update={"reports": found | rules.reports}) if found else rules
+
+
+def subscription(
+    rules: AlertRules, name: str, recipient: str, *, actor: str, recorded_by: str, **said: str
+) -> Draft:
+    """The draft by which a person subscribes a recipient to a report. `rules`: the file's. `said`:
+    what the file would say of it.
+
+    Raises `CallerError` for one that would never be sent, or that would name what no message does.
+    """
+
+    def refused(why: str, remedy: str) -> CallerError:
+        return CallerError("The report was not scheduled", why, remedy)
+
+    if name.strip() in rules.reports:
+        raise refused("the settings have one under this name", "choose another name")
+    if PERSONAL.search(name):
+        raise refused(f"its name looks like {NOT_IN_MESSAGES}", "choose another name")
+    try:
+        Report.model_validate({"to": [recipient], **said})
+    except ValidationError as error:
+        why = "; ".join(it["msg"].removeprefix("Value error, ") for it in error.errors())
+        raise refused(why, "choose other filters") from None
+    return report_step(
+        "subscribed", name, actor=actor, recorded_by=recorded_by, recipient=recipient, **said
+    )
 
 
 def is_reachable(rules: AlertRules, name: str) -> bool:
@@ -125,10 +155,11 @@ def said(
     now: int,
 ) -> Said:
     """What a report says now: how many processes the list has by state, and the most urgent of
-    them. `saved`: saved view of all -> its filters. A view that was taken away lists nothing."""
+    them. `saved`: saved view of all -> its filters. A view that was taken away lists nothing, nor
+    does one that names what no message may."""
     report = rules.reports[occasion.report]
     query = report.filters if report.saved is None else saved.get(report.saved)
-    if query is None:
+    if query is None or names_a_person(query):
         return Said(occasion.report, "", 0, [])
     listed = [it for it in processes if fits(it, query, occasion.to, rules, now)]
     by_state = {state: [it for it in listed if it.state == state] for state in _STATES}

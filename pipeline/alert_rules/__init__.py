@@ -20,11 +20,12 @@ from pipeline.alert_rules.recipients import (
     Route,
     WorkingHours,
 )
-from pipeline.alert_rules.reports import Report
+from pipeline.alert_rules.reports import NOT_IN_MESSAGES, Report
 from pipeline.contract.body import canonical_json
 from pipeline.errors import SettingsError
 from pipeline.files import RereadFile
 from pipeline.settings_files import PlainUrl
+from pipeline.texts import PERSONAL
 
 DEFAULT_ROUTES: Final = (Route(to=(ASSIGNEE,)),)
 """Whoever is assigned; where nobody is, everybody of the alert's role."""
@@ -70,6 +71,8 @@ class AlertRules(Part):
                     yield f"routes.{number}: there is no recipient {name!r}"
 
         for name, report in self.reports.items():
+            if PERSONAL.search(name):
+                yield f"reports.{name}: this name looks like {NOT_IN_MESSAGES}"
             for each in report.to:
                 if each not in self.recipients:
                     yield f"reports.{name}: there is no recipient {each!r}"

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.alert_rules.parts import ClockTime, Part
 from pipeline.alert_rules.recipients import Day
+from pipeline.texts import PERSONAL
 
 FILTERS: Final[Mapping[str, tuple[str, ...] | None]] = {
     "lane": ("all", "savable", "EXPIRED"),
@@ -23,6 +24,13 @@ FILTERS: Final[Mapping[str, tuple[str, ...] | None]] = {
 }
 """What may stand behind the question mark of the Watchlist's address -> its values; None: any.
 The order of a report is its own: the most urgent first."""
+NOT_IN_MESSAGES: Final = "a tax id or an e-mail address, which no message names"
+
+
+def names_a_person(filters: str) -> bool:
+    """Whether filters name a seller by what looks personal. Reports see masks of such ids: they
+    would find none, and their link would show it."""
+    return any(name == "seller" and PERSONAL.search(it) for name, it in parse_qsl(filters))
 
 
 class Report(Part):
@@ -46,6 +54,8 @@ class Report(Part):
             known = FILTERS[name]
             if known is not None and value not in known:
                 raise ValueError(f"{name}={value}: use one of {', '.join(known)}")
+        if names_a_person(text):
+            raise ValueError(f"seller: this looks like {NOT_IN_MESSAGES}")
         return text
 
     @model_validator(mode="after")

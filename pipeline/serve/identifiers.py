@@ -6,24 +6,13 @@ stay two, and one of them stays the same in every file; nobody without the log's
 
 import hashlib
 import hmac
-import re
 from collections.abc import Callable
 from typing import Final
 
 import pyarrow as pa
 
-_TAX_ID: Final = "|".join(
-    "[-./ ]?".join(groups)  # any of the separators may be missing
-    for groups in (
-        (r"\d{3}", r"\d{3}", r"\d{3}", r"\d{2}"),  # CPF
-        (r"[A-Z0-9]{2}", r"[A-Z0-9]{3}", r"[A-Z0-9]{3}", r"[A-Z0-9]{4}", r"\d{2}"),  # CNPJ
-    )
-)
-_WHOLE: Final = re.compile(_TAX_ID)
-_WITHIN: Final = re.compile(
-    rf"(?<![A-Za-z0-9])(?:{_TAX_ID})(?![A-Za-z0-9])"
-    r"|[^\s\"',:;/()\[\]{}@]+@[^\s\"',:;/()\[\]{}]+"
-)
+from pipeline.texts import PERSONAL, TAX_ID
+
 _TEXTS_WITH_IDS: Final = frozenset({"alert_id", "detail", "uri"})
 """Columns whose text may hold an id among other words."""
 _DIGEST_DIGITS: Final = 10
@@ -31,12 +20,12 @@ _DIGEST_DIGITS: Final = 10
 
 def is_tax_id(text: str) -> bool:
     """Whether a text looks like a CPF or a CNPJ, with or without its separators."""
-    return _WHOLE.fullmatch(text.upper()) is not None
+    return TAX_ID.fullmatch(text.upper()) is not None
 
 
 def mask(identifier: str, log_key: bytes) -> str:
     """The id itself, or its mask where it looks personal."""
-    if _WHOLE.fullmatch(identifier):
+    if TAX_ID.fullmatch(identifier):
         shown = f"***{identifier[-2:]}"
     elif "@" in identifier:
         shown = f"{identifier[:1]}***"
@@ -48,7 +37,7 @@ def mask(identifier: str, log_key: bytes) -> str:
 
 def mask_within(text: str, log_key: bytes) -> str:
     """The text, with the mask of each id in it that looks personal."""
-    return _WITHIN.sub(lambda found: mask(found[0], log_key), text)
+    return PERSONAL.sub(lambda found: mask(found[0], log_key), text)
 
 
 def _column(texts: list[str | None]) -> pa.Array:

@@ -99,6 +99,8 @@ def test_whoever_is_away_is_stood_in_for() -> None:
         {"filters": "type=ACI", "saved": "soon"},
         {"days": "monthly"},
         {"at": "8"},
+        {"filters": "seller=52998224725"},
+        {"filters": "seller=ana%40market.example"},
     ],
 )
 def test_a_report_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
@@ -177,6 +179,18 @@ def test_a_list_without_its_saved_view_is_empty() -> None:
     process = digest.Process("p1", "EXPIRED", None, None, None, None)
     found = reports.said(Occasion("late", "ana"), of, [process], {}, 0)
     assert (found.total, found.parts) == (0, [])
+
+
+def test_a_saved_view_that_names_a_person_is_neither_listed_nor_linked() -> None:
+    """Ids that look personal are masked where a report is made: it would say that there is none."""
+    process = digest.Process("p1", "EXPIRED", None, None, None, None, seller_id="***25~0a1b2c3d4e")
+    for query in ("seller=52998224725", "seller=529.982.247-25", "seller=ana%40market.example"):
+        found = reports.said(Occasion("late", "ana"), by(saved="x"), [process], {"x": query}, 0)
+        assert found == ("late", "", 0, [])
+    process = process._replace(assignee="ana@market.example")  # as whoever logged in is named
+    query = "assignee=ana%40market.example"
+    found = reports.said(Occasion("late", "ana"), by(saved="x"), [process], {"x": query}, 0)
+    assert (found.query, found.total) == (query, 1)
 
 
 def test_what_a_person_subscribed_to_is_sent_until_somebody_ends_it(
