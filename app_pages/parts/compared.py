@@ -81,6 +81,9 @@ def show(
                 _("Compared with **{instant}**", instant=formats.minute(then)), width="content"
             )
             st.button(_("Stop comparing"), icon=":material/close:", on_click=_compare, args=("",))
+        if then >= views.moment():
+            st.markdown(_("That is not earlier than what the page shows: choose another instant."))
+            return
         asked = {name: it for name, it in chosen.items() if it is not None}
         earlier = views.read(view, at=at, limit=MOST_ROWS + 1, **asked)
         present = views.read(view, limit=MOST_ROWS + 1, **asked)

@@ -55,9 +55,13 @@ def test_filters_hold_at_both_instants_and_a_name_stands_for_an_instant(
         expired = page_text(visit("watchlist", as_of=LATER, compare=EARLIER, lane="EXPIRED"))
         by_name = page_text(visit("watchlist", as_of=LATER, compare="yesterday"))
         nonsense = page_text(visit("watchlist", as_of=LATER, compare="soon"))
+        later = page_text(visit("watchlist", as_of=EARLIER, compare=LATER))
     assert "0 changed · 1 new · 1 gone" in expired
     assert "Compared with 31 May 2026, 23:59" in by_name
     assert "Compared with" not in nonsense
+    # What will come would be said to be gone.
+    assert "That is not earlier than what the page shows" in later
+    assert "new ·" not in later
 
 
 def test_every_list_can_be_compared(open_log: OpenLog, visit: Visit) -> None:
