@@ -280,7 +280,7 @@ class Settings(BaseSettings):
         "Marketplace", min_length=1, max_length=80, description="Your name, as sellers know it."
     )
     journey_logo_file: Path | None = Field(
-        None, description="Your logo on the seller's page: PNG, JPEG or SVG, at most 32 kB."
+        None, description="Your logo on the seller's page: PNG, JPEG or SVG, at most 30 kB."
     )
     journey_colour: str = Field(
         "#0b5cad",

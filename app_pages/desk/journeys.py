@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import formats, occurrences, words
+from app_pages.language import formats, occurrences, refusals, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, links, views
 from pipeline.errors import PrazoError
@@ -139,8 +139,8 @@ def _check_and_send(chosen: Sequence[str]) -> None:
     stopped = ngettext("{n} held", "{n} held", held, n=formats.number(held))
     st.markdown(f"{sent}, {stopped}.")
     for each in [it for it in looked if it.is_held][:SHOWN]:
-        why = "; ".join(map(str, each.held)) or _("another attempt is under way")
-        st.markdown(f"{formats.code(each.process_id)}: {elements.in_its_words(why)}")
+        why = "; ".join(map(refusals.reason, each.held)) or _("another attempt is under way")
+        st.markdown(f"{formats.code(each.process_id)}: {why}")
 
 
 def _all() -> list[str]:

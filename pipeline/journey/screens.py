@@ -23,7 +23,8 @@ from pipeline.settings import Settings
 from pipeline.submit.demand import TYPES
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
-MAX_LOGO_BYTES: Final = 32_768
+MAX_LOGO_BYTES: Final = 30_000
+"""So that each screen with it is under 50 kB."""
 PLACE: Final = "\x1fpage\x1f"
 """Stands in a drawn screen for the token that names it. No answer holds such characters; what was
 refused for them stands behind the token."""

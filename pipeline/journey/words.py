@@ -105,10 +105,10 @@ TEXTS: Final[Mapping[str, _Both]] = {
     ),
     "ended_title": ("A sessão terminou", "The session has ended"),
     "ended": (
-        "Por segurança, ela termina depois de algum tempo. O que você respondeu está salvo: abra de"
-        " novo o link que recebeu de {name}.",
-        "For your safety it ends after some time. What you answered is saved: open the link from"
-        " {name} again.",
+        "Por segurança, ela termina depois de algum tempo. O que você respondeu está salvo. Abra de"
+        " novo o link que recebeu de {name}; se ele não abrir, peça um novo.",
+        "For your safety it ends after some time. What you answered is saved. Open the link from"
+        " {name} again; if it does not open, ask for a new one.",
     ),
     "limited_title": ("Muitas tentativas", "Too many attempts"),
     "limited": ("Espere alguns minutos e tente de novo.", "Wait a few minutes and try again."),

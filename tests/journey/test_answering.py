@@ -3,6 +3,7 @@
 import json
 from html import unescape
 
+from pipeline.journey.screens import MAX_LOGO_BYTES
 from tests.journey.seller import ANSWERS
 from tests.journey.served import ACP, OF_BUSINESS, Page
 
@@ -183,6 +184,21 @@ def test_the_entries_say_in_which_language_and_wording_and_what_was_declared(pag
     )
     assert {said["source"] for _, said in found} == {"marketplace", "seller"}
     assert "trace" not in confirmed
+
+
+def test_each_screen_is_light_enough_for_a_bad_line(page: Page) -> None:
+    """With the script, before any compression; a logo may take the rest of 50 kB."""
+    process = page.review(OF_BUSINESS, kind="ACP", seller_type="business")
+    seller = page.seller()
+    script = len(seller.get("/journey.js").html.encode())
+    screen = seller.open(page.mint(process).url)
+    sizes = {}
+    while screen.slug != "review":
+        sizes[screen.slug] = script + len(screen.html.encode())
+        screen = seller.answer(screen, **ANSWERS[screen.slug.removeprefix("owner-")])
+    sizes["review"] = script + len(screen.html.encode())
+    assert len(sizes) == 13
+    assert {slug: it for slug, it in sizes.items() if it + MAX_LOGO_BYTES > 50_000} == {}
 
 
 def test_the_receipt_has_a_number_and_can_be_kept(page: Page) -> None:

@@ -81,6 +81,9 @@ def test_what_is_answered_is_checked_and_sent_from_submissions(
         app = visit("submissions", as_of=None)
         press(app, "Check all")
         checked = page_text(app)
+        in_portuguese = visit("submissions", as_of=None, lang="pt")
+        in_portuguese.button(key="ready_check").click().run()
+        checked_in_portuguese = page_text(in_portuguese)
         app.checkbox(key=f"choose {held}").check().run()
         press(app, "Check 1 chosen")
         checked_one = page_text(app)
@@ -94,7 +97,10 @@ def test_what_is_answered_is_checked_and_sent_from_submissions(
     assert "1 would be sent, 1 held." in checked
     assert "0 would be sent, 1 held." in checked_one
     assert "would be sent" not in of_others
-    assert f"{held}: Prazo says: revenue: found a string of 4 characters" in checked
+    why = "the value is not in the form that the platform takes"
+    assert f"{held}: revenue: {why}" in checked
+    why = "o valor não está no formato que a plataforma aceita"
+    assert f"{held}: revenue: {why}" in checked_in_portuguese
     assert (start.process_id, start.recorded_by) == (sent, "dashboard:Ana Lima")
     assert platform.process(sent)["status"] == "FINISHED"
     assert platform.process(held)["status"] == "OVERDUE"
