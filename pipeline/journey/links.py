@@ -226,7 +226,10 @@ def by_token(inbox: Inbox, token: str) -> Journey | None:
 
 
 def by_ref(inbox: Inbox, ref: str) -> Journey | None:
-    """The journey with a number, whatever became of it."""
+    """The journey with a number, whatever became of it; None for what can be none, of which no
+    database is asked."""
+    if len(ref) != NUMBER_CHARACTERS or not set(ref) <= set(_NUMBERS):
+        return None
     rows = inbox.query(_BY_REF, ref)
     return Journey.of(rows[0]) if rows else None
 

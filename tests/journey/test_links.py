@@ -8,9 +8,13 @@ import pytest
 
 from pipeline import instants
 from pipeline.errors import CallerError, SettingsError
+from pipeline.inbox import open_inbox
 from pipeline.journey import links
 from pipeline.journey.entrance import door
 from tests.journey.served import Page
+from tests.support.postgres import database, postgres
+
+__all__ = ["database", "postgres"]
 
 INVALID = "Este link não funciona"
 
@@ -95,6 +99,13 @@ def test_a_finish_in_the_middle_ends_the_screens_as_well(page: Page) -> None:
     page.review(process_id=process, status="FINISHED")
     assert seller.answer(screen, f0_from="1", f0_to="2").heading == INVALID
     assert "answered" not in page.steps(process)
+
+
+def test_a_number_that_no_database_can_hold_is_one_that_never_was(database: str) -> None:
+    """PostgreSQL refuses a NUL, which would look like a server that is down."""
+    with closing(open_inbox(database)) as inbox:
+        for ref in ("\x00", "A" * 11 + "\x00", "A" * 13):
+            assert links.by_ref(inbox, ref) is None
 
 
 def test_what_the_platform_asks_more_meanwhile_is_asked(page: Page) -> None:
