@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, time, timedelta
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -131,6 +132,7 @@ with elements.facts(5, least=150):
         formats.share(rate["denial_share"] if rate else None),
         _("of decisions in the last 7 days"),
         "red",
+        lead=partial(links.to_rows, ends=str(views.moment().date())),
     )
     elements.fact(
         _("Denied sellers"),
@@ -139,9 +141,13 @@ with elements.facts(5, least=150):
             "{n} denial", "{n} denials", figures["denials"], n=formats.number(figures["denials"])
         ),
         "red",
+        lead=links.to_rows,
     )
     elements.fact(
-        _("Can be corrected"), formats.share(figures["retryable_share"]), _("of denials say so")
+        _("Can be corrected"),
+        formats.share(figures["retryable_share"]),
+        _("of denials say so"),
+        lead=partial(links.to_rows, retry="yes"),
     )
     elements.fact(
         _("Came back"),

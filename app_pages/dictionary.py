@@ -41,11 +41,11 @@ def described(text: str) -> str:
     )
 
 
-def entry(view: View, *, is_only: bool) -> None:
+def entry(view: View, *, is_sought: bool) -> None:
     """One view; what is behind its name is fetched when it is opened."""
     opened = st.expander(
         f"{formats.code(view.name)} · {described(view.summary)}",
-        expanded=is_only,
+        expanded=is_sought,
         key=f"view_{view.name}",
         on_change="rerun",
     )
@@ -95,4 +95,4 @@ for group, its_views in grouped(found).items():
     st.header(_(GROUPS[group]), anchor=False)
     with st.container(gap="xsmall"):
         for view in its_views:
-            entry(view, is_only=len(found) == 1)
+            entry(view, is_sought=len(found) == 1 or view.name == sought)

@@ -1,12 +1,13 @@
 """Ledger: how fresh and how sound the log is, what is in quarantine, and the proof to hand out."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from app_pages.language import formats, occurrences
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import elements, lists, views
+from app_pages.parts import elements, links, lists, views
 from pipeline.audit import stores
 from pipeline.ledger import service
 
@@ -73,6 +74,7 @@ with elements.facts(4):
         if not health["missing"]
         else _("{n} missing", n=formats.number(health["missing"])),
         "red" if health["missing"] else "green",
+        lead=partial(links.to_more, "dictionary", q="log_entries"),
     )
     elements.fact(
         _("Deliveries"),
@@ -83,6 +85,7 @@ with elements.facts(4):
             health["redeliveries"],
             n=formats.number(health["redeliveries"]),
         ),
+        lead=partial(links.to_more, "dictionary", q="deliveries"),
     )
     elements.fact(
         _("In quarantine"),

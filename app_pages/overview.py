@@ -50,13 +50,18 @@ def lead_to_day(point: Mapping[str, Any]) -> None:
     links.lead("watchlist", day=str(point["x"])[:10])
 
 
-# Where the rows behind an end of the flow stand: Plotly tells of no click on a flow.
-FLOW_LEADS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "expired": ("watchlist", {"state": "EXPIRED"}),
-    "overdue": ("watchlist", {"state": "OVERDUE"}),
-    "pending": ("watchlist", {"state": "PENDING"}),
-    "finished_late": ("findings", {"rule": "finished_late"}),
-    "finished_in_time": ("since", {"change": "finished"}),
+# Where the rows behind an end of the flow stand: Plotly tells of no click on a flow. No list has
+# all that was finished in time, so its link says which of it there is.
+FLOW_LEADS: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
+    "expired": (words.ENDS["expired"], "watchlist", {"state": "EXPIRED"}),
+    "overdue": (words.ENDS["overdue"], "watchlist", {"state": "OVERDUE"}),
+    "pending": (words.ENDS["pending"], "watchlist", {"state": "PENDING"}),
+    "finished_late": (words.ENDS["finished_late"], "findings", {"rule": "finished_late"}),
+    "finished_in_time": (
+        N_("Finished since last Friday"),
+        "since",
+        {"change": "finished", "since": "friday"},
+    ),
 }
 
 links.follow()
@@ -208,6 +213,6 @@ with right.container(border=True, height="stretch"):
         alt=_("Flow from the type of review to its state"),
     )
     with st.container(horizontal=True, gap="small", key="flow_leads"):
-        for end, (page, query) in FLOW_LEADS.items():
+        for end, (label, page, query) in FLOW_LEADS.items():
             if any(row["ends_as"] == end for row in flow):
-                links.to_named(page, _(words.ENDS[end]), **query)
+                links.to_named(page, _(label), **query)

@@ -1,6 +1,7 @@
 """Process: one review from the platform's request to its answer, with the evidence in between."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -206,6 +207,7 @@ with elements.facts(4):
             _("Seller's answer"),
             formats.local_day(journey["answered_at"]),
             formats.clock_time(journey["answered_at"]),
+            lead=partial(links.to_more, "evidence", of=asked),
         )
     if process["last_outcome"] is None:
         elements.fact(_("Attempts"), formats.number(0), _("nothing sent yet"))
@@ -215,6 +217,7 @@ with elements.facts(4):
             formats.number(process["attempts"]),
             words.word(words.OUTCOMES, process["last_outcome"]),
             words.OUTCOME_COLOURS.get(process["last_outcome"], "orange"),
+            lead=partial(links.to_more, "submissions", of=asked),
         )
 
 # --- its course and its trail --------------------------------------------------------------------

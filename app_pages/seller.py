@@ -1,6 +1,7 @@
 """Seller: one seller's status, its review processes side by side, its denials and its trail."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -9,6 +10,7 @@ from app_pages.language.i18n import _
 from app_pages.parts import acting, address, elements, links, timeline, views
 from pipeline.ledger import service
 
+UNFINISHED = [state for state in words.STATES if state != "FINISHED"]
 OPEN_LISTED = 30  # the worst come first
 LISTED = 100
 
@@ -113,6 +115,7 @@ with elements.facts(4):
         formats.number(seller["open_processes"]),
         _("{n} in total", n=formats.number(views.count("process_state", where=this))),
         "orange" if seller["open_processes"] else "gray",
+        lead=partial(links.to_more, "watchlist", seller=asked, state=UNFINISHED),
     )
     elements.fact(
         _("Denials"),
@@ -121,6 +124,7 @@ with elements.facts(4):
         if denials
         else _("never denied"),
         "red" if denials else "gray",
+        lead=partial(links.to_more, "denials", of=asked),
     )
     elements.fact(
         _("Analysis took"),

@@ -10,12 +10,18 @@ import streamlit as st
 from app_pages.charts.outcomes import outcome_days, outcome_shares
 from app_pages.desk import journeys, saved
 from app_pages.language import formats, occurrences, words
-from app_pages.language.i18n import _, ngettext
+from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
 
 DAYS = 30
 WAITING = 20
 LAST_PLACE = 5  # it stands for all later ones
+FAILURES = [code for code in words.OUTCOMES if code not in ("accepted", "in_flight", "refused")]
+# What a figure counts, as it stands in the URL: the column that says so, and a sentence.
+STANDINGS = {
+    "pending": ("is_retry_pending", N_("Attempts that wait for a retry.")),
+    "given_up": ("is_given_up", N_("Attempts after which nothing more is tried.")),
+}
 OUTCOME_ROWS = DAYS * len(words.OUTCOMES)
 
 
@@ -105,12 +111,12 @@ def take_day(point: Mapping[str, Any]) -> None:
 
 
 def _ask(outcome: str, **led: str) -> None:
-    asked = {"outcome": outcome, **led, address.PAGE: "", address.CHOSEN: ""}
+    asked = {"outcome": outcome, "standing": "", **led, address.PAGE: "", address.CHOSEN: ""}
     st.query_params.update({key: [it] if it else [] for key, it in asked.items()})
 
 
 def only_led(key: str, text: str) -> None:
-    """Says to which rows a bar led, with the way back to all."""
+    """Says to which rows a bar or a figure led, with the way back to all."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(text, width="content")
         st.button(
@@ -159,24 +165,28 @@ with elements.facts(4):
         formats.share(figures["first_try_acceptance"]),
         _("of processes with an attempt"),
         "green",
+        lead=partial(links.to_rows, place="1"),
     )
     elements.fact(
         _("Recovered by a retry"),
         formats.share(figures["success_after_retry"]),
         _("of processes with a failure"),
         "blue",
+        lead=partial(links.to_rows, outcome=FAILURES),
     )
     elements.fact(
         _("Waiting for a retry"),
         formats.number(figures["retries_pending"]),
         _("the deadline keeps running"),
         "orange" if figures["retries_pending"] else "gray",
+        lead=partial(links.to_rows, standing="pending"),
     )
     elements.fact(
         _("Given up"),
         formats.number(figures["given_up"]),
         _("open a support ticket") if figures["given_up"] else _("none"),
         "red" if figures["given_up"] else "gray",
+        lead=partial(links.to_rows, standing="given_up"),
     )
 
 # --- how attempts ended --------------------------------------------------------------------------
@@ -264,12 +274,17 @@ if numbers or since_number[0]:
 day = address.day("day")
 if day is not None:
     only_led("day", _("Started on **{day}**, a UTC day.", day=formats.day(day)))
+standing: dict[str, Sequence[object]] = {}
+if st.query_params.get("standing") in STANDINGS:
+    column, sentence = STANDINGS[st.query_params["standing"]]
+    only_led("standing", _(sentence))
+    standing = {column: [True]}
 lists.with_card(
     "submission_attempts",
     listed(),
     card,
     counted=counted,
-    where={"outcome": outcomes, "via": vias, "attempt_number": numbers},
+    where={"outcome": outcomes, "via": vias, "attempt_number": numbers, **standing},
     between={
         "attempt_number": since_number,
         "started_at": (None, None)

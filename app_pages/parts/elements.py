@@ -54,17 +54,20 @@ def facts(columns: int, *, least: int = 170) -> Any:
     return st.container(key="facts").grid(columns, min_column_width=least)
 
 
-def fact(label: str, value: str, note: str, colour: words.Colour = "gray") -> None:
-    """A bordered figure with a note below it, as tall as its neighbours."""
-    st.metric(
-        label,
-        value,
-        note,
-        delta_arrow="off",
-        delta_color=colour,
-        border=True,
-        height="stretch",
-    )
+def fact(
+    label: str,
+    value: str,
+    note: str,
+    colour: words.Colour = "gray",
+    *,
+    lead: Callable[[], None] | None = None,
+) -> None:
+    """A bordered figure with a note below it, as tall as its neighbours. `lead` draws the way to
+    the rows that it counts, or of which it is a share."""
+    with st.container(border=True, height="stretch", gap="xsmall"):
+        st.metric(label, value, note, delta_arrow="off", delta_color=colour)
+        if lead is not None:
+            lead()
 
 
 def say_deleted(process: views.Row) -> None:

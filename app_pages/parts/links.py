@@ -3,6 +3,7 @@
 A link to a page that somebody's role does not open would be an error on the page it stands on.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
@@ -10,7 +11,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _
-from app_pages.parts import views
+from app_pages.parts import address, views
 
 COPY_SCRIPT: Final = """(() => {
     if (window.prazoCopies) return
@@ -79,7 +80,7 @@ def to_alerts(label: str) -> None:
     _to("alerts", label, "notifications_active", shown="open")
 
 
-def to_more(page: str, **query: str) -> None:
+def to_more(page: str, **query: str | Sequence[str]) -> None:
     """From a summary to the page that has the rest, at the end of the line."""
     _to(page, _("Show"), "arrow_forward", position="right", **query)
 
@@ -87,6 +88,24 @@ def to_more(page: str, **query: str) -> None:
 def to_named(page: str, label: str, **query: str) -> None:
     """From a part of a summary to its rows, under the part's own name."""
     _to(page, label, "arrow_forward", position="right", **query)
+
+
+def to_rows(**query: str | Sequence[str]) -> None:
+    """From a figure to its rows in the list of its own page, with these filters in the address."""
+    asked = [
+        (key, value)
+        for key, values in query.items()
+        for value in ([values] if isinstance(values, str) else values)
+    ]
+    st.button(
+        _("Show"),
+        icon=":material/arrow_forward:",
+        icon_position="right",
+        type="tertiary",
+        on_click=address.take,
+        args=(asked,),
+        key=f"rows {asked}",
+    )
 
 
 def lead(page: str, **query: str) -> None:
@@ -102,7 +121,9 @@ def follow() -> None:
         st.switch_page(f"app_pages/{led[0]}.py", query_params=led[1])
 
 
-def _to(page: str, label: str, icon: str, *, position: str = "left", **query: str) -> None:
+def _to(
+    page: str, label: str, icon: str, *, position: str = "left", **query: str | Sequence[str]
+) -> None:
     if access.may_open(page):
         st.page_link(
             f"app_pages/{page}.py",

@@ -54,7 +54,7 @@ def test_several_open_processes_stand_side_by_side(open_log: OpenLog, visit: Vis
         "Analysis took": ("2 min", "promised: 3 min for 99 %"),
         "Created": ("21 Feb 2026", "individual"),
     }
-    labels = [label for label, _ in links(app) if label != "Make a package"]
+    labels = [label for label, _ in links(app) if label not in ("Make a package", "Show")]
     side_by_side, every_one = labels[:2], labels[2:]
     assert side_by_side == ["prc_first", "prc_second"], "the nearest deadline first"
     assert every_one == ["prc_second", "prc_first", "prc_old"]

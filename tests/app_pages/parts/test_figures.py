@@ -1,0 +1,107 @@
+"""Each figure of a page leads to the rows that it counts, or of which it is a share."""
+
+from urllib.parse import parse_qs
+
+from streamlit.testing.v1 import AppTest
+
+from app_pages.language import words
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.support.occurrences import attempt, before, collected, review, seller_event
+from tests.app_pages.support.reading import links, metrics, page_text
+
+# prc_late failed and was given up; prc_soon failed a minute ago and is to be sent again.
+HISTORY = [
+    seller_event("sel_ana", "created", before(days=100)),
+    *(review(f"prc_{name}", before(days=20)) for name in ("good", "late", "soon")),
+    collected("prc_soon", "invited", before(days=19)),
+    collected("prc_soon", "answered", before(days=19)),
+    *attempt("prc_good", before(days=9), status=200),
+    *attempt("prc_late", before(days=8), status=500),
+    *attempt("prc_soon", before(seconds=60), status=500),
+    *(
+        seller_event(
+            f"sel_{days}", "denied", before(days=days), retry=retry, taxpayer=f"{days:011}"
+        )
+        for days, retry in ((2, True), (5, False), (40, True))
+    ),
+    seller_event("sel_ana", "denied", before(days=90), retry=False),
+]
+
+FAILURES = [code for code in words.OUTCOMES if code not in ("accepted", "in_flight", "refused")]
+
+
+def leads(app: AppTest) -> list[dict[str, list[str]]]:
+    """What stands in the URL behind each figure that leads anywhere, in their order."""
+    return [parse_qs(query) for label, query in links(app) if label == "Show"]
+
+
+def pressed(visit: Visit, page: str) -> list[AppTest]:
+    """The page once *Show* below each of its figures was pressed."""
+    found = []
+    for number in range(len([it for it in visit(page).button if it.label == "Show"])):
+        app = visit(page)
+        found.append([it for it in app.button if it.label == "Show"][number].click().run())
+    return found
+
+
+def test_figures_of_submissions_lead_to_their_attempts(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        figures = metrics(visit("submissions"))
+        every = pressed(visit, "submissions")
+        failures = visit("submissions", outcome=FAILURES)
+    assert figures["Waiting for a retry"][0] == figures["Given up"][0] == "1"
+    listed = [list(app.dataframe[0].value["process_id"]) for app in (*every, failures)]
+    assert listed == [
+        ["prc_soon", "prc_late", "prc_good"],
+        ["prc_soon", "prc_late"],
+        ["prc_soon"],
+        ["prc_late"],
+        ["prc_soon", "prc_late"],
+    ]
+    assert "Attempts that wait for a retry." in page_text(every[2])
+
+
+def test_figures_of_denials_lead_to_their_denials(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        every = pressed(visit, "denials")
+    listed = [list(app.dataframe[0].value["seller_id"]) for app in every]
+    assert listed == [
+        ["sel_2", "sel_5"],
+        ["sel_2", "sel_5", "sel_40", "sel_ana"],
+        ["sel_2", "sel_40"],
+    ]
+
+
+def test_figures_of_a_seller_lead_to_its_own_rows(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("seller", seller_id="sel_ana")
+        processes, denials = leads(app)
+        listed = visit("watchlist", **processes).dataframe[0].value["process_id"]
+        denied = visit("denials", **denials).dataframe[0].value["seller_id"]
+    assert metrics(app)["Open processes"][0] == "2"
+    assert sorted(listed) == ["prc_late", "prc_soon"]
+    assert list(denied) == ["sel_ana"]
+
+
+def test_figures_of_a_process_lead_to_its_collections_and_attempts(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        answer, attempts = leads(visit("process", process="prc_soon"))
+        collections = visit("evidence", **answer).dataframe[0].value["process_id"]
+        tried = visit("submissions", **attempts).dataframe[0].value["process_id"]
+    assert list(collections) == ["prc_soon", "prc_soon"]
+    assert list(tried) == ["prc_soon"]
+
+
+def test_figures_of_the_ledger_lead_to_the_views_with_their_rows(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = visit("ledger")
+        entries, deliveries = leads(app)
+        opened = [
+            [view.label.split("`")[1] for view in found.expander if view.proto.expanded]
+            for found in (visit("dictionary", **entries), visit("dictionary", **deliveries))
+        ]
+    assert opened == [["log_entries"], ["deliveries"]]
