@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
 
 from pipeline import instants
+from pipeline.contract.body import identifier
 from pipeline.errors import CallerError, SettingsError
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
@@ -128,6 +129,8 @@ def mint(
             "nothing says where sellers reach their page",
             "set PRAZO_JOURNEY_URL to its public address (docs/journey.md)",
         )
+    if identifier(process_id) is None:
+        raise _refused("no process can have this id", "give the process_id of the webhook")
     if channel not in CHANNELS:
         raise _refused(f"the channel must be one of {', '.join(CHANNELS)}", "choose one of them")
     if email is not None and (len(email) > 254 or email.count("@") != 1 or not email.isprintable()):

@@ -11,6 +11,7 @@ from pipeline.errors import CallerError, SettingsError
 from pipeline.inbox import open_inbox
 from pipeline.journey import links
 from pipeline.journey.entrance import door
+from pipeline.settings import Settings
 from tests.journey.served import Page
 from tests.support.postgres import database, postgres
 
@@ -101,11 +102,14 @@ def test_a_finish_in_the_middle_ends_the_screens_as_well(page: Page) -> None:
     assert "answered" not in page.steps(process)
 
 
-def test_a_number_that_no_database_can_hold_is_one_that_never_was(database: str) -> None:
+def test_what_no_database_can_hold_is_a_number_or_id_that_never_was(database: str) -> None:
     """PostgreSQL refuses a NUL, which would look like a server that is down."""
     with closing(open_inbox(database)) as inbox:
         for ref in ("\x00", "A" * 11 + "\x00", "A" * 13):
             assert links.by_ref(inbox, ref) is None
+        settings = Settings.load(inbox=database, journey_url="https://cadastro.loja.example")
+        with pytest.raises(CallerError, match="no process can have this id"):
+            links.mint(settings, inbox, "prc_1\x00", recorded_by="user:test")
 
 
 def test_what_the_platform_asks_more_meanwhile_is_asked(page: Page) -> None:
