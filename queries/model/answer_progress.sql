@@ -21,23 +21,32 @@ with unfinished as (
     where finished_at is null and opened_at is not null
 ),
 
+-- Of a million processes a few hundred are asked for something else than all the others.
+demands as (
+    select *, row_number() over () as demand
+    from (select distinct requested_fields, review_type, is_business from unfinished)
+),
+
+asked as (
+    select unfinished.process_id, opened_at, demand
+    from unfinished
+    join demands
+        on demands.requested_fields = unfinished.requested_fields
+        and demands.review_type is not distinct from unfinished.review_type
+        and demands.is_business = unfinished.is_business
+),
+
 listed as (
-    select process_id, opened_at, unnest(requested_fields) as path
-    from unfinished
+    select demand, unnest(requested_fields) as path from demands
     union
-    select process_id, opened_at, unnest(['revenue', 'address']) as path
-    from unfinished
-    where review_type = 'ACP'
+    select demand, unnest(['revenue', 'address']) as path from demands where review_type = 'ACP'
     union
-    select process_id, opened_at, 'owner' as path
-    from unfinished
-    where review_type = 'ACP' and is_business
+    select demand, 'owner' as path from demands where review_type = 'ACP' and is_business
 ),
 
 needed as (
     select distinct
-        listed.process_id,
-        listed.opened_at,
+        listed.demand,
         coalesce(required_fields.field, listed.path) as path,
         listed.path in ('address.line2', 'owner.address.line2') as may_be_left_out
     from listed
@@ -45,7 +54,14 @@ needed as (
     -- `process_id` and `type` are not answers, and nothing can be sent below them.
     where not covers('process_id', listed.path) and not covers('type', listed.path)
     qualify not may_be_left_out
-        or bool_and(may_be_left_out) over (partition by listed.process_id)
+        or bool_and(may_be_left_out) over (partition by listed.demand)
+),
+
+required as (
+    select listed.demand, count(distinct needed.path) as required
+    from listed
+    left join needed on needed.demand = listed.demand
+    group by listed.demand
 ),
 
 answers as (
@@ -60,16 +76,17 @@ given as (
     select process_id, path, answered_at from answers
     union all
     select process_id, unnest(above(path)) as path, answered_at from answers
+),
+
+answered as (
+    select asked.process_id, count(distinct needed.path) as answered
+    from given
+    join asked on asked.process_id = given.process_id and given.answered_at >= asked.opened_at
+    join needed on needed.demand = asked.demand and needed.path = given.path
+    group by asked.process_id
 )
 
-select
-    asked.process_id,
-    count(distinct needed.path) as required,
-    count(distinct needed.path) filter (where given.path is not null) as answered
-from (select distinct process_id from listed) as asked
-left join needed on needed.process_id = asked.process_id
-left join given
-    on given.process_id = needed.process_id
-    and given.answered_at >= needed.opened_at
-    and given.path = needed.path
-group by asked.process_id
+select asked.process_id, required.required, coalesce(answered.answered, 0) as answered
+from asked
+join required on required.demand = asked.demand
+left join answered on answered.process_id = asked.process_id
