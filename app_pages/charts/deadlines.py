@@ -1,5 +1,6 @@
 """Draws deadlines by day, and where reviews stand."""
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Final
@@ -16,6 +17,7 @@ from app_pages.charts.figure import (
     VIOLET,
     Figure,
     Rows,
+    cut_off,
     mark,
     week_ticks,
 )
@@ -39,7 +41,8 @@ _END_COLOURS: Final[Mapping[str, str]] = {
 
 
 def deadline_bars(rows: Rows, today: date) -> Figure:
-    """Deadlines per day, stacked by urgency, with a line at today."""
+    """Deadlines per day, stacked by urgency, with a line at today. Of a day with far more than is
+    usual the bar is cut off, and its number stands above it."""
     traces = []
     for urgency, (label, colour) in URGENCIES.items():
         mine = [row for row in rows if row["urgency"] == urgency and not row["is_older"]]
@@ -60,7 +63,13 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
     last = min(last, today + timedelta(DAYS_AHEAD))
     first, last = min(first, today - timedelta(7)), max(last, today + timedelta(14))
     # A bar is centred on its day's midnight: half a day earlier is the gap between two bars.
+    totals: Counter[str] = Counter()
+    for row in rows:
+        if first <= row["day"] <= last and not row["is_older"]:
+            totals[row["day"].isoformat()] += row["due"]
+    reach, above = cut_off(totals)
     edge = f"{today - timedelta(1)}T12:00:00"
+    today_line = mark(edge, _("today"))
     return {
         "data": traces,
         "layout": {
@@ -80,8 +89,9 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
                 **week_ticks(first, last),
                 "showgrid": False,
             },
-            "yaxis": {"rangemode": "tozero", "tickformat": ",d", "nticks": 5},
-            **mark(edge, _("today")),
+            "yaxis": {**reach, "tickformat": ",d", "nticks": 5},
+            "shapes": today_line["shapes"],
+            "annotations": [*today_line["annotations"], *above],
         },
     }
 

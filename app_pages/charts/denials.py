@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
-from app_pages.charts.figure import GREEN, GREY, INK, RED, TICK_ROOM, Figure, Rows
+from app_pages.charts.figure import GREEN, GREY, INK, RED, TICK_ROOM, Figure, Rows, cut_off
 from app_pages.language import formats, sellers
 from app_pages.language.i18n import _
 
@@ -124,12 +124,14 @@ def _taps(
 
 
 def return_weeks(rows: Rows) -> Figure:
-    """Per week, denied sellers that came back: those cured so far, and the others on top."""
+    """Per week, denied sellers that came back: those cured so far, and the others on top. A
+    week far above the usual is cut off."""
     weeks = [formats.short_day(row["ends_on"]) for row in rows]
     parts = (
         (_("Cured"), [row["cured"] for row in rows], GREEN),
         (_("Not cured yet"), [row["came_back"] - row["cured"] for row in rows], GREY),
     )
+    reach, above = cut_off({week: row["came_back"] for week, row in zip(weeks, rows, strict=True)})
     return {
         "data": [
             {
@@ -151,7 +153,8 @@ def return_weeks(rows: Rows) -> Figure:
             "margin": {"l": 36, "r": TICK_ROOM, "t": 36, "b": 28},
             "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.2},
             "xaxis": {"type": "category", "tickangle": 0, "showgrid": False},
-            "yaxis": {"rangemode": "tozero", "tickformat": ",d", "nticks": 4},
+            "annotations": above,
+            "yaxis": {**reach, "tickformat": ",d", "nticks": 4},
         },
     }
 

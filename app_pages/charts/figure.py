@@ -8,6 +8,7 @@ change of theme before the next run.
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import partial
+from statistics import median
 from typing import Any, Final
 
 import streamlit as st
@@ -32,6 +33,11 @@ bars as wide as planks."""
 TICK_ROOM: Final = 28
 """Pixels right of a chart: Plotly leaves out a last tick whose right half would not fit."""
 SANKEY_TEXT: Final = 13
+
+_CUT_AT: Final = 4
+"""A bar of more than so many usual ones together is cut off: one process with thirty retries would
+make the others too low to read."""
+_LEAST_CUT: Final = 8  # so few are never cut off
 
 Figure = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
@@ -129,3 +135,23 @@ def week_ticks(first: date, last: date) -> Figure:
         "tickvals": [day.isoformat() for day in shown],
         "ticktext": [formats.short_day(day) for day in shown],
     }
+
+
+def cut_off(totals: Mapping[str, int]) -> tuple[Figure, list[Figure]]:
+    """How far the y axis reaches over bars of these heights (x -> how many), as a part of the axis,
+    and the number above each bar that is far higher than usual and ends there."""
+    most = max(_LEAST_CUT, _CUT_AT * median(totals.values())) if totals else _LEAST_CUT
+    above: list[Figure] = [
+        {
+            "x": x,
+            "y": 1,
+            "yref": "paper",
+            "yanchor": "bottom",
+            "text": f"↑ {formats.number(total)}",
+            "showarrow": False,
+            "font": {"color": GREY, "size": 12},
+        }
+        for x, total in totals.items()
+        if total > most
+    ]
+    return ({"range": [0, most]} if above else {"rangemode": "tozero"}), above

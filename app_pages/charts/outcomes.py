@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date, timedelta
-from statistics import median
 from typing import Final
 
 from app_pages.charts.figure import (
@@ -17,6 +16,7 @@ from app_pages.charts.figure import (
     VIOLET,
     Figure,
     Rows,
+    cut_off,
     week_ticks,
 )
 from app_pages.language import formats, words
@@ -41,10 +41,6 @@ LOOKS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Colour and pattern of each outcome: no two share both. What is red or amber has a pattern, and
 what is green has none, for those who do not tell these apart."""
-_CUT_AT: Final = 4
-"""A day with more attempts than so many usual days together is cut off: one process with thirty
-retries would make the other bars too low to read."""
-_LEAST_CUT: Final = 8  # attempts: so few are never cut off
 
 
 def _marker(outcome: str) -> Figure:
@@ -132,28 +128,16 @@ def outcome_days(rows: Rows, today: date, days: int) -> Figure:
         for outcome in LOOKS
         if (mine := [row for row in recent if row["outcome"] == outcome])
     ]
-    totals: Counter[date] = Counter()
+    totals: Counter[str] = Counter()
     for row in recent:
-        totals[row["day"]] += row["attempts"]
-    most = max(_LEAST_CUT, _CUT_AT * median(totals.values())) if totals else _LEAST_CUT
-    cut = {day: total for day, total in totals.items() if total > most}
+        totals[row["day"].isoformat()] += row["attempts"]
+    reach, above = cut_off(totals)
     return {
         "data": traces,
         "layout": {
             "barmode": "stack",
             "height": 330,
-            "annotations": [
-                {
-                    "x": day.isoformat(),
-                    "y": 1,
-                    "yref": "paper",
-                    "yanchor": "bottom",
-                    "text": f"↑ {formats.number(total)}",
-                    "showarrow": False,
-                    "font": {"color": GREY, "size": 12},
-                }
-                for day, total in cut.items()
-            ],
+            "annotations": above,
             "showlegend": False,
             "margin": {"l": 36, "r": TICK_ROOM, "t": 24, "b": 28},
             "xaxis": {
@@ -165,7 +149,7 @@ def outcome_days(rows: Rows, today: date, days: int) -> Figure:
             "yaxis": {
                 "tickformat": ",d",
                 "nticks": 5,
-                **({"range": [0, most]} if cut else {"rangemode": "tozero"}),
+                **reach,
             },
         },
     }

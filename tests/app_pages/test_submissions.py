@@ -2,6 +2,8 @@
 
 from datetime import date, timedelta
 
+from app_pages.charts.deadlines import deadline_bars
+from app_pages.charts.denials import return_weeks
 from app_pages.charts.figure import AMBER, GREEN, RED
 from app_pages.charts.outcomes import LOOKS, outcome_days
 from app_pages.language import words
@@ -116,6 +118,26 @@ def test_one_process_with_thirty_retries_leaves_the_other_days_readable() -> Non
     whole = outcome_days(usual, today, 30)["layout"]
     assert "range" not in whole["yaxis"]
     assert whole["annotations"] == []
+
+
+def test_no_day_flattens_the_deadlines_and_no_week_those_who_came_back() -> None:
+    """Of the days and weeks beside it there are three; four usual ones are twelve."""
+    today = date(2026, 6, 1)
+    days = [
+        {"day": today + timedelta(n), "due": 90 if n == 5 else 3, "urgency": "soon"}
+        for n in range(1, 8)
+    ]
+    drawn = deadline_bars([{**day, "is_older": False} for day in days], today)["layout"]
+    assert drawn["yaxis"]["range"] == [0, 12]
+    above = [(note["x"], note["text"]) for note in drawn["annotations"] if "↑" in note["text"]]
+    assert above == [("2026-06-06", "↑ 90")]
+    weeks = [
+        {"ends_on": today - timedelta(7 * n), "came_back": 60 if n == 2 else 3, "cured": 1}
+        for n in range(12)
+    ]
+    returned = return_weeks(weeks)["layout"]
+    assert returned["yaxis"]["range"] == [0, 12]
+    assert [(note["x"], note["text"]) for note in returned["annotations"]] == [("18 May", "↑ 60")]
 
 
 def test_no_two_outcomes_look_alike_and_red_differs_from_green_by_more_than_colour() -> None:
