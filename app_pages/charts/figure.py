@@ -139,8 +139,10 @@ def week_ticks(first: date, last: date) -> Figure:
 
 def cut_off(totals: Mapping[str, int]) -> tuple[Figure, list[Figure]]:
     """How far the y axis reaches over bars of these heights (x -> how many), as a part of the axis,
-    and the number above each bar that is far higher than usual and ends there."""
+    and the number above each bar that is higher and ends there."""
     most = max(_LEAST_CUT, _CUT_AT * median(totals.values())) if totals else _LEAST_CUT
+    if max(totals.values(), default=0) <= 2 * most:  # whole, it leaves the others half their height
+        return {"rangemode": "tozero"}, []
     above: list[Figure] = [
         {
             "x": x,
@@ -154,4 +156,4 @@ def cut_off(totals: Mapping[str, int]) -> tuple[Figure, list[Figure]]:
         for x, total in totals.items()
         if total > most
     ]
-    return ({"range": [0, most]} if above else {"rangemode": "tozero"}), above
+    return {"range": [0, most]}, above
