@@ -361,12 +361,34 @@ def test_a_row_leads_to_its_process_by_the_keyboard_alone(path: str, look: Look)
     assert tab.title() == "Process"
 
 
+FOCUS_UNSEEN = """async () => {
+    const it = document.activeElement
+    const look = () => {
+        const style = getComputedStyle(it)
+        return [style.outlineStyle, style.outlineColor, style.boxShadow].join()
+    }
+    const settled = () => Promise.all(document.getAnimations()
+        .filter(one => one.effect.getComputedTiming().endTime !== Infinity)
+        .map(one => one.finished.catch(() => null)))
+    await settled()
+    const focused = look()
+    it.blur()
+    await settled()
+    const unfocused = look()
+    it.focus({focusVisible: true, preventScroll: true})
+    return focused !== unfocused ? [] : [it.outerHTML.slice(0, 200)]
+}"""
+"""What has the focus, where outline and shadow are what they are without it: a change of its ground
+alone is too pale."""
+
+
 def test_the_keyboard_reaches_everything(look: Look) -> None:
     """From the top of the watchlist, Tab goes through the navigation, the filters and the links."""
     tab = look().open("/watchlist")
-    reached = []
+    reached, unseen = [], []
     for _ in range(40):
         tab.page.keyboard.press("Tab")
+        unseen += tab.page.evaluate(FOCUS_UNSEEN)
         reached.append(
             tab.page.evaluate(
                 "(document.activeElement.getAttribute('aria-label')"
@@ -376,6 +398,7 @@ def test_the_keyboard_reaches_everything(look: Look) -> None:
     text = " | ".join(reached)
     for name in ("Watchlist", "As of (UTC)", "Earlier", "Expired", "ACP", "Open the process"):
         assert name in text, f"{name} is not among {reached}"
+    assert unseen == []
 
 
 def test_a_list_is_downloaded_whole_with_what_was_asked_in_its_name(
