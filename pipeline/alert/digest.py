@@ -120,15 +120,4 @@ def _is_for(assignee: str | None, name: str, recipient: Recipient, rules: AlertR
 
 def due(alert: str, name: str, rules: AlertRules, now: int) -> Due:
     """The digest as an alert that is due to one recipient, who stands where the assignee does."""
-    return Due(
-        *(alert, DIGEST, "notice", rules.recipients[name].role),
-        assignee=name,
-        process_id=None,
-        seller_id=None,
-        review_type=None,
-        state=None,
-        since=now,
-        deadline_at=None,
-        next_action=None,
-        seq=None,
-    )
+    return Due(alert, DIGEST, "notice", rules.recipients[name].role, now, name)

@@ -33,21 +33,22 @@ Step = Literal[
 
 
 class Due(NamedTuple):
-    """An alert that is due; a row of the view `alerts`, or a condition of our own."""
+    """An alert that is due; a row of the view `alerts`, or something of our own, which is about no
+    process."""
 
     alert: str
     kind: str
     severity: str
     role: str
-    assignee: str | None
-    process_id: str | None  # masked where it looks personal, as everything in a message
-    seller_id: str | None
-    review_type: str | None
-    state: str | None
     since: int
-    deadline_at: int | None
-    next_action: str | None
-    seq: int | None
+    assignee: str | None = None
+    process_id: str | None = None  # masked where it looks personal, as everything in a message
+    seller_id: str | None = None
+    review_type: str | None = None
+    state: str | None = None
+    deadline_at: int | None = None
+    next_action: str | None = None
+    seq: int | None = None
 
 
 class Subject(NamedTuple):

@@ -217,15 +217,4 @@ def _is_between(at: int | None, first: datetime | None, beyond: datetime | None)
 
 def due(alert: str, occasion: Occasion, rules: AlertRules, now: int) -> Due:
     """The report as an alert that is due to one recipient, who stands where the assignee does."""
-    return Due(
-        *(alert, REPORT, "notice", rules.recipients[occasion.to].role),
-        assignee=occasion.to,
-        process_id=None,
-        seller_id=None,
-        review_type=None,
-        state=None,
-        since=now,
-        deadline_at=None,
-        next_action=None,
-        seq=None,
-    )
+    return Due(alert, REPORT, "notice", rules.recipients[occasion.to].role, now, occasion.to)

@@ -23,18 +23,7 @@ def try_channels(rules: AlertRules, name: str) -> dict[str, str | None]:
         )
     now = instants.now()
     links = Links(None, b"")
-    due = Due(
-        *(secrets.token_hex(16), "test", "notice", recipient.role),
-        assignee=None,
-        process_id=None,
-        seller_id=None,
-        review_type=None,
-        state=None,
-        since=now,
-        deadline_at=None,
-        next_action=None,
-        seq=None,
-    )
+    due = Due(secrets.token_hex(16), "test", "notice", recipient.role, now)
     items = (Item(due, 0, 1),)
     text = words.message(items, name, recipient, links, rules.hours.zone, now)
     return {

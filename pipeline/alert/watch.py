@@ -128,18 +128,7 @@ def name_of(kind: str, subject: str) -> str:
 
 
 def _due(name: str, kind: str, severity: str, since: int, *, deadline_at: int | None = None) -> Due:
-    return Due(
-        *(name, kind, severity, "admin"),
-        assignee=None,
-        process_id=None,
-        seller_id=None,
-        review_type=None,
-        state=None,
-        since=since,
-        deadline_at=deadline_at,
-        next_action=None,
-        seq=None,
-    )
+    return Due(name, kind, severity, "admin", since, deadline_at=deadline_at)
 
 
 def _is_ready(asked: Aside[Answer], seconds: float) -> bool:

@@ -36,8 +36,8 @@ def said(inbox: Inbox, folder: Path, next_action: str, process_id: str = "prc_1"
     settings = settings_in(folder, journey_url=SELLERS_PAGE)
     fresh = links.for_messages(settings, inbox, "alerts")
     due = Due(
-        *("alert_1", "before_3d", "risk", "officer", None, process_id, "sel_1"),
-        *("ACP", "PENDING", instants.now(), instants.now(), next_action, 1),
+        *("alert_1", "before_3d", "risk", "officer", instants.now(), None, process_id, "sel_1"),
+        *("ACP", "PENDING", instants.now(), next_action, 1),
     )
     recipient = Recipient(email="ana@loja.example", seller_links=True)
     text = words.message(
@@ -69,8 +69,8 @@ def test_a_webhook_has_the_link_that_its_message_made_where_its_recipient_may_ha
 ) -> None:
     settings = settings_in(tmp_path, journey_url=SELLERS_PAGE)
     due = Due(
-        *("alert_1", "before_3d", "risk", "officer", None, "prc_1", "sel_1"),
-        *("ACP", "PENDING", instants.now(), instants.now(), "remind_seller", 1),
+        *("alert_1", "before_3d", "risk", "officer", instants.now(), None, "prc_1", "sel_1"),
+        *("ACP", "PENDING", instants.now(), "remind_seller", 1),
     )
     message = Message("desk", "webhook", (Item(due, 0, 1), Item(due._replace(alert="b"), 0, 1)))
     made = Links(None, inbox.log_key, links.for_messages(settings, inbox, "alerts"))

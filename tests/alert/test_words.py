@@ -12,8 +12,7 @@ from pipeline.alert_rules.recipients import Recipient
 
 def message(process_id: str, seller_id: str) -> Text:
     due = Due(
-        *("a1", "before_1d", "risk", "officer", None, process_id, seller_id, "ACI", "OVERDUE"),
-        since=0,
+        *("a1", "before_1d", "risk", "officer", 0, None, process_id, seller_id, "ACI", "OVERDUE"),
         deadline_at=1,
         next_action="submit",
         seq=1,
