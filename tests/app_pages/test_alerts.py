@@ -138,7 +138,7 @@ def test_a_calendar_is_made_shown_once_and_revoked(
 def test_what_was_sent_stays_on_the_page_with_what_the_channel_answered(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    due = Due("a1", "before_3d", *("risk", "officer", None, "prc_1"), *[None] * 3, 0, *[None] * 3)
+    due = Due("a1", "before_3d", "risk", "officer", 0, process_id="prc_1")
     subject, now = Subject(process_id="prc_1"), instants.now()
     tried = (Item(due, level=0, number=1), "ana", "email", "m", subject, now)
     with open_log([]) as service:

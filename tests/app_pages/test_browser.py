@@ -36,9 +36,7 @@ OVERFLOW = """(() => {
 
 Look = Callable[..., Reader]
 
-REMINDER = Due(
-    "5f0c", "before_3d", *("risk", "officer", None, "prc_001"), *[None] * 3, 0, *[None] * 3
-)
+REMINDER = Due("5f0c", "before_3d", "risk", "officer", 0, process_id="prc_001")
 
 HISTORY = [
     *(review(f"prc_{n:03}", before(days=40, minutes=500 - n)) for n in range(120)),

@@ -251,7 +251,7 @@ def test_an_attempt_shows_its_request_and_its_answer_masked_until_there_is_a_rea
 
 
 def test_the_trail_names_whoever_an_alert_went_to(open_log: OpenLog, visit: Visit) -> None:
-    due = Due("a1", "before_3d", *("risk", "officer", None, "prc_1"), *[None] * 3, 0, *[None] * 3)
+    due = Due("a1", "before_3d", "risk", "officer", 0, process_id="prc_1")
     subject = Subject(process_id="prc_1")
     tried = (Item(due, level=0, number=1), "ana", "email", "m", subject, instants.now())
     with open_log([review("prc_1", before(days=40))]) as service:
