@@ -10,11 +10,11 @@ SETUP := .venv/.set-up
 demo: setup  ## the whole product against a simulated platform
 	$(BIN)/prazo demo $(if $(PORT),--port $(PORT)) $(if $(DASHBOARD_PORT),--dashboard-port $(DASHBOARD_PORT))
 
-# Many tests wait for processes of their own: six workers keep two cores busy. Where a machine keeps
+# Many tests wait for processes of their own: four workers keep two cores busy. Where a machine keeps
 # no compiled modules, each of these processes would compile them all.
 test: export PYTHONDONTWRITEBYTECODE =
 test: setup  ## the whole suite
-	$(BIN)/pytest -n 6 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/pytest -n 4 --dist worksteal $(PYTEST_ARGS)
 
 test-long: export PYTHONDONTWRITEBYTECODE =
 test-long: setup  ## the properties alone, with twenty times as many examples: for a release
