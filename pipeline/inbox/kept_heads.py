@@ -10,12 +10,12 @@ import logging
 import threading
 import time
 import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from pipeline.errors import InboxForked
 from pipeline.http import addresses
+from pipeline.http.outgoing import direct
 from pipeline.http.outgoing.aside import Aside
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.signing_keys import log_keys
@@ -221,9 +221,8 @@ def open_guarded(settings: Settings, *, create: bool = True) -> Inbox:
 def ask(url: str) -> KeptHead | None:
     """The newest head of the keeper at a URL; None while it has none. Raises OSError or ValueError
     where it gives no answer that could be one."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{url.rstrip('/')}/api/head", timeout=ASK_SECONDS) as answer:
+        with direct.opened(f"{url.rstrip('/')}/api/head", ASK_SECONDS) as answer:
             return KeptHead.read(answer.read(MAX_BYTES).decode("utf-8"))
     except urllib.error.HTTPError as error:
         with error:

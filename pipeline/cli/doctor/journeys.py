@@ -1,7 +1,6 @@
 """Examines the seller's page: whether it answers, and whether its settings fit together."""
 
 import os
-import urllib.request
 from collections.abc import Iterator
 from http.client import HTTPException
 from pathlib import Path
@@ -12,6 +11,7 @@ from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.cli.doctor.stores import owners_alone
 from pipeline.files import read_small
 from pipeline.http import addresses
+from pipeline.http.outgoing import direct
 from pipeline.http.standard_webhooks import secrets_in
 from pipeline.journey.screens import Screens
 from pipeline.settings import Settings
@@ -40,9 +40,8 @@ def journey(settings: Settings) -> Iterator[Diagnosis]:
 
 def _answer(settings: Settings) -> Diagnosis:
     url = addresses.local(settings.journey_host, settings.journey_port)
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{url}/healthz", timeout=ANSWER_SECONDS) as answer:
+        with direct.opened(f"{url}/healthz", ANSWER_SECONDS) as answer:
             is_ours = "frame-ancestors" in (answer.headers.get("Content-Security-Policy") or "")
     except (OSError, HTTPException) as error:
         found = f"nothing answers at {url} ({getattr(error, 'reason', None) or error})"

@@ -2,9 +2,10 @@
 
 import json
 import urllib.error
-import urllib.request
 from http.client import HTTPException, HTTPResponse
 from typing import Any, Final, NamedTuple
+
+from pipeline.http.outgoing import direct
 
 READY_SECONDS: Final = 8.0
 """For the receiver's whole answer; it says after five that a trial write takes too long."""
@@ -24,9 +25,8 @@ READY: Final = Answer(is_there=True, is_ready=True)
 
 def ask(url: str) -> Answer:
     """What the receiver at a URL says of itself; raises nothing for what it does."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{url.rstrip('/')}/readyz", timeout=READY_SECONDS) as answer:
+        with direct.opened(f"{url.rstrip('/')}/readyz", READY_SECONDS) as answer:
             said = _said(answer)
     except urllib.error.HTTPError as error:
         with error:
