@@ -1,6 +1,7 @@
 """Gives the alerts that are due to whoever sends them: from the ledger's holder, or from a ledger
 that this process opens."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -107,24 +108,21 @@ class HeldLedger:
 
     def open_processes(self) -> list[Process]:
         """The unfinished processes. Raises `OperatorError`, also while nobody holds the ledger."""
-        with holder(self._settings) as ledger:
-            if ledger is None:
-                raise OperatorError("Nobody holds the ledger", "no process answers for it")
-            return processes_in(ledger.read(OPEN_VIEW))
+        return processes_in(self._held(OPEN_VIEW))
 
     def saved_views(self) -> dict[str, str]:
         """Saved view of the Watchlist for all -> its filters. Raises as `open_processes` does."""
-        with holder(self._settings) as ledger:
-            if ledger is None:
-                raise OperatorError("Nobody holds the ledger", "no process answers for it")
-            return saved_in(ledger.read("saved_views", filters=SAVED_FOR_ALL))
+        return saved_in(self._held("saved_views", SAVED_FOR_ALL))
 
     def subscriptions(self) -> list[dict[str, Any]]:
         """Rows of the view `report_subscriptions`. Raises as `open_processes` does."""
+        return _dictionaries(self._held(SUBSCRIPTIONS))
+
+    def _held(self, view: str, filters: Sequence[str] = ()) -> pa.Table:
         with holder(self._settings) as ledger:
             if ledger is None:
                 raise OperatorError("Nobody holds the ledger", "no process answers for it")
-            return _dictionaries(ledger.read(SUBSCRIPTIONS))
+            return ledger.read(view, filters=filters)
 
     def status(self) -> dict[str, Any] | None:
         """How the ledger stands; None while nobody holds it, or it does not answer."""

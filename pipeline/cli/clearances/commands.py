@@ -1,11 +1,15 @@
 """The commands of what needs a second person: which requests there are, approving and refusing."""
 
 import contextlib
+from typing import TYPE_CHECKING
 
 import click
 
 from pipeline.cli.group import main, say, user
 from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pipeline.clearance.gate import Decision
 
 _why = click.option("--reason", required=True, metavar="TEXT", help="Why; an entry in the log.")
 _who = click.option("--actor", required=True, metavar="NAME", help="Who decides.")
@@ -48,7 +52,7 @@ def refuse(request: str, reason: str, actor: str) -> None:
     _decide(request, "refused", reason, actor)
 
 
-def _decide(request: str, decision: str, reason: str, actor: str) -> None:
+def _decide(request: str, decision: "Decision", reason: str, actor: str) -> None:
     from pipeline.clearance import acts, gate
     from pipeline.inbox.kept_heads import open_guarded
 
@@ -58,7 +62,7 @@ def _decide(request: str, decision: str, reason: str, actor: str) -> None:
             inbox,
             acts.Terms.of(settings),
             request,
-            "approved" if decision == "approved" else "refused",
+            decision,
             reason=reason,
             actor=actor,
             recorded_by=user(),
