@@ -1,5 +1,6 @@
 """Moves rows between Python and DuckDB through Arrow, says which columns a masked ledger or package
-hides (`MASKED_COLUMNS`), runs scripts of several queries, and remembers what was parsed.
+hides (`MASKED_COLUMNS`), runs scripts of several queries, and remembers what was parsed or
+planned only to find columns.
 """
 
 import warnings
@@ -50,6 +51,26 @@ def schemas(connection: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> dic
         rows: pa.Table = connection.execute(parsed(f"from {table} limit 0")).to_arrow_table()
         found[table] = rows.schema
     return found
+
+
+_MADE: Final[dict[str, str]] = {}
+"""DDL that makes tables from queries -> the same with the columns that were found for them."""
+
+
+def make_tables(connection: duckdb.DuckDBPyConnection, schema: str, definitions: str) -> None:
+    """Makes the tables of a schema by DDL of the form `create table if not exists ... as`.
+
+    To find their columns DuckDB plans each query whole, which takes longer than the rest of a new
+    ledger. A process therefore finds them once.
+    """
+    if definitions in _MADE:
+        connection.execute(_MADE[definitions])
+        return
+    tables = "select {} from duckdb_tables() where schema_name = ? order by table_oid"
+    before = connection.execute(tables.format("table_name"), [schema]).fetchall()
+    connection.execute(definitions)
+    now = connection.execute(tables.format("table_name, sql"), [schema]).fetchall()
+    _MADE[definitions] = "\n".join(sql for name, sql in now if (name,) not in before)
 
 
 def insert(

@@ -182,7 +182,7 @@ class Ledger:
         with self._transaction() as connection:
             connection.execute(script("schema"))
             _put_macros(connection)
-            connection.execute(materialized.definitions())
+            arrow.make_tables(connection, "materialized", materialized.definitions())
             connection.execute(script("indexes"))
             connection.execute(script("guards"))
             connection.execute("insert into materialized.watermark values (0, 0, '-infinity')")

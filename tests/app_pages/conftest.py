@@ -2,10 +2,12 @@
 
 import atexit
 import json
+import math
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from app_pages.parts import acting, views
 from pipeline.inbox import open_inbox
@@ -45,16 +49,38 @@ def open_log(tmp_path: Path) -> OpenLog:
     @contextmanager
     def opened(history: Sequence[Occurrence], **more: Any) -> Iterator[LedgerService]:
         settings = settings_in(tmp_path, time_zone="America/Sao_Paulo", **more)
-        if settings.ledger.exists():
-            fill(tmp_path, history)
+        is_first = not settings.ledger.exists()
+        wanted = json.dumps(history)
+        if is_first:
+            shutil.copytree(_followed(wanted), tmp_path, dirs_exist_ok=True)
         else:
-            shutil.copytree(_followed(json.dumps(history)), tmp_path, dirs_exist_ok=True)
+            fill(tmp_path, history)
         with ledger_service(settings) as service:
             follow(service)
-            views.forget_answers()  # the test before may have asked the same log
-            yield service
+            size = service.ledger.size
+            _take_up_answers([wanted] if is_first and not more else [])
+            try:
+                yield service
+            finally:
+                if service.ledger.size != size:
+                    _ANSWERED.clear()
 
     return opened
+
+
+_ANSWERED: list[str] = []
+"""The history of which the test before has kept answers, if it added nothing to it."""
+
+
+def _take_up_answers(history: list[str]) -> None:
+    """Lets the pages give what was answered about the same entries, and nothing else: answers that
+    are young are given for later entries, too, and these are another test's."""
+    if not history or history != _ANSWERED:
+        views.forget_answers()
+    _ANSWERED[:] = history
+    for question in (*views._ROWS._questions.values(), *views._COUNTS._questions.values()):
+        if question.made is not None:
+            question.made = replace(question.made, began_at=-math.inf)
 
 
 @cache
@@ -96,6 +122,28 @@ def _components_are_looked_for_once() -> Iterator[None]:
         once = cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", once)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _pages_are_compiled_once_and_waited_for_asleep() -> Iterator[None]:
+    """Streamlit's test runner compiles the app for each visit, and looks a thousand times a second
+    whether the page is done."""
+    compiled = ScriptCache()
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (app_test, local_script_runner):
+            patch.setattr(module, "ScriptCache", lambda: compiled)
+        patch.setattr(local_script_runner, "require_widgets_deltas", _wait_for)
+        yield
+
+
+def _wait_for(runner: LocalScriptRunner, timeout: float) -> None:
+    thread = runner._script_thread
+    assert thread is not None
+    thread.join(timeout)
+    if thread.is_alive():
+        runner.request_stop()
+        runner.join()
+        raise AssertionError(f"the page was not done after {timeout} seconds")
 
 
 @pytest.fixture(scope="session", autouse=True)

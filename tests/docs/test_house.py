@@ -4,6 +4,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,12 @@ def code(suffix: str) -> dict[str, str]:
 
 
 PYTHON, SQL = code(".py"), code(".sql")
-TREES = {path: ast.parse(text) for path, text in PYTHON.items()}
+
+
+@cache
+def trees() -> dict[str, ast.AST]:
+    """The files of Python parsed, by the only worker that asks."""
+    return {path: ast.parse(text) for path, text in PYTHON.items()}
 
 
 def names_in(node: ast.AST) -> Iterator[str]:
@@ -80,7 +86,7 @@ def undocumented(tree: ast.AST, within: str = "") -> Iterator[str]:
 
 
 def test_all_that_is_public_in_the_pipeline_has_a_docstring():
-    pipeline = {path: tree for path, tree in TREES.items() if path.startswith("pipeline/")}
+    pipeline = {path: tree for path, tree in trees().items() if path.startswith("pipeline/")}
     assert [path for path, tree in pipeline.items() if ast.get_docstring(tree) is None] == []
     found = {path: names for path, tree in pipeline.items() if (names := [*undocumented(tree)])}
     assert found == {}
@@ -97,7 +103,7 @@ def test_what_has_no_docstring_is_named():
 
 
 def test_it_is_a_name_in_comprehensions_on_one_line_alone():
-    found = {path: lines for path, tree in TREES.items() if (lines := wrong_its(tree))}
+    found = {path: lines for path, tree in trees().items() if (lines := wrong_its(tree))}
     assert found == {}
 
 

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import instants
-from pipeline.ledger import checks, materialized
+from pipeline.ledger import arrow, checks, materialized
 from pipeline.ledger.catalogue import catalogue, whole_sql
 from pipeline.ledger.reader import Reader
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from tests.ledger.conftest import deliver
 from tests.support.histories import histories_and_as_of
-from tests.support.ledgers import ledger_of, rows
+from tests.support.ledgers import KEYS, ledger_of, rows
 from tests.support.lines import acp, at, finished, seller, started
 from tests.support.rich import MOVED
 
@@ -176,6 +176,19 @@ def test_a_seller_is_known_by_the_events_that_count(history, created_at, batches
         materialized_sellers = "select seller_id, created_at from materialized.sellers"
         assert dict(cursor.execute(materialized_sellers).fetchall()) == created_at
         assert checks.run("materialized_sellers_disagree", reader._ledger) is None
+
+
+def test_a_process_makes_the_tables_of_its_next_ledger_as_those_of_its_first(monkeypatch):
+    """For the first it lets DuckDB find the columns of the views; these it remembers."""
+    monkeypatch.setattr(arrow, "_MADE", {})
+    made = []
+    for _ in range(2):
+        with closing(Ledger(None, log="tests", keys=KEYS)) as ledger:
+            sql = "select table_name, sql from duckdb_tables() where schema_name = 'materialized'"
+            made.append(sorted(ledger.cursor().execute(sql).fetchall()))
+    first, second = made
+    assert {f"materialized.{name}" for name, _ in first} >= set(materialized.tables())
+    assert second == first
 
 
 def test_a_rebuilt_ledger_keeps_the_same_rows(settings, inbox):
