@@ -60,7 +60,9 @@ def folded(fields: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
 
 def is_identity(headers: Headers) -> bool:
     """Whether a body is not encoded: it has no Content-Encoding, or only `identity`."""
-    encodings = headers.get(b"content-encoding", b"")
+    encodings = headers.get(b"content-encoding")
+    if encodings is None:
+        return True
     return all(it.strip().lower() in (b"identity", b"") for it in encodings.split(b","))
 
 

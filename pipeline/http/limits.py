@@ -85,8 +85,12 @@ class Limited(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Starts a request: from here on it is incomplete."""
-        self._is_complete = False
+        self.begin_request()
         super().on_message_begin()
+
+    def begin_request(self) -> None:
+        """Says that a request has begun."""
+        self._is_complete = False
 
     def on_headers_complete(self) -> None:
         """Hands the request on, unless too many wait before it."""
@@ -97,14 +101,22 @@ class Limited(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Takes a piece of the body, which does not count against the head's limit."""
-        self._head_bytes -= len(body) + CHUNK_BYTES
+        self.count_body(body)
         super().on_body(body)
+
+    def count_body(self, body: bytes) -> None:
+        """Takes a piece of the body out of what counts as the head."""
+        self._head_bytes -= len(body) + CHUNK_BYTES
 
     def on_message_complete(self) -> None:
         """Ends the request, and with it the time limit for its sender."""
+        self.end_request()
+        super().on_message_complete()
+
+    def end_request(self) -> None:
+        """Says that the request is here, whole."""
         self._head_bytes = 0
         self._is_complete = True
-        super().on_message_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answering = cycle

@@ -10,14 +10,15 @@ import threading
 import traceback
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 import httptools
 import uvicorn
 
 from pipeline.errors import OperatorError
-from pipeline.http.asgi import App
+from pipeline.http.asgi import App, folded
 from pipeline.http.limits import Limited
+from pipeline.http.short import Exchange, ShortPosts, is_short
 
 LOG = logging.getLogger(__name__)
 
@@ -41,7 +42,14 @@ class Connection(Limited):
     - treat a trailer as a header, after the headers were checked;
     - lose the body of a request that offers to upgrade to HTTP/2, as Java's client does by default
       (uvicorn issue 2722). A server may ignore the offer (RFC 9110, section 7.8).
+
+    An app that has `short_posts` gets these without a task for each.
     """
+
+    def __init__(self, config: uvicorn.Config, *arguments: Any, **options: Any) -> None:
+        super().__init__(config, *arguments, **options)
+        self._short_posts: ShortPosts = getattr(config.app, "short_posts", {})
+        self._short: Exchange | None = None
 
     def feed(self, data: bytes) -> None:
         """Feeds the parser; answers 400 and closes if that fails."""
@@ -53,10 +61,23 @@ class Connection(Limited):
         except httptools.HttpParserError:
             self.cut_off(b"400 Bad Request")
 
+    def on_message_begin(self) -> None:
+        """Starts a request. What apps are shown of one is put together only where they are."""
+        self.url, self.headers, self.expect_100_continue = b"", [], False
+        self.begin_request()
+
     def on_headers_complete(self) -> None:
         """Hands the request on, unless its offer to upgrade has to be taken out first."""
         if self.parser.should_upgrade():
             return  # the head is parsed again, without the offer
+        self._short = self._begun()
+        if self._short is not None:
+            self.cycle = self._answering = self._short  # type: ignore[assignment]
+            return
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.expect_100_continue = url, expects
+        self.headers.extend(headers)  # this list is the one that the app is shown
         super().on_headers_complete()
         self.headers = []  # trailers are added to this list, which nobody reads
         if self.expect_100_continue:
@@ -64,9 +85,38 @@ class Connection(Limited):
             # We could not tell whether the next bytes are a body or a new request.
             self.cycle.keep_alive = False
 
+    def _begun(self) -> Exchange | None:
+        """The request as a short one, if it is one."""
+        begin = self._short_posts.get(self.url)
+        if (
+            begin is None
+            or self.parser.get_method() != b"POST"
+            or self.parser.get_http_version() != "1.1"
+            or self.expect_100_continue
+            or not (self.cycle is None or self.cycle.response_complete)
+            or self.flow.write_paused
+        ):
+            return None
+        headers = folded(self.headers)
+        if not is_short(headers) or (take := begin(headers)) is None:
+            return None
+        return Exchange(self, take, keep_alive=self.parser.should_keep_alive())
+
+    def on_body(self, body: bytes) -> None:
+        """Takes a piece of the body."""
+        if self._short is None:
+            super().on_body(body)
+        else:
+            self.count_body(body)
+            self._short.on_body(body)
+
     def on_message_complete(self) -> None:
         """Ends the request, unless its head is parsed again."""
-        if not self.parser.should_upgrade():
+        short, self._short = self._short, None
+        if short is not None:
+            self.end_request()
+            short.on_message_complete()
+        elif not self.parser.should_upgrade():
             super().on_message_complete()
 
     def _ignore_offer(self, rest: bytes) -> None:

@@ -6,17 +6,21 @@ takes all of them. There is no timer: an idle receiver commits at once, a busy o
 
 import asyncio
 import contextlib
+import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
-from queue import Empty, SimpleQueue
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from queue import SimpleQueue
+from typing import Final
 
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox.store import Inbox, Receipt
 from pipeline.log.deliveries import Delivery
 from pipeline.log.entries import Draft
+
+LOG = logging.getLogger(__name__)
 
 MAX_ENTRIES_PER_COMMIT: Final = 512
 MAX_BYTES_PER_COMMIT: Final = 16 * 2**20
@@ -30,17 +34,30 @@ LOOK_SECONDS: Final = 0.25
 """Between two looks at who has waited for too long."""
 
 Answer = Receipt | InboxUnavailable | None
+Hear = Callable[[Answer], None]
+"""Gets the answer, once, on the loop's thread: a receipt of what is on disk, why it may not be, or
+None where only a trial was asked for."""
 
 
-class _Waiting(NamedTuple):
-    occurrence: Draft | Delivery | None  # None: it only tries whether one could be recorded
-    size: int  # of the body, in bytes
-    until: float  # of the monotonic clock
-    answer: asyncio.Future[Receipt | None]
+class _Waiting:
+    __slots__ = ("hear", "is_settled", "occurrence", "size", "until")
+
+    def __init__(
+        self, occurrence: Draft | Delivery | None, size: int, until: float, hear: Hear
+    ) -> None:
+        self.occurrence = occurrence  # None: it only tries whether one could be recorded
+        self.size = size  # of the body, in bytes
+        self.until = until  # of the monotonic clock
+        self.hear = hear
+        self.is_settled = False  # it was answered, or nobody waits for it any more
+
+    def settle(self, answer: Answer) -> None:
+        self.is_settled = True
+        self.hear(answer)
 
 
 class GroupCommit:
-    """The only writer thread of a process. `record` is for coroutines of one event loop."""
+    """The only writer thread of a process. All but `close` is for one event loop."""
 
     def __init__(
         self,
@@ -52,7 +69,9 @@ class GroupCommit:
         self._inbox = inbox
         self._loop = loop
         self._patience = patience_seconds
-        self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
+        self._queue: deque[_Waiting] = deque()
+        self._calls: SimpleQueue[bool] = SimpleQueue()  # to the thread: whether that is the last
+        self._is_called = False
         self._waiting = self._waiting_bytes = 0  # counted on the loop's thread alone
         self._unanswered: deque[_Waiting] = deque()
         self._is_closed = False
@@ -67,35 +86,54 @@ class GroupCommit:
         It raises at `until` (of the monotonic clock) at the latest, or else when the patience is
         over, whatever the writer's thread is stuck in. An occurrence that was not taken up by then
         is not recorded later; of one that was, nobody knows.
-
-        The writer's thread parses deliveries. Parsing a whole group takes half the time of parsing
-        each one between two requests, because the code stays in the processor's caches.
         """
-        receipt = await self._enqueued(occurrence, len(occurrence.body or b""), until)
+        receipt = await self._answered(occurrence, until)
         assert receipt is not None
         return receipt
 
     async def probe(self) -> None:
         """Returns once a record would have been on disk; raises `InboxUnavailable` if it may not
         be. It waits in the same queue, and is written by the same thread."""
-        await self._enqueued(None, 0, None)
+        await self._answered(None, None)
 
-    async def _enqueued(
-        self, occurrence: Draft | Delivery | None, size: int, until: float | None
+    async def _answered(
+        self, occurrence: Draft | Delivery | None, until: float | None
     ) -> Receipt | None:
+        answer: asyncio.Future[Receipt | None] = self._loop.create_future()
+        waiting = self.put(occurrence, partial(_set, answer), until)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            waiting.is_settled = True
+            raise
+
+    def put(
+        self, occurrence: Draft | Delivery | None, hear: Hear, until: float | None = None
+    ) -> _Waiting:
+        """Has an occurrence recorded, and its outcome heard; `until` as in `record`. Raises
+        `InboxUnavailable` where waiting would be of no use: then nothing is heard.
+
+        The writer's thread parses deliveries. Parsing a whole group takes half the time of parsing
+        each one between two requests, because the code stays in the processor's caches.
+        """
         now = time.monotonic()
         self._refuse_at_once(now)
-        waiting = _Waiting(
-            occurrence,
-            size,
-            now + self._patience if until is None else until,
-            self._loop.create_future(),
-        )
+        size = 0 if occurrence is None else len(occurrence.body or b"")
+        waiting = _Waiting(occurrence, size, now + self._patience if until is None else until, hear)
         self._waiting += 1
         self._waiting_bytes += size
         self._unanswered.append(waiting)
-        self._queue.put(waiting)
-        return await waiting.answer
+        self._queue.append(waiting)
+        if not self._is_called:
+            self._is_called = True
+            self._loop.call_soon(self._call)
+        return waiting
+
+    def _call(self) -> None:
+        """Wakes the thread once for all that came in one turn of the loop: it would begin with the
+        first of them alone, and the others would wait for that commit."""
+        self._is_called = False
+        self._calls.put(False)
 
     def _refuse_at_once(self, now: float) -> None:
         """Raises `InboxUnavailable` where waiting would be of no use."""
@@ -115,10 +153,10 @@ class GroupCommit:
     def _give_up_in_time(self) -> None:
         """Answers who has waited for too long, and looks again in a moment."""
         now = time.monotonic()
-        for waiting in self._unanswered:
-            if waiting.until <= now and not waiting.answer.done():
+        for waiting in [*self._unanswered]:
+            if waiting.until <= now and not waiting.is_settled:
                 since = self._writing_since
-                waiting.answer.set_exception(_stuck(now - since if since else 0.0))
+                waiting.settle(_stuck(now - since if since else 0.0))
         if not self._is_closed or self._unanswered:
             self._loop.call_later(LOOK_SECONDS, self._give_up_in_time)
 
@@ -126,42 +164,34 @@ class GroupCommit:
         """Writes what is waiting and ends the thread; whether it ended within `seconds`. Later
         calls of `record` are refused."""
         self._is_closed = True
-        self._queue.put(None)
+        self._calls.put(True)
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def _run(self) -> None:
         is_last = False
         while not is_last:
-            batch, is_last = self._next_batch()
-            if batch:
+            is_last = self._calls.get()
+            while batch := self._next_batch():
                 self._writing_since = time.monotonic()
                 answers = self._written(batch)
                 self._writing_since = None
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                     self._loop.call_soon_threadsafe(self._answer, batch, answers)
 
-    def _next_batch(self) -> tuple[list[_Waiting], bool]:
-        """Everything that waits now, at least one unless the writer is closed; and whether this is
-        the last batch."""
+    def _next_batch(self) -> list[_Waiting]:
+        """All that waits now, or as much of it as one commit takes."""
         batch: list[_Waiting] = []
         size = 0
-        following = self._queue.get()
-        while following is not None:
-            batch.append(following)
+        while self._queue and len(batch) < MAX_ENTRIES_PER_COMMIT and size < MAX_BYTES_PER_COMMIT:
+            batch.append(following := self._queue.popleft())
             size += following.size
-            if len(batch) >= MAX_ENTRIES_PER_COMMIT or size >= MAX_BYTES_PER_COMMIT:
-                return batch, False
-            try:
-                following = self._queue.get_nowait()
-            except Empty:
-                return batch, False
-        return batch, True
+        return batch
 
     def _written(self, batch: Sequence[_Waiting]) -> Sequence[Answer]:
         """An answer for each that waits. Who was answered 503 meanwhile sends again, so nothing is
         written for them."""
-        is_gone = [it.answer.done() for it in batch]
+        is_gone = [it.is_settled for it in batch]
         waiting = [it for it, gone in zip(batch, is_gone, strict=True) if not gone]
         occurrences = [it.occurrence for it in waiting if it.occurrence is not None]
         recorded = iter(self._commit(occurrences) if occurrences else ())
@@ -197,14 +227,23 @@ class GroupCommit:
         for waiting, answer in zip(batch, answers, strict=True):
             self._waiting -= 1
             self._waiting_bytes -= waiting.size
-            if waiting.answer.done():
-                continue  # its caller has gone, or was told to send again
-            if isinstance(answer, InboxUnavailable):
-                waiting.answer.set_exception(answer)
-            else:
-                waiting.answer.set_result(answer)
-        while self._unanswered and self._unanswered[0].answer.done():
+            if waiting.is_settled:
+                continue  # its caller has gone, or was answered that it should send again
+            try:
+                waiting.settle(answer)
+            except Exception:
+                LOG.exception("an answer could not be sent")  # the others of its group get theirs
+        while self._unanswered and self._unanswered[0].is_settled:
             self._unanswered.popleft()
+
+
+def _set(future: "asyncio.Future[Receipt | None]", answer: Answer) -> None:
+    if future.done():
+        return
+    if isinstance(answer, InboxUnavailable):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)
 
 
 def _stuck(seconds: float) -> InboxUnavailable:

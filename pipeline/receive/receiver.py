@@ -1,13 +1,11 @@
 """Receives the platform's webhooks in an ASGI app; it answers 200 only when the entry is on disk.
 
-It needs only the inbox, so it works while the ledger is down, busy or being upgraded. It checks in
-the order of docs/rules.md#deliveries: method, content encoding, size, credentials, record.
+It needs only the inbox, so it works while the ledger is down, busy or being upgraded.
 """
 
 import asyncio
 import contextlib
 import logging
-import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final
@@ -20,7 +18,6 @@ from pipeline.contract.paths import Address, address_in
 from pipeline.errors import InboxForked, InboxUnavailable
 from pipeline.http import server
 from pipeline.http.asgi import (
-    Gone,
     Handler,
     Receive,
     Request,
@@ -32,19 +29,19 @@ from pipeline.http.asgi import (
 )
 from pipeline.http.callers import TurnedAway
 from pipeline.http.loopback import outside_hint
-from pipeline.http.preamble import whole_body, wrong_encoding, wrong_method
+from pipeline.http.short import ShortPosts
 from pipeline.inbox import GroupCommit, open_inbox
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.kept_heads import Gate
 from pipeline.log import tree
-from pipeline.log.deliveries import JSON, Delivery
-from pipeline.log.entries import QUARANTINE
-from pipeline.receive.authenticity import Authenticator, Refused
+from pipeline.log.deliveries import Delivery
+from pipeline.receive import deliveries
 from pipeline.receive.clock_watch import ClockWatch
 from pipeline.receive.collections import Collecting
+from pipeline.receive.deliveries import Deliveries
 from pipeline.receive.heart import beat_for_ever
 from pipeline.receive.journeys import Inviting
-from pipeline.receive.rejections import SECONDS_BETWEEN_ENTRIES, Rejected, Rejections, entry_of
+from pipeline.receive.metrics import Metrics
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
@@ -52,8 +49,6 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-ANSWER_SECONDS: Final = 15.0
-"""From the receipt of a request to its answer, whatever hangs: then it is 503."""
 MAX_OTHERS: Final = 300
 """Requests under way at once that are neither deliveries nor a look at /healthz: those always find
 room. A collection may hold its files in memory, a submission waits for the platform."""
@@ -67,68 +62,19 @@ LAST_WRITE_SECONDS: Final = 5.0
 """For the writer's thread to end after that."""
 
 
-class Metrics:
-    """What `/metrics` shows. Each app has its own registry, since a process may run several."""
-
-    def __init__(self) -> None:
-        self.registry = prometheus_client.CollectorRegistry()
-        deliveries = prometheus_client.Counter(
-            "prazo_deliveries", "Deliveries recorded", ["recorded"], registry=self.registry
-        )
-        # Bound once: to look up a label for each delivery takes longer than to count it.
-        self.deliveries = {it: deliveries.labels(it) for it in ("new", "again", "quarantined")}
-        self.rejections = prometheus_client.Counter(
-            "prazo_rejections", "Deliveries turned away", ["status"], registry=self.registry
-        )
-        self.attempts = prometheus_client.Counter(
-            "prazo_gateway_attempts",
-            "Submissions that the gateway sent, by what came of them",
-            ["outcome"],
-            registry=self.registry,
-        )
-        self.unavailable = prometheus_client.Counter(
-            "prazo_inbox_unavailable", "Deliveries answered 503", registry=self.registry
-        )
-        self.record_seconds = prometheus_client.Histogram(
-            "prazo_record_seconds",
-            "From a delivery's receipt to its durable record",
-            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30),
-            registry=self.registry,
-        )
-        self.last_seq = prometheus_client.Gauge(
-            "prazo_inbox_last_seq", "Newest entry of the inbox", registry=self.registry
-        )
-        self.heartbeats = prometheus_client.Gauge(
-            "prazo_heartbeat_timestamp_seconds",
-            "When a receiver of a shared inbox, the resumer, a whole backup or a verification"
-            " without faults was last there",
-            ["part"],
-            registry=self.registry,
-        )
-
-
 class Receiver:
     """The ASGI app. It opens its inbox at the start; at shutdown it writes what waits, then closes
     the inbox."""
 
     def __init__(self, settings: Settings) -> None:
         """Raises `SettingsError` if the secrets cannot be read, or `InboxUnavailable`."""
-        self._max_body_bytes = settings.max_body_bytes
-        self._authenticator = Authenticator(
-            settings.webhook_auth,
-            settings.webhook_secret_file,
-            header=settings.webhook_header,
-            tolerance_seconds=settings.webhook_tolerance_seconds,
-        )
-        self._is_authenticated = settings.webhook_auth != "none"
+        self._metrics = Metrics()
+        self._deliveries = Deliveries(settings, self._metrics)
         self._inbox = open_inbox(settings.inbox)
         if settings.believe_clock:
             self._inbox.machine.believe()
         self._gate = Gate(settings)
         self._inbox.guard(self._gate)
-        self._rejections = Rejections()
-        self._metrics = Metrics()
-        self._is_failing = False
         self._trial: asyncio.Task[str | None] | None = None
         self._tried_at = 0.0
         self._looking: asyncio.Task[tuple[int, dict[Part, int]]] | None = None
@@ -141,7 +87,7 @@ class Receiver:
         self._collecting = Collecting(settings)
         self._others = 0
         self._handlers: Mapping[str, Handler] = {
-            "/webhooks": self._webhooks,
+            "/webhooks": self._deliveries.post,
             "/v1/collections": self._collecting.post,
             "/v1/journeys": Inviting(settings, self._inbox).post,
             "/checkpoint": _shown(self._show_checkpoint),
@@ -149,6 +95,7 @@ class Receiver:
             "/readyz": _shown(self._readyz),
             "/metrics": _shown(self._show_metrics),
         }
+        self.short_posts: ShortPosts = {b"/webhooks": self._deliveries.begin}
         self._warm_up()
 
     def _warm_up(self) -> None:
@@ -156,7 +103,7 @@ class Receiver:
         sample = {"id": "warm-up", "type": "seller.created", "payload": {"object": {"id": "s"}}}
         body = canonical_json(sample)
         Delivery(body, instants.now(), recorded_by="receiver").draft()
-        self._authenticator.check(body, {}, instants.now())
+        self._deliveries.authenticator.check(body, {}, instants.now())
         with contextlib.suppress(InboxForked):  # deliveries are answered 503 until it is right
             self._inbox.append([])
 
@@ -185,12 +132,14 @@ class Receiver:
     async def _let_in(self, handler: Handler, request: Request, send: Send) -> None:
         """Handles a request, unless deliveries are not authenticated and it is not local."""
         hint = (
-            None if self._is_authenticated else outside_hint(request.headers, request.http_version)
+            None
+            if self._deliveries.is_authenticated
+            else outside_hint(request.headers, request.http_version)
         )
         if hint is None:
             await handler(request, send)
-        elif handler == self._webhooks:
-            await self._turn_away(
+        elif handler == self._deliveries.post:
+            await self._deliveries.turn_away(
                 send, TurnedAway(403, f"deliveries are not authenticated, and {hint}")
             )
         else:
@@ -201,11 +150,12 @@ class Receiver:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         self._writer = GroupCommit(
-            self._inbox, asyncio.get_running_loop(), patience_seconds=ANSWER_SECONDS
+            self._inbox, asyncio.get_running_loop(), patience_seconds=deliveries.ANSWER_SECONDS
         )
         self._gateway = asyncio.create_task(asyncio.to_thread(self._load_gateway))
+        self._deliveries.open(self._inbox, self._writer)
         self._collecting.open(self._inbox, self._writer)
-        self._counting = asyncio.create_task(self._record_rejections_in_time())
+        self._counting = asyncio.create_task(self._deliveries.record_rejections_in_time())
         watch = ClockWatch(self._inbox, self._writer, self._metrics.registry)
         self._watching = asyncio.create_task(watch.run())
         if "://" in self._settings.inbox:  # one in a file has its receiver beside it, to be asked
@@ -216,7 +166,7 @@ class Receiver:
         self._watching.cancel()
         if self._beating is not None:
             self._beating.cancel()
-        await self._record_rejections(math.inf, time.monotonic() + LAST_RECORD_SECONDS)
+        await self._deliveries.record_last_rejections(time.monotonic() + LAST_RECORD_SECONDS)
         try:
             await (await self._gateway).close()
         finally:
@@ -241,87 +191,6 @@ class Receiver:
     async def _submit(self, address: Address, request: Request, send: Send) -> None:
         gateway = await asyncio.shield(self._gateway)
         await gateway.put(address, request, send)
-
-    # --- POST /webhooks ---
-
-    async def _webhooks(self, request: Request, send: Send) -> None:
-        occurred_at, began = self._inbox.clock(), time.monotonic()
-        headers = request.headers
-        if away := wrong_method(request, "POST") or wrong_encoding(request):
-            await self._turn_away(send, away)
-            return
-        try:
-            body = await whole_body(request, self._max_body_bytes)
-        except Gone:
-            return  # nothing was acknowledged, so the platform sends it again
-        if isinstance(body, TurnedAway):
-            await self._turn_away(send, body)
-            return
-        verdict = self._authenticator.check(body, headers, occurred_at)
-        if isinstance(verdict, Refused):
-            challenge = tuple(self._authenticator.challenge)
-            await self._turn_away(send, TurnedAway(401, verdict.reason, challenge))
-            return
-        recorded_by = "webhook" if verdict.secret is None else f"webhook:{verdict.secret}"
-        content_type = headers.get(b"content-type", JSON)
-        await self._record(Delivery(body, occurred_at, recorded_by, content_type), began, send)
-
-    async def _record(self, delivery: Delivery, began: float, send: Send) -> None:
-        """`began`: when the request came, by the monotonic clock."""
-        try:
-            receipt = await self._writer.record(delivery, until=began + ANSWER_SECONDS)
-        except (InboxUnavailable, asyncio.CancelledError) as error:  # cancelled: we are stopping
-            self._metrics.unavailable.inc()
-            if not self._is_failing:
-                LOG.error("deliveries are answered 503: %s", error)
-            self._is_failing = True
-            content = {"error": "not recorded; send it again"}
-            await answer_json(send, 503, content, (b"retry-after", b"5"))
-            return
-        if self._is_failing:
-            LOG.warning("deliveries are recorded again")
-        self._is_failing = False
-        entry = receipt.entry
-        assert entry is not None  # only lines of files and submissions can have no entry
-        self._metrics.record_seconds.observe(time.monotonic() - began)
-        if entry.kind == QUARANTINE:
-            self._metrics.deliveries["quarantined"].inc()
-            reason = entry.particulars["reason"]
-            recorded_as = {"seq": entry.seq, "recorded": "quarantined", "reason": reason}
-            await answer_json(send, self._settings.quarantine_status, recorded_as)
-        else:
-            recorded = "again" if entry.is_again else "new"
-            self._metrics.deliveries[recorded].inc()
-            await answer(
-                send, 200, b'{"seq": %d, "recorded": "%b"}' % (entry.seq, recorded.encode())
-            )
-
-    async def _turn_away(self, send: Send, away: TurnedAway) -> None:
-        self._metrics.rejections.labels(str(away.status)).inc()
-        self._rejections.note(Rejected(away.status, away.reason))
-        await self._record_rejections()
-        await answer_json(send, away.status, {"error": away.reason}, *away.headers)
-
-    async def _record_rejections_in_time(self) -> None:
-        while True:
-            await asyncio.sleep(SECONDS_BETWEEN_ENTRIES / 4)
-            await self._record_rejections()
-
-    async def _record_rejections(
-        self, due_by: float | None = None, until: float | None = None
-    ) -> None:
-        """Records the counts that are due now or, with `due_by`, by that time; gives up at
-        `until`."""
-        due = self._rejections.take_due(time.monotonic() if due_by is None else due_by)
-        await asyncio.gather(*(self._record_count(*it, until) for it in due.items()))
-
-    async def _record_count(self, rejected: Rejected, deliveries: int, until: float | None) -> None:
-        try:
-            draft = entry_of(rejected, deliveries, self._inbox.clock())
-            await self._writer.record(draft, until=until)
-        except InboxUnavailable as error:
-            self._rejections.note(rejected, deliveries)  # for a later entry
-            LOG.error("a count of rejected deliveries was not recorded: %s", error)
 
     # --- for the operator ---
 

@@ -3,7 +3,7 @@
 import logging
 
 from pipeline.http import server
-from pipeline.receive import collections, receiver
+from pipeline.receive import collections, deliveries, receiver
 from pipeline.settings import Settings
 from pipeline.submit import attempt
 
@@ -13,7 +13,7 @@ PROGRAM = (__file__,)
 
 if __name__ == "__main__":
     logging.basicConfig()
-    receiver.ANSWER_SECONDS = ANSWER_SECONDS  # type: ignore[misc]
+    deliveries.ANSWER_SECONDS = ANSWER_SECONDS  # type: ignore[misc]
     receiver.LAST_WRITE_SECONDS = 0.5  # type: ignore[misc]
     collections.ANSWER_SECONDS = ANSWER_SECONDS  # type: ignore[misc]
     attempt.DECIDE_SECONDS = ANSWER_SECONDS  # type: ignore[misc]

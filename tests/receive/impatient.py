@@ -3,7 +3,7 @@
 import logging
 
 from pipeline.http import limits
-from pipeline.receive import receiver, rejections
+from pipeline.receive import deliveries, receiver, rejections
 from pipeline.settings import Settings
 
 SECONDS = 1.0
@@ -13,5 +13,5 @@ if __name__ == "__main__":
     logging.basicConfig()
     limits.REQUEST_SECONDS = SECONDS  # type: ignore[misc, assignment]
     rejections.SECONDS_BETWEEN_ENTRIES = SECONDS  # type: ignore[misc]
-    receiver.SECONDS_BETWEEN_ENTRIES = SECONDS  # type: ignore[misc, attr-defined]
+    deliveries.SECONDS_BETWEEN_ENTRIES = SECONDS  # type: ignore[misc, attr-defined]
     receiver.serve(Settings.load())

@@ -2,13 +2,17 @@
 
 import hashlib
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from pipeline.contract.body import MAX_DEPTH
+from pipeline.http.short import MAX_SHORT_BYTES
 from tests.receive.conftest import Start
 from tests.support.events import EVENT_TYPES, event, new_id, of_size, review, sample
-from tests.support.receiver import RunningReceiver
+from tests.support.machine import wait_until
+from tests.support.receiver import Answer, RunningReceiver, Wire
 
 MIB = 1_048_576
 
@@ -307,3 +311,113 @@ def test_other_paths_are_answered_404_and_say_where_deliveries_go(
     answer = shared.ask("POST", path, event())
     assert answer.status == 404
     assert "POST /webhooks" in json.loads(answer.body)["error"]
+
+
+# --- the short way and the usual one
+# (docs/decisions/inbox.md#a-short-delivery-has-no-task-of-its-own) ---
+
+HEAD = b"POST /webhooks HTTP/1.1\r\nHost: localhost\r\n"
+
+
+def framed(body: bytes, fields: bytes = b"") -> bytes:
+    return b"%b%bContent-Length: %d\r\n\r\n%b" % (HEAD, fields, len(body), body)
+
+
+def chunked(body: bytes, fields: bytes = b"") -> bytes:
+    chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+    return b"%b%bTransfer-Encoding: chunked\r\n\r\n%b0\r\n\r\n" % (HEAD, fields, chunk)
+
+
+def without_its_place(answer: Answer) -> tuple[object, ...]:
+    content = {**json.loads(answer.body), "seq": "any"}
+    said = {name: answer.headers.get(name) for name in ("content-type", "connection")}
+    return answer.status, said, "date" in answer.headers, content
+
+
+@pytest.mark.parametrize(
+    "make",
+    [event, lambda: b"?", lambda: b"", lambda: b'{"type":"a","type":"a"}'],
+    ids=["event", "no JSON", "nothing", "a key twice"],
+)
+@pytest.mark.parametrize("fields", [b"", b"Connection: close\r\n", b"X-Webhook-Secret: wrong\r\n"])
+def test_both_ways_have_the_same_answer(
+    shared: RunningReceiver, make: Callable[[], bytes], fields: bytes
+):
+    answers = []
+    for frame in (framed, chunked):
+        with shared.wire() as wire:
+            wire.send(frame(make(), fields))
+            answers.append(wire.answer())
+            if b"close" in fields:
+                assert wire.ends()
+    assert without_its_place(answers[0]) == without_its_place(answers[1])
+    assert answers[0].status == 200
+
+
+@pytest.mark.parametrize("fields", [b"", b"X-Webhook-Secret: wrong\r\n"])
+def test_both_ways_are_turned_away_alike(start: Start, tmp_path: Path, fields: bytes):
+    (tmp_path / "secret").write_text("right\n")
+    strict = start(WEBHOOK_AUTH="header", WEBHOOK_SECRET_FILE=str(tmp_path / "secret"))
+    answers = []
+    for frame in (framed, chunked):
+        with strict.wire() as wire:
+            wire.send(frame(event(), fields))
+            answers.append(wire.answer())
+            wire.send(frame(event(), b"X-Webhook-Secret: right\r\n"))
+            assert wire.answer().status == 200
+    assert without_its_place(answers[0]) == without_its_place(answers[1])
+    assert answers[0].status == 401
+    assert [(it.kind, it.status) for it in strict.entries()] == [
+        ("rejection", 401),
+        ("webhook", None),
+        ("webhook", None),
+    ]
+
+
+@pytest.mark.parametrize("size", [MAX_SHORT_BYTES, MAX_SHORT_BYTES + 1])
+@pytest.mark.parametrize("piece", [10_000, 1_000_000])
+def test_at_the_limit_both_ways_record_byte_for_byte(
+    shared: RunningReceiver, size: int, piece: int
+):
+    body = of_size(size)
+    sent = framed(body)
+    with shared.wire() as wire:
+        for at in range(0, len(sent), piece):
+            wire.send(sent[at : at + piece])
+        assert wire.answer().status == 200
+    [entry] = shared.entries(event_id=json.loads(body)["id"])
+    assert entry.body == body
+
+
+def test_requests_of_both_ways_on_one_connection_are_answered_in_their_order(
+    shared: RunningReceiver,
+):
+    asked: list[tuple[bytes, Callable[[Answer], bool]]] = [
+        (framed(event()), lambda answer: b'"new"' in answer.body),
+        (
+            b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            lambda answer: b"alive" in answer.body,
+        ),
+        (framed(b"?"), lambda answer: b'"quarantined"' in answer.body),
+        (chunked(event()), lambda answer: b'"new"' in answer.body),
+        (framed(event(), b"Content-Encoding: gzip\r\n"), lambda answer: answer.status == 415),
+        (framed(event()), lambda answer: b'"new"' in answer.body),
+    ]
+    with shared.wire() as wire:
+        wire.send(b"".join(request for request, _ in asked))
+        assert [is_right(wire.answer()) for _, is_right in asked] == [True] * len(asked)
+
+
+def test_who_goes_while_it_is_recorded_costs_the_others_nothing(shared: RunningReceiver):
+    bodies = [event() for _ in range(30)]
+    wires = [Wire(shared.port) for _ in bodies]
+    for wire, body in zip(wires, bodies, strict=True):
+        wire.send(framed(body))
+    for wire in wires[::2]:
+        wire.__exit__(None, None, None)
+    for wire in wires[1::2]:
+        assert wire.answer().status == 200
+        wire.__exit__(None, None, None)
+    ids = [json.loads(body)["id"] for body in bodies]
+    wait_until(lambda: all(len(shared.entries(event_id=it)) == 1 for it in ids))
+    assert "Traceback" not in shared.log.read_text()

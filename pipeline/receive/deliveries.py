@@ -1,0 +1,212 @@
+"""Takes deliveries at `POST /webhooks`: checks them in the order of docs/rules.md#deliveries, has
+them recorded, and answers once they are on disk.
+
+The platform's deliveries are small. Such a one has no task of its own: it is handed to the writer
+when its last byte is here, and answered when the writer says that its group is on disk
+(docs/decisions/inbox.md#a-short-delivery-has-no-task-of-its-own).
+"""
+
+import asyncio
+import json
+import logging
+import math
+import time
+from typing import Final
+
+from pipeline.errors import InboxUnavailable
+from pipeline.http.asgi import Gone, Headers, Request, Send, answer, answer_json, is_identity
+from pipeline.http.callers import TurnedAway
+from pipeline.http.loopback import outside_hint
+from pipeline.http.preamble import whole_body, wrong_encoding, wrong_method
+from pipeline.http.short import Reply, Take
+from pipeline.inbox import GroupCommit, Inbox, Receipt
+from pipeline.inbox.group_commit import Answer
+from pipeline.log.deliveries import JSON, Delivery
+from pipeline.log.entries import QUARANTINE
+from pipeline.receive.authenticity import Authenticator, Refused
+from pipeline.receive.metrics import Metrics
+from pipeline.receive.rejections import SECONDS_BETWEEN_ENTRIES, Rejected, Rejections, entry_of
+from pipeline.settings import Settings
+
+LOG = logging.getLogger(__name__)
+
+ANSWER_SECONDS: Final = 15.0
+"""From the receipt of a request to its answer, whatever hangs: then it is 503."""
+
+Answered = tuple[int, bytes, *tuple[tuple[bytes, bytes], ...]]
+"""Status, body and headers of an answer."""
+
+
+class Deliveries:
+    """The endpoint of deliveries."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        """Raises `SettingsError` if the secrets cannot be read."""
+        self.authenticator = Authenticator(
+            settings.webhook_auth,
+            settings.webhook_secret_file,
+            header=settings.webhook_header,
+            tolerance_seconds=settings.webhook_tolerance_seconds,
+        )
+        self.is_authenticated = settings.webhook_auth != "none"
+        self._max_body_bytes = settings.max_body_bytes
+        self._quarantine_status = settings.quarantine_status
+        self._metrics = metrics
+        self._rejections = Rejections()
+        self._is_failing = False
+        self._refusing: set[asyncio.Task[None]] = set()
+        self._inbox: Inbox
+        self._writer: GroupCommit
+
+    def open(self, inbox: Inbox, writer: GroupCommit) -> None:
+        """Begins to take deliveries."""
+        self._inbox, self._writer = inbox, writer
+
+    # --- short ones ---
+
+    def begin(self, headers: Headers) -> Take | None:
+        """Takes a short delivery, unless its head has it turned away: that goes the usual way."""
+        if (
+            not is_identity(headers)
+            or int(headers[b"content-length"]) > self._max_body_bytes
+            or (not self.is_authenticated and outside_hint(headers) is not None)
+        ):
+            return None
+        return _Short(self, headers, self._inbox.clock(), time.monotonic()).take
+
+    def take(self, body: bytes, short: "_Short") -> None:
+        """Has a short delivery recorded, if it is authentic."""
+        delivery = self._authentic(body, short.headers, short.occurred_at)
+        if isinstance(delivery, TurnedAway):
+            self._refusing.add(task := asyncio.create_task(self._refuse(short.reply, delivery)))
+            task.add_done_callback(self._refusing.discard)
+            return
+        try:
+            self._writer.put(delivery, short.hear, short.began + ANSWER_SECONDS)
+        except InboxUnavailable as error:
+            short.hear(error)
+
+    async def _refuse(self, reply: Reply, away: TurnedAway) -> None:
+        await self._note(away)
+        reply(away.status, json.dumps({"error": away.reason}).encode(), *away.headers)
+
+    # --- all others ---
+
+    async def post(self, request: Request, send: Send) -> None:
+        """Answers any request to the endpoint."""
+        occurred_at, began = self._inbox.clock(), time.monotonic()
+        if away := wrong_method(request, "POST") or wrong_encoding(request):
+            await self.turn_away(send, away)
+            return
+        try:
+            body = await whole_body(request, self._max_body_bytes)
+        except Gone:
+            return  # nothing was acknowledged, so the platform sends it again
+        if isinstance(body, TurnedAway):
+            await self.turn_away(send, body)
+            return
+        delivery = self._authentic(body, request.headers, occurred_at)
+        if isinstance(delivery, TurnedAway):
+            await self.turn_away(send, delivery)
+            return
+        said: Receipt | InboxUnavailable | asyncio.CancelledError
+        try:
+            said = await self._writer.record(delivery, until=began + ANSWER_SECONDS)
+        except (InboxUnavailable, asyncio.CancelledError) as error:  # cancelled: we are stopping
+            said = error
+        await answer(send, *self.answer_to(said, began))
+
+    # --- what both do ---
+
+    def _authentic(self, body: bytes, headers: Headers, occurred_at: int) -> Delivery | TurnedAway:
+        verdict = self.authenticator.check(body, headers, occurred_at)
+        if isinstance(verdict, Refused):
+            return TurnedAway(401, verdict.reason, tuple(self.authenticator.challenge))
+        recorded_by = "webhook" if verdict.secret is None else f"webhook:{verdict.secret}"
+        return Delivery(body, occurred_at, recorded_by, headers.get(b"content-type", JSON))
+
+    def answer_to(self, said: Answer | asyncio.CancelledError, began: float) -> Answered:
+        """The answer to a delivery, which it counts.
+
+        `said`: its receipt, or why it may not be on disk. `began`: when it came, by the monotonic
+        clock.
+        """
+        if not isinstance(said, Receipt):
+            self._metrics.unavailable.inc()
+            if not self._is_failing:
+                LOG.error("deliveries are answered 503: %s", said)
+            self._is_failing = True
+            return 503, b'{"error": "not recorded; send it again"}', (b"retry-after", b"5")
+        if self._is_failing:
+            LOG.warning("deliveries are recorded again")
+            self._is_failing = False
+        entry, seconds = said.entry, time.monotonic() - began
+        assert entry is not None  # only lines of files and submissions can have no entry
+        if entry.kind == QUARANTINE:
+            self._metrics.deliveries.count("quarantined", seconds)
+            reason = entry.particulars["reason"]
+            content = {"seq": entry.seq, "recorded": "quarantined", "reason": reason}
+            return self._quarantine_status, json.dumps(content).encode()
+        if entry.is_again:
+            self._metrics.deliveries.count("again", seconds)
+            return 200, b'{"seq": %d, "recorded": "again"}' % entry.seq
+        self._metrics.deliveries.count("new", seconds)
+        return 200, b'{"seq": %d, "recorded": "new"}' % entry.seq
+
+    # --- what is turned away ---
+
+    async def turn_away(self, send: Send, away: TurnedAway) -> None:
+        """Answers what is not taken, and counts it."""
+        await self._note(away)
+        await answer_json(send, away.status, {"error": away.reason}, *away.headers)
+
+    async def _note(self, away: TurnedAway) -> None:
+        self._metrics.rejections.labels(str(away.status)).inc()
+        self._rejections.note(Rejected(away.status, away.reason))
+        await self._record_rejections(time.monotonic())
+
+    async def record_rejections_in_time(self) -> None:
+        """Records what was turned away until it is cancelled, a count a minute for each reason."""
+        while True:
+            await asyncio.sleep(SECONDS_BETWEEN_ENTRIES / 4)
+            await self._record_rejections(time.monotonic())
+
+    async def record_last_rejections(self, until: float) -> None:
+        """Records every count that is left; gives up at `until`, of the monotonic clock."""
+        await self._record_rejections(math.inf, until)
+
+    async def _record_rejections(self, due_by: float, until: float | None = None) -> None:
+        due = self._rejections.take_due(due_by)
+        await asyncio.gather(*(self._record_count(*it, until) for it in due.items()))
+
+    async def _record_count(self, rejected: Rejected, deliveries: int, until: float | None) -> None:
+        try:
+            draft = entry_of(rejected, deliveries, self._inbox.clock())
+            await self._writer.record(draft, until=until)
+        except InboxUnavailable as error:
+            self._rejections.note(rejected, deliveries)  # for a later entry
+            LOG.error("a count of rejected deliveries was not recorded: %s", error)
+
+
+class _Short:
+    """A short delivery from its head to its answer."""
+
+    __slots__ = ("_deliveries", "began", "headers", "occurred_at", "reply")
+
+    def __init__(
+        self, deliveries: Deliveries, headers: Headers, occurred_at: int, began: float
+    ) -> None:
+        self._deliveries = deliveries
+        self.headers = headers
+        self.occurred_at = occurred_at
+        self.began = began
+        self.reply: Reply
+
+    def take(self, body: bytes, reply: Reply) -> None:
+        """Takes the body, once it is whole."""
+        self.reply = reply
+        self._deliveries.take(body, self)
+
+    def hear(self, said: Answer) -> None:
+        """Replies, once it is recorded or may not be."""
+        self.reply(*self._deliveries.answer_to(said, self.began))
