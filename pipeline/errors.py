@@ -94,3 +94,17 @@ class WrongUsage(CallerError):
 
 class UnknownView(WrongUsage):
     """There is no view of that name, or the view has no column of that name."""
+
+
+class LedgerDamaged(OperatorError):
+    """DuckDB cannot open the file, or cannot go on with it."""
+
+
+class LedgerStalled(OperatorError):
+    """The file is sound, and has no room for more: memory or disk."""
+
+    exit_code = 1
+
+
+class LedgerOutdated(OperatorError):
+    """The file was written under another schema version."""

@@ -48,8 +48,12 @@ def parse(text: object) -> int | None:
     as midnight could move a deadline by up to a day. Nor is a number: nothing says whether it
     counts seconds or milliseconds.
     """
-    if not isinstance(text, str):
-        return None
+    return _parsed(text) if isinstance(text, str) else None
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> int | None:
+    """It is cached, since what reads an event looks at each of its instants twice."""
     if match := _ISO.fullmatch(text):
         return _instant(match)
     ordinary, later = _ordinary(text)

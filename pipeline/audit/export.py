@@ -176,8 +176,8 @@ def _prepare(
     disclosure = Disclosure(
         request,
         service.inbox.log_key,
-        ledger.identifiers(*asked),
-        ledger.journeys(*asked) if request.profile == "masked" else (),
+        _identifiers(ledger, *asked),
+        _journeys(ledger, *asked) if request.profile == "masked" else (),
     )
     artifacts = Artifacts(artifact_store(service.settings, service.inbox))
     with ExitStack() as opened:
@@ -238,6 +238,24 @@ def _prepare(
     return _Prepared(
         data, artifacts, seqs, disclosure, parameters, read.last_process_n, read.last_seller_n
     )
+
+
+def _identifiers(ledger: Ledger, condition: str, parameters: Sequence[object]) -> list[str]:
+    """All ids of events, attempts, processes and sellers in the entries of a condition on `log`."""
+    sql = f"""
+        select distinct unnest([event_id, attempt_id, process_id, seller_id]) as id from log
+        where {condition} order by id nulls last"""
+    rows = ledger.cursor().execute(sql, parameters).fetchall()
+    return [name for (name,) in rows if name is not None]
+
+
+def _journeys(ledger: Ledger, condition: str, parameters: Sequence[object]) -> list[str]:
+    """All ids of journeys in these entries."""
+    sql = f"""
+        select distinct journey_id from facts.collections
+        where seq in (select seq from log where {condition}) and journey_id is not null
+        order by all"""
+    return [name for (name,) in ledger.cursor().execute(sql, parameters).fetchall()]
 
 
 def _range(ledger: Ledger, scope: Scope, size: int, entries: int) -> list[int] | None:

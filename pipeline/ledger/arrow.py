@@ -38,6 +38,8 @@ MASKED_COLUMNS: Final = {
 """What a ledger without bodies, and a masked package, keep in place of personal values. Views mask
 for themselves, by `personal()`, so a new personal column is named there as well."""
 
+FEW_ROWS: Final = 50
+
 _REMEMBERED_STATEMENTS: Final = 128
 """Of some 250 kB each."""
 _REMEMBERED_SCRIPTS: Final = 4
@@ -80,8 +82,11 @@ def insert(
     rows: Sequence[Sequence[object]],
     masks: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Adds rows to a table, through Arrow; `masks` are expressions that stand in for columns."""
+    """Adds rows to a table; `masks` are expressions that stand in for columns."""
     if not rows:
+        return
+    if len(rows) <= FEW_ROWS and not masks:
+        _insert_few(connection, table, schema, rows)
         return
     batch = pa.Table.from_arrays(
         [
@@ -96,6 +101,26 @@ def insert(
         connection.execute(f"insert into {table} select {columns} from batch")
     finally:
         connection.unregister("batch")
+
+
+def _insert_few(
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    schema: pa.Schema,
+    rows: Sequence[Sequence[object]],
+) -> None:
+    """Values one by one: for a handful of rows, making Arrow tables takes several times longer.
+
+    Instants are microseconds, as everywhere outside of DuckDB.
+    """
+    places = ", ".join(
+        "make_timestamp(?::bigint)" if pa.types.is_timestamp(column.type) else "?"
+        for column in schema
+    )
+    values = [it for row in rows for it in row]
+    connection.execute(
+        f"insert into {table} values {', '.join([f'({places})'] * len(rows))}", values
+    )
 
 
 def facts_of(

@@ -94,8 +94,11 @@ def broken(ledger: Ledger) -> Iterator[Broken]:
 def run(check: str, ledger: Ledger) -> Broken | None:
     """Runs one check; None where its invariant holds."""
     view = _checks()[check]
-    found = ledger.cursor().execute(parsed(whole_sql(view)))
-    columns, rows = [column[0] for column in found.description or ()], found.fetchall()
+    ledger.settle(is_asked=False)
+    cursor = ledger.cursor()
+    with ledger.snapshot(cursor):
+        found = cursor.execute(parsed(whole_sql(view)))
+        columns, rows = [column[0] for column in found.description or ()], found.fetchall()
     if not rows:
         return None
     shown = tuple(

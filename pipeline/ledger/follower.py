@@ -37,8 +37,14 @@ ENTRIES_PER_REFRESH: Final = 65_536
 """While catching up, materialized rows of processes are refreshed once for so many entries, or for
 a quarter of the ledger where that is more: a refresh takes longer the longer the log is."""
 LINGER_SECONDS: Final = 0.2
-"""Between batches while the inbox is busy; longer where the last one took longer. Even one entry
-costs an eighth of a second of a core, and following must leave half a core to others."""
+"""Between batches while the inbox is busy; longer where the last one took longer: following must
+leave half a core to others."""
+UNWATCHED_SECONDS: Final = 5.0
+"""For so long after somebody's reading, materialized rows are made with each batch, so that the
+next reader need not wait for them."""
+SETTLE_SECONDS: Final = 2.0
+"""For so long at most they wait where nobody reads: to make them takes a tenth of a second of a
+core, for one entry as for a hundred."""
 RETRY_SECONDS: Final = 2.0
 """After a failure; twice as long after each further one, up to `LONGEST_RETRY_SECONDS`."""
 LONGEST_RETRY_SECONDS: Final = 30.0
@@ -88,13 +94,12 @@ def append_batch(ledger: Ledger, inbox: Inbox, until: int | None = None) -> int:
     )
     _check_versions(entries)
     size = ledger.size + len(entries)
-    mark = ledger.watermark  # none is known after a failed commit
-    waiting, uncovered = inbox.last()[0] - size, size - (mark.entries if mark else 0)
+    waiting, uncovered = inbox.last()[0] - size, size - ledger.covered
     more_follow = waiting >= MAX_ENTRIES_PER_BATCH and uncovered < max(
         ENTRIES_PER_REFRESH, size // 4
     )
     check_continuity(ledger, inbox)  # after the read: what came from another inbox shows
-    ledger.append(entries, more_follow=more_follow)
+    ledger.append(entries, more_follow=more_follow, may_wait=True)
     return len(entries)
 
 
@@ -288,6 +293,13 @@ class Follower:
             self.checkpoint()
             self._sign_at = time.monotonic() + CHECKPOINT_SECONDS
 
+    def _settle_in_time(self) -> None:
+        since, now = self.ledger.unsettled_since, time.monotonic()
+        if since is not None and (
+            now - self.ledger.asked_at < UNWATCHED_SECONDS or now - since >= SETTLE_SECONDS
+        ):
+            self.ledger.settle(is_asked=False)
+
     def start(self) -> None:
         """Follows on a thread of its own until `close`."""
         self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
@@ -299,6 +311,7 @@ class Follower:
             began = time.monotonic()
             try:
                 appended = self.follow_once()
+                self._settle_in_time()
                 self._checkpoint_in_time()
             except LedgerRefused as error:
                 self._problem, self._is_verified = str(error), False

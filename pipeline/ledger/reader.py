@@ -12,11 +12,12 @@ import duckdb
 import pyarrow as pa
 
 from pipeline import instants
-from pipeline.errors import UnknownView, WrongUsage
+from pipeline.errors import OperatorError, UnknownView, WrongUsage
 from pipeline.ledger import materialized, narrowing
 from pipeline.ledger.arrow import parsed
 from pipeline.ledger.catalogue import View, catalogue, public, whole_sql
-from pipeline.ledger.store import FOUND_BY_INDEX, Ledger, Watermark
+from pipeline.ledger.refresh import Watermark
+from pipeline.ledger.store import FOUND_BY_INDEX, Ledger
 
 LOG = logging.getLogger(__name__)
 
@@ -81,6 +82,7 @@ class _Snapshot(NamedTuple):
     entries: int  # that materialized rows cover
     is_behind: bool  # materialized rows of processes wait for a later batch
     is_settled: bool  # nothing that the ledger holds occurred after the instant
+    waits: bool  # materialized rows of any kind could not be worked out
 
 
 class Reader:
@@ -235,6 +237,8 @@ class Reader:
         Nearly always no batch is committed meanwhile, so one question alone sees the state that it
         was made for. Else it is asked again in a transaction, which costs as much as a look-up.
         """
+        with contextlib.suppress(OperatorError):  # the follower shows it, and tries again
+            self._ledger.settle()
         cursor = self._ledger.cursor()  # its variables are its own
         if unmask:
             cursor.execute("set variable unmask = true")
@@ -247,11 +251,8 @@ class Reader:
             answer = ask(_snapshot(cursor, watermark, as_of))
             if self._ledger.watermark is watermark:
                 return answer
-        cursor.execute("begin")
-        try:
-            return ask(_snapshot(cursor, Watermark.of(cursor), as_of))
-        finally:
-            cursor.execute("rollback")
+        with self._ledger.snapshot(cursor) as watermark:
+            return ask(_snapshot(cursor, watermark, as_of))
 
 
 def _snapshot(
@@ -259,7 +260,13 @@ def _snapshot(
 ) -> _Snapshot:
     at = instants.now() if as_of is None else as_of
     cursor.execute(f"set variable as_of = make_timestamp({at})")
-    return _Snapshot(cursor, watermark.entries, watermark.is_behind, watermark.settled_at <= at)
+    return _Snapshot(
+        cursor,
+        watermark.entries,
+        watermark.is_behind,
+        watermark.settled_at <= at,
+        watermark.waits,
+    )
 
 
 def _sql(
@@ -270,8 +277,10 @@ def _sql(
 ) -> tuple[str, list[object]]:
     """The view over materialized rows as far as they go at the instant, and its parameters."""
     subject, ids = _subject(catalogue()[name], where)
-    stand_ins = materialized.while_behind
-    if not snapshot.is_behind and snapshot.is_settled:
+    stand_ins: Callable[[], materialized.StandIns] = materialized.while_behind
+    if snapshot.waits:
+        stand_ins, subject = materialized.none, None
+    elif not snapshot.is_behind and snapshot.is_settled:
         stand_ins = materialized.when_settled
     elif not snapshot.is_behind and subject is None:
         stand_ins = materialized.before_settled

@@ -24,12 +24,12 @@ from typing import Final, NamedTuple
 import duckdb
 
 from pipeline import files
-from pipeline.errors import InboxForked, LedgerRefused, OperatorError
+from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRefused, OperatorError
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.kept_heads import kept, prove
 from pipeline.ledger.arrow import LOG_COLUMNS
 from pipeline.ledger.follower import append_batch, check_continuity, fork_of, parting
-from pipeline.ledger.store import Ledger, LedgerDamaged, LedgerOutdated
+from pipeline.ledger.store import Ledger
 from pipeline.log import tree
 from pipeline.log.checkpoints import VerificationKey
 from pipeline.log.commitments import uncommitted

@@ -1,21 +1,21 @@
-"""Brings materialized rows up to date with a batch, in the batch's own transaction.
+"""Brings materialized rows up to date with a batch, in its own transaction or in a later one.
 
 Each materialized row is what a view gives at the end of time, made by that view's own SQL over the
 entries that can have changed it (`queries/narrowed/`). So no rule is written twice, and
 `prazo rebuild` gives the same rows. What else a batch asks stands in `queries/refresh/`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Self
 
 import duckdb
 
-from pipeline.ledger import materialized
+from pipeline.ledger import facts, materialized
 from pipeline.ledger.arrow import parsed
 from pipeline.ledger.catalogue import View, catalogue, script, whole_sql
-from pipeline.ledger.narrowing import narrowed, rows_of, stand_in
+from pipeline.ledger.narrowing import narrowed, rows_of, stand_in, tables
 
 Run = Callable[[str], Any]
 """Executes a statement on the connection that writes; gives something with `fetchall`."""
@@ -24,12 +24,43 @@ _NONE_MORE: Final[Mapping[str, str]] = MappingProxyType({})
 
 _NEW: Final = "seq > getvariable('after')"
 
+ANY_TABLE: Final = frozenset({"log", *facts.TABLES.values()})
+"""Where new rows may be, for `refresh`, when nobody knows where they are."""
+
+
+class Watermark(NamedTuple):
+    """How far a state of the ledger is; whoever reads views has to know."""
+
+    entries: int  # those whose processes and sellers have their materialized rows
+    is_behind: bool  # those of later entries wait for a later batch
+    settled_at: int  # microseconds; the last instant of an occurrence, -1 where there is none
+    waits: bool  # entries have no materialized rows of any kind yet
+
+    @classmethod
+    def of(cls, cursor: duckdb.DuckDBPyConnection) -> Self:
+        """The watermark of the state that the cursor sees."""
+        [row] = cursor.execute(
+            "select materialized_entries, materialized_entries < entries,"
+            " if(isinf(settled_at), -1, epoch_us(settled_at)),"
+            " exists (from log where seq > (select entries from materialized.watermark))"
+            " from materialized.watermark"
+        ).fetchall()
+        return cls(*row)
+
 
 def refresh(
-    connection: duckdb.DuckDBPyConnection, *, after: int, size: int, more_follow: bool = False
+    connection: duckdb.DuckDBPyConnection,
+    *,
+    after: int,
+    size: int,
+    new: Set[str] = ANY_TABLE,
+    more_follow: bool = False,
 ) -> None:
     """Covers the entries after the first `after`, up to `size`. Rows of processes and sellers may
-    wait for a later batch (`more_follow`): made for all of them at once, they cost a fraction."""
+    wait for a later batch (`more_follow`): made for all of them at once, they cost a fraction.
+
+    `new`: the tables that have rows of these entries. What follows from others alone is not even
+    planned, which takes longer than running it."""
 
     def run(sql: str) -> duckdb.DuckDBPyConnection:
         return connection.execute(parsed(sql))
@@ -37,21 +68,31 @@ def refresh(
     connection.execute("set variable as_of = timestamp 'infinity'")
     connection.execute(f"set variable after = {after}")
     connection.execute(f"set variable size = {size}")
-    [(covered, has_repeats, has_collections)] = run(script("refresh/standing")).fetchall()
+    [(covered, has_repeats)] = run(script("refresh/standing")).fetchall()
     connection.execute(f"set variable covered = {covered}")
     for view in ("timeline", "unlisted_codes"):
-        run(_new_rows(view))
+        if not new.isdisjoint(catalogue()[view].reads):
+            run(_new_rows(view))
     if has_repeats:
         run(script("refresh/clear_repeated_deliveries"))
         run(_rows("repeated_deliveries", "by_repeated_event"))
-    if has_collections:
+    if "facts.collections" in new:
         run(_rows("repeated_collections", "by_new_collection", of=_NEW))
         run(script("refresh/subjects"))
     if not more_follow:
-        _refresh_processes(run)
-        _refresh_sellers(run)
+        unwritten = new if covered == after else ANY_TABLE
+        if not unwritten.isdisjoint(_read_by("refresh/touched_processes")):
+            _refresh_processes(run)
+        if not unwritten.isdisjoint(_read_by("refresh/touched_sellers")):
+            _refresh_sellers(run)
         connection.execute(f"set variable covered = {size}")
     run(script("refresh/watermark"))
+
+
+@cache
+def _read_by(name: str) -> frozenset[str]:
+    """The tables that a script reads."""
+    return tables(script(name))
 
 
 def _refresh_processes(run: Run) -> None:
@@ -63,7 +104,8 @@ def _refresh_processes(run: Run) -> None:
     if has_attempts:
         run(_of_processes("attempt_facts"))
     run(_cleared("rule <> 'values_reused'", "touched"))
-    run(_findings("process_findings", "touched", "touched", has_attempts=has_attempts))
+    if has_attempts or run(_suspects()).fetchall() != [(0,)]:
+        run(_findings("process_findings", "touched", "touched", has_attempts=has_attempts))
     if has_attempts and _made(run, "related", _related_to("touched")):
         run(_cleared("rule = 'values_reused'", "related"))
         if _made(run, "deciding", _related_to("related")) > 1:
@@ -85,8 +127,7 @@ def _refresh_sellers(run: Run) -> None:
 
 def _made(run: Run, table: str, rows: str) -> int:
     """Makes a table of this connection alone; how many rows it has."""
-    run(f"create or replace temp table {table} as {rows}")
-    [(count,)] = run(f"select count(*) from {table}").fetchall()
+    [(count,)] = run(f"create or replace temp table {table} as {rows}").fetchall()
     return int(count)
 
 
@@ -125,6 +166,14 @@ def _findings(view_name: str, asked: str, of: str, *, has_attempts: bool = True)
     stand_ins = _stand_ins(view.name, has_attempts=has_attempts)
     rows = materialized.of_processes(whole_sql(catalogue()[view_name], stand_ins), f"from {asked}")
     return _insertion(view, rows, of=f"process_id in (from {of})")
+
+
+@cache
+def _suspects() -> str:
+    """How many of the processes that were touched, and have no attempts, may have a finding."""
+    view = catalogue()["suspected_processes"]
+    sql = whole_sql(view, _stand_ins("settled_findings", has_attempts=False))
+    return f"select count(*) from ({materialized.of_processes(sql, 'from touched')})"
 
 
 def _stand_ins(view_name: str, *, has_attempts: bool) -> Mapping[str, str]:

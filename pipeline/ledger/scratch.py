@@ -74,9 +74,6 @@ class Copy:
         self._connection.close()
 
 
-FEW_ROWS: Final = 50
-
-
 class Excerpt:
     """The facts of a few entries in memory, without log and tree: what one decision needs.
 
@@ -131,27 +128,12 @@ class Excerpt:
             for kind, rows in facts.extract(entries, keys).items():
                 if not rows or (table := facts.TABLES[kind]) not in self._tables:
                     continue
-                if len(rows) > FEW_ROWS:
-                    arrow.insert(connection, table, self._columns[table], rows)
-                else:
-                    values = [it for row in rows for it in row]
-                    connection.execute(self._insertion(table, len(rows)), values)
+                arrow.insert(connection, table, self._columns[table], rows)
             for filling in self._fillings:
                 connection.execute(f"execute {filling}")
             yield connection
         finally:
             connection.execute("rollback")  # and it is empty again
-
-    def _insertion(self, table: str, rows: int) -> str:
-        """Values one by one: for a handful of rows, making Arrow tables takes several times longer.
-
-        Instants are microseconds, as everywhere outside of DuckDB.
-        """
-        places = ", ".join(
-            "make_timestamp(?::bigint)" if pa.types.is_timestamp(field.type) else "?"
-            for field in self._columns[table]
-        )
-        return f"insert into {table} values {', '.join([f'({places})'] * rows)}"
 
     def close(self) -> None:
         """Closes the database in memory, which is gone with it."""

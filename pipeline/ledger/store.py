@@ -5,24 +5,33 @@ transaction, so the file always holds a prefix of the log and never half a batch
 """
 
 import contextlib
-import functools
 import hashlib
 import math
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 import duckdb
 
-from pipeline.errors import LedgerInUse, LedgerRefused, OperatorError
+from pipeline.errors import (
+    LedgerDamaged,
+    LedgerInUse,
+    LedgerOutdated,
+    LedgerRefused,
+    LedgerStalled,
+    OperatorError,
+)
 from pipeline.files import sync
 from pipeline.ledger import arrow, facts, materialized, refresh
 from pipeline.ledger.catalogue import script
+from pipeline.ledger.refresh import ANY_TABLE, Watermark
 from pipeline.log import tree
 from pipeline.log.entries import Entry
+from pipeline.memory import bytes_of
 
-SCHEMA_VERSION: Final = "14"
+SCHEMA_VERSION: Final = "15"
 """Raise it whenever tables or the reading of facts change: an older file is then rebuilt."""
 
 CHECKPOINT_THRESHOLD: Final = "256MB"
@@ -31,8 +40,9 @@ CHECKPOINT_THRESHOLD: Final = "256MB"
 FOUND_BY_INDEX: Final = 1000
 """Ids of a join up to which DuckDB asks an index; at its default of 50 it would scan every key."""
 
-_REMEMBERED_BLOCKS: Final = 1024
-"""Of 256 nodes each, while proofs are made: 30 MB at most."""
+MOST_UNSETTLED: Final = 256
+"""Entries that may wait for their materialized rows until somebody asks, who then waits for them: a
+refresh takes a tenth of a second for one and not much longer for so many."""
 
 INDEX_SHARE: Final = 1 / 4
 """Of the memory, that indexes may take: DuckDB keeps what was touched of them until a checkpoint of
@@ -42,25 +52,9 @@ _FULL_DISK: Final = ("No space left on device", "Disk quota exceeded")
 
 _INDEX_MEMORY: Final = "select memory_usage_bytes from duckdb_memory() where tag = 'ART_INDEX'"
 
-_POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
-
 _MACROS: Final = hashlib.sha256(script("macros").encode()).hexdigest()
 
 _Config = dict[str, str | bool | int | float | list[str]]
-
-
-class LedgerDamaged(OperatorError):
-    """DuckDB cannot open the file, or cannot go on with it."""
-
-
-class LedgerStalled(OperatorError):
-    """The file is sound, and has no room for more: memory or disk."""
-
-    exit_code = 1
-
-
-class LedgerOutdated(OperatorError):
-    """The file was written under another schema version."""
 
 
 class LastEntry(NamedTuple):
@@ -68,24 +62,6 @@ class LastEntry(NamedTuple):
 
     seq: int
     leaf: bytes
-
-
-class Watermark(NamedTuple):
-    """How far a state of the ledger is; whoever reads views has to know."""
-
-    entries: int  # those whose processes and sellers have their materialized rows
-    is_behind: bool  # those of later entries wait for a later batch
-    settled_at: int  # microseconds; the last instant of an occurrence, -1 where there is none
-
-    @classmethod
-    def of(cls, cursor: duckdb.DuckDBPyConnection) -> Self:
-        """The watermark of the state that the cursor sees."""
-        [row] = cursor.execute(
-            "select materialized_entries, materialized_entries < entries,"
-            " if(isinf(settled_at), -1, epoch_us(settled_at))"
-            " from materialized.watermark"
-        ).fetchall()
-        return cls(*row)
 
 
 class Ledger:
@@ -117,9 +93,15 @@ class Ledger:
         }
         self._without_bodies = without_bodies
         self.watermark: Watermark | None
-        """Of the last commit; None while one is under way, and the next state may be seen."""
-        self._most_of_indexes = INDEX_SHARE * _bytes(memory)
+        """Of the last commit; None while one is under way, or while materialized rows wait."""
+        self._most_of_indexes = INDEX_SHARE * bytes_of(memory)
         self._lock = threading.Lock()
+        self._settling = threading.RLock()  # held while what waits is written, or is worked out
+        self._cannot_settle = False  # the last try failed
+        self.unsettled_since: float | None = None
+        """On the monotonic clock, since when materialized rows have waited for `settle`."""
+        self.asked_at = -math.inf
+        """On the monotonic clock, when a reader last needed materialized rows."""
         self._shut: OperatorError | None = None  # why the file could not be opened again
         self._open()
 
@@ -239,7 +221,15 @@ class Ledger:
                 f"its log ends at {self.last_entry.seq}, its tree at {self.size}",
                 "`prazo rebuild` makes it again from the inbox",
             )
-        self.watermark = Watermark.of(self.cursor())
+        [(self._settled,)] = self._rows("select entries from materialized.watermark")
+        self._new = set(ANY_TABLE)  # tables with rows of entries that wait; here nobody knows
+        self._mark()
+        self.unsettled_since = time.monotonic() if self.watermark is None else None
+
+    def _mark(self) -> None:
+        mark = Watermark.of(self._connection.cursor())
+        self.covered, self._is_behind = mark.entries, mark.is_behind
+        self.watermark = None if mark.waits else mark
 
     # --- writing ---
 
@@ -251,17 +241,23 @@ class Ledger:
     last_entry: LastEntry
     """Of the last commit."""
 
+    covered: int
+    """Entries whose processes and sellers have their materialized rows."""
+
     def newest_proof(self) -> list[bytes]:
         """That the last entry's leaf is the tree's newest, to be checked against its root."""
         if self._peaks_before is None:
             self._peaks_before = tree.Frontier.at(self.size - 1, self.subtrees()).peaks
         return tree.newest_proof(self._peaks_before)
 
-    def append(self, entries: Sequence[Entry], *, more_follow: bool = False) -> None:
+    def append(
+        self, entries: Sequence[Entry], *, more_follow: bool = False, may_wait: bool = False
+    ) -> None:
         """Writes the entries that follow the last one, all or none.
 
         `more_follow`: whole batches wait already, and the materialized rows of processes wait for
-        a later one; until then views work them out from the log.
+        a later one; until then views work them out from the log. `may_wait`: all materialized rows
+        of a few entries may wait for `settle`, which whoever reads them calls first.
 
         Raises `LedgerRefused` where they do not follow it, `LedgerStalled` where memory or disk is
         full, `LedgerDamaged` where DuckDB failed otherwise; the ledger has then been reopened at
@@ -269,6 +265,18 @@ class Ledger:
         """
         if not entries:
             return
+        unsettled = self.size + len(entries) - self._settled
+        if may_wait and unsettled <= MOST_UNSETTLED and not self._is_behind:
+            with self._settling:
+                self._append(entries, waits=True)
+        else:
+            self.settle(is_asked=False)
+            self._append(entries, more_follow=more_follow)
+            self._let_go_of_indexes()
+
+    def _append(
+        self, entries: Sequence[Entry], *, more_follow: bool = False, waits: bool = False
+    ) -> None:
         expected = range(self.size + 1, self.size + 1 + len(entries))
         if any(entry.seq != seq for entry, seq in zip(entries, expected, strict=True)):
             raise LedgerRefused(
@@ -281,34 +289,69 @@ class Ledger:
         peaks_before = list(frontier.peaks)
         nodes += frontier.extend([tree.leaf_hash(entries[-1].leaf)])
         extracted = facts.extract(entries, self._keys)
+        new = {"log", *(table for kind, table in facts.TABLES.items() if extracted[kind])}
         self.watermark = None
-        try:
-            with self._transaction():
-                self._insert("log", [entry[: len(arrow.LOG_COLUMNS)] for entry in entries])
-                for kind, table in facts.TABLES.items():
-                    self._insert(table, extracted[kind])
-                self._insert("tree_nodes", nodes)
-                self._insert(
-                    "tree_heads",
-                    [(frontier.size, frontier.root(), frontier.peaks, entries[-1].recorded_at)],
-                )
-                refresh.refresh(
-                    self._connection,
-                    after=self.size,
-                    size=frontier.size,
-                    more_follow=more_follow,
-                )
-        except duckdb.Error as error:
-            # Whether a failed commit is durable cannot be known from here: look at the file again.
-            fault = self._fault(
-                error, f"did not take entries {entries[0].seq} to {entries[-1].seq}"
+        taken = f"did not take entries {entries[0].seq} to {entries[-1].seq}"
+        with self._opened_again_after(taken), self._transaction():
+            self._insert("log", [entry[: len(arrow.LOG_COLUMNS)] for entry in entries])
+            for kind, table in facts.TABLES.items():
+                self._insert(table, extracted[kind])
+            self._insert("tree_nodes", nodes)
+            self._insert(
+                "tree_heads",
+                [(frontier.size, frontier.root(), frontier.peaks, entries[-1].recorded_at)],
             )
-            self.reopen()
-            raise fault from error
+            if not waits:
+                position = {"after": self.size, "size": frontier.size}
+                refresh.refresh(self._connection, **position, new=new, more_follow=more_follow)
+        if not waits:
+            self._settled = frontier.size  # before the size: nobody must see anything wait
         self.frontier, self.last_entry = frontier, LastEntry(entries[-1].seq, entries[-1].leaf)
         self._peaks_before = peaks_before
-        self.watermark = Watermark.of(self.cursor())
-        self._let_go_of_indexes()
+        if waits:
+            self._new |= new
+            self.unsettled_since = self.unsettled_since or time.monotonic()
+        else:
+            self._mark()
+
+    def settle(self, *, is_asked: bool = True) -> None:
+        """Works out the materialized rows that wait, in a transaction of their own: a crash before
+        its end leaves them to wait. Raises as `append` does.
+
+        `is_asked`: by a reader, who goes on without them where they cannot be worked out.
+        """
+        if is_asked:
+            self.asked_at = time.monotonic()
+        if self._settled >= self.size or (is_asked and self._cannot_settle):
+            return
+        with self._settling:
+            if self._settled >= self.size:  # another thread was faster
+                return
+            position = {"after": self._settled, "size": self.size}
+            try:
+                with self._opened_again_after("could not work out its rows"), self._transaction():
+                    refresh.refresh(self._connection, **position, new=self._new)
+            except BaseException:
+                self._cannot_settle = True
+                raise
+            self._settled, self._new, self.unsettled_since = self.size, set(), None
+            self._cannot_settle = False
+            self._mark()
+            self._let_go_of_indexes()
+
+    @contextlib.contextmanager
+    def snapshot(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[Watermark]:
+        """For the block, the cursor sees one state, of which no materialized row waits that can be
+        worked out."""
+        cursor.execute("begin")
+        try:
+            while (watermark := Watermark.of(cursor)).waits and not self._cannot_settle:
+                cursor.execute("rollback")
+                self.settle()
+                cursor.execute("begin")
+            yield watermark
+        finally:
+            cursor.execute("rollback")
 
     def _let_go_of_indexes(self) -> None:
         """Writes what was touched of the indexes to the file, and so out of memory. Where DuckDB
@@ -316,14 +359,11 @@ class Ledger:
         [(held,)] = self._rows(_INDEX_MEMORY)
         if held <= self._most_of_indexes:
             return
-        try:
+        with (
+            self._opened_again_after("could not be checkpointed"),
+            contextlib.suppress(duckdb.TransactionException),
+        ):
             self._connection.execute("checkpoint")
-        except duckdb.TransactionException:
-            pass
-        except duckdb.Error as error:
-            fault = self._fault(error, "could not be checkpointed")
-            self.reopen()  # a failed checkpoint invalidates it for every reader
-            raise fault from error
 
     def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         masks = arrow.MASKED_COLUMNS.get(table, {}) if self._without_bodies else {}
@@ -341,6 +381,17 @@ class Ledger:
                 with contextlib.suppress(duckdb.Error):
                     self._connection.execute("rollback")
                 raise
+
+    @contextlib.contextmanager
+    def _opened_again_after(self, what: str) -> Iterator[None]:
+        """After an error of DuckDB the file is opened again. Whether a failed commit is durable
+        cannot be known otherwise, and a failed checkpoint invalidates the file for every reader."""
+        try:
+            yield
+        except duckdb.Error as error:
+            fault = self._fault(error, what)
+            self.reopen()
+            raise fault from error
 
     def reopen(self) -> None:
         """Closes the file, under whoever is reading, and opens it at what is durable. Raises as
@@ -403,24 +454,6 @@ class Ledger:
             (seqs[0], seqs[-1], seqs),
         )
 
-    def identifiers(self, condition: str, parameters: Sequence[object]) -> list[str]:
-        """All ids of events, attempts, processes and sellers in these entries."""
-        rows = self._rows(
-            "select distinct unnest([event_id, attempt_id, process_id, seller_id]) as id from log"
-            f" where {condition} order by id nulls last",
-            parameters,
-        )
-        return [name for (name,) in rows if name is not None]
-
-    def journeys(self, condition: str, parameters: Sequence[object]) -> list[str]:
-        """All ids of journeys in these entries."""
-        rows = self._rows(
-            "select distinct journey_id from facts.collections where seq in"
-            f" (select seq from log where {condition}) and journey_id is not null order by all",
-            parameters,
-        )
-        return [name for (name,) in rows]
-
     def facts_between(self, table: str, first: int, last: int) -> list[tuple[Any, ...]]:
         """Facts of the entries `first` to `last`: instants in microseconds, in order."""
         condition = f"seq between {first} and {last}"
@@ -440,42 +473,22 @@ class Ledger:
 
         What it gave stays true while the log grows, since a full subtree never changes.
         """
-        read = functools.lru_cache(maxsize=_REMEMBERED_BLOCKS)(self._block)
+        return tree.subtrees(self._nodes, self._lacks)
 
-        def subtree(level: int, position: int) -> bytes:
-            stored, above = level - level % tree.STORED_LEVELS, level % tree.STORED_LEVELS
-            within = tree.STORED_LEVELS - above
-            nodes = read(stored, position >> within)[above]
-            place = position & (1 << within) - 1
-            if place >= len(nodes):
-                raise LedgerDamaged(
-                    f"The ledger {self.path} is damaged",
-                    f"its tree lacks the node {level}/{position}: entries or nodes are gone",
-                    "`prazo rebuild` makes it again from the inbox",
-                )
-            return nodes[place]
-
-        return subtree
-
-    def _block(self, level: int, block: int) -> list[list[bytes]]:
-        """Up to 256 stored nodes of a level, side by side, and the levels above them."""
-        first = block << tree.STORED_LEVELS
+    def _nodes(self, level: int, first: int, last: int) -> list[bytes]:
         if level == 0:
             sql = "select leaf from log where seq between ? and ? order by seq"
-            rows = self._rows(sql, (first + 1, first + (1 << tree.STORED_LEVELS)))
-            nodes = [tree.leaf_hash(leaf) for (leaf,) in rows]
-        else:
-            sql = (
-                "select hash from tree_nodes where level = ? and position between ? and ?"
-                " order by position"
-            )
-            last = first + (1 << tree.STORED_LEVELS) - 1
-            nodes = [node for (node,) in self._rows(sql, (level, first, last))]
-        levels = [nodes]
-        while len(nodes) > 1:
-            nodes = list(map(tree.node_hash, nodes[::2], nodes[1::2]))
-            levels.append(nodes)
-        return levels + [[]] * (tree.STORED_LEVELS - len(levels))
+            return [tree.leaf_hash(leaf) for (leaf,) in self._rows(sql, (first + 1, last + 1))]
+        at = "level = ? and position between ? and ?"
+        sql = f"select hash from tree_nodes where {at} order by position"
+        return [node for (node,) in self._rows(sql, (level, first, last))]
+
+    def _lacks(self, level: int, position: int) -> LedgerDamaged:
+        return LedgerDamaged(
+            f"The ledger {self.path} is damaged",
+            f"its tree lacks the node {level}/{position}: entries or nodes are gone",
+            "`prazo rebuild` makes it again from the inbox",
+        )
 
     def close(self) -> None:
         """Closes the file; it is whole after that."""
@@ -485,10 +498,3 @@ class Ledger:
 def _put_macros(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(script("macros"))
     connection.execute("insert or replace into meta values ('macros', ?)", [_MACROS])
-
-
-def _bytes(size: str) -> float:
-    """The bytes of a size as the settings take it, such as 2GB or 1.5 GiB."""
-    number, unit = size[:-1].rstrip("iKMGT "), size[:-1].strip(".0123456789 ")
-    base = 1024.0 if unit.endswith("i") else 1000.0
-    return float(number) * math.pow(base, _POWERS[unit[0]])

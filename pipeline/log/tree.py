@@ -8,6 +8,7 @@ these stored, it can prove any leaf without hashing the whole log again.
 
 import base64
 import bisect
+import functools
 import hashlib
 import itertools
 import operator
@@ -30,6 +31,12 @@ class Node(NamedTuple):
 
 Subtree = Callable[[int, int], bytes]
 """(level, position) -> the root of that full subtree, from wherever it is stored."""
+
+Nodes = Callable[[int, int, int], list[bytes]]
+"""(level, first position, last) -> the nodes of a stored level that are there, in order."""
+
+REMEMBERED_BLOCKS: Final = 1024
+"""Of 256 nodes each, while proofs are made: 30 MB at most."""
 
 
 def leaf_hash(leaf: bytes) -> bytes:
@@ -80,6 +87,33 @@ class Frontier:
     def at(cls, size: int, subtree: Subtree) -> Self:
         """The frontier that the tree had at an earlier size."""
         return cls(size, _peaks(0, size, subtree))
+
+
+def subtrees(nodes: Nodes, lacks: Callable[[int, int], Exception]) -> Subtree:
+    """Roots of full subtrees, from the nodes of stored levels; what was read is remembered.
+    `lacks`: what to raise where a node is not stored."""
+
+    @functools.lru_cache(maxsize=REMEMBERED_BLOCKS)
+    def block(level: int, number: int) -> list[list[bytes]]:
+        """Up to 256 stored nodes of a level, side by side, and the levels above them."""
+        first = number << STORED_LEVELS
+        row = nodes(level, first, first + (1 << STORED_LEVELS) - 1)
+        levels = [row]
+        while len(row) > 1:
+            row = list(map(node_hash, row[::2], row[1::2]))
+            levels.append(row)
+        return levels + [[]] * (STORED_LEVELS - len(levels))
+
+    def subtree(level: int, position: int) -> bytes:
+        stored, above = level - level % STORED_LEVELS, level % STORED_LEVELS
+        within = STORED_LEVELS - above
+        row = block(stored, position >> within)[above]
+        place = position & (1 << within) - 1
+        if place >= len(row):
+            raise lacks(level, position)
+        return row[place]
+
+    return subtree
 
 
 def _joined(peaks: Sequence[bytes]) -> bytes:

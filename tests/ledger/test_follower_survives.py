@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import InboxUnavailable, OperatorError
+from pipeline.errors import InboxUnavailable, LedgerStalled, OperatorError
 from pipeline.inbox import open_inbox
-from pipeline.ledger import follower, refresh
+from pipeline.ledger import facts, follower
 from pipeline.ledger.service import LedgerService
-from pipeline.ledger.store import Ledger, LedgerStalled
+from pipeline.ledger.store import Ledger
 from pipeline.settings import Settings
 from tests.faults.shim import small_disk
 from tests.ledger.conftest import deliver
@@ -63,7 +63,7 @@ def test_it_goes_on_after_any_error_shows_it_and_is_not_verified_meanwhile(
 
             caplog.clear()
             with monkeypatch.context() as broken:
-                broken.setattr(refresh, "refresh", fail)
+                broken.setattr(facts, "extract", fail)
                 deliver(inbox, range(size, size + 10))
                 until(lambda: service.status().problem is not None)
                 status = service.status()

@@ -19,13 +19,12 @@ import duckdb
 import pytest
 
 from pipeline.audit.stores import audit
-from pipeline.errors import LedgerInUse, LedgerRefused
+from pipeline.errors import LedgerInUse, LedgerRefused, LedgerStalled
 from pipeline.inbox import open_inbox
 from pipeline.inbox.kept_heads import place
 from pipeline.ledger import checks, follower, refresh, store
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.service import LedgerService
-from pipeline.ledger.store import LedgerStalled
 from pipeline.settings import Settings
 from tests.ledger.conftest import OPENED, deliver
 
@@ -61,6 +60,7 @@ def test_catching_up_keeps_rows_of_processes_in_steps_and_at_its_end(settings, i
     """Each step scans the log, so there are few; all at the end would make the end slow."""
     monkeypatch.setattr(follower, "MAX_ENTRIES_PER_BATCH", 20)
     monkeypatch.setattr(follower, "ENTRIES_PER_REFRESH", 40)
+    monkeypatch.setattr(store, "MOST_UNSETTLED", 0)
     kept = []
     with closing(LedgerService(settings)) as service:
 

@@ -85,6 +85,7 @@ def test_views_are_right_while_materialized_rows_wait_for_the_batches_behind_the
 
 
 def materialized_rows(ledger: Ledger) -> dict[str, list[tuple[Any, ...]]]:
+    ledger.settle()
     return {
         table: ledger.cursor().execute(f"from {table} order by all").fetchall()
         for table in materialized.tables()

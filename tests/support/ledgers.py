@@ -19,7 +19,6 @@ from pipeline.ledger import facts, materialized
 from pipeline.ledger.catalogue import script
 from pipeline.ledger.reader import Reader
 from pipeline.ledger.store import Ledger
-from pipeline.log import tree
 from pipeline.log.entries import FORWARDING, LIVE, Draft
 from pipeline.log.ndjson import read_line
 
@@ -59,7 +58,7 @@ def ledger_of(
     """A reader over a ledger that holds the history, recorded in the order of its lines.
 
     `batches`: sizes of the first ones, and whether their materialized rows wait, while anything
-    follows.
+    follows; of every second size, whether all of them wait until somebody asks.
 
     One ledger in memory serves them all, emptied in between: to make the views takes far longer
     than to fill it. So only one is open at a time.
@@ -110,7 +109,11 @@ def _fill(
                 inbox.append([it for it in map(draft, lines) if it is not None])
             for size, waits in batches:
                 more_follow = waits and ledger.size + size < inbox.last()[0]
-                ledger.append(inbox.read(ledger.size, size), more_follow=more_follow)
+                ledger.append(
+                    inbox.read(ledger.size, size),
+                    more_follow=more_follow,
+                    may_wait=size % 2 == 0,
+                )
             while entries := inbox.read(ledger.size, 4096):
                 ledger.append(entries)
         finally:
@@ -137,8 +140,7 @@ def _empty(ledger: Ledger) -> None:
         cursor.execute(f"delete from {table}")
     cursor.execute("insert into materialized.watermark values (0, 0, '-infinity')")
     cursor.execute(script("guards"))
-    ledger.frontier = tree.Frontier()
-    ledger.watermark = None
+    ledger._load_position()
 
 
 def recorded_at_of(line: dict[str, Any]) -> int | None:

@@ -1,5 +1,5 @@
 -- One row per process that was finished at its deadline or after it: finished_late.
--- reads: process_facts, attempts, review_events
+-- reads: suspected_processes, attempts, review_events
 -- key: process_id
 -- column: rule | the broken rule (docs/rules.md#findings)
 -- column: severity | breach, risk or notice
@@ -11,8 +11,8 @@
 
 with late as (
     select process_id, seller_id, finished_at, finished_by
-    from process_facts
-    where finished_at >= deadline_at
+    from suspected_processes
+    where is_finished_late
 ),
 
 answers as (

@@ -1,6 +1,6 @@
 -- One row per process whose events contradict the contract, the log or each other: deadline_mismatch,
 -- deadline_changed, status_disagrees, open_after_finish and identity_changed.
--- reads: process_facts, review_events
+-- reads: suspected_processes, review_events
 -- key: rule, process_id
 -- column: rule | the broken rule (docs/rules.md#findings)
 -- column: severity | breach, risk or notice
@@ -16,10 +16,7 @@ with events as (
 ),
 
 suspects as (
-    select *
-    from process_facts
-    where deadline_mismatch or deadline_changed or status_disagrees or open_after_finish
-        or identity_changed
+    from suspected_processes where is_contradicted
 ),
 
 openings as (

@@ -1,0 +1,30 @@
+-- One row per process whose facts alone show that it breaks a rule of its reports or of its end; the
+-- findings say which entry shows it.
+-- reads: process_facts
+-- key: process_id
+-- column: process_id | the platform's id of the process
+-- column: seller_id | its seller
+-- column: deadline_at | its deadline
+-- column: finished_at | when it was finished
+-- column: finished_by | submission or platform
+-- column: deadline_mismatch | as in `process_facts`
+-- column: status_disagrees | as in `process_facts`
+-- column: is_contradicted | its events contradict the contract, the log or each other
+-- column: is_finished_late | it was finished at its deadline or after it
+
+select
+    process_id,
+    seller_id,
+    deadline_at,
+    finished_at,
+    finished_by,
+    deadline_mismatch,
+    status_disagrees,
+    coalesce(
+        deadline_mismatch or deadline_changed or status_disagrees or open_after_finish
+            or identity_changed,
+        false
+    ) as is_contradicted,
+    coalesce(finished_at >= deadline_at, false) as is_finished_late
+from process_facts
+where is_contradicted or is_finished_late
