@@ -1,7 +1,12 @@
 """Reading JSON: each text has one meaning, or is refused with the reason."""
 
-import pytest
+from collections.abc import Callable
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.contract import body
 from pipeline.contract.body import parse_json
 from pipeline.errors import Unreadable
 
@@ -66,3 +71,49 @@ def test_sixty_four_levels_and_many_brackets_side_by_side_are_not_too_deep():
     assert isinstance(parse_json(b"[" * 64 + b"]" * 64), list)
     assert len(parse_json(b"[" + b"[]," * 1000 + b"[]]")) == 1001
     assert parse_json(b'"' + b"[" * 1000 + b'"') == "[" * 1000
+
+
+BLANK = st.sampled_from(["", "", " ", "\n\t", "\r", "\xa0", "\x0b"])
+TEXT = st.sampled_from(
+    ['""', '"a"', '"a"', '"b"', '":"', '"é"', '"\\u0061"', '"\\""', '"\\ud800"', '"\n"', "'a'", '"']
+)
+NUMBERS = [
+    *("0", "-0", "-0.0", "1.5", "1e5", "1E400", "-1e400", "5e-324", "0.1", "9007199254740993"),
+    *("18446744073709551615", "18446744073709551616", "-9223372036854775809", "9" * 30),
+    *("01", "1.", "NaN", "Infinity"),
+]
+SCALAR = TEXT | st.sampled_from([*NUMBERS, "null", "true", "nul", "[", "{}"])
+
+
+def spaced(*parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.tuples(*(it for part in parts for it in (BLANK, part)), BLANK).map("".join)
+
+
+def nested(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    pair = spaced(TEXT, st.sampled_from([":", ":", ":", ""]), inner)
+    return st.lists(inner, max_size=4).map(lambda items: f"[{','.join(items)}]") | st.lists(
+        pair, max_size=4
+    ).map(lambda pairs: f"{{{','.join(pairs)}}}")
+
+
+def outcome(parse: Callable[[bytes], object], data: bytes) -> str:
+    try:
+        return repr(parse(data))  # tells -0.0 from 0, and 1 from 1.0
+    except Unreadable as unreadable:
+        return f"unreadable: {unreadable.what}"
+
+
+@given(st.recursive(SCALAR, nested, max_leaves=12), st.sampled_from(["utf-8", "utf-8", "utf-16"]))
+def test_the_faster_parser_reads_what_the_slower_reads_and_leaves_it_the_rest(
+    text: str, encoding: str
+):
+    data = text.encode(encoding)
+    assert outcome(parse_json, data) == outcome(body._parse_slowly, data)
+
+
+@pytest.mark.parametrize("levels", [63, 64, 65, 250])
+def test_both_parsers_refuse_the_same_depth(levels: int):
+    data = b'{"a":[' * (levels // 2) + b"[" * (levels % 2) + b"]" * (levels % 2)
+    data += b"]}" * (levels // 2)
+    assert outcome(parse_json, data) == outcome(body._parse_slowly, data)
+    assert outcome(parse_json, data).startswith("unreadable") == (levels > 64)
