@@ -19,6 +19,7 @@ from pipeline.errors import InboxUnavailable
 from pipeline.inbox.store import Inbox, Receipt
 from pipeline.log.deliveries import Delivery
 from pipeline.log.entries import Draft
+from pipeline.turns import take_short_turns
 
 LOG = logging.getLogger(__name__)
 
@@ -169,6 +170,7 @@ class GroupCommit:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
+        take_short_turns()
         is_last = False
         while not is_last:
             is_last = self._calls.get()

@@ -43,6 +43,7 @@ from pipeline.receive.heart import beat_for_ever
 from pipeline.receive.journeys import Inviting
 from pipeline.receive.metrics import Metrics
 from pipeline.settings import Settings
+from pipeline.turns import take_short_turns
 
 if TYPE_CHECKING:
     from pipeline.submit.gateway import Gateway
@@ -285,4 +286,5 @@ def serve(settings: Settings) -> None:
 
     Raises `OperatorError` if it cannot start.
     """
+    take_short_turns()
     server.run(Receiver(settings), settings.receiver_host, settings.receiver_port)

@@ -7,7 +7,8 @@
 body, checks nothing and keeps no hash: what is left to gain by a better app (PRAZO_BENCH_FILE).
 `peer` is what one would write in an afternoon, and do right: FastAPI over asyncpg, the body read
 as JSON, one INSERT a request, committed to disk before the answer (PRAZO_BENCH_DATABASE).
-All run on the receiver's own server, with the same options, and look for cycles as seldom.
+All run on the receiver's own server, with the same options and short turns on the processor, and
+look for cycles as seldom.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from contextlib import asynccontextmanager
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from pipeline import memory
+from pipeline import memory, turns
 from pipeline.http import server
 from pipeline.http.asgi import App, Receive, Scope, Send
 from pipeline.receive import receiver
@@ -130,6 +131,7 @@ def peer(database: str) -> Any:
 
 def main(which: str, port: int) -> None:
     memory.look_for_cycles_less_often()  # as every command does
+    turns.take_short_turns()  # as the receiver does
     if which == "receiver":
         receiver.serve(Settings.load(receiver_port=port))
     else:

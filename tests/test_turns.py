@@ -1,0 +1,53 @@
+"""A thread asks for short turns for itself alone, and all else about it stays as it was."""
+
+import os
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from pipeline.turns import TURN_NANOSECONDS, take_short_turns
+
+SHOWN = Path("/proc/self/sched")
+
+
+class Turns(NamedTuple):
+    """Of one thread: nanoseconds at a time, as the kernel shows them, and its share."""
+
+    nanoseconds: int
+    nice: int
+
+    @classmethod
+    def now(cls) -> "Turns":
+        own = threading.get_native_id()
+        lines = Path(f"/proc/self/task/{own}/sched").read_text().splitlines()
+        [shown] = [line.split()[-1] for line in lines if line.startswith("se.slice ")]
+        return cls(int(shown), os.getpriority(os.PRIO_PROCESS, own))
+
+
+def test_a_thread_asks_for_itself_alone():
+    if not SHOWN.exists() or "se.slice " not in SHOWN.read_text():
+        pytest.skip("this kernel does not show the turns of a thread")
+    before, did, of_thread, of_its_child = Turns.now(), [], [], []
+
+    def work() -> None:
+        did.append(take_short_turns())
+        child = threading.Thread(target=lambda: of_its_child.append(Turns.now()))
+        child.start()
+        child.join()
+        of_thread.append(Turns.now())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if did == [False]:
+        pytest.skip("this kernel gives nobody short turns")
+    assert of_thread == [Turns(TURN_NANOSECONDS, before.nice)]
+    assert of_its_child == [before]
+    assert Turns.now() == before
+
+
+def test_where_there_are_no_such_turns_nothing_happens(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("platform.machine", lambda: "sparc")
+    assert take_short_turns() is False
