@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SETUP := .venv/.set-up
 
-.PHONY: demo test test-long setup check bench audit lock format clean
+.PHONY: demo test test-long setup check bench soak audit lock format clean
 
 # PORT=8410 and DASHBOARD_PORT=8511, or PRAZO_RECEIVER_PORT and PRAZO_DASHBOARD_PORT, choose other ports.
 demo: setup  ## the whole product against a simulated platform
@@ -42,6 +42,10 @@ check: setup  ## format, lint, types, imports
 bench: setup  ## the benchmarks, a table of ratios
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
 	$(BIN)/python -m tests.benchmarks
+
+# MINUTES=60 for how long, RATE=1000 for deliveries a second in place of half of what can be taken.
+soak: setup  ## the product for long at half of its capacity: whether it stays as it was
+	MINUTES=$(MINUTES) RATE=$(RATE) $(BIN)/python -m tests.benchmarks.soak
 
 audit: setup  ## whether a version in the locks has a known vulnerability
 	test -x .venv/audit/bin/python || $(BIN)/python -m venv .venv/audit
