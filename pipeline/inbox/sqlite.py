@@ -1,6 +1,7 @@
 """Stores the inbox in one SQLite file (WAL, `synchronous=FULL`), without a server to run."""
 
 import contextlib
+import functools
 import itertools
 import json
 import os
@@ -44,12 +45,8 @@ _LAST = "select seq, recorded_at from entries order by seq desc limit 1"
 _SELECT = f"select {', '.join(COLUMNS)} from entries"
 _IS_AGAIN = COLUMNS.index("is_again")
 _ROW = f"({', '.join('?' * len(COLUMNS))})"
-# While a statement runs, the event loop has the interpreter. With many rows in a statement, the
-# writer waits for its turn once, not after every row.
-_INSERTS = [
-    (rows, f"insert into entries ({', '.join(COLUMNS)}) values {', '.join([_ROW] * rows)}")
-    for rows in (64, 16, 4, 1)
-]
+ROWS_PER_INSERT: Final = 64
+_STATEMENTS_KEPT: Final = 2 * ROWS_PER_INSERT  # one for each number of rows, and all others
 _PUT_HEAD = """
     insert into heads (id, size, root) values (1, ?, ?)
     on conflict (id) do update set size = excluded.size, root = excluded.root
@@ -57,6 +54,13 @@ _PUT_HEAD = """
 _PUT_CHECKPOINT = "insert into checkpoints (size, note) values (?, ?) on conflict do nothing"
 _CHECKPOINTS = "select size, note from checkpoints order by size"
 _PROBE = "insert or replace into probes (id, probed_at) values (1, ?)"
+
+
+@functools.cache
+def _insert(rows: int) -> str:
+    """While a statement runs, the event loop has the interpreter. With many rows in a statement,
+    the writer waits for its turn once, not after every row."""
+    return f"insert into entries ({', '.join(COLUMNS)}) values {', '.join([_ROW] * rows)}"
 
 
 def _tails(stream: str) -> str:
@@ -113,12 +117,10 @@ class _SqliteTransaction:
         return self._connection.execute(_SEEN_INGEST_KEY, (key,)).fetchone() is not None
 
     def insert(self, entries: Sequence[Entry]) -> None:
-        at = 0
-        for rows, statement in _INSERTS:
-            while len(entries) - at >= rows:
-                values = itertools.chain.from_iterable(entries[at : at + rows])
-                self._connection.execute(statement, list(values))
-                at += rows
+        for at in range(0, len(entries), ROWS_PER_INSERT):
+            rows = entries[at : at + ROWS_PER_INSERT]
+            values = [*itertools.chain.from_iterable(rows)]
+            self._connection.execute(_insert(len(rows)), values)
 
     def execute(self, statement: Statement) -> int:
         return self._connection.execute(statement.sql, _numbered(statement.values)).rowcount
@@ -192,6 +194,7 @@ class SqliteInbox(Inbox):
             timeout=BUSY_SECONDS if busy_seconds is None else busy_seconds,
             isolation_level=None,
             check_same_thread=False,
+            cached_statements=_STATEMENTS_KEPT,
         )
         try:
             connection.execute("pragma synchronous = full")
