@@ -88,11 +88,10 @@ def ready_to_send() -> None:
     if not access.may_read("open_processes"):
         return
     where = {"next_action": "submit"}
-    total = views.count("open_processes", where=where)
-    if not total:
+    rows = views.read("open_processes", where=where, limit=SHOWN)
+    if not rows:
         return
     st.header(_("Answered, ready to send"), anchor=False)
-    rows = views.read("open_processes", where=where, limit=SHOWN)
     is_open = views.as_of() is None and access.may(Permission.SUBMIT)
     may_send = is_open and service.current().settings.platform_url is not None
     chosen = [row["process_id"] for row in rows if _ready_row(row, may_choose=may_send)]

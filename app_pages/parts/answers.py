@@ -19,6 +19,8 @@ each of some thirty questions is worked on for a fortieth of the time at most, h
 ask under full traffic."""
 MAX_AGE_SECONDS: Final = 15.0
 """Counted from when work on an answer began: no answer is given for longer, whatever it took."""
+RENEWED_AFTER_SECONDS: Final = 10.0
+"""From this age on an answer is renewed, so that nobody has to wait who comes a little later."""
 PATIENCE_SECONDS: Final = 0.2
 """Nobody waits for an answer that takes longer, as long as the last one is not too old."""
 
@@ -36,7 +38,7 @@ class _Made(Generic[Answer]):
 
     def is_good(self, basis: Hashable) -> bool:
         return self.basis == basis or self._age() < min(
-            (1 + AGE_TO_COST) * self.seconds, MAX_AGE_SECONDS
+            (1 + AGE_TO_COST) * self.seconds, RENEWED_AFTER_SECONDS
         )
 
     def is_fair(self) -> bool:

@@ -24,6 +24,9 @@
 -- column: overdue_found_at | when it became OVERDUE: by the clock, or by an earlier report for this deadline
 -- column: overdue_found_seq | the entry that shows it
 -- column: expired_found_at | when it became or becomes EXPIRED, likewise
+-- column: collected_at | the first step of a collection journey of any kind
+-- column: confirmed_at | when the seller last confirmed what they answered
+-- column: contacted_at | when the seller was last invited, or reminded by a person
 -- column: first_received_at | when the first of its events was received; null while none is known
 -- column: deadline_mismatch | the deadline is more than a day off the contract's total
 -- column: deadline_changed | events of the process disagree on the deadline
@@ -62,6 +65,9 @@ select
     overdue_found_at,
     overdue_found_seq,
     expired_found_at,
+    collected_at,
+    confirmed_at,
+    contacted_at,
     first_received_at,
     deadline_mismatch,
     deadline_changed,

@@ -5,7 +5,7 @@
 --     (created) --ACI--> OVERDUE --the deadline--> EXPIRED
 --     PENDING, OVERDUE, EXPIRED --a 200, or the platform reports it--> FINISHED
 --
--- reads: clocked_processes, failing_tries, deleted_sellers
+-- reads: current_processes
 -- key: process_id
 -- order: process_id
 -- by: process_id, seller_id
@@ -37,9 +37,9 @@
 -- column: identity_changed | events of the process disagree on type or seller
 
 select
-    processes.process_id,
-    processes.seller_id,
-    deleted_sellers.deleted_at as seller_deleted_at,
+    process_id,
+    seller_id,
+    seller_deleted_at,
     review_type,
     state,
     opened_at,
@@ -57,18 +57,10 @@ select
     attempts,
     last_outcome,
     last_attempt_at,
-    -- docs/rules.md#tickets
-    finished_at is null and not is_ticket_open and coalesce(
-        is_given_up
-        or (platform_errors >= 5 and ended_at >= began_at + interval 1 hour)
-        or (platform_errors >= 3 and seconds_to_deadline < 72 * 3600),
-        false
-    ) as ticket_due,
+    ticket_due,
     deadline_mismatch,
     deadline_changed,
     status_disagrees,
     open_after_finish,
     identity_changed
-from clocked_processes as processes
-left join failing_tries on failing_tries.process_id = processes.process_id
-left join deleted_sellers on deleted_sellers.seller_id = processes.seller_id
+from current_processes

@@ -10,10 +10,14 @@ from pipeline.ledger import materialized
 from pipeline.ledger.catalogue import QUERIES, catalogue, whole_sql
 from pipeline.ledger.narrowing import narrowed, rows_of, stand_in, tables
 from tests.support.ledgers import ledger_of
-from tests.support.lines import at
+from tests.support.lines import answered, at
 from tests.support.rich import RICH
 
 AS_OF = at("2026-06-01T00:00:00")
+
+ADDRESS = {"address.line1": "Rua Um", "address.city": "Recife"}
+HISTORY = [*RICH, answered("2026-03-02T10:00:00Z", fields=ADDRESS)]
+"""With answers of unfinished processes, which are asked for apart from those of others."""
 
 ROWS = {"asked_reviews": "from facts.reviews where seq > 7", "asked_log": "from log where seq > 7"}
 
@@ -83,7 +87,7 @@ def test_tables_are_those_of_the_headers(view):
 
 @pytest.fixture(scope="module")
 def ledger():
-    with ledger_of(RICH) as reader:
+    with ledger_of(HISTORY) as reader:
         yield reader._ledger
 
 

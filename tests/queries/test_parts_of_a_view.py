@@ -42,8 +42,7 @@ def reader():
 
 def test_the_views_with_rows_that_lead():
     assert {it.name: it.leading for it in catalogue().values() if it.leading} == {
-        "watchlist": ("state", "EXPIRED"),
-        "open_processes": ("state", "EXPIRED"),
+        "watchlist": ("state", "EXPIRED")
     }
 
 

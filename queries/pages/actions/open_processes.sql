@@ -1,11 +1,10 @@
 -- One row per unfinished review process, worst first, with what to do next and who sees to it.
--- reads: process_state, next_actions, assignments
+-- reads: unfinished_work, assignments
 -- key: process_id
 -- order: state
 -- order: deadline_at nulls last
--- order: process_state.process_id
+-- order: unfinished_work.process_id
 -- by: process_id, seller_id
--- leading: state, EXPIRED
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
 -- column: seller_deleted_at | when the platform deleted that seller: ask it whether the process still stands; null unless deleted
@@ -28,26 +27,7 @@
 -- column: assignee | who sees to it; null where nobody is assigned
 
 select
-    process_state.process_id,
-    seller_id,
-    seller_deleted_at,
-    review_type,
-    state,
-    opened_at,
-    deadline_at,
-    days_to_deadline,
-    seconds_to_deadline,
-    days_to_deadline between 0 and 6 as is_due_within_7_days,
-    requested_fields,
-    len(requested_fields) as fields,
-    attempts,
-    last_outcome,
-    last_attempt_at,
-    ticket_due,
-    next_action,
-    fields_required,
-    fields_answered,
+    unfinished_work.*,
     assignee
-from process_state
-join next_actions on next_actions.process_id = process_state.process_id
-left join assignments on assignments.process_id = process_state.process_id
+from unfinished_work
+left join assignments on assignments.process_id = unfinished_work.process_id

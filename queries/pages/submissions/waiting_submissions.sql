@@ -1,9 +1,9 @@
 -- One row per unfinished review process whose last attempt was not accepted, the nearest deadline
 -- first: what is to be done, by us or by a person.
--- reads: process_state, next_actions
+-- reads: unfinished_work
 -- key: process_id
 -- order: deadline_at nulls last
--- order: process_state.process_id
+-- order: process_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
 -- column: deadline_at | the current deadline; null with no review event
@@ -15,7 +15,7 @@
 -- column: next_action | the one thing to do next
 
 select
-    process_state.process_id,
+    process_id,
     seller_id,
     deadline_at,
     days_to_deadline,
@@ -24,6 +24,5 @@ select
     last_outcome,
     last_attempt_at,
     next_action
-from process_state
-join next_actions on next_actions.process_id = process_state.process_id
+from unfinished_work
 where last_outcome is not null

@@ -26,5 +26,5 @@ def test_a_reminder_says_how_many_of_how_many_are_answered(
 
 
 def test_every_next_action_of_the_view_has_words_and_no_other_has() -> None:
-    codes = re.findall(r"(?:then|else) '(\w+)'", catalogue()["next_actions"].sql)
+    codes = re.findall(r"(?:then|else) '(\w+)'", catalogue()["unfinished_work"].sql)
     assert set(codes) == set(next_actions.ACTIONS)

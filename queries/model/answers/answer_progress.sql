@@ -1,7 +1,7 @@
 -- One row per unfinished process that was asked for fields: how many it needs, and how many of them the
 -- seller has answered since the request. An ACP needs all fields of its seller's type, whatever its
 -- list says (docs/rules.md#what-may-be-sent). What may be left out counts where it alone was asked for.
--- reads: process_facts, seller_records, latest_answers, required_fields
+-- reads: unfinished_processes, seller_records, current_answers, required_fields
 -- key: process_id
 -- column: process_id | the review process
 -- column: required | fields that a submission of it needs
@@ -9,16 +9,15 @@
 
 with unfinished as (
     select
-        process_facts.process_id,
+        process_id,
         review_type,
         opened_at,
         requested_fields,
         -- Only a business is asked for its owner's data.
         coalesce(list_bool_or([covers('owner', listed) for listed in requested_fields]), false)
             or coalesce(seller_records.seller_type = 'business', false) as is_business
-    from process_facts
-    left join seller_records on seller_records.seller_id = process_facts.seller_id
-    where finished_at is null and opened_at is not null
+    from unfinished_processes
+    left join seller_records on seller_records.seller_id = unfinished_processes.seller_id
 ),
 
 -- Of a million processes a few hundred are asked for something else than all the others.
@@ -66,9 +65,8 @@ required as (
 
 answers as (
     select process_id, path, answered_at
-    from latest_answers
+    from current_answers
     where source = 'seller'
-        and process_id in (select process_id from unfinished)
 ),
 
 -- Each answer under its own path, and under those that cover it.

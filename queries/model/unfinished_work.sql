@@ -1,0 +1,72 @@
+-- One row per unfinished review process: how it stands, and the one thing to do next, by what was last tried
+-- and what the seller has answered since the request (docs/contract.md#errors).
+-- reads: current_processes, tries, answer_progress
+-- key: process_id
+-- column: process_id | the platform's id of the process
+-- column: seller_id | the seller under review
+-- column: seller_deleted_at | when the platform deleted that seller: ask it whether the process still stands; null unless deleted
+-- column: review_type | ACP or ACI; null for an unknown type
+-- column: state | EXPIRED, OVERDUE, PENDING or UNKNOWN
+-- column: opened_at | when the platform created the process's earliest event
+-- column: deadline_at | the current deadline; null while no review event is known
+-- column: days_to_deadline | whole days of 24 hours left, negative once late
+-- column: seconds_to_deadline | whole seconds left, negative once late
+-- column: is_due_within_7_days | neither late nor more than 7 days away
+-- column: requested_fields | the field paths asked for
+-- column: fields | how many they are
+-- column: attempts | submission attempts that were sent
+-- column: last_outcome | what became of the last of them
+-- column: last_attempt_at | when the last of them started
+-- column: ticket_due | a person has to open a support ticket
+-- column: next_action | the one thing to do next
+-- column: fields_required | fields that a submission needs; null while nothing was asked for
+-- column: fields_answered | those that the seller has answered since the request
+
+select
+    current_processes.process_id,
+    current_processes.seller_id,
+    seller_deleted_at,
+    review_type,
+    state,
+    opened_at,
+    deadline_at,
+    days_to_deadline,
+    seconds_to_deadline,
+    days_to_deadline between 0 and 6 as is_due_within_7_days,
+    requested_fields,
+    len(requested_fields) as fields,
+    current_processes.attempts,
+    last_outcome,
+    last_attempt_at,
+    ticket_due,
+    case
+        when seller_deleted_at is not null and state <> 'UNKNOWN' then 'ask_platform'
+        when tries.outcome = 'in_flight' then 'await_answer'
+        when is_ticket_open then 'await_platform'
+        when ticket_due then 'open_ticket'
+        when tries.is_held then 'correct_refusal'
+        when tries.outcome = 'tls_refused' then 'correct_certificate'
+        when tries.is_retry_pending and tries.via in ('cli', 'api') then 'await_retry'
+        when tries.outcome = 'unauthorized' then 'correct_credentials'
+        when tries.outcome = 'invalid_payload'
+            then case
+                when answered = required and confirmed_at > tries.outcome_at then 'submit'
+                else 'correct_payload'
+            end
+        when tries.outcome = 'not_found' then 'check_ids'
+        when tries.outcome = 'conflict' then 'check_status'
+        when tries.outcome = 'unexpected_status' then 'read_answer'
+        when tries.outcome is not null then 'send_again'
+        when opened_at is null then 'find_event'
+        when required is null then 'ask_platform'
+        when answered = required then 'submit'
+        when contacted_at > as_of() - seller_patience() then 'await_seller'
+        when collected_at is not null or contacted_at is not null then 'remind_seller'
+        else 'start_collection'
+    end as next_action,
+    required as fields_required,
+    answered as fields_answered
+from current_processes
+left join tries on tries.process_id = current_processes.process_id and tries.is_last
+left join answer_progress on answer_progress.process_id = current_processes.process_id
+where current_processes.finished_at is null
