@@ -15,6 +15,7 @@ from app_pages.parts import address, elements, explained, links, lists, views
 from pipeline import periods
 
 REASONS_DRAWN = 12
+DENIALS, RETURNED = "denials", "returned"
 
 
 def listed() -> lists.Listed:
@@ -59,6 +60,65 @@ def counted(total: int) -> str:
     return ngettext("{n} denial", "{n} denials", total, n=formats.number(total))
 
 
+def returned_listed() -> lists.Listed:
+    """What the list of those who came back shows of each."""
+
+    def cells(row: views.Row) -> dict[str, object]:
+        return {
+            "is_cured": [_("cured") if row["is_cured"] else _("not yet")],
+            "was_in_vain": [_("in vain")] if row["was_in_vain"] else [],
+        }
+
+    return lists.Listed(
+        cells,
+        {
+            "came_back_at": lists.instant(_("Came back")),
+            lists.SELLER: lists.text(_("Seller"), 120),
+            "seller_id": lists.text(_("Id"), 150),
+            "successor_id": lists.text(_("As"), 150),
+            "first_denied_at": lists.instant(_("First denied")),
+            "is_cured": lists.chips(
+                _("Since then"), {_("cured"): "green", _("not yet"): "gray"}, 130
+            ),
+            "was_in_vain": lists.chips(_("New attempt"), {_("in vain"): "orange"}, 110),
+        },
+        alt=_("Sellers who came back, the latest first"),
+    )
+
+
+def returned_card(seller: views.Row) -> None:
+    """One seller that came back: as whom, and how that went."""
+    st.markdown(elements.cell(seller, "seller_id"))
+    st.markdown(
+        formats.muted(
+            _(
+                "Denied {first}, came back {instant}",
+                first=formats.second(seller["first_denied_at"]),
+                instant=formats.second(seller["came_back_at"]),
+            )
+        )
+    )
+    st.markdown(
+        ngettext(
+            "**{n}** new seller with the same taxpayer",
+            "**{n}** new sellers with the same taxpayer",
+            seller["successors"],
+            n=formats.number(seller["successors"]),
+        )
+    )
+    if seller["is_cured"]:
+        st.markdown(formats.badge(_("cured"), "green", ":material/check:"))
+    if seller["was_in_vain"]:
+        st.markdown(_("Their last denial before that said that a new attempt had no chance."))
+    links.to_seller(seller["seller_id"])
+    st.markdown(formats.muted(_("Came back as")))
+    links.to_seller(seller["successor_id"], is_named=True)
+
+
+def returned_counted(total: int) -> str:
+    return ngettext("{n} seller came back", "{n} sellers came back", total, n=formats.number(total))
+
+
 def pareto_reading(figures: views.Row, reasons: Sequence[views.Row]) -> str:
     """How few reasons explain most denials, and which comes first; nothing where none was given."""
     if not reasons:
@@ -99,15 +159,26 @@ def code_of(reason: views.Row) -> str:
 
 def ask_for(reason: views.Row) -> None:
     """Shows the denials for a reason whose bar was clicked."""
-    st.query_params.update({"reason": code_of(reason), address.PAGE: [], address.CHOSEN: []})
+    show_denials(reason=code_of(reason))
 
 
 def ask_for_cell(point: Mapping[str, Any]) -> None:
     """Shows the denials of a reason in the week or month of a cell that was clicked."""
     end, row = by_period["data"][1]["meta"][point["point_index"]]
+    show_denials(reason=code_of(drawn[row]), ends=end)
+
+
+def show_denials(**asked: str) -> None:
+    """Shows the denials that pass these filters and those that are set already."""
     st.query_params.update(
-        {"reason": code_of(drawn[row]), "ends": end, address.PAGE: [], address.CHOSEN: []}
+        {"list": [], address.SORT: [], address.PAGE: [], address.CHOSEN: [], **asked}
     )
+
+
+def ask_for_week(point: Mapping[str, Any]) -> None:
+    """Shows those who came back in the week of a bar that was clicked."""
+    week = returns[point["point_index"]]["ends_on"]
+    address.take([("list", RETURNED), ("ends", str(week))])
 
 
 figures = views.read_one("denial_headline")
@@ -159,6 +230,7 @@ with elements.facts(5, least=150):
             n=formats.number(figures["reonboarded"]),
         ),
         "blue",
+        lead=partial(links.to_rows, list=RETURNED),
     )
     wasted = figures["wasted_retries"]
     elements.fact(
@@ -168,16 +240,20 @@ with elements.facts(5, least=150):
         if wasted
         else _("of those who came back"),
         "orange" if wasted else "gray",
+        lead=partial(links.to_rows, list=RETURNED, cured="yes"),
     )
 if figures["wasted_retries"]:
-    st.markdown(
-        formats.muted(
-            _(
-                "In vain: the platform had said that a new attempt had no chance. Tell these"
-                " sellers before they repeat the whole process."
-            )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(
+            formats.muted(
+                _(
+                    "In vain: the platform had said that a new attempt had no chance. Tell these"
+                    " sellers before they repeat the whole process."
+                )
+            ),
+            width="content",
         )
-    )
+        links.to_rows(list=RETURNED, vain="yes")
 
 left, right = st.columns([3, 4], gap="small")
 with left.container(border=True, height="stretch"):
@@ -232,37 +308,23 @@ with st.container(border=True):
             sum(row["came_back"] for row in returns), sum(row["cured"] for row in returns)
         ),
         return_weeks(returns),
+        take=ask_for_week,
         rests_on=("return_weeks",),
         alt=_("Denied sellers that came back per week, and how many of them were enabled"),
         note=_("Weeks end on the day named, a UTC day."),
     )
 
-st.header(_("Denials"), anchor=False)
-names = {code_of(row): sellers.reason(row) for row in reasons}
-with lists.filters():
-    with st.container(width="content"):
-        saved.show("denials")
-    with st.container(width=230):
-        reason = address.one_of(_("Reason"), names, "reason", placeholder=_("Any"))
-    with st.container(width="content"):
-        period = address.choice(
-            _("Period"), {code: _(name) for code, name in moments.PERIODS.items()}, "period"
-        )
-    with st.container(width="content"):
-        retry = address.choices(
-            _("New attempt"), {"yes": _("can be corrected"), "no": _("no chance")}, "retry"
-        )
-    with st.container(width=170):
-        seller = address.text(_("Seller"), "of", placeholder=_("Part of the id"), width="stretch")
-ends = address.day("ends")
-denied = periods.period(period, views.moment(), formats.zone())
-if ends is not None:
-    began = ends.replace(day=1) if by_month else ends - timedelta(days=6)
-    denied = (datetime.combine(began, time()), datetime.combine(ends + timedelta(days=1), time()))
+
+def days_asked(*, of_month: bool) -> tuple[datetime, datetime] | None:
+    """The days of the bar or cell that led to the list, with a way back to all; None without."""
+    ends = address.day("ends")
+    if ends is None:
+        return None
+    began = ends.replace(day=1) if of_month else ends - timedelta(days=6)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(
             _(
-                "Denied from **{first}** to **{last}**, UTC days.",
+                "From **{first}** to **{last}**, UTC days.",
                 first=formats.day(began),
                 last=formats.day(ends),
             ),
@@ -271,13 +333,61 @@ if ends is not None:
         st.button(
             _("All days"), icon=":material/close:", on_click=address.leave_out, args=("ends",)
         )
-lists.with_card(
-    "denials",
-    listed(),
-    card,
-    counted=counted,
-    where={"retry": [code == "yes" for code in retry]},
-    contains={"seller_id": seller, "codes": f"|{reason}|" if reason else ""},
-    between={"denied_at": denied},
-    nothing_matches=_("No denial matches these filters"),
+    return datetime.combine(began, time()), datetime.combine(ends + timedelta(days=1), time())
+
+
+with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    shown = address.choice(
+        _("List"), {DENIALS: _("Denials"), RETURNED: _("Sellers who came back")}, "list"
+    )
+with lists.filters():
+    with st.container(width="content"):
+        saved.show("denials")
+    if shown == DENIALS:
+        with st.container(width=230):
+            names = {code_of(row): sellers.reason(row) for row in reasons}
+            reason = address.one_of(_("Reason"), names, "reason", placeholder=_("Any"))
+    with st.container(width="content"):
+        period = address.choice(
+            _("Period"), {code: _(name) for code, name in moments.PERIODS.items()}, "period"
+        )
+    with st.container(width="content"):
+        if shown == DENIALS:
+            retry = address.choices(
+                _("New attempt"), {"yes": _("can be corrected"), "no": _("no chance")}, "retry"
+            )
+        else:
+            cured = address.choices(
+                _("Since then"), {"yes": _("cured"), "no": _("not yet")}, "cured"
+            )
+            vain = address.choices(_("New attempt"), {"yes": _("in vain")}, "vain")
+    with st.container(width=170):
+        seller = address.text(_("Seller"), "of", placeholder=_("Part of the id"), width="stretch")
+between = days_asked(of_month=shown == DENIALS and by_month) or periods.period(
+    period, views.moment(), formats.zone()
 )
+if shown == DENIALS:
+    lists.with_card(
+        "denials",
+        listed(),
+        card,
+        counted=counted,
+        where={"retry": [code == "yes" for code in retry]},
+        contains={"seller_id": seller, "codes": f"|{reason}|" if reason else ""},
+        between={"denied_at": between},
+        nothing_matches=_("No denial matches these filters"),
+    )
+else:
+    lists.with_card(
+        "returned_sellers",
+        returned_listed(),
+        returned_card,
+        counted=returned_counted,
+        where={
+            "is_cured": [code == "yes" for code in cured],
+            "was_in_vain": [True] if vain else [],
+        },
+        contains={"seller_id": seller},
+        between={"came_back_at": between},
+        nothing_matches=_("No seller matches these filters"),
+    )

@@ -115,12 +115,20 @@ with lists.filters():
     with st.container(width=210):
         process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")
 
+chosen = {"severity": severities, "rule": rules}
+fitting = sum(
+    row["findings"]
+    for row in by_rule
+    if all(not some or row[column] in some for column, some in chosen.items())
+)
 lists.with_card(
     "findings",
     listed(),
     card,
     counted=counted,
-    where={"severity": severities, "rule": rules},
+    where=chosen,
     contains={"process_id": process},
+    # What stands in the table above answers this as well.
+    total=None if process else fitting,
     nothing_matches=_("No finding matches these filters"),
 )

@@ -50,6 +50,7 @@ _VIEWS_FOR_ANALYSTS: Final = frozenset(
         "redeliveries",
         "retry_queue",
         "return_weeks",
+        "returned_sellers",
         "review_flow",
         "state_daily",
         "submission_attempts",

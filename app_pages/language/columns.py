@@ -17,6 +17,7 @@ LABELS: Final[Mapping[str, str]] = {
     "attempt_number": N_("Attempt of the process"),
     "attempt_of_try": N_("Attempt of the try"),
     "attempts": N_("Attempts"),
+    "came_back_at": N_("Came back at"),
     "change": N_("Change"),
     "changed_at": N_("When"),
     "channel": N_("Channel"),
@@ -34,8 +35,10 @@ LABELS: Final[Mapping[str, str]] = {
     "fields_required": N_("Fields required"),
     "finish_seq": N_("Entry of the finish"),
     "finished_at": N_("Finished at"),
+    "first_denied_at": N_("First denied at"),
     "found_at": N_("True since"),
     "gives_up_at": N_("Given up at"),
+    "is_cured": N_("Cured"),
     "is_due_within_7_days": N_("Due in 7 days"),
     "is_given_up": N_("Given up"),
     "is_held": N_("Held back by our rules"),
@@ -81,12 +84,15 @@ LABELS: Final[Mapping[str, str]] = {
     "status": N_("Status"),
     "step": N_("Step"),
     "subject": N_("Subject"),
+    "successor_id": N_("Came back as"),
+    "successors": N_("New sellers"),
     "ticket_due": N_("A ticket is due"),
     "timeout_at": N_("Too late from"),
     "told": N_("Told"),
     "try_number": N_("Try"),
     "undelivered": N_("Not delivered"),
     "via": N_("Via"),
+    "was_in_vain": N_("In vain"),
 }
 """Of the views that pages list; a column of any other view keeps its own name."""
 
@@ -97,6 +103,7 @@ VIEWS: Final[Mapping[str, str]] = {
     "findings": N_("Findings"),
     "submission_attempts": N_("Submission attempts"),
     "denials": N_("Denials"),
+    "returned_sellers": N_("Sellers who came back"),
     "collections": N_("Collections"),
     "quarantine": N_("Quarantine"),
 }

@@ -123,3 +123,32 @@ def test_returns_are_drawn_by_week_with_what_became_of_them(
     assert "In the last 12 weeks 2 denied sellers came back; 1 cured so far." in page_text(app)
     # Of those decided in the last 7 days, `sel_21` was enabled and `sel_9` denied.
     assert metrics(app)["Denial rate"][0] == "50.0 %"
+
+
+def test_those_who_came_back_are_listed_with_what_became_of_them(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """`sel_10` came back two days ago, in vain; `sel_1` five days ago, and was enabled."""
+    with open_log(HISTORY):
+        app = visit("denials", list="returned")
+        cured = visit("denials", list="returned", cured="yes").dataframe[0].value
+        vain = visit("denials", list="returned", vain="yes").dataframe[0].value
+        week = visit("denials", list="returned", ends="2026-05-25")
+    grid = app.dataframe[0].value
+    assert list(grid["seller_id"]) == ["sel_10", "sel_1"]
+    assert list(grid["successor_id"]) == ["sel_22", "sel_21"]
+    assert [list(cell) for cell in grid["is_cured"]] == [["not yet"], ["cured"]]
+    assert [list(cell) for cell in grid["was_in_vain"]] == [["in vain"], []]
+    assert "2 sellers came back" in page_text(app)
+    assert list(cured["seller_id"]) == ["sel_1"]
+    assert list(vain["seller_id"]) == ["sel_10"]
+    assert "No seller matches these filters" in page_text(week)
+
+
+def test_figures_lead_to_those_who_came_back(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("denials")
+        led = {button.key: button for button in app.button if str(button.key).startswith("rows")}
+        led["rows [('list', 'returned'), ('cured', 'yes')]"].click()
+        shown = app.run()
+    assert list(shown.dataframe[0].value["seller_id"]) == ["sel_1"]

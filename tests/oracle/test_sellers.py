@@ -189,6 +189,17 @@ def test_a_retry_is_wasted_by_the_latest_denial_before_the_first_new_seller():
     ]
     [row] = oracle.rows("denial_retries", history, at("2026-03-06T00:00:00"))
     assert (row["reonboarded"], row["cured"], row["wasted_retries"]) == (1, 0, 1)
+    assert oracle.rows("returned_sellers", history, at("2026-03-06T00:00:00")) == [
+        {
+            "seller_id": "s1",
+            "first_denied_at": at("2026-03-01T12:00:00"),
+            "came_back_at": at("2026-03-02T12:00:00.000001"),
+            "successor_id": "s2",
+            "successors": 2,
+            "is_cured": False,
+            "was_in_vain": True,
+        }
+    ]
     history[2]["body"]["created_at"] = "2026-03-02T12:00:00Z"
     [row] = oracle.rows("denial_retries", history, at("2026-03-06T00:00:00"))
     assert row["wasted_retries"] == 0

@@ -127,6 +127,7 @@ RICH = [
     finished("a10", 503, "2026-05-28T01:00:01Z", process_id="p10"),
     started("a11", "2026-05-28T02:00:00Z", process_id="p2", body={"process_id": "p2", "type": "x"}),
     finished("a11", 401, "2026-05-28T02:00:01Z", process_id="p2"),
+    seller("created", "v30", "2026-05-28T03:00:00Z", "s7", taxpayer_id="12-3"),
 ]
 """Something of everything, so that every view has rows."""
 

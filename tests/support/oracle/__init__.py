@@ -175,6 +175,7 @@ VIEWS = {
     "denials": sellers.denials,
     "denial_reasons": sellers.denial_reasons,
     "denial_retries": sellers.denial_retries,
+    "returned_sellers": sellers.returned_sellers,
     "collections": evidence.collections,
     "evidence_coverage": evidence.evidence_coverage,
     "findings": findings.findings,

@@ -243,43 +243,63 @@ def retryable_share(retries: list[bool | None]) -> float | None:
     return share(said.count(True), len(said))
 
 
-def denial_retries(log: Log) -> list[dict]:
-    """One row: who came back after a denial, and who got through."""
+def returned_sellers(log: Log) -> list[dict]:
+    """Denied sellers whose taxpayer id belongs to another created after their first denial."""
     events_of = seller_events(log)
-    all_denials = denials(log)
     tax_ids = {seller_id: taxpayer_id(events) for seller_id, events in events_of.items()}
-    denied: dict[str, list[dict]] = {}
-    for denial in all_denials:
-        denied.setdefault(denial["seller_id"], []).append(denial)
-
-    with_tax_id = [seller_id for seller_id in denied if tax_ids[seller_id]]
-    reonboarded = cured = wasted = 0
-    for seller_id in with_tax_id:
-        first_denied_at = denied[seller_id][0]["denied_at"]
+    rows = []
+    for seller_id, denied in denials_of(log).items():
+        first_denied_at = denied[0]["denied_at"]
         later = {
             other: created_at(log, other)
             for other, tax_id in tax_ids.items()
             if other != seller_id
+            and tax_id
             and tax_id == tax_ids[seller_id]
             and created_at(log, other) > first_denied_at
         }
         if not later:
             continue
-        reonboarded += 1
-        cured += any(was_enabled(events_of[other]) for other in later)
-        before = [
-            denial for denial in denied[seller_id] if denial["denied_at"] < min(later.values())
-        ]
-        wasted += before[-1]["retry"] is False
+        came_back_at = min(later.values())
+        before = [denial for denial in denied if denial["denied_at"] < came_back_at]
+        rows.append(
+            {
+                "seller_id": seller_id,
+                "first_denied_at": first_denied_at,
+                "came_back_at": came_back_at,
+                "successor_id": min(it for it, created in later.items() if created == came_back_at),
+                "successors": len(later),
+                "is_cured": any(was_enabled(events_of[other]) for other in later),
+                "was_in_vain": before[-1]["retry"] is False,
+            }
+        )
+    return rows
+
+
+def denials_of(log: Log) -> dict[str, list[dict]]:
+    """Each denied seller's denials, the earliest first."""
+    found: dict[str, list[dict]] = {}
+    for denial in denials(log):
+        found.setdefault(denial["seller_id"], []).append(denial)
+    return found
+
+
+def denial_retries(log: Log) -> list[dict]:
+    """One row: who came back after a denial, and who got through."""
+    denied = denials_of(log)
+    events_of = seller_events(log)
+    with_tax_id = [seller_id for seller_id in denied if taxpayer_id(events_of[seller_id])]
+    returned = returned_sellers(log)
+    cured = sum(row["is_cured"] for row in returned)
     return [
         {
             "denied_sellers": len(denied),
-            "retryable_share": retryable_share([denial["retry"] for denial in all_denials]),
-            "reonboarded": reonboarded,
-            "reonboarding_rate": share(reonboarded, len(with_tax_id)),
+            "retryable_share": retryable_share([denial["retry"] for denial in denials(log)]),
+            "reonboarded": len(returned),
+            "reonboarding_rate": share(len(returned), len(with_tax_id)),
             "cured": cured,
-            "cure_rate": share(cured, reonboarded),
-            "wasted_retries": wasted,
+            "cure_rate": share(cured, len(returned)),
+            "wasted_retries": sum(row["was_in_vain"] for row in returned),
         }
     ]
 
