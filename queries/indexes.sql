@@ -2,7 +2,6 @@
 -- two thirds of a microsecond an entry, so there is none that only makes a whole view faster.
 
 create index if not exists webhooks_of_event on facts.webhooks (event_id);
-create index if not exists reviews_of_event on facts.reviews (event_id);
 create index if not exists reviews_of_process on facts.reviews (process_id);
 create index if not exists starts_of_attempt on facts.attempt_starts (attempt_id);
 create index if not exists starts_of_process on facts.attempt_starts (process_id);

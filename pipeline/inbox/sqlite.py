@@ -35,6 +35,10 @@ from pipeline.inbox.store import (
 from pipeline.log.entries import Entry, Identity
 
 BUSY_SECONDS: Final = 10.0
+PAGE_BYTES: Final = 8192
+"""Of a new inbox. An entry takes 1.3 KB, and pages of 4 KB, SQLite's own size, would stay a third
+empty (docs/performance.md#size)."""
+
 WRITER_CACHE_KIB: Final = 65_536  # the indexes' pages of a large log
 MAX_WAL_BYTES: Final = 64 * 2**20  # a long read makes it larger; it is cut when it is next reused
 
@@ -172,6 +176,7 @@ class SqliteInbox(Inbox):
             # Bodies hold personal data. SQLite gives its WAL the mode of this file.
             os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+                connection.execute(f"pragma page_size = {PAGE_BYTES}")
                 connection.execute("pragma journal_mode = wal")
                 connection.execute("pragma synchronous = full")
                 connection.execute(f"pragma application_id = {APPLICATION_ID}")

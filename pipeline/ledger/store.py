@@ -31,7 +31,7 @@ from pipeline.log import tree
 from pipeline.log.entries import Entry
 from pipeline.memory import bytes_of
 
-SCHEMA_VERSION: Final = "15"
+SCHEMA_VERSION: Final = "16"
 """Raise it whenever tables or the reading of facts change: an older file is then rebuilt."""
 
 CHECKPOINT_THRESHOLD: Final = "256MB"
