@@ -6,6 +6,7 @@ tries twenty times as many, other ones each time.
 
 import gc
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,11 +14,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from pipeline import memory
+from pipeline.memory import look_for_cycles_less_often
+from tests.support.machine import memory
 
 ROOT = Path(__file__).parents[1]
 GUARDED = (ROOT / "data", ROOT / ".hypothesis")
 """Folders of the checkout in which a test might leave something."""
+MEMORY_BYTES = 4 * 2**30
+"""Where so many are free, tests write into memory: tens of thousands of times they have something
+synced, and wait for a disk."""
 
 
 def _in_guarded_folders() -> set[Path]:
@@ -45,7 +50,10 @@ settings.register_profile(
 )
 settings.load_profile("usual")
 
-memory.look_for_cycles_less_often()
+look_for_cycles_less_often()
+
+if "TMPDIR" not in os.environ and (_folder := memory(MEMORY_BYTES)) is not None:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(_folder)
 
 for _name in [name for name in os.environ if name.startswith("PRAZO_") and "LAB" not in name]:
     del os.environ[_name]

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import httpx
 import pytest
@@ -21,20 +21,10 @@ from tests.support.machine import free_port, wait_until
 ROOT = Path(__file__).parent.parent.parent
 
 
-EVENTS_PER_MINUTE = 10
-"""Enough to see that it goes on, and too few to change what somebody is looking at."""
-
-
-class Demo(NamedTuple):
-    folder: Path
-    port: int  # of its dashboard
-    environment: dict[str, str]  # what commands need to know of it
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    """The whole demo. That it ended well, and left nothing running, is asserted at the end."""
-    folder = tmp_path_factory.mktemp("acceptance") / "demo"
+@contextmanager
+def running_demo(folder: Path, events_per_minute: int) -> Iterator[tuple[int, dict[str, str]]]:
+    """The whole demo; its dashboard's port, and what commands need to know of it. That it ended
+    well, and left nothing running, is asserted at the end."""
     receiver_port, dashboard_port = free_port(), free_port()
     environment = dict(os.environ)
     ports = {
@@ -42,10 +32,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         "PRAZO_DASHBOARD_PORT": str(dashboard_port),
     }
     with folder.with_suffix(".log").open("wb") as log:
-        running = subprocess.Popen(
+        demo = subprocess.Popen(
             [
                 *(sys.executable, "-m", "pipeline.cli", "demo", "--folder", str(folder)),
-                *("--events-per-minute", str(EVENTS_PER_MINUTE)),
+                *("--events-per-minute", str(events_per_minute)),
             ],
             env=environment | ports,
             cwd=ROOT,
@@ -55,14 +45,17 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     try:
         wait_for(receiver_port, "/readyz")
         wait_for(dashboard_port, "/_stcore/health")
-        stores = {
-            "PRAZO_INBOX": str(folder / "inbox.db"),
-            "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
-        }
-        yield Demo(folder, dashboard_port, environment | stores)
+        yield (
+            dashboard_port,
+            environment
+            | {
+                "PRAZO_INBOX": str(folder / "inbox.db"),
+                "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
+            },
+        )
     finally:
-        running.send_signal(signal.SIGTERM)
-        code = running.wait(90)
+        demo.send_signal(signal.SIGTERM)
+        code = demo.wait(90)
     assert code == 0
     left = subprocess.run(["pgrep", "-f", str(folder)], capture_output=True, check=False)
     assert left.stdout == b""
@@ -92,34 +85,33 @@ def shows_what_was_sent(log: Path) -> bool:
 
 
 @pytest.mark.timeout(400)
-def test_the_demo_shows_every_state_and_goes_on_by_itself(demo: Demo, tmp_path: Path):
-    environment, log = demo.environment, demo.folder.with_suffix(".log")
-    states = {row["state"] for row in show(environment, "process_state")}
-    assert states == {"PENDING", "OVERDUE", "EXPIRED", "FINISHED"}
-    statuses = {row["status"] for row in show(environment, "seller_state")}
-    assert statuses >= {"enabled", "denied", "disabled", "deleted", "pending_analysis"}
-    outcomes = {row["outcome"] for row in show(environment, "submission_attempts")}
-    assert outcomes >= {"accepted", "platform_error", "invalid_payload", "timeout"}
-    rules = {row["rule"] for row in show(environment, "findings")}
-    assert "expired_unfinished" in rules
-    assert "evidence_recorded_late" not in rules  # its past was recorded as it happened
+def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
+    with running_demo(tmp_path / "demo", 600) as (_, environment):
+        states = {row["state"] for row in show(environment, "process_state")}
+        assert states == {"PENDING", "OVERDUE", "EXPIRED", "FINISHED"}
+        statuses = {row["status"] for row in show(environment, "seller_state")}
+        assert statuses >= {"enabled", "denied", "disabled", "deleted", "pending_analysis"}
+        outcomes = {row["outcome"] for row in show(environment, "submission_attempts")}
+        assert outcomes >= {"accepted", "platform_error", "invalid_payload", "timeout"}
+        rules = {row["rule"] for row in show(environment, "findings")}
+        assert "expired_unfinished" in rules
+        assert "evidence_recorded_late" not in rules  # its past was recorded as it happened
 
-    assert "watchlist" in banners_command(log, tmp_path)
+        assert "watchlist" in banners_command(tmp_path / "demo.log", tmp_path)
 
-    wait_until(lambda: shows_what_was_sent(log))
+        wait_until(lambda: shows_what_was_sent(tmp_path / "demo.log"))
 
-    [before] = show(environment, "ledger_health")
-    wait_until(lambda: show(environment, "ledger_health")[0]["last_seq"] > before["last_seq"])
-    [after] = show(environment, "ledger_health")
-    assert after["missing"] == 0
+        [before] = show(environment, "ledger_health")
+        wait_until(lambda: show(environment, "ledger_health")[0]["last_seq"] > before["last_seq"])
+        [after] = show(environment, "ledger_health")
+        assert after["missing"] == 0
 
 
 @pytest.mark.timeout(500)
-def test_the_demos_pages_are_quiet_and_open_to_everyone(demo: Demo):
+def test_the_demos_pages_are_quiet_and_open_to_everyone(tmp_path: Path):
     """Its ids are long, its processes many, and every outcome is there; by turns dark in Portuguese
     and light in English, with what opens on a page open."""
-    _, port, environment = demo
-    with chromium() as browser:
+    with running_demo(tmp_path / "demo", 1) as (port, environment), chromium() as browser:
         tried = Counter(row["process_id"] for row in show(environment, "submission_attempts"))
         [(process, _)] = tried.most_common(1)
         [state] = show(environment, "process_state", "--where", f"process_id={process}")

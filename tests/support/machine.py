@@ -1,10 +1,12 @@
 """What tests ask of the machine that they run on."""
 
 import os
+import shutil
 import signal
 import socket
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 
 def free_port() -> int:
@@ -13,6 +15,13 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def memory(size: int) -> Path | None:
+    """A folder in memory, where so many bytes are free in it: what is synced there is not waited
+    for, and a killed process loses no more than on a disk."""
+    folder = Path("/dev/shm")
+    return folder if folder.is_dir() and shutil.disk_usage(folder).free > size else None
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = 60) -> None:

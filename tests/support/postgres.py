@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.support.machine import free_port
+from tests.support.machine import free_port, memory
 
 SUPERUSER = "postgres"
 DATABASE = "prazo"
@@ -170,19 +170,11 @@ def _own(folder: Path) -> None:
         os.chown(folder, account.pw_uid, account.pw_gid)
 
 
-def _scratch() -> str | None:
-    """Memory, where there is enough of it: crash recovery syncs every file of a cluster."""
-    memory = Path("/dev/shm")
-    if memory.is_dir() and shutil.disk_usage(memory).free > MEMORY_BYTES:
-        return str(memory)
-    return None
-
-
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """A running server, shared by the whole session; stop it only to start it again."""
     binaries = installed()
-    with tempfile.TemporaryDirectory(prefix="prazo-postgres-", dir=_scratch()) as folder:
+    with tempfile.TemporaryDirectory(prefix="prazo-postgres-", dir=memory(MEMORY_BYTES)) as folder:
         server = PostgresServer(binaries, Path(folder))
         try:
             server.start()
