@@ -123,11 +123,12 @@ def test_of_many_who_take_it_at_once_one_has_it_at_a_time(location: str) -> None
     numbers: list[int] = []
     faults: list[object] = []
     until = time.monotonic() + 1.0
+    latest = until + 30  # on a busy machine it takes longer until a second one has it
 
     def contend(number: int) -> None:
         inbox = open_inbox(location)
         try:
-            while time.monotonic() < until:
+            while time.monotonic() < until or (len(numbers) < 2 and time.monotonic() < latest):
                 lease = take(inbox, "x", f"{number}", MINUTE, UNSPENT)
                 if isinstance(lease, Held):
                     continue
