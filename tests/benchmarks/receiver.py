@@ -23,7 +23,7 @@ import pytest
 from pipeline.forward import progress
 from pipeline.inbox import open_inbox
 from tests.benchmarks import contestants
-from tests.benchmarks.load import Load
+from tests.benchmarks.load import WARM_UP_SECONDS, Load
 from tests.benchmarks.rows import Row
 from tests.forward.process import Forwarder
 from tests.support.machine import free_port, wait_until
@@ -40,6 +40,7 @@ ENDPOINTS = ("fast", "slow", "dead")
 def run() -> list[Row]:
     print("The ceiling:\n\n" + inspect.getsource(contestants.ceiling))
     rounds: dict[str, list[Load]] = defaultdict(list)
+    cpu: dict[str, list[float]] = defaultdict(list)
     with ExitStack() as running, tempfile.TemporaryDirectory(prefix="prazo-bench-") as folder:
         ports = {
             "ceiling": running.enter_context(_serving("ceiling")),
@@ -73,6 +74,7 @@ def run() -> list[Row]:
             for name, port in ports.items():
                 if name in forwarders:
                     forwarders[name].thaw()  # what it has still to do would slow the others' rounds
+                before = _cpu_microseconds(port)
                 load = Load.on(
                     port,
                     connections=CONNECTIONS,
@@ -84,17 +86,26 @@ def run() -> list[Row]:
                 if load.failures:
                     raise SystemExit(f"{name}: {load.failures} requests were not answered 200")
                 rounds[name].append(load)
-    return list(_rows({name: _median(loads) for name, loads in rounds.items()}))
+                requests = load.requests_per_second * (SECONDS_PER_ROUND + WARM_UP_SECONDS)
+                cpu[name].append((_cpu_microseconds(port) - before) / requests)
+    medians = {name: _median(loads) for name, loads in rounds.items()}
+    return list(_rows(medians, {name: statistics.median(it) for name, it in cpu.items()}))
 
 
-def _rows(of: dict[str, Load]) -> Iterator[Row]:
+def _rows(of: dict[str, Load], cpu: dict[str, float]) -> Iterator[Row]:
+    """`cpu`: microseconds of CPU time for each request, by contestant."""
     ours, ceiling = of["receiver"], of["ceiling"]
     rate = f"{ours.requests_per_second:,.0f}/s"
     yield Row(
         "receiver / no-op server: requests a second",
         ours.requests_per_second / ceiling.requests_per_second,
         f"{rate} of {ceiling.requests_per_second:,.0f}/s",
-        at_least=0.5,
+        at_least=0.28,
+    )
+    yield Row(
+        "no-op server / receiver: CPU time of a request",
+        cpu["ceiling"] / cpu["receiver"],
+        ", ".join(f"{name} {it:.0f} µs" for name, it in cpu.items()),
     )
     for which in ENDPOINTS:
         passed_on = of[which]
@@ -121,7 +132,7 @@ def _rows(of: dict[str, Load]) -> Iterator[Row]:
             "receiver / FastAPI + asyncpg: requests a second",
             ours.requests_per_second / peer.requests_per_second,
             f"{rate} of {peer.requests_per_second:,.0f}/s",
-            at_least=2.0,
+            at_least=3.0,
         )
     for figure in ("p50", "p99", "max"):
         values = {name: getattr(load, f"{figure}_ms") for name, load in of.items()}
@@ -136,6 +147,16 @@ def _median(loads: list[Load]) -> Load:
     return Load._make(statistics.median(figures) for figures in zip(*loads, strict=True))
 
 
+_PROCESSES: dict[int, int] = {}
+"""The process behind each port."""
+
+
+def _cpu_microseconds(port: int) -> float:
+    """What the process behind a port has used so far."""
+    fields = Path(f"/proc/{_PROCESSES[port]}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") * 1e6
+
+
 @contextmanager
 def _serving(which: str, **environment: str) -> Iterator[int]:
     """A contestant in a process of its own; yields its port."""
@@ -144,6 +165,7 @@ def _serving(which: str, **environment: str) -> Iterator[int]:
         port: int = probe.getsockname()[1]
     command = [sys.executable, "-m", "tests.benchmarks.contestants", which, str(port)]
     process = subprocess.Popen(command, env={**os.environ, **environment})
+    _PROCESSES[port] = process.pid
     try:
         deadline = time.monotonic() + START_SECONDS
         while True:
