@@ -11,7 +11,7 @@ import pytest
 from pipeline.log.entries import Entry
 from tests.receive.conftest import Start
 from tests.support.events import event
-from tests.support.machine import free_port
+from tests.support.machine import free_port, wait_until
 from tests.support.receiver import RunningReceiver
 from tests.support.senders import Journal, sending
 
@@ -169,6 +169,7 @@ def test_whatever_was_answered_before_a_kill_is_in_the_inbox(tmp_path: Path):
         successor = RunningReceiver(tmp_path, {})
         with sending(current.port, f"kill-{kill}") as journal:
             successor.wait_until_up()
+            wait_until(lambda journal=journal: bool(journal.statuses))
             time.sleep(chance.uniform(0, 0.3))
             current.kill()
         journals.append(journal)
