@@ -118,9 +118,8 @@ def _insert_few(
         for column in schema
     )
     values = [it for row in rows for it in row]
-    connection.execute(
-        f"insert into {table} values {', '.join([f'({places})'] * len(rows))}", values
-    )
+    sql = f"insert into {table} values {', '.join([f'({places})'] * len(rows))}"
+    connection.execute(parsed(sql) if len(rows) == 1 else sql, values)
 
 
 def facts_of(

@@ -4,6 +4,9 @@ Catching up: entries a second from an inbox into a new DuckDB file, beside the c
 the same entries out of the inbox and doing nothing with them. Flat: the last quarter's rate beside
 the first's. PRAZO_BENCH_ENTRIES (default 200,000; the aim is stated for 1,000,000).
 
+One a batch: each entry followed alone, into the log, facts, tree and heads; and the CPU time of the
+first question after one, which makes its materialized rows.
+
 Lag: 500 deliveries a second through a real receiver, while three threads read the overview's views
 each second from the ledger that follows; how long an acknowledged entry waits for the log.
 """
@@ -36,6 +39,10 @@ DELIVERIES_PER_SECOND = 500
 LAG_SECONDS = 15.0
 CONNECTIONS = 20
 READERS = 3
+BATCHES_OF_ONE = 240
+"""Fewer than may wait for their materialized rows."""
+WANTED_BATCHES = 250
+"""Batches a second: the aim."""
 HEAD = (
     b"POST /webhooks HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
     b"Content-Length: 1024\r\n\r\n"
@@ -46,6 +53,7 @@ PAGE_VIEWS = ("process_state", "deadline_calendar", "denial_reasons", "ledger_he
 def run() -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="prazo-bench-") as folder:
         rows = _catch_up(Path(folder) / "catch-up")
+        rows += _one_a_batch(Path(folder) / "one-a-batch")
         rows += _lag(Path(folder) / "lag")
     return rows
 
@@ -97,6 +105,29 @@ def _fill(inbox: Inbox) -> None:
 
 def _rate(start: tuple[int, float], end: tuple[int, float]) -> float:
     return (end[0] - start[0]) / (end[1] - start[1])
+
+
+def _one_a_batch(folder: Path) -> list[Row]:
+    settings = _settings(folder)
+    with closing(LedgerService(settings)) as service:
+        took = busy = 0.0
+        for number in range(BATCHES_OF_ONE):
+            draft = delivery(review(number), occurred_at=instants.now(), recorded_by="webhook")
+            service.inbox.append([draft])
+            began, cpu = time.perf_counter(), time.process_time()
+            service.catch_up()
+            took, busy = took + time.perf_counter() - began, busy + time.process_time() - cpu
+        cpu = time.process_time()
+        service.ledger.settle()
+        rows = time.process_time() - cpu
+    return [
+        Row(
+            f"follower: one entry a batch / {WANTED_BATCHES} a second",
+            BATCHES_OF_ONE / took / WANTED_BATCHES,
+            f"{BATCHES_OF_ONE / took:,.0f}/s, {busy / BATCHES_OF_ONE * 1000:.1f} ms of CPU each;"
+            f" then the rows of all, in {rows * 1000:.0f} ms",
+        )
+    ]
 
 
 def _lag(folder: Path) -> list[Row]:

@@ -400,6 +400,7 @@ def test_indexes_are_let_go_of_before_they_fill_the_memory(settings, inbox, monk
         # A reader can hold up each try; the next batch after the last of them does not wait.
         deliver(inbox, range(1300, 1400))
         service.catch_up()
+        service.ledger.settle()
         held = memory_of_indexes(service)
         assert list(checks.broken(service.ledger)) == []
     assert faults == []
