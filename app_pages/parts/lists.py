@@ -65,6 +65,12 @@ def paged(
     pages = -(-total // ROWS)
     number = address.page_number(pages) if pages > 1 else 1
     rows = views.read(view, **chosen, order_by=order_by, limit=ROWS, offset=(number - 1) * ROWS)
+    if not rows:  # the ledger went on since they were counted, and fewer are left
+        number, total = 1, views.count(view, **chosen)
+        rows = views.read(view, **chosen, order_by=order_by, limit=ROWS, offset=0)
+        if not rows:
+            return Page(0, None)
+        pages = -(-total // ROWS)
     # From the top down: what is drawn later above something pushes it away under whoever reads.
     drawn = draw(rows, f"{view} {number}")
     with st.container(
