@@ -13,15 +13,17 @@ from typing import Final, Generic, TypeVar
 LOG = logging.getLogger(__name__)
 
 MAX_ANSWERS: Final = 512
-AGE_TO_COST: Final = 40
+AGE_TO_COST: Final = 80
 """For this many times as long as it took, an answer is given although entries came in since. So
-each of some thirty questions is worked on for a fortieth of the time at most, however many people
+each of some thirty questions is worked on for an eightieth of the time at most, however many people
 ask under full traffic."""
-MAX_AGE_SECONDS: Final = 15.0
+MAX_AGE_SECONDS: Final = 30.0
 """Counted from when work on an answer began: no answer is given for longer, whatever it took."""
-RENEWED_AFTER_SECONDS: Final = 10.0
+RENEWED_AFTER_SECONDS: Final = 20.0
 """From this age on an answer is renewed, so that nobody has to wait who comes a little later."""
-PATIENCE_SECONDS: Final = 0.2
+AGE_TO_RENEW: Final = 3
+"""An answer may be so many times as old while the next is made aside, for those who come then."""
+PATIENCE_SECONDS: Final = 0.02
 """Nobody waits for an answer that takes longer, as long as the last one is not too old."""
 
 Answer = TypeVar("Answer")
@@ -37,13 +39,14 @@ class _Made(Generic[Answer]):
     seconds: float  # that it took
 
     def is_good(self, basis: Hashable) -> bool:
-        return self.basis == basis or self._age() < min(
-            (1 + AGE_TO_COST) * self.seconds, RENEWED_AFTER_SECONDS
-        )
+        return self.basis == basis or self._age() < min(self._may_stand(), RENEWED_AFTER_SECONDS)
 
     def is_fair(self) -> bool:
         """Good enough for those who come while a better one is being made."""
-        return self._age() < MAX_AGE_SECONDS
+        return self._age() < min(AGE_TO_RENEW * self._may_stand(), MAX_AGE_SECONDS)
+
+    def _may_stand(self) -> float:
+        return (1 + AGE_TO_COST) * self.seconds
 
     def _age(self) -> float:
         return time.monotonic() - self.began_at
