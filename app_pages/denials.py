@@ -230,7 +230,7 @@ with elements.facts(5, least=150):
             n=formats.number(figures["reonboarded"]),
         ),
         "blue",
-        lead=partial(links.to_rows, list=RETURNED),
+        lead=partial(links.to_rows, list=RETURNED) if figures["reonboarded"] else None,
     )
     wasted = figures["wasted_retries"]
     elements.fact(
@@ -240,7 +240,7 @@ with elements.facts(5, least=150):
         if wasted
         else _("of those who came back"),
         "orange" if wasted else "gray",
-        lead=partial(links.to_rows, list=RETURNED, cured="yes"),
+        lead=partial(links.to_rows, list=RETURNED, cured="yes") if figures["cured"] else None,
     )
 if figures["wasted_retries"]:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
