@@ -72,7 +72,8 @@ class Answers(Generic[Answer]):
     def __init__(self) -> None:
         self._lock = Lock()
         self._questions: OrderedDict[Hashable, _Question[Answer]] = OrderedDict()
-        self._aside = ThreadPoolExecutor(2, thread_name_prefix="answers")
+        # One at a time: a second would take the cores from those who wait for their page.
+        self._aside = ThreadPoolExecutor(1, thread_name_prefix="answers")
 
     def answer(self, question: Hashable, basis: Hashable, work_out: Callable[[], Answer]) -> Answer:
         """What was answered on this basis, or a moment ago on another; else what `work_out` gives.

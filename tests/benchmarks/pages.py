@@ -38,7 +38,7 @@ PEOPLE: Final = 10
 CLICKS_OF_EACH: Final = 20
 START_SECONDS: Final = 120
 WARM_MS: Final = 300
-CLICK_MS: Final = 1000
+CLICK_MS: Final = 650
 BATCH_SECONDS: Final = 0.2
 PAGES: Final = {
     "overview": "",
