@@ -7,7 +7,7 @@ Imported (`streamlit run app.py`, uvicorn) this file is the ASGI app that holds 
 import logging
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pandas  # noqa: F401 - before the follower starts: its first transaction would wait for it
@@ -22,7 +22,7 @@ from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language
-from app_pages.parts import acting, elements, frame, freshness, links
+from app_pages.parts import acting, elements, frame, freshness, links, views
 from pipeline import memory
 from pipeline.errors import PrazoError
 from pipeline.http import limits
@@ -87,11 +87,17 @@ def _draw() -> None:
         find.box()
     with bell:
         frame.bell()
+    line = heading.container(key="freshness_line")
+    views.begin()
     with heading:
-        freshness.show()
         frame.time_travel_banner()
         find.show(current.title)
-    current.run()
+    try:
+        with suppress(elements.PageEnd):
+            current.run()
+    finally:
+        with line:
+            freshness.show()
 
 
 def _sections(whoever: Person) -> dict[str, list[st.Page]]:

@@ -191,7 +191,7 @@ if not figures["denials"]:
             " attempt makes sense."
         ),
     )
-    st.stop()
+    elements.end_page()
 
 reasons = views.read("denial_pareto")
 drawn = reasons[:REASONS_DRAWN]

@@ -71,7 +71,7 @@ if not by_rule:
         _("No rule is broken"),
         _("Findings appear here by themselves as deliveries, collections and attempts come in."),
     )
-    st.stop()
+    elements.end_page()
 
 st.container(key="rules").table(
     {

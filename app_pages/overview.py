@@ -96,7 +96,7 @@ if service.current().settings.webhook_auth == "none":
 
 if not figures["processes"]:
     first_steps.show()
-    st.stop()
+    elements.end_page()
 
 bars = views.read("deadline_bars")
 month = views.read("recent_states")

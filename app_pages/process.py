@@ -129,7 +129,7 @@ if not asked:
         _("Type the id of a review process, or choose one on the watchlist."),
     )
     links.to_watchlist()
-    st.stop()
+    elements.end_page()
 
 this = {"process_id": asked}
 process = views.read_one("process_state", where=this)
@@ -142,7 +142,7 @@ if process is None:
             " occurrences* in the guide *Operations*."
         ),
     )
-    st.stop()
+    elements.end_page()
 
 state = process["state"]
 fields = process["requested_fields"] or ()

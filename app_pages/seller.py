@@ -73,7 +73,7 @@ if not asked:
         _("Type the id of a seller, or open one from a process of the watchlist."),
     )
     links.to_watchlist()
-    st.stop()
+    elements.end_page()
 
 seller = views.read_one("seller_state", where={"seller_id": asked})
 if seller is None:
@@ -81,7 +81,7 @@ if seller is None:
         _("No entry of the log names {seller}", seller=formats.code(asked)),
         _("The id must be exactly as the platform wrote it (`customer_id` of a review event)."),
     )
-    st.stop()
+    elements.end_page()
 
 this = {"seller_id": asked}
 open_ones = views.read("open_processes", where=this, limit=OPEN_LISTED)

@@ -155,7 +155,7 @@ if not figures["attempts"] and not figures["refused"]:
             " the marketplace's developers*. What a seller answered on our page is sent from here."
         ),
     )
-    st.stop()
+    elements.end_page()
 
 # --- the four figures --------------------------------------------------------------------------
 

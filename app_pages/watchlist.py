@@ -202,7 +202,7 @@ with lists.filters():
 assigned: dict[str, Sequence[object]] = {MINE: people.mine(), UNASSIGNED: [None]}
 if whose == MINE and not people.mine():
     acting.ask_for_name("list")
-    st.stop()
+    elements.end_page()
 deadline = periods.period(period or "all", views.moment(), formats.zone())
 day = address.day("day")
 if day is not None:

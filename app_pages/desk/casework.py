@@ -306,7 +306,8 @@ def _open_alerts(processes: Sequence[views.Row]) -> list[str]:
     """The alerts on these processes that somebody was told of and nobody has taken. All such alerts
     are asked for, which is one question for every row and every reader."""
     ids = {row["process_id"] for row in processes}
-    found = views.groups("alerts", ["alert_id", "process_id", "raised_at"], where={"is_open": True})
+    columns = ["alert_id", "process_id", "raised_at"]
+    found = views.groups("alerts", columns, where={"is_open": True}, is_shown=False)
     raised = (row for row in found if row["raised_at"] is not None)
     return [row["alert_id"] for row in raised if row["process_id"] in ids]
 

@@ -44,6 +44,7 @@ def stand_in(assignee: str) -> str | None:
 
 def known() -> list[str]:
     """Names to choose from when a process is assigned: the reader's first."""
-    assigned = [row["assignee"] for row in views.groups("assignments", ["assignee"])]
+    found = views.groups("assignments", ["assignee"], is_shown=False)
+    assigned = [row["assignee"] for row in found]
     names = [acting.reader_name(), *rules().recipients, *assigned[:MOST_NAMES]]
     return [it for it in dict.fromkeys(names) if it]

@@ -27,81 +27,95 @@ PATIENCE_SECONDS: Final = 0.02
 """Nobody waits for an answer that takes longer, as long as the last one is not too old."""
 
 Answer = TypeVar("Answer")
+Basis = TypeVar("Basis", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class _Made(Generic[Answer]):
-    """An answer, and how long it may be given. Never changed, so it can be read at any time."""
+class Made(Generic[Basis, Answer]):
+    """An answer, what it rests on, and how long it may be given. Never changed, so it can be read
+    at any time."""
 
     answer: Answer
-    basis: Hashable
+    basis: Basis
     began_at: float  # on the monotonic clock
     seconds: float  # that it took
 
-    def is_good(self, basis: Hashable) -> bool:
-        return self.basis == basis or self._age() < min(self._may_stand(), RENEWED_AFTER_SECONDS)
+    def age(self) -> float:
+        """Seconds since work on it began: what it says was true then."""
+        return time.monotonic() - self.began_at
+
+    def is_good(self, basis: Basis, *, exact: bool) -> bool:
+        """Whether nobody has to look again."""
+        if self.basis == basis:
+            return True
+        return not exact and self.age() < min(self._may_stand(), RENEWED_AFTER_SECONDS)
 
     def is_fair(self) -> bool:
         """Good enough for those who come while a better one is being made."""
-        return self._age() < min(AGE_TO_RENEW * self._may_stand(), MAX_AGE_SECONDS)
+        return self.age() < min(AGE_TO_RENEW * self._may_stand(), MAX_AGE_SECONDS)
 
     def _may_stand(self) -> float:
         return (1 + AGE_TO_COST) * self.seconds
 
-    def _age(self) -> float:
-        return time.monotonic() - self.began_at
 
-
-class _Question(Generic[Answer]):
+class _Question(Generic[Basis, Answer]):
     """A question with its last answer; whoever holds the lock is working out the next."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.made: _Made[Answer] | None = None
+        self.made: Made[Basis, Answer] | None = None
 
-    def work_out(self, basis: Hashable, work_out: Callable[[], Answer]) -> Answer:
+    def work_out(self, basis: Basis, work_out: Callable[[], Answer]) -> Made[Basis, Answer]:
         began = time.monotonic()
         answer = work_out()
-        self.made = _Made(answer, basis, began, time.monotonic() - began)
-        return answer
+        self.made = Made(answer, basis, began, time.monotonic() - began)
+        return self.made
 
 
-class Answers(Generic[Answer]):
+class Answers(Generic[Basis, Answer]):
     """Answers by question, those asked last. Safe to use from any thread."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._questions: OrderedDict[Hashable, _Question[Answer]] = OrderedDict()
+        self._questions: OrderedDict[Hashable, _Question[Basis, Answer]] = OrderedDict()
         # One at a time: a second would take the cores from those who wait for their page.
         self._aside = ThreadPoolExecutor(1, thread_name_prefix="answers")
 
-    def answer(self, question: Hashable, basis: Hashable, work_out: Callable[[], Answer]) -> Answer:
-        """What was answered on this basis, or a moment ago on another; else what `work_out` gives.
+    def answer(
+        self,
+        question: Hashable,
+        basis: Basis,
+        work_out: Callable[[], Answer],
+        *,
+        exact: bool = False,
+    ) -> Made[Basis, Answer]:
+        """What was answered on this basis, or unless it must be `exact` a moment ago on another;
+        else what `work_out` gives.
 
         What `work_out` raises goes to its caller, and nothing is kept.
         """
         asked = self._of(question)
         made = asked.made
-        if made is not None and made.is_good(basis):
-            return made.answer
-        last = made if made is not None and made.is_fair() else None
+        if made is not None and made.is_good(basis, exact=exact):
+            return made
+        last = made if made is not None and made.is_fair() and not exact else None
         if not asked.lock.acquire(blocking=last is None) and last is not None:
-            return last.answer
+            return last
         is_handed_over = False
         try:
             made = asked.made  # another may have been made while this one waited
-            if made is not None and made.is_good(basis):
-                return made.answer
+            if made is not None and made.is_good(basis, exact=exact):
+                return made
             if last is not None and last.seconds > PATIENCE_SECONDS:
                 self._aside.submit(self._renew, asked, basis, work_out)
                 is_handed_over = True
-                return last.answer
+                return last
             return asked.work_out(basis, work_out)
         finally:
             if not is_handed_over:
                 asked.lock.release()
 
-    def _of(self, question: Hashable) -> _Question[Answer]:
+    def _of(self, question: Hashable) -> _Question[Basis, Answer]:
         with self._lock:
             asked = self._questions.setdefault(question, _Question())
             self._questions.move_to_end(question)
@@ -110,7 +124,7 @@ class Answers(Generic[Answer]):
             return asked
 
     def _renew(
-        self, asked: _Question[Answer], basis: Hashable, work_out: Callable[[], Answer]
+        self, asked: _Question[Basis, Answer], basis: Basis, work_out: Callable[[], Answer]
     ) -> None:
         try:
             asked.work_out(basis, work_out)

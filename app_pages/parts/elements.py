@@ -1,7 +1,7 @@
 """Pieces of a page that several pages show: empty states, errors, figures, actions, fields."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import streamlit as st
 
@@ -11,6 +11,15 @@ from app_pages.parts import views
 from pipeline.errors import PrazoError
 
 MAX_PATHS: Final = 30  # a whole ACP has half as many
+
+
+class PageEnd(Exception):
+    """A page has shown all that it can."""
+
+
+def end_page() -> NoReturn:
+    """Ends a page before its last line. `st.stop` would end what stands around it, too."""
+    raise PageEnd
 
 
 def empty(what: str, how: str) -> None:

@@ -1,8 +1,7 @@
 """How fresh the figures of a page are, how the ledger stands, and whether deliveries come in."""
 
-import time
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 import streamlit as st
@@ -21,12 +20,15 @@ FAR_BEHIND_SECONDS: Final = 60  # and from here on in red
 
 
 def show() -> None:
-    """As of when, up to which entry, is the ledger verified, do deliveries come in; live."""
-    _freshness(views.moment(), service.current().status().last_seq, time.monotonic())
+    """As of when, up to which entry, is the ledger verified, do deliveries come in; live.
+
+    To be called once the page has read what it shows: its oldest answer counts.
+    """
+    _freshness(*views.rests_on())
 
 
 @st.fragment(run_every=FRESHNESS_SECONDS)
-def _freshness(drawn_at: datetime, drawn_seq: int, drew: float) -> None:
+def _freshness(drawn_at: datetime, drawn_seq: int) -> None:
     """While a page stands open the log goes on: this line says by how much, and offers a redraw.
 
     It redraws nothing by itself: nothing may move under whoever is reading or writing there.
@@ -54,7 +56,7 @@ def _freshness(drawn_at: datetime, drawn_seq: int, drew: float) -> None:
             horizontal=True, vertical_alignment="center", gap="small", width="content"
         ):
             st.markdown(formats.muted(" · ".join(parts)), width="content")
-            _offer_redraw(status.last_seq - drawn_seq, time.monotonic() - drew)
+            _offer_redraw(status.last_seq - drawn_seq, views.moment() - drawn_at)
         st.markdown(" ".join(badges), width="content", help=_intake_help(found))
     if status.problem:
         st.error(
@@ -64,7 +66,7 @@ def _freshness(drawn_at: datetime, drawn_seq: int, drew: float) -> None:
         )
 
 
-def _offer_redraw(new_entries: int, seconds: float) -> None:
+def _offer_redraw(new_entries: int, age: timedelta) -> None:
     """How old the figures are, and the way to newer ones; those of an instant that is over stay."""
     if views.as_of() is not None:
         return
@@ -73,7 +75,7 @@ def _offer_redraw(new_entries: int, seconds: float) -> None:
             "{n} new entry", "{n} new entries", new_entries, n=formats.number(new_entries)
         )
     else:
-        label = _("updated {time} ago", time=formats.seconds(round(seconds)))
+        label = _("updated {time} ago", time=formats.seconds(max(round(age.total_seconds()), 0)))
     if st.button(label, icon=":material/refresh:", type="tertiary", key="redraw"):
         views.forget_answers()
         st.rerun()

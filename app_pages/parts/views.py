@@ -1,8 +1,9 @@
 """Reads views at the instant that the page looks at, for whoever may read them."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from datetime import datetime
-from typing import Any, Final
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
 
 import streamlit as st
 
@@ -17,10 +18,25 @@ from pipeline.serve import identifiers
 TICK_SECONDS: Final = 5
 """How often an answer about now is worked out again although no entry came in."""
 
-Row = dict[str, Any]
+SUBJECTS: Final = ("process_id", "seller_id")
+"""Whoever asks about one of these wants to know how that one stands, and the answer takes little:
+every entry that came in before the question counts. Figures and lists of many may be older."""
+_OLDEST: Final = "oldest_answer"
 
-_ROWS: Final[Answers[tuple[Row, ...]]] = Answers()
-_COUNTS: Final[Answers[int]] = Answers()
+Row = dict[str, Any]
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """What an answer rests on beside the question."""
+
+    last_seq: int  # the newest entry
+    tick: int  # of an instant that does not stand still, every few seconds another
+
+
+_ROWS: Final[Answers[_Basis, tuple[Row, ...]]] = Answers()
+_COUNTS: Final[Answers[_Basis, int]] = Answers()
 
 
 def read(view: str, *, at: int | None = None, **asked: Any) -> Sequence[Row]:
@@ -36,7 +52,7 @@ def read(view: str, *, at: int | None = None, **asked: Any) -> Sequence[Row]:
     def rows() -> tuple[Row, ...]:
         return tuple(held.reader.read(view, as_of=at, **asked).to_pylist())
 
-    return _ROWS.answer((held.inbox.log, at, view, _frozen(asked)), _basis(held, at), rows)
+    return _given(_ROWS, held, at, (view, _frozen(asked)), rows, _is_about_one(asked.get("where")))
 
 
 def _check_open(view: str) -> None:
@@ -65,20 +81,24 @@ def count(
     def rows() -> int:
         return held.reader.count(view, as_of=at, where=where, contains=contains, between=between)
 
-    return _COUNTS.answer((held.inbox.log, at, view, _frozen(asked)), _basis(held, at), rows)
+    return _given(_COUNTS, held, at, (view, _frozen(asked)), rows, _is_about_one(where))
 
 
-def groups(view: str, columns: Sequence[str], **asked: Any) -> Sequence[Row]:
+def groups(
+    view: str, columns: Sequence[str], *, is_shown: bool = True, **asked: Any
+) -> Sequence[Row]:
     """How many rows have each combination of values in some columns; `asked` as for
-    `pipeline.ledger.reader.Reader.groups`. Raises as `read` does."""
+    `pipeline.ledger.reader.Reader.groups`. What only helps to fill a form in is not shown: the
+    page is no older for it. Raises as `read` does."""
     _check_open(view)
     held, at = service.current(), as_of()
 
     def rows() -> tuple[Row, ...]:
         return tuple(held.reader.groups(view, columns, as_of=at, **asked).to_pylist())
 
-    question = (held.inbox.log, at, view, tuple(columns), _frozen(asked))
-    return _ROWS.answer(question, _basis(held, at), rows)
+    question = (view, tuple(columns), _frozen(asked))
+    exact = _is_about_one(asked.get("where"))
+    return _given(_ROWS, held, at, question, rows, exact, is_shown=is_shown)
 
 
 def forget_answers() -> None:
@@ -87,11 +107,43 @@ def forget_answers() -> None:
     _COUNTS.forget()
 
 
-def _basis(held: service.LedgerService, at: int | None) -> Hashable:
-    """What an answer rests on beside the question: the newest entry and, of an instant that does
-    not stand still, a clock that ticks every few seconds."""
+def begin() -> None:
+    """Begins a page: nothing was read for it yet."""
+    st.session_state.pop(_OLDEST, None)
+
+
+def rests_on() -> tuple[datetime, int]:
+    """Since when the oldest answer of the page that was begun stands, as `moment`, and the newest
+    entry that every answer counts."""
+    oldest = st.session_state.get(_OLDEST)
+    return (moment(), service.current().status().last_seq) if oldest is None else oldest
+
+
+def _given(
+    kept: Answers[_Basis, Answer],
+    held: service.LedgerService,
+    at: int | None,
+    question: Hashable,
+    work_out: Callable[[], Answer],
+    exact: bool,
+    *,
+    is_shown: bool = True,
+) -> Answer:
+    """The answer that is shared; noted where it is shown and none of the page's is older."""
     tick = 0 if at is not None else instants.now() // (TICK_SECONDS * instants.SECOND)
-    return held.ledger.size, tick
+    basis = _Basis(held.ledger.size, tick)
+    made = kept.answer((held.inbox.log, at, question), basis, work_out, exact=exact)
+    if not is_shown:
+        return made.answer
+    age = made.age() if at is None else 0  # how an instant that is over looks does not age
+    made_at, last_seq = moment() - timedelta(seconds=age), made.basis.last_seq
+    oldest_at, oldest_seq = st.session_state.get(_OLDEST, (made_at, last_seq))
+    st.session_state[_OLDEST] = min(made_at, oldest_at), min(last_seq, oldest_seq)
+    return made.answer
+
+
+def _is_about_one(where: Mapping[str, object] | None) -> bool:
+    return any(isinstance((where or {}).get(name), str) for name in SUBJECTS)
 
 
 def _frozen(asked: Mapping[str, Any]) -> Hashable:

@@ -2,9 +2,9 @@
 
 import atexit
 import json
-import math
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -80,7 +80,7 @@ def _take_up_answers(history: list[str]) -> None:
     _ANSWERED[:] = history
     for question in (*views._ROWS._questions.values(), *views._COUNTS._questions.values()):
         if question.made is not None:
-            question.made = replace(question.made, began_at=-math.inf)
+            question.made = replace(question.made, began_at=time.monotonic() - 3600)
 
 
 @cache

@@ -26,10 +26,10 @@ def clock(monkeypatch):
 
 def test_an_answer_stands_while_its_basis_does(clock):
     kept = Answers()
-    assert kept.answer("q", 1, lambda: "first") == "first"
+    assert kept.answer("q", 1, lambda: "first").answer == "first"
     clock.seconds += 3600
-    assert kept.answer("q", 1, lambda: "second") == "first"
-    assert kept.answer("q", 2, lambda: "second") == "second"
+    assert kept.answer("q", 1, lambda: "second").answer == "first"
+    assert kept.answer("q", 2, lambda: "second").answer == "second"
 
 
 @pytest.mark.parametrize(("cost", "age"), [(0.001, 0.08), (0.01, 0.8), (0.2, 16.0)])
@@ -46,13 +46,38 @@ def test_on_another_basis_it_stays_eighty_times_as_long_as_it_took(clock, cost, 
 
     kept.answer("q", 1, slow)
     clock.seconds += age - 0.0005
-    assert kept.answer("q", 2, lambda: "too early") == "first"
+    assert kept.answer("q", 2, lambda: "too early").answer == "first"
     clock.seconds += 0.001
     if cost < answers.PATIENCE_SECONDS:
-        assert kept.answer("q", 2, again) == "second"
+        assert kept.answer("q", 2, again).answer == "second"
     else:
-        assert kept.answer("q", 2, again) == "first"
+        assert kept.answer("q", 2, again).answer == "first"
         assert renewed.wait(10)
+
+
+def test_an_exact_answer_rests_on_what_was_asked_for(clock):
+    kept = Answers()
+
+    def slow():
+        clock.seconds += 1
+        return "first"
+
+    kept.answer("q", 1, slow)
+    assert kept.answer("q", 1, lambda: "second", exact=True).answer == "first"
+    assert kept.answer("q", 2, lambda: "second", exact=True).answer == "second"
+
+
+def test_an_answer_says_what_it_rests_on_and_how_old_it_is(clock):
+    kept = Answers()
+
+    def slow():
+        clock.seconds += 1
+        return "first"
+
+    kept.answer("q", 1, slow)
+    clock.seconds += 2
+    given = kept.answer("q", 2, lambda: "second")
+    assert (given.answer, given.basis, given.age()) == ("first", 1, 3)
 
 
 @pytest.mark.parametrize(("cost", "age"), [(0.03, 7.26), (0.1, 24.2), (0.3, 29.7), (3, 27.0)])
@@ -65,7 +90,7 @@ def test_one_that_is_three_times_as_old_or_thirty_seconds_is_given_to_nobody(clo
 
     kept.answer("q", 1, slow)
     clock.seconds += age + 0.001
-    assert kept.answer("q", 2, lambda: "second") == "second"
+    assert kept.answer("q", 2, lambda: "second").answer == "second"
 
 
 def test_what_was_recorded_is_seen_at_once(clock):
@@ -77,7 +102,7 @@ def test_what_was_recorded_is_seen_at_once(clock):
 
     kept.answer("q", 1, slow)
     kept.forget()
-    assert kept.answer("q", 2, lambda: "second") == "second"
+    assert kept.answer("q", 2, lambda: "second").answer == "second"
 
 
 def test_one_works_an_answer_out_and_the_others_wait_for_it():
@@ -85,7 +110,7 @@ def test_one_works_an_answer_out_and_the_others_wait_for_it():
 
     def ask(_):
         at_once.wait(10)
-        return kept.answer("q", 1, lambda: worked_out.append(1) or "answer")
+        return kept.answer("q", 1, lambda: worked_out.append(1) or "answer").answer
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(ask, range(8))) == ["answer"] * 8
@@ -107,12 +132,12 @@ def test_for_what_takes_long_nobody_waits_twice(clock, cost):
 
     kept.answer("q", 1, slow)
     clock.seconds += 20.001 - cost
-    assert kept.answer("q", 2, slower) == "first"
-    assert kept.answer("q", 2, slower) == "first"
+    assert kept.answer("q", 2, slower).answer == "first"
+    assert kept.answer("q", 2, slower).answer == "first"
     go_on.set()
     assert renewed.wait(10)
     clock.seconds += 12  # had it not been rebuilt, this one would be too old now
-    assert kept.answer("q", 2, lambda: "third") == "second"
+    assert kept.answer("q", 2, lambda: "third").answer == "second"
 
 
 def test_what_fails_aside_fails_for_whoever_waits_for_it(clock, caplog):
@@ -128,7 +153,7 @@ def test_what_fails_aside_fails_for_whoever_waits_for_it(clock, caplog):
 
     kept.answer("q", 1, slow)
     clock.seconds += 20
-    assert kept.answer("q", 2, broken) == "first"
+    assert kept.answer("q", 2, broken).answer == "first"
     assert failed.wait(10)
     clock.seconds += 10
     with pytest.raises(OSError, match="disk"):
@@ -140,16 +165,16 @@ def test_another_question_does_not_wait():
     kept, go_on = Answers(), Event()
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(kept.answer, "slow", 1, lambda: go_on.wait(10))
-        assert kept.answer("other", 1, lambda: "answer") == "answer"
+        assert kept.answer("other", 1, lambda: "answer").answer == "answer"
         go_on.set()
-        assert slow.result(10)
+        assert slow.result(10).answer
 
 
 def test_what_failed_is_asked_again():
     kept = Answers()
     with pytest.raises(ZeroDivisionError):
         kept.answer("q", 1, lambda: 1 / 0)
-    assert kept.answer("q", 1, lambda: "answer") == "answer"
+    assert kept.answer("q", 1, lambda: "answer").answer == "answer"
 
 
 def test_those_asked_longest_ago_make_room(monkeypatch):
@@ -157,5 +182,5 @@ def test_those_asked_longest_ago_make_room(monkeypatch):
     kept = Answers()
     for question in ("a", "b", "a", "c"):
         kept.answer(question, 1, lambda: "first")
-    assert kept.answer("a", 1, lambda: "second") == "first"
-    assert kept.answer("b", 1, lambda: "second") == "second"
+    assert kept.answer("a", 1, lambda: "second").answer == "first"
+    assert kept.answer("b", 1, lambda: "second").answer == "second"

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from app_pages.parts import freshness
+from app_pages.parts import answers, freshness
 from pipeline import instants
 from pipeline.serve import intake
 from pipeline.serve.intake import READY, Answer, Intake
-from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.conftest import OpenLog, Visit, fill, follow
+from tests.app_pages.support.occurrences import before, review
 from tests.app_pages.support.reading import page_text
 from tests.support.dashboard import Reader, dashboard
 from tests.support.events import event
@@ -96,6 +97,27 @@ def test_a_red_badge_says_what_to_do_and_another_says_nothing(
     full = freshness._intake_help(found(FULL, silent=True))
     assert full is not None
     assert "in the guide *Operations*. Prazo says: the disk \\[is\\]\\(x\\) full" in full
+
+
+def test_a_page_says_how_far_its_oldest_answer_has_come(
+    open_log: OpenLog, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Figures may be older than the ledger, and say so; how one process stands may not."""
+    monkeypatch.setattr(answers, "AGE_TO_COST", 1_000_000)
+    opened, finished = before(days=3), before(days=1)
+    with open_log([review("prc_1", opened)]) as service:
+        for page in ("overview", "process"):
+            assert "up to entry 1\n" in page_text(visit(page, as_of=None, process="prc_1"))
+        fill(tmp_path, [review("prc_1", opened, status="FINISHED", at=finished)])
+        follow(service)
+        process = page_text(visit("process", as_of=None, process="prc_1"))
+        overview = visit("overview", as_of=None)
+        assert "up to entry 1\n" in page_text(overview)
+        [redraw] = [it for it in overview.button if it.key == "redraw"]
+        assert redraw.label == "1 new entry"
+        assert "up to entry 2\n" in page_text(redraw.click().run())
+    assert "up to entry 2\n" in process
+    assert "finished on 31 May 2026, 09:00" in process
 
 
 def test_a_page_is_drawn_while_the_receiver_hangs(open_log: OpenLog, visit: Visit) -> None:
