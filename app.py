@@ -87,7 +87,7 @@ def _draw() -> None:
         find.box()
     with bell:
         frame.bell()
-    line = heading.container(key="freshness_line")
+    line = freshness.place(heading)
     views.begin()
     with heading:
         frame.time_travel_banner()

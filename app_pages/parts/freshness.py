@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
@@ -17,6 +18,13 @@ from pipeline.serve import intake
 FRESHNESS_SECONDS: Final = 5  # between two looks at how far the log has come
 BEHIND_SECONDS: Final = follower.BEHIND_SECONDS  # from here on the lag is shown in orange
 FAR_BEHIND_SECONDS: Final = 60  # and from here on in red
+
+
+def place(heading: DeltaGenerator) -> DeltaGenerator:
+    """Where the line will stand: nothing moves when it comes, since the place is held open."""
+    line = heading.container(gap=None, key="freshness_line")
+    line.space(1)  # without anything in it, Streamlit shows no container at all
+    return line
 
 
 def show() -> None:
