@@ -6,6 +6,7 @@ several that run at once, each step is taken by one.
 """
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,6 +19,8 @@ from pipeline.inbox import schema
 BUSY_SECONDS: Final = 10.0
 STEP_SECONDS: Final = 3600.0
 """For one statement of a step: an index over a large log takes minutes."""
+GONE_SECONDS: Final = 3.0
+"""So long a server may take to notice that a session has ended."""
 
 _USERS: Final = """
     select count(*) from pg_stat_activity
@@ -167,12 +170,23 @@ def _postgres_version(session: Any, place: str) -> int:
     return int(session.execute(VERSION_OF).fetchone()[0])
 
 
+def _users(session: Any) -> int:
+    """How many other sessions of Prazo there are. One whose process has just ended is there for a
+    moment more: the server notices it later."""
+    give_up_at = time.monotonic() + GONE_SECONDS
+    while True:
+        (users,) = session.execute(_USERS).fetchone()
+        if not users or time.monotonic() > give_up_at:
+            return int(users)
+        time.sleep(0.05)
+
+
 def _migrate_postgres(session: Any, place: str) -> list[int]:
     from pipeline.inbox.session import ADVISORY_LOCK
 
     taken = []
     for number in _missing_steps(place, _postgres_version(session, place)):
-        (users,) = session.execute(_USERS).fetchone()
+        users = _users(session)
         if users:
             raise InboxUnavailable(
                 f"The inbox {place} was not migrated",

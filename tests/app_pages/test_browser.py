@@ -266,7 +266,7 @@ def test_a_page_left_open_says_what_came_since_and_shows_it_on_a_click(
         assert "2 processes" in tab.text(), "under whoever reads, nothing moves"
         newer.click()
         tab.page.get_by_text("3 processes").wait_for(timeout=15_000)
-        assert "up to entry 4" in tab.text()
+        tab.page.get_by_text("up to entry 4").wait_for()
 
         tab.open("/seller?seller_id=sel_ana")
         assert "ana@example.com" not in tab.text()
