@@ -19,7 +19,7 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
-from app_pages.parts import acting, views
+from app_pages.parts import acting, frame, views
 from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.receive import ingest
@@ -91,6 +91,7 @@ def _followed(history: str) -> Path:
     fill(folder, json.loads(history))
     with ledger_service(settings_in(folder)) as service:
         follow(service)
+        service.ledger.settle()  # once, and not by each test that takes a copy
     return folder
 
 
@@ -152,6 +153,17 @@ def _the_browser_remembers_no_name() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(acting, "kept_name", lambda: "")
         yield
+
+
+@pytest.fixture
+def bell() -> None:
+    """With the bell, which a quarter of the time of a test's first page goes into."""
+
+
+@pytest.fixture(autouse=True)
+def _without_bell(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "bell" not in request.fixturenames:
+        monkeypatch.setattr(frame, "bell", lambda: None)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages.parts import acting
@@ -38,6 +39,7 @@ def bell(app: AppTest) -> str:
     return plain(label)
 
 
+@pytest.mark.usefixtures("bell")
 def test_the_bell_says_how_many_wait_for_the_reader(
     open_log: OpenLog, visit: Visit, tmp_path: Path
 ) -> None:

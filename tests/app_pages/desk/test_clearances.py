@@ -36,6 +36,7 @@ def state(service: LedgerService) -> list[str]:
     return service.reader.read("clearances").column("state").to_pylist()
 
 
+@pytest.mark.usefixtures("bell")
 def test_a_full_package_is_made_once_somebody_else_has_approved_it(
     open_log: OpenLog, visit: Visit
 ) -> None:
