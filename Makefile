@@ -29,8 +29,9 @@ setup: $(SETUP)  ## the .venv, with exact versions and hashes
 
 $(SETUP): requirements.lock requirements-dev.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	-$(BIN)/python -m compileall -qq -j 0 .venv/lib  # pip would compile on one core
 	touch $(SETUP)
 
 check: setup  ## format, lint, types, imports

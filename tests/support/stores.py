@@ -7,8 +7,10 @@ from pipeline.settings import Settings
 
 
 def environment_in(folder: Path) -> dict[str, str]:
-    """The variables that lead a process of ours to the stores in a folder."""
+    """The variables that lead a process of ours to the stores in a folder. They are small: a second
+    thread of DuckDB would only be waited for, on cores that other tests want."""
     return {
+        "PRAZO_LEDGER_THREADS": "1",
         "PRAZO_INBOX": str(folder / "inbox.db"),
         "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
         "PRAZO_ARTIFACTS": str(folder / "artifacts"),
