@@ -44,11 +44,9 @@ class Made(Generic[Basis, Answer]):
         """Seconds since work on it began: what it says was true then."""
         return time.monotonic() - self.began_at
 
-    def is_good(self, basis: Basis, *, exact: bool) -> bool:
+    def is_good(self, basis: Basis) -> bool:
         """Whether nobody has to look again."""
-        if self.basis == basis:
-            return True
-        return not exact and self.age() < min(self._may_stand(), RENEWED_AFTER_SECONDS)
+        return self.basis == basis or self.age() < min(self._may_stand(), RENEWED_AFTER_SECONDS)
 
     def is_fair(self) -> bool:
         """Good enough for those who come while a better one is being made."""
@@ -82,29 +80,23 @@ class Answers(Generic[Basis, Answer]):
         self._aside = ThreadPoolExecutor(1, thread_name_prefix="answers")
 
     def answer(
-        self,
-        question: Hashable,
-        basis: Basis,
-        work_out: Callable[[], Answer],
-        *,
-        exact: bool = False,
+        self, question: Hashable, basis: Basis, work_out: Callable[[], Answer]
     ) -> Made[Basis, Answer]:
-        """What was answered on this basis, or unless it must be `exact` a moment ago on another;
-        else what `work_out` gives.
+        """What was answered on this basis, or a moment ago on another; else what `work_out` gives.
 
         What `work_out` raises goes to its caller, and nothing is kept.
         """
         asked = self._of(question)
         made = asked.made
-        if made is not None and made.is_good(basis, exact=exact):
+        if made is not None and made.is_good(basis):
             return made
-        last = made if made is not None and made.is_fair() and not exact else None
+        last = made if made is not None and made.is_fair() else None
         if not asked.lock.acquire(blocking=last is None) and last is not None:
             return last
         is_handed_over = False
         try:
             made = asked.made  # another may have been made while this one waited
-            if made is not None and made.is_good(basis, exact=exact):
+            if made is not None and made.is_good(basis):
                 return made
             if last is not None and last.seconds > PATIENCE_SECONDS:
                 self._aside.submit(self._renew, asked, basis, work_out)

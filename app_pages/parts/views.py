@@ -19,8 +19,8 @@ TICK_SECONDS: Final = 5
 """How often an answer about now is worked out again although no entry came in."""
 
 SUBJECTS: Final = ("process_id", "seller_id")
-"""Whoever asks about one of these wants to know how that one stands, and the answer takes little:
-every entry that came in before the question counts. Figures and lists of many may be older."""
+"""Whoever asks about one of these wants to know how that one stands: every entry that names it
+counts, down to the newest. Figures and lists of many may be older."""
 _OLDEST: Final = "oldest_answer"
 
 Row = dict[str, Any]
@@ -52,7 +52,7 @@ def read(view: str, *, at: int | None = None, **asked: Any) -> Sequence[Row]:
     def rows() -> tuple[Row, ...]:
         return tuple(held.reader.read(view, as_of=at, **asked).to_pylist())
 
-    return _given(_ROWS, held, at, (view, _frozen(asked)), rows, _is_about_one(asked.get("where")))
+    return _given(_ROWS, held, at, (view, _frozen(asked)), rows, asked.get("where"))
 
 
 def _check_open(view: str) -> None:
@@ -81,7 +81,7 @@ def count(
     def rows() -> int:
         return held.reader.count(view, as_of=at, where=where, contains=contains, between=between)
 
-    return _given(_COUNTS, held, at, (view, _frozen(asked)), rows, _is_about_one(where))
+    return _given(_COUNTS, held, at, (view, _frozen(asked)), rows, where)
 
 
 def groups(
@@ -97,8 +97,7 @@ def groups(
         return tuple(held.reader.groups(view, columns, as_of=at, **asked).to_pylist())
 
     question = (view, tuple(columns), _frozen(asked))
-    exact = _is_about_one(asked.get("where"))
-    return _given(_ROWS, held, at, question, rows, exact, is_shown=is_shown)
+    return _given(_ROWS, held, at, question, rows, asked.get("where"), is_shown=is_shown)
 
 
 def forget_answers() -> None:
@@ -125,25 +124,34 @@ def _given(
     at: int | None,
     question: Hashable,
     work_out: Callable[[], Answer],
-    exact: bool,
+    where: Mapping[str, object] | None,
     *,
     is_shown: bool = True,
 ) -> Answer:
     """The answer that is shared; noted where it is shown and none of the page's is older."""
     tick = 0 if at is not None else instants.now() // (TICK_SECONDS * instants.SECOND)
     basis = _Basis(held.ledger.size, tick)
-    made = kept.answer((held.inbox.log, at, question), basis, work_out, exact=exact)
+    newest = _newest_about_one(held, where)
+    made = kept.answer((held.inbox.log, at, newest, question), basis, work_out)
     if not is_shown:
         return made.answer
     age = made.age() if at is None else 0  # how an instant that is over looks does not age
-    made_at, last_seq = moment() - timedelta(seconds=age), made.basis.last_seq
+    made_at = moment() - timedelta(seconds=age)
+    last_seq = (made.basis if newest is None else basis).last_seq
     oldest_at, oldest_seq = st.session_state.get(_OLDEST, (made_at, last_seq))
     st.session_state[_OLDEST] = min(made_at, oldest_at), min(last_seq, oldest_seq)
     return made.answer
 
 
-def _is_about_one(where: Mapping[str, object] | None) -> bool:
-    return any(isinstance((where or {}).get(name), str) for name in SUBJECTS)
+def _newest_about_one(
+    held: service.LedgerService, where: Mapping[str, object] | None
+) -> int | None:
+    """The newest entry that can matter to a question about one process or seller; None for another
+    question. One part of the question: after each such entry another one is asked."""
+    for name in SUBJECTS:
+        if isinstance(subject := (where or {}).get(name), str):
+            return held.ledger.last_named.of(subject)
+    return None
 
 
 def _frozen(asked: Mapping[str, Any]) -> Hashable:

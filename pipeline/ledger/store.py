@@ -26,7 +26,7 @@ from pipeline.errors import (
 from pipeline.files import sync
 from pipeline.ledger import arrow, facts, materialized, refresh
 from pipeline.ledger.catalogue import script
-from pipeline.ledger.refresh import ANY_TABLE, Watermark
+from pipeline.ledger.refresh import ANY_TABLE, LastNamed, Watermark
 from pipeline.log import tree
 from pipeline.log.entries import Entry
 from pipeline.memory import bytes_of
@@ -49,9 +49,7 @@ INDEX_SHARE: Final = 1 / 4
 the file, 116 MB a million entries, and fails once the memory is full of it."""
 
 _FULL_DISK: Final = ("No space left on device", "Disk quota exceeded")
-
 _INDEX_MEMORY: Final = "select memory_usage_bytes from duckdb_memory() where tag = 'ART_INDEX'"
-
 _MACROS: Final = hashlib.sha256(script("macros").encode()).hexdigest()
 
 _Config = dict[str, str | bool | int | float | list[str]]
@@ -221,6 +219,7 @@ class Ledger:
                 f"its log ends at {self.last_entry.seq}, its tree at {self.size}",
                 "`prazo rebuild` makes it again from the inbox",
             )
+        self.last_named = LastNamed(self.size)
         [(self._settled,)] = self._rows("select entries from materialized.watermark")
         self._new = set(ANY_TABLE)  # tables with rows of entries that wait; here nobody knows
         self._mark()
@@ -306,6 +305,7 @@ class Ledger:
                 refresh.refresh(self._connection, **position, new=new, more_follow=more_follow)
         if not waits:
             self._settled = frontier.size  # before the size: nobody must see anything wait
+        self.last_named.add(entries)  # before the size, too
         self.frontier, self.last_entry = frontier, LastEntry(entries[-1].seq, entries[-1].leaf)
         self._peaks_before = peaks_before
         if waits:

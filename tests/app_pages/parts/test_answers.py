@@ -55,18 +55,6 @@ def test_on_another_basis_it_stays_eighty_times_as_long_as_it_took(clock, cost, 
         assert renewed.wait(10)
 
 
-def test_an_exact_answer_rests_on_what_was_asked_for(clock):
-    kept = Answers()
-
-    def slow():
-        clock.seconds += 1
-        return "first"
-
-    kept.answer("q", 1, slow)
-    assert kept.answer("q", 1, lambda: "second", exact=True).answer == "first"
-    assert kept.answer("q", 2, lambda: "second", exact=True).answer == "second"
-
-
 def test_an_answer_says_what_it_rests_on_and_how_old_it_is(clock):
     kept = Answers()
 
