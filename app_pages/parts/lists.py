@@ -58,16 +58,21 @@ def paged(
     that number, where it is known already; `beside_count` draws what is done with rows.
     """
     chosen: dict[str, Any] = {"where": where, "contains": contains, "between": between}
+
+    def rows_of(page: int) -> Sequence[views.Row]:
+        offset = (page - 1) * ROWS
+        return views.read(view, **chosen, order_by=order_by, limit=ROWS, offset=offset)
+
     if total is None:
         total = views.count(view, **chosen)
     if not total:
         return Page(0, None)
     pages = -(-total // ROWS)
     number = address.page_number(pages) if pages > 1 else 1
-    rows = views.read(view, **chosen, order_by=order_by, limit=ROWS, offset=(number - 1) * ROWS)
+    rows = rows_of(number)
     if not rows:  # the ledger went on since they were counted, and fewer are left
         number, total = 1, views.count(view, **chosen)
-        rows = views.read(view, **chosen, order_by=order_by, limit=ROWS, offset=0)
+        rows = rows_of(number)
         if not rows:
             return Page(0, None)
         pages = -(-total // ROWS)

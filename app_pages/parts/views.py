@@ -115,7 +115,7 @@ def rests_on() -> tuple[datetime, int]:
     """Since when the oldest answer of the page that was begun stands, as `moment`, and the newest
     entry that every answer counts."""
     oldest = st.session_state.get(_OLDEST)
-    return (moment(), service.current().status().last_seq) if oldest is None else oldest
+    return (moment(), service.current().ledger.size) if oldest is None else oldest
 
 
 def _given(

@@ -29,7 +29,6 @@ _NEW: Final = "seq > getvariable('after')"
 ANY_TABLE: Final = frozenset({"log", *facts.TABLES.values()})
 """Where new rows may be, for `refresh`, when nobody knows where they are."""
 
-
 MOST_SUBJECTS: Final = 20_000
 """Processes and sellers of which `LastNamed` remembers an entry: of ten seconds of full traffic."""
 

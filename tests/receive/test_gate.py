@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from pipeline.cli.backups import reconcile as reconcile_command
 from pipeline.cli.doctor import examine
+from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import InboxForked
 from pipeline.inbox import open_inbox
 from pipeline.inbox.kept_heads import ASK_SECONDS, RETRY_SECONDS, Gate, place
@@ -59,6 +60,12 @@ def at(settings: Settings, running: RunningReceiver) -> Settings:
     return settings.model_copy(update={"receiver_port": running.port})
 
 
+def diagnosed(settings: Settings, running: RunningReceiver) -> Diagnosis:
+    """What the doctor finds of the receiver."""
+    [found] = [it for it in examine(at(settings, running)) if it.check == "receiver"]
+    return found
+
+
 def last(settings: Settings) -> int:
     with closing(open_inbox(settings.inbox)) as inbox:
         return inbox.last()[0]
@@ -76,7 +83,7 @@ def test_it_acknowledges_nothing_until_the_inbox_was_reconciled_and_then_goes_on
         assert ready.status == 503
         assert "prazo reconcile" in json.loads(ready.body)["error"]
         assert running.ask("GET", "/healthz").status == 200
-        [fault] = [it for it in examine(at(settings, running)) if it.check == "receiver"]
+        fault = diagnosed(settings, running)
         assert fault.verdict == "fault"
         assert "it answers 503 to the platform: Nothing is recorded" in fault.found
         assert "\n" not in fault.found
@@ -89,12 +96,8 @@ def test_it_acknowledges_nothing_until_the_inbox_was_reconciled_and_then_goes_on
         assert running.deliver(event()).status == 200
         assert "prazo reconcile" in running.log.read_text()
         assert "entries are recorded in it again" in running.log.read_text()
-
-        def is_well() -> bool:
-            [found] = [it for it in examine(at(settings, running)) if it.check == "receiver"]
-            return found.verdict == "ok"
-
-        wait_until(is_well)  # what its last trial gave is its answer for a moment
+        # What its last trial gave is its answer for a moment.
+        wait_until(lambda: diagnosed(settings, running).verdict == "ok")
     followed(settings)
 
 

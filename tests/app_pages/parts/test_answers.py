@@ -19,6 +19,15 @@ def clock(monkeypatch):
         def monotonic(self):
             return self.seconds
 
+        def taking(self, seconds):
+            """Works out "first", and takes so long."""
+
+            def work_out():
+                self.seconds += seconds
+                return "first"
+
+            return work_out
+
     clock = Clock()
     monkeypatch.setattr(answers, "time", clock)
     return clock
@@ -36,15 +45,11 @@ def test_an_answer_stands_while_its_basis_does(clock):
 def test_on_another_basis_it_stays_eighty_times_as_long_as_it_took(clock, cost, age):
     kept, renewed = Answers(), Event()
 
-    def slow():
-        clock.seconds += cost
-        return "first"
-
     def again():
         renewed.set()
         return "second"
 
-    kept.answer("q", 1, slow)
+    kept.answer("q", 1, clock.taking(cost))
     clock.seconds += age - 0.0005
     assert kept.answer("q", 2, lambda: "too early").answer == "first"
     clock.seconds += 0.001
@@ -58,11 +63,7 @@ def test_on_another_basis_it_stays_eighty_times_as_long_as_it_took(clock, cost, 
 def test_an_answer_says_what_it_rests_on_and_how_old_it_is(clock):
     kept = Answers()
 
-    def slow():
-        clock.seconds += 1
-        return "first"
-
-    kept.answer("q", 1, slow)
+    kept.answer("q", 1, clock.taking(1))
     clock.seconds += 2
     given = kept.answer("q", 2, lambda: "second")
     assert (given.answer, given.basis, given.age()) == ("first", 1, 3)
@@ -72,11 +73,7 @@ def test_an_answer_says_what_it_rests_on_and_how_old_it_is(clock):
 def test_one_that_is_three_times_as_old_or_thirty_seconds_is_given_to_nobody(clock, cost, age):
     kept = Answers()
 
-    def slow():
-        clock.seconds += cost
-        return "first"
-
-    kept.answer("q", 1, slow)
+    kept.answer("q", 1, clock.taking(cost))
     clock.seconds += age + 0.001
     assert kept.answer("q", 2, lambda: "second").answer == "second"
 
@@ -84,11 +81,7 @@ def test_one_that_is_three_times_as_old_or_thirty_seconds_is_given_to_nobody(clo
 def test_what_was_recorded_is_seen_at_once(clock):
     kept = Answers()
 
-    def slow():
-        clock.seconds += 1
-        return "first"
-
-    kept.answer("q", 1, slow)
+    kept.answer("q", 1, clock.taking(1))
     kept.forget()
     assert kept.answer("q", 2, lambda: "second").answer == "second"
 
@@ -109,16 +102,12 @@ def test_one_works_an_answer_out_and_the_others_wait_for_it():
 def test_for_what_takes_long_nobody_waits_twice(clock, cost):
     kept, go_on, renewed = Answers(), Event(), Event()
 
-    def slow():
-        clock.seconds += cost
-        return "first"
-
     def slower():
         go_on.wait(10)
         renewed.set()
         return "second"
 
-    kept.answer("q", 1, slow)
+    kept.answer("q", 1, clock.taking(cost))
     clock.seconds += 20.001 - cost
     assert kept.answer("q", 2, slower).answer == "first"
     assert kept.answer("q", 2, slower).answer == "first"
@@ -131,15 +120,11 @@ def test_for_what_takes_long_nobody_waits_twice(clock, cost):
 def test_what_fails_aside_fails_for_whoever_waits_for_it(clock, caplog):
     kept, failed = Answers(), Event()
 
-    def slow():
-        clock.seconds += 0.3
-        return "first"
-
     def broken():
         failed.set()
         raise OSError("disk")
 
-    kept.answer("q", 1, slow)
+    kept.answer("q", 1, clock.taking(0.3))
     clock.seconds += 20
     assert kept.answer("q", 2, broken).answer == "first"
     assert failed.wait(10)
