@@ -18,7 +18,7 @@ JEMALLOC := $(firstword $(wildcard /usr/lib/*/libjemalloc.so.2))
 test: export PYTHONDONTWRITEBYTECODE =
 test: export LD_PRELOAD = $(JEMALLOC)
 test: setup  ## the whole suite
-	$(BIN)/pytest -n 4 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/pytest -n 5 --dist worksteal $(PYTEST_ARGS)
 
 test-long: export PYTHONDONTWRITEBYTECODE =
 test-long: export LD_PRELOAD = $(JEMALLOC)

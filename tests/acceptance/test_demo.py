@@ -129,9 +129,9 @@ def test_the_demos_pages_are_quiet_and_open_to_everyone(tmp_path: Path):
         faults = []
         for number, (locale, scheme) in enumerate((("pt-BR", "dark"), ("en-GB", "light"))):
             context = browser.new_context(locale=locale, viewport={"width": 1440, "height": 1400})
-            tab = Reader(context.new_page(), f"http://127.0.0.1:{port}")
+            tab = Reader(context.new_page(), f"http://127.0.0.1:{port}").open("/findings")
             for path, opened in list(pages.items())[number::2]:
-                tab.open(path)
+                tab.go(path)
                 if opened:
                     tab.page.get_by_text(opened[locale == "en-GB"]).first.click()
                     tab.settled()

@@ -308,10 +308,11 @@ def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(look:
     (tests/acceptance). One tab goes through all pages, since loading one takes longer than looking.
     """
     tab = look(locale="pt-BR")
+    tab.open("/")
     faults = []
     for path in ADDRESSES:
         tab.page.set_viewport_size({"width": 1440, "height": 1600})
-        tab.open(path)
+        tab.go(path)
         if (basis := tab.page.get_by_text(BASIS)).count():
             basis.last.click()
             tab.settled()
@@ -329,9 +330,9 @@ def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(look:
 @pytest.mark.parametrize("scheme", BACKGROUNDS)
 def test_the_names_on_a_chart_can_be_read(scheme: Literal["light", "dark"], look: Look) -> None:
     """Of the texts in an SVG image axe says nothing, so their contrast is measured here."""
-    tab = look(color_scheme=scheme)
+    tab = look(color_scheme=scheme).open("/")
     for path in ("/", "/denials"):
-        tab.open(f"{path}?as_of={AS_OF}")
+        tab.go(f"{path}?as_of={AS_OF}")
         tab.page.wait_for_selector(CHART_NAMES)
         inks = tab.page.eval_on_selector_all(
             CHART_NAMES, "them => [...new Set(them.map(it => getComputedStyle(it).fill))]"

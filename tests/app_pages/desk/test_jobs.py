@@ -260,9 +260,7 @@ def test_ten_jobs_are_done_by_the_keyboard_alone(
 def go(tab: Reader, path: str) -> None:
     """To a page within the session, which remembers the reader's name."""
     tab.page.keyboard.press("Escape")
-    tab.page.evaluate("path => { history.pushState({}, '', path) }", path)
-    tab.page.evaluate("() => dispatchEvent(new PopStateEvent('popstate'))")
-    tab.settled()
+    tab.go(path)
 
 
 def test_ones_name_is_asked_once_and_forgotten_when_one_is_somebody_else(hand: Hand) -> None:

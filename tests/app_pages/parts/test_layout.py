@@ -103,8 +103,9 @@ def test_no_page_moves_while_it_comes(tab: Reader) -> None:
 def test_the_filters_of_every_list_stand_in_one_line(tab: Reader) -> None:
     """In Portuguese, which has the longer words."""
     broken = []
+    tab.open("/")
     for path in LISTS:
-        tab.open(path)
+        tab.go(path)
         bottoms = tab.page.eval_on_selector_all(
             ".st-key-filters > *", "them => them.map(it => it.getBoundingClientRect().bottom)"
         )
