@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +24,26 @@ GUARDED = (ROOT / "data", ROOT / ".hypothesis")
 MEMORY_BYTES = 4 * 2**30
 """Where so many are free, tests write into memory: tens of thousands of times they have something
 synced, and wait for a disk."""
+
+
+LONGEST: Final = (
+    "app_pages/test_browser.py",
+    "faults/test_waiting.py",
+    "app_pages/desk/test_jobs.py",
+    "acceptance/test_demo.py",
+    "app_pages/parts/test_layout.py",
+    "forward/test_crashes.py",
+    "app_pages/door/test_login.py",
+    "audit/packages/test_packages.py",
+    "forward/test_passing_on.py",
+    "audit/test_stores.py",
+    "submit/test_kill.py",
+    "ledger/test_narrowing.py",
+    "forward/test_operating.py",
+    "submit/test_resumer.py",
+)
+"""Files that begin first: each worker takes whole files, and one that came last would keep a single
+core busy. Those that wait and those that work, by turns."""
 
 
 def _in_guarded_folders() -> set[Path]:
@@ -70,6 +91,13 @@ def _nothing_is_written_outside_temporary_folders(
         yield
     written = {*folder.rglob("*"), *_in_guarded_folders()} - BEFORE
     assert not written, f"a test wrote outside its temporary folder: {sorted(map(str, written))}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the files that take longest first; the rest stay as they are."""
+    place = {ROOT / "tests" / name: number for number, name in enumerate(LONGEST)}
+    assert all(it.exists() for it in place), "a file of LONGEST was moved"
+    items.sort(key=lambda it: place.get(it.path, len(place)))
 
 
 def pytest_collection_finish() -> None:
