@@ -96,8 +96,8 @@ def _nothing_is_written_outside_temporary_folders(
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the files that take longest first; the rest stay as they are."""
     place = {ROOT / "tests" / name: number for number, name in enumerate(LONGEST)}
-    assert all(it.exists() for it in place), "a file of LONGEST was moved"
-    items.sort(key=lambda it: place.get(it.path, len(place)))
+    assert all(path.exists() for path in place), "a file of LONGEST was moved"
+    items.sort(key=lambda item: place.get(item.path, len(place)))
 
 
 def pytest_collection_finish() -> None:
