@@ -271,8 +271,13 @@ class SqliteInbox(Inbox):
         until it succeeds. A WAL that an earlier process left is emptied too, unless somebody is
         using it: that process may have ended because of such a failure.
         """
-        with closing(self._connect(BUSY_SECONDS if self._has_failed else 0)) as connection:
-            is_busy, *_ = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+        try:
+            with closing(self._connect(BUSY_SECONDS if self._has_failed else 0)) as connection:
+                is_busy, *_ = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            is_busy = True  # the last of those who had it open is closing it at this moment
         if is_busy and self._has_failed:
             raise sqlite3.OperationalError(
                 f"a write has failed, and the file could not be repaired, because a reader kept it"

@@ -122,6 +122,21 @@ def test_a_writer_that_waits_too_long_for_another_is_refused_and_may_try_again(
     inbox.close()
 
 
+def test_a_first_write_waits_for_whoever_has_the_file_alone(path: Path):
+    """As the last who closes it has: eight programs that began at once found it locked."""
+    inbox = SqliteInbox(path)
+    with pytest.raises(InboxUnavailable):
+        inbox.query("what fails closes its connection, the only one that is open")
+    alone = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    alone.execute("pragma locking_mode = exclusive")
+    alone.execute("begin exclusive")
+    release = threading.Timer(0.3, alone.close)
+    release.start()
+    assert inbox.append([note()])[0].entry is not None
+    release.join()
+    inbox.close()
+
+
 def test_a_long_read_of_another_process_holds_no_writer_up(path: Path):
     inbox = SqliteInbox(path)
     inbox.append([note()])
