@@ -101,6 +101,14 @@ def url(folder: Path) -> Iterator[str]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def tab(browser: Browser, url: str) -> Iterator[Reader]:
+    """One for all who only look, and leave neither language nor medium changed."""
+    context = browser.new_context(viewport={"width": 1440, "height": 1000}, locale="en-GB")
+    yield Reader(context.new_page(), url).open("/findings")
+    context.close()
+
+
 @pytest.fixture
 def look(browser: Browser, url: str) -> Iterator[Look]:
     """`look(color_scheme="dark")` opens a tab, closed at the end: it keeps the server busy."""
@@ -160,8 +168,8 @@ def test_who_follows_the_link_of_a_message_takes_its_alert_or_puts_it_off(
         assert instants.parse(put_off["until"]) > instants.now() + 71 * instants.HOUR
 
 
-def test_pages_are_reached_from_the_navigation(look: Look) -> None:
-    tab = look().open("/")
+def test_pages_are_reached_from_the_navigation(tab: Reader) -> None:
+    tab.go("/")
     assert tab.title() == "Overview"
     tab.page.locator("header").get_by_text("Watchlist").first.click()
     assert tab.settled().title() == "Watchlist"
@@ -171,8 +179,8 @@ def test_pages_are_reached_from_the_navigation(look: Look) -> None:
     assert tab.settled().title() == "Seller"
 
 
-def test_filters_stand_in_the_url_and_the_back_button_takes_them_back(look: Look) -> None:
-    tab = look().open("/watchlist")
+def test_filters_stand_in_the_url_and_the_back_button_takes_them_back(tab: Reader) -> None:
+    tab.go("/watchlist")
     assert "121 processes" in tab.text()
     tab.page.get_by_role("button", name="ACP").click()
     tab.page.wait_for_url("**type=ACP**")
@@ -193,8 +201,8 @@ def test_a_deep_link_opens_with_language_instant_filters_and_page(look: Look) ->
     assert chosen.inner_text() == "2"
 
 
-def test_the_page_of_a_list_is_kept_on_the_way_back(look: Look) -> None:
-    tab = look().open("/watchlist?page=3")
+def test_the_page_of_a_list_is_kept_on_the_way_back(tab: Reader) -> None:
+    tab.go("/watchlist?page=3")
     assert "121 processes" in tab.text()
     tab.page.get_by_role("button", name="ACP").click()
     tab.page.get_by_text("1 process", exact=True).wait_for(timeout=15_000)
@@ -212,8 +220,8 @@ def test_the_page_of_a_list_is_kept_on_the_way_back(look: Look) -> None:
     assert chosen.inner_text() == "3"
 
 
-def test_pages_of_a_list_are_turned_in_the_url(look: Look) -> None:
-    tab = look().open("/watchlist")
+def test_pages_of_a_list_are_turned_in_the_url(tab: Reader) -> None:
+    tab.go("/watchlist")
     tab.page.locator('[data-testid="stPagination"]').get_by_text("3", exact=True).click()
     tab.page.wait_for_url("**/watchlist?page=3")
     tab.settled()
@@ -282,8 +290,8 @@ def test_a_page_left_open_says_what_came_since_and_shows_it_on_a_click(
         tab.page.close()
 
 
-def test_a_watchlist_row_is_chosen_and_opened(look: Look) -> None:
-    tab = look().open("/watchlist?seller=bia")
+def test_a_watchlist_row_is_chosen_and_opened(tab: Reader) -> None:
+    tab.go("/watchlist?seller=bia")
     tab.page.get_by_role("link", name="Open the process").click()
     tab.settled()
     tab.page.get_by_text("prc_acp").first.wait_for(timeout=RUN_SECONDS * 1000)
@@ -342,8 +350,8 @@ def test_the_names_on_a_chart_can_be_read(scheme: Literal["light", "dark"], look
 
 
 @pytest.mark.parametrize("path", ["/submissions", "/evidence"])
-def test_a_row_leads_to_its_process_by_the_keyboard_alone(path: str, look: Look) -> None:
-    tab = look().open(path)
+def test_a_row_leads_to_its_process_by_the_keyboard_alone(path: str, tab: Reader) -> None:
+    tab.go(path)
     link = tab.page.get_by_role("link", name="Open the process")
     link.wait_for()
     is_reached = "it => it === document.activeElement || it.contains(document.activeElement)"
@@ -405,10 +413,10 @@ def test_the_keyboard_reaches_everything(look: Look) -> None:
 
 
 def test_a_list_is_downloaded_whole_with_what_was_asked_in_its_name(
-    look: Look, tmp_path: Path
+    tab: Reader, tmp_path: Path
 ) -> None:
     """120 of its rows match, 50 are shown; the file has all, and its name says of what and when."""
-    tab = look().open("/watchlist?type=ACI")
+    tab.go("/watchlist?type=ACI")
     tab.page.get_by_role("button", name="Download", exact=True).click()
     with tab.page.expect_download() as download:
         tab.page.get_by_role("button", name="CSV").click()
@@ -456,16 +464,16 @@ def test_a_page_prints_whole_and_without_its_controls(look: Look) -> None:
     assert page.evaluate(cut) == 0
 
 
-def test_a_chart_opens_its_table_and_its_query(look: Look) -> None:
-    tab = look().open("/")
+def test_a_chart_opens_its_table_and_its_query(tab: Reader) -> None:
+    tab.go("/")
     tab.page.get_by_text("Table and query").first.click()
     tab.page.get_by_text("from process_state, clock").wait_for(timeout=30_000)
     assert tab.complaints == []
 
 
-def test_an_audit_package_is_made_and_downloaded(look: Look, tmp_path: Path) -> None:
+def test_an_audit_package_is_made_and_downloaded(tab: Reader, tmp_path: Path) -> None:
     """Its digest on the page is that of the file, and making it is an entry of the log."""
-    tab = look().open("/evidence?subject=prc_acp")
+    tab.go("/evidence?subject=prc_acp")
     tab.page.get_by_label("Why is it needed?").fill("an audit")
     tab.page.get_by_label("Your name").fill("Ana")
     tab.page.get_by_role("button", name="Make the package").click()
@@ -476,4 +484,4 @@ def test_an_audit_package_is_made_and_downloaded(look: Look, tmp_path: Path) -> 
     package = tmp_path / "package.zip"
     download.value.save_as(package)
     assert hashlib.sha256(package.read_bytes()).hexdigest() in tab.text()
-    assert "Audit export" in look().open("/process?process=prc_acp").text()
+    assert "Audit export" in tab.go("/process?process=prc_acp").text()
