@@ -73,7 +73,7 @@ class Source(Protocol):
         """Saved view of the Watchlist for all -> its filters. Raises as `open_processes` does."""
 
     def status(self) -> Mapping[str, object] | None:
-        """How it stands (`pipeline.ledger.follower.Status`); None where it does not answer."""
+        """How it stands (`Status` of the follower); None where it does not answer."""
 
 
 class Sent(NamedTuple):

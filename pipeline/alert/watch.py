@@ -21,7 +21,7 @@ from pipeline.alert_rules.ladder import Watch as Watched
 from pipeline.http import addresses
 from pipeline.http.outgoing.aside import Aside
 from pipeline.http.outgoing.receivers import Answer, ask
-from pipeline.ledger.follower import BEHIND_SECONDS
+from pipeline.ledger.following.follower import BEHIND_SECONDS
 from pipeline.settings import Settings
 
 GRACE_SECONDS: Final = 120.0
@@ -44,7 +44,7 @@ class Found(NamedTuple):
 
 
 Status = Mapping[str, object]
-"""How the ledger stands: the fields of `pipeline.ledger.follower.Status`."""
+"""How the ledger stands: the fields of `pipeline.ledger.following.follower.Status`."""
 
 
 class Watch:

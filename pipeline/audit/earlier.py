@@ -6,7 +6,7 @@ out of their reach reveals it.
 
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Head
-from pipeline.ledger.recovery import abandoned_by
+from pipeline.ledger.following.recovery import abandoned_by
 from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Checkpoint
 from pipeline.log.signing import open_checkpoint

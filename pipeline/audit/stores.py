@@ -23,7 +23,7 @@ from pipeline.inbox.signing_keys import registered
 from pipeline.inbox.store import COUNTED_ONCE
 from pipeline.ledger import checks, facts
 from pipeline.ledger.catalogue import catalogue
-from pipeline.ledger.recovery import abandoned_by
+from pipeline.ledger.following.recovery import abandoned_by
 from pipeline.ledger.scratch import Copy
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import duckdb
 import pyarrow as pa
@@ -39,8 +39,8 @@ MASKED_COLUMNS: Final = {
 for themselves, by `personal()`, so a new personal column is named there as well."""
 
 FEW_ROWS: Final = 4
-"""Up to so many, DuckDB takes values sooner than columns: for each it plans an expression of its own,
-10 ms for a dozen sellers' events where columns take 2."""
+"""Up to so many, DuckDB takes values sooner than columns. Of each value it plans an expression:
+10 ms for a dozen sellers' events, where columns take 2."""
 
 _REMEMBERED_STATEMENTS: Final = 128
 """Of some 250 kB each."""
@@ -77,26 +77,39 @@ def make_tables(connection: duckdb.DuckDBPyConnection, schema: str, definitions:
     _MADE[definitions] = "\n".join(sql for name, sql in now if (name,) not in before)
 
 
-def insert(
-    connection: duckdb.DuckDBPyConnection,
-    table: str,
-    schema: pa.Schema,
-    rows: Sequence[Sequence[object]],
-    masks: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """Adds rows to a table; `masks` are expressions that stand in for columns."""
-    if not rows:
-        return
-    if len(rows) <= FEW_ROWS and not masks:
-        _insert_few(connection, table, schema, rows)
-        return
-    batch = pa.Table.from_arrays(
+Rows: TypeAlias = pa.Table | Sequence[Sequence[object]]
+"""Rows of a table: a few one by one, or all of them column by column."""
+
+
+def in_columns(schema: pa.Schema, rows: Sequence[Sequence[object]]) -> Rows:
+    """Rows as DuckDB takes them soonest."""
+    return rows if len(rows) <= FEW_ROWS else _columns(schema, rows)
+
+
+def _columns(schema: pa.Schema, rows: Sequence[Sequence[object]]) -> pa.Table:
+    return pa.Table.from_arrays(
         [
             pa.array(values, type=column.type)
             for values, column in zip(zip(*rows, strict=True), schema, strict=True)
         ],
         schema=schema,
     )
+
+
+def insert(
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    schema: pa.Schema,
+    rows: Rows,
+    masks: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Adds rows to a table; `masks` are expressions that stand in for columns."""
+    if len(rows) == 0:
+        return
+    if not isinstance(rows, pa.Table) and not masks:
+        _insert_few(connection, table, schema, rows)
+        return
+    batch = rows if isinstance(rows, pa.Table) else _columns(schema, rows)
     columns = ", ".join(f"{masks.get(name, name)} as {name}" for name in schema.names)
     connection.register("batch", batch)
     try:

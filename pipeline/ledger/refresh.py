@@ -5,8 +5,7 @@ entries that can have changed it (`queries/narrowed/`). So no rule is written tw
 `prazo rebuild` gives the same rows. What else a batch asks stands in `queries/refresh/`.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Set
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self
@@ -17,7 +16,6 @@ from pipeline.ledger import facts, materialized
 from pipeline.ledger.arrow import parsed
 from pipeline.ledger.catalogue import View, catalogue, script, whole_sql
 from pipeline.ledger.narrowing import narrowed, rows_of, stand_in, tables
-from pipeline.log.entries import Entry
 
 Run = Callable[[str], Any]
 """Executes a statement on the connection that writes; gives something with `fetchall`."""
@@ -28,9 +26,6 @@ _NEW: Final = "seq > getvariable('after')"
 
 ANY_TABLE: Final = frozenset({"log", *facts.TABLES.values()})
 """Where new rows may be, for `refresh`, when nobody knows where they are."""
-
-MOST_SUBJECTS: Final = 20_000
-"""Processes and sellers of which `LastNamed` remembers an entry: of ten seconds of full traffic."""
 
 
 class Watermark(NamedTuple):
@@ -51,29 +46,6 @@ class Watermark(NamedTuple):
             " from materialized.watermark"
         ).fetchall()
         return cls(*row)
-
-
-class LastNamed:
-    """Which entry named a process or a seller last: by this a reader tells without a question
-    whether an answer about one still holds. Remembers those that were named last."""
-
-    def __init__(self, size: int) -> None:
-        self._seqs: OrderedDict[str, int] = OrderedDict()
-        self._forgotten = size  # up to here, whoever is not remembered may have been named
-
-    def add(self, entries: Sequence[Entry]) -> None:
-        """Takes note of a batch that was appended."""
-        for entry in entries:
-            for subject in (entry.process_id, entry.seller_id):
-                if subject is not None:
-                    self._seqs[subject] = entry.seq
-                    self._seqs.move_to_end(subject)
-        while len(self._seqs) > MOST_SUBJECTS:
-            _, self._forgotten = self._seqs.popitem(last=False)
-
-    def of(self, subject: str) -> int:
-        """No entry after this one names it. 0 or more; safe to ask from any thread."""
-        return self._seqs.get(subject, self._forgotten)
 
 
 def refresh(

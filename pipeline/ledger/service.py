@@ -22,9 +22,9 @@ from pipeline.inbox.kept_heads import Gate, place
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import Keys
-from pipeline.ledger.follower import Follower, OnProgress, Status
+from pipeline.ledger.following.follower import Follower, OnProgress, Status
+from pipeline.ledger.following.recovery import Abandoned, Opened, Recovery
 from pipeline.ledger.reader import Reader, installed_later
-from pipeline.ledger.recovery import Abandoned, Opened, Recovery
 from pipeline.ledger.store import Ledger
 from pipeline.log.checkpoints import Signer
 from pipeline.settings import Settings

@@ -25,8 +25,10 @@ from pipeline.errors import (
 )
 from pipeline.files import sync
 from pipeline.ledger import arrow, facts, materialized, refresh
+from pipeline.ledger.batch import Batch
 from pipeline.ledger.catalogue import script
-from pipeline.ledger.refresh import ANY_TABLE, LastNamed, Watermark
+from pipeline.ledger.last_named import LastNamed
+from pipeline.ledger.refresh import ANY_TABLE, Watermark
 from pipeline.log import tree
 from pipeline.log.entries import Entry
 from pipeline.memory import bytes_of
@@ -249,9 +251,11 @@ class Ledger:
             self._peaks_before = tree.Frontier.at(self.size - 1, self.subtrees()).peaks
         return tree.newest_proof(self._peaks_before)
 
-    def append(
-        self, entries: Sequence[Entry], *, more_follow: bool = False, may_wait: bool = False
-    ) -> None:
+    def batch(self, entries: Sequence[Entry]) -> Batch:
+        """Entries as `append` takes them; safe to make on any thread, while it writes others."""
+        return Batch.of(entries, self._keys, self._columns)
+
+    def append(self, batch: Batch, *, more_follow: bool = False, may_wait: bool = False) -> None:
         """Writes the entries that follow the last one, all or none.
 
         `more_follow`: whole batches wait already, and the materialized rows of processes wait for
@@ -262,20 +266,19 @@ class Ledger:
         full, `LedgerDamaged` where DuckDB failed otherwise; the ledger has then been reopened at
         what is durable, so the caller reads its `size` again.
         """
-        if not entries:
+        if not batch.entries:
             return
-        unsettled = self.size + len(entries) - self._settled
+        unsettled = self.size + len(batch.entries) - self._settled
         if may_wait and unsettled <= MOST_UNSETTLED and not self._is_behind:
             with self._settling:
-                self._append(entries, waits=True)
+                self._append(batch, waits=True)
         else:
             self.settle(is_asked=False)
-            self._append(entries, more_follow=more_follow)
+            self._append(batch, more_follow=more_follow)
             self._let_go_of_indexes()
 
-    def _append(
-        self, entries: Sequence[Entry], *, more_follow: bool = False, waits: bool = False
-    ) -> None:
+    def _append(self, batch: Batch, *, more_follow: bool = False, waits: bool = False) -> None:
+        entries = batch.entries
         expected = range(self.size + 1, self.size + 1 + len(entries))
         if any(entry.seq != seq for entry, seq in zip(entries, expected, strict=True)):
             raise LedgerRefused(
@@ -284,24 +287,20 @@ class Ledger:
                 "the inbox was changed by hand or replaced: restore it from a backup",
             )
         frontier = tree.Frontier(self.size, self.frontier.peaks)
-        nodes = frontier.extend(tree.leaf_hash(entry.leaf) for entry in entries[:-1])
+        nodes = frontier.extend(batch.leaf_hashes[:-1])
         peaks_before = list(frontier.peaks)
-        nodes += frontier.extend([tree.leaf_hash(entries[-1].leaf)])
-        extracted = facts.extract(entries, self._keys)
-        new = {"log", *(table for kind, table in facts.TABLES.items() if extracted[kind])}
+        nodes += frontier.extend(batch.leaf_hashes[-1:])
         self.watermark = None
         taken = f"did not take entries {entries[0].seq} to {entries[-1].seq}"
         with self._opened_again_after(taken), self._transaction():
-            self._insert("log", [entry[: len(arrow.LOG_COLUMNS)] for entry in entries])
-            for kind, table in facts.TABLES.items():
-                self._insert(table, extracted[kind])
+            for table, rows in batch.rows.items():
+                self._insert(table, rows)
             self._insert("tree_nodes", nodes)
-            self._insert(
-                "tree_heads",
-                [(frontier.size, frontier.root(), frontier.peaks, entries[-1].recorded_at)],
-            )
+            head = (frontier.size, frontier.root(), frontier.peaks, entries[-1].recorded_at)
+            self._insert("tree_heads", [head])
             if not waits:
                 position = {"after": self.size, "size": frontier.size}
+                new = batch.rows.keys()
                 refresh.refresh(self._connection, **position, new=new, more_follow=more_follow)
         if not waits:
             self._settled = frontier.size  # before the size: nobody must see anything wait
@@ -309,7 +308,7 @@ class Ledger:
         self.frontier, self.last_entry = frontier, LastEntry(entries[-1].seq, entries[-1].leaf)
         self._peaks_before = peaks_before
         if waits:
-            self._new |= new
+            self._new |= batch.rows.keys()
             self.unsettled_since = self.unsettled_since or time.monotonic()
         else:
             self._mark()
@@ -365,7 +364,7 @@ class Ledger:
         ):
             self._connection.execute("checkpoint")
 
-    def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
+    def _insert(self, table: str, rows: arrow.Rows) -> None:
         masks = arrow.MASKED_COLUMNS.get(table, {}) if self._without_bodies else {}
         arrow.insert(self._connection, table, self._columns[table], rows, masks)
 

@@ -12,7 +12,7 @@ import prometheus_client
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from pipeline import instants
-from pipeline.ledger.follower import Status
+from pipeline.ledger.following.follower import Status
 from pipeline.ledger.service import LedgerService
 from pipeline.serve import calendar, figures
 

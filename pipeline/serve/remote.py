@@ -61,7 +61,7 @@ class Holder:
             return False
 
     def status(self) -> dict[str, Any]:
-        """How far its ledger is: the fields of `pipeline.ledger.follower.Status`."""
+        """How far its ledger is: the fields of `pipeline.ledger.following.follower.Status`."""
         status: dict[str, Any] = self._get("/api/status").json()
         return status
 

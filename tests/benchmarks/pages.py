@@ -230,7 +230,7 @@ class _Bench:
     alert_rules: Any = None
 
     def status(self) -> Any:
-        from pipeline.ledger.follower import Status
+        from pipeline.ledger.following.follower import Status
 
         return Status(self.ledger.size, self.ledger.size, 0, 0.0, True, None, None)
 

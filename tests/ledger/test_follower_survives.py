@@ -10,7 +10,8 @@ import pytest
 
 from pipeline.errors import InboxUnavailable, LedgerStalled, OperatorError
 from pipeline.inbox import open_inbox
-from pipeline.ledger import facts, follower
+from pipeline.ledger import facts
+from pipeline.ledger.following import follower
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.settings import Settings

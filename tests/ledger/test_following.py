@@ -22,8 +22,9 @@ from pipeline.audit.stores import audit
 from pipeline.errors import LedgerInUse, LedgerRefused, LedgerStalled
 from pipeline.inbox import open_inbox
 from pipeline.inbox.kept_heads import place
-from pipeline.ledger import checks, follower, refresh, store
+from pipeline.ledger import checks, refresh, store
 from pipeline.ledger.catalogue import public
+from pipeline.ledger.following import appending
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.ledger.conftest import OPENED, deliver
@@ -58,8 +59,8 @@ def test_every_delivery_becomes_a_row_in_order(settings, inbox):
 
 def test_catching_up_keeps_rows_of_processes_in_steps_and_at_its_end(settings, inbox, monkeypatch):
     """Each step scans the log, so there are few; all at the end would make the end slow."""
-    monkeypatch.setattr(follower, "MAX_ENTRIES_PER_BATCH", 20)
-    monkeypatch.setattr(follower, "ENTRIES_PER_REFRESH", 40)
+    monkeypatch.setattr(appending, "MAX_ENTRIES_PER_BATCH", 20)
+    monkeypatch.setattr(appending, "ENTRIES_PER_REFRESH", 40)
     monkeypatch.setattr(store, "MOST_UNSETTLED", 0)
     kept = []
     with closing(LedgerService(settings)) as service:

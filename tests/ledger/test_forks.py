@@ -115,7 +115,7 @@ def test_what_is_followed_while_somebody_compares_is_no_fork(
         def follow_meanwhile(inbox, seq: int) -> bytes | None:
             if not appended:
                 appended.append(True)
-                service.ledger.append(inbox.read(SHARED, LOST))
+                service.ledger.append(service.ledger.batch(inbox.read(SHARED, LOST)))
             return leaf(inbox, seq)
 
         monkeypatch.setattr(type(service.inbox), "leaf", follow_meanwhile)
@@ -364,7 +364,8 @@ KILLED_AT_EACH_STEP = """
 import json, os, signal, sys
 from pipeline import files
 from pipeline.inbox import store
-from pipeline.ledger import follower, reconcile, recovery
+from pipeline.ledger import reconcile
+from pipeline.ledger.following import follower, recovery
 from pipeline.settings import Settings
 
 reconcile.ENTRIES_PER_COMMIT = 3

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.ledger import refresh
-from pipeline.ledger.refresh import LastNamed
+from pipeline.ledger import last_named as names
+from pipeline.ledger.last_named import LastNamed
 from pipeline.log.entries import Entry
 
 
@@ -24,7 +24,7 @@ def test_it_is_the_newest_that_names_it_and_else_any_before_the_start() -> None:
 def test_who_was_forgotten_may_have_been_named_by_any_entry_up_to_the_last_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(refresh, "MOST_SUBJECTS", 2)
+    monkeypatch.setattr(names, "MOST_SUBJECTS", 2)
     last_named = LastNamed(0)
     last_named.add([entry(1, "prc_1", None), entry(2, "prc_2", None), entry(3, "prc_1", None)])
     last_named.add([entry(4, "prc_3", None)])

@@ -5,7 +5,8 @@ from contextlib import closing
 import duckdb
 import pytest
 
-from pipeline.ledger import checks, follower, refresh
+from pipeline.ledger import checks, refresh
+from pipeline.ledger.following import follower
 from pipeline.ledger.service import LedgerService
 from tests.ledger.conftest import deliver
 from tests.support.machine import wait_until

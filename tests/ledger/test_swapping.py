@@ -12,7 +12,7 @@ import pytest
 from pipeline import files
 from pipeline.errors import OperatorError
 from pipeline.inbox import Inbox
-from pipeline.ledger import recovery
+from pipeline.ledger.following import recovery
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.support.machine import killed

@@ -12,7 +12,7 @@ import pytest
 from pipeline import instants
 from pipeline.inbox import artifacts, open_inbox
 from pipeline.inbox.artifacts import Held
-from pipeline.ledger.follower import Status
+from pipeline.ledger.following.follower import Status
 from pipeline.ledger.service import LedgerService
 from pipeline.log.artifacts import FolderArtifacts, keep_file
 from pipeline.log.ndjson import read_line

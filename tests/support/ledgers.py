@@ -110,12 +110,12 @@ def _fill(
             for size, waits in batches:
                 more_follow = waits and ledger.size + size < inbox.last()[0]
                 ledger.append(
-                    inbox.read(ledger.size, size),
+                    ledger.batch(inbox.read(ledger.size, size)),
                     more_follow=more_follow,
                     may_wait=size % 2 == 0,
                 )
             while entries := inbox.read(ledger.size, 4096):
-                ledger.append(entries)
+                ledger.append(ledger.batch(entries))
         finally:
             inbox.close()
 

@@ -4,8 +4,7 @@ After each commit the keeper leaves the ledger's size and root (its *head*) in t
 file on another engine, and signed in a file beside the ledger; every few minutes it leaves a signed
 checkpoint in the inbox. `recovery.py` compares all of them before a ledger is served.
 
-With each batch the ledger's newest leaf is compared with the inbox's entry there. An inbox that was
-put back from an older copy is not followed: that would sign two pasts under one name.
+An inbox that was put back from an older copy is not followed (`appending.py`).
 """
 
 import contextlib
@@ -13,7 +12,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,19 +22,17 @@ import duckdb
 from pipeline.errors import InboxForked, LedgerRefused, OperatorError, PrazoError
 from pipeline.files import write_whole
 from pipeline.inbox import Head, Inbox, SignedHead
-from pipeline.inbox.kept_heads import REMEDY
 from pipeline.inbox.signing_keys import SigningKeys
+from pipeline.ledger.following.appending import (
+    MAX_ENTRIES_PER_BATCH,
+    Appending,
+    check_continuity,
+)
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
-from pipeline.log.entries import LEAF_RULES, Entry, leaf_version
 
 LOG = logging.getLogger(__name__)
 
-MAX_ENTRIES_PER_BATCH: Final = 8192
-MAX_BYTES_PER_BATCH: Final = 64 * 2**20
-ENTRIES_PER_REFRESH: Final = 65_536
-"""While catching up, materialized rows of processes are refreshed once for so many entries, or for
-a quarter of the ledger where that is more: a refresh takes longer the longer the log is."""
 LINGER_SECONDS: Final = 0.2
 """Between batches while the inbox is busy; longer where the last one took longer: following must
 leave half a core to others."""
@@ -81,73 +78,6 @@ class Status:
     recovered: str | None  # what had to be rebuilt or put back since the start, and why
 
 
-def append_batch(ledger: Ledger, inbox: Inbox, until: int | None = None) -> int:
-    """Appends the next batch of the inbox's entries; how many there were. `until`: the size that
-    the ledger must not pass.
-
-    Raises `LedgerRefused` at an entry of a later release: what this one would make of it, and sign,
-    could be wrong.
-    """
-    room = MAX_ENTRIES_PER_BATCH if until is None else until - ledger.size
-    entries = inbox.read(
-        ledger.size, min(room, MAX_ENTRIES_PER_BATCH), max_bytes=MAX_BYTES_PER_BATCH
-    )
-    _check_versions(entries)
-    size = ledger.size + len(entries)
-    waiting, uncovered = inbox.last()[0] - size, size - ledger.covered
-    more_follow = waiting >= MAX_ENTRIES_PER_BATCH and uncovered < max(
-        ENTRIES_PER_REFRESH, size // 4
-    )
-    check_continuity(ledger, inbox)  # after the read: what came from another inbox shows
-    ledger.append(entries, more_follow=more_follow, may_wait=True)
-    return len(entries)
-
-
-def _check_versions(entries: Sequence[Entry]) -> None:
-    known = tuple(b',"v":%d}' % version for version in LEAF_RULES)
-    for entry in entries:
-        version = None if entry.leaf.endswith(known) else leaf_version(entry.leaf)
-        if version is not None and version not in LEAF_RULES:
-            raise LedgerRefused(
-                "The ledger is not followed any further",
-                f"entry {entry.seq} has a leaf of version {version}, and this release knows"
-                f" {', '.join(map(str, LEAF_RULES))}",
-                "use the release of Prazo that recorded it, or a newer one",
-            )
-
-
-def check_continuity(ledger: Ledger, inbox: Inbox) -> None:
-    """Raises `InboxForked` unless the inbox still has the ledger's newest entry."""
-    newest = ledger.last_entry  # both at once: another thread may append while the inbox is asked
-    if newest.seq == 0 or inbox.leaf(newest.seq) == newest.leaf:
-        return
-    fork, last = fork_of(ledger, inbox), inbox.last()[0]
-    instead = f"{last - fork} others in their place" if last > fork else "nothing in their place"
-    raise InboxForked(
-        "The ledger does not follow the inbox any further",
-        f"they part after entry {fork}: the ledger holds {ledger.size - fork} acknowledged entries"
-        f" that the inbox lacks, and the inbox holds {instead}; an older copy of it was put back",
-        REMEDY,
-    )
-
-
-def fork_of(ledger: Ledger, inbox: Inbox) -> int:
-    """The last entry that ledger and inbox share."""
-    return parting(ledger.size, lambda seq: ledger.select("seq = ?", [seq])[0].leaf, inbox)
-
-
-def parting(size: int, leaf_of: Callable[[int], bytes], inbox: Inbox) -> int:
-    """The last entry that so many leaves and the inbox share. Salts make every later one differ."""
-    shared, differing = 0, min(size, inbox.last()[0]) + 1
-    while differing - shared > 1:
-        middle = (shared + differing) // 2
-        if leaf_of(middle) == inbox.leaf(middle):
-            shared = middle
-        else:
-            differing = middle
-    return shared
-
-
 class Follower:
     """Keeps one ledger up to date. `start` follows on a thread; `catch_up` does it here."""
 
@@ -168,6 +98,7 @@ class Follower:
         followed at all."""
         self.ledger = ledger
         self._inbox = inbox
+        self._appending = Appending(ledger, inbox)
         self._signing = signing
         self._sign_at = 0.0  # on the monotonic clock
         self._stop = threading.Event()
@@ -214,7 +145,7 @@ class Follower:
         head = self._inbox.head()
         is_ahead = head is not None and head.size > self.ledger.size
         until = head.size if head and is_ahead and self._signing is None else None
-        appended = append_batch(self.ledger, self._inbox, until)
+        appended = self._appending.append(until)
         if self._signing is not None:
             self._leave_heads(self._signing, is_new=appended > 0)
         elif head and head.size == self.ledger.size and head.root != self.ledger.frontier.root():
@@ -385,6 +316,7 @@ class Follower:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
+        self._appending.close()
         until = time.monotonic() + READING_SECONDS
         with contextlib.suppress(PrazoError):
             while True:

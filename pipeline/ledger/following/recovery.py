@@ -28,7 +28,12 @@ from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRe
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.kept_heads import kept, prove
 from pipeline.ledger.arrow import LOG_COLUMNS
-from pipeline.ledger.follower import append_batch, check_continuity, fork_of, parting
+from pipeline.ledger.following.appending import (
+    Appending,
+    check_continuity,
+    fork_of,
+    parting,
+)
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
 from pipeline.log.checkpoints import VerificationKey
@@ -184,7 +189,8 @@ class Recovery:
         try:
             for first in range(1, size + 1, ENTRIES_PER_COMMIT):
                 last = min(size, first + ENTRIES_PER_COMMIT - 1)
-                ledger.append(_entries_of(former, first, last), more_follow=last < size)
+                batch = ledger.batch(_entries_of(former, first, last))
+                ledger.append(batch, more_follow=last < size)
         except BaseException:
             ledger.close()
             files.remove_database(draft)
@@ -244,8 +250,9 @@ class Recovery:
 
     def _completed(self, ledger: Ledger, abandoned: Abandoned) -> InboxForked | None:
         """Appends whatever the inbox holds; why it is not all, by the head outside of the inbox."""
-        while append_batch(ledger, self._inbox):
-            pass
+        with closing(Appending(ledger, self._inbox)) as appending:
+            while appending.append():
+                pass
         try:
             self._prove_kept(ledger, abandoned)
         except InboxForked as fork:
@@ -331,8 +338,9 @@ class Recovery:
         for expected, how in ((signed, "signed"), (head, "kept")):
             if expected is None or abandoned(expected):
                 continue
-            while ledger.size < expected.size and append_batch(ledger, self._inbox, expected.size):
-                pass
+            with closing(Appending(ledger, self._inbox)) as appending:
+                while ledger.size < expected.size and appending.append(expected.size):
+                    pass
             if ledger.size < expected.size or ledger.root_at(expected.size) != expected.root:
                 raise _Diverged(
                     f"its first {expected.size} entries lead to another root than the one {how}"
