@@ -21,7 +21,7 @@ from app_pages.door.early import Early
 from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
-from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language
+from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language, look_up_language
 from app_pages.parts import acting, elements, frame, freshness, links, views
 from pipeline import memory
 from pipeline.errors import PrazoError
@@ -53,6 +53,7 @@ def page() -> None:
 
 
 def _draw() -> None:
+    look_up_language()
     st.set_page_config(page_title="Prazo", page_icon=ICON, layout="wide")
     st.logo(LOGO, size="large")
     whoever = access.admit()

@@ -5,6 +5,7 @@ trade. Texts that are looked up by a code are marked with `N_` where they stand.
 """
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
@@ -24,8 +25,20 @@ LANGUAGE_SCRIPTS: Mapping[str, str] = {
 CATALOGUE = Path(__file__).with_name("locale") / "pt_BR.po"
 
 
+_OF_THIS_RUN: ContextVar[str | None] = ContextVar("language", default=None)
+
+
 def language() -> str:
     """The reader's choice, `en` or `pt`; the browser's language until there is one."""
+    return _OF_THIS_RUN.get() or _asked()
+
+
+def look_up_language() -> None:
+    """At the beginning of a run, which is one thread's: a page has some four hundred texts."""
+    _OF_THIS_RUN.set(_asked())
+
+
+def _asked() -> str:
     chosen = st.session_state.get("lang") or st.query_params.get("lang")
     return str(chosen) if chosen in LANGUAGES else preferred(st.context.locale)
 
