@@ -15,7 +15,7 @@ install = UV_HTTP_RETRIES=1 $(BIN)/uv pip install --quiet --python $(1) --requir
 demo: setup  ## the whole product against a simulated platform
 	$(BIN)/prazo demo $(if $(PORT),--port $(PORT)) $(if $(DASHBOARD_PORT),--dashboard-port $(DASHBOARD_PORT))
 
-# Many tests wait for processes of their own: three workers keep two cores busy, and more only share their caches. Each takes whole files,
+# Many tests wait for processes of their own: four workers keep two cores busy. Each takes whole files,
 # whose tests share a server or a ledger. Where a machine keeps no compiled modules, each of these
 # processes would compile them all. Half of the work is DuckDB planning statements, which takes a fifth
 # less with jemalloc, where that is installed.
@@ -24,7 +24,7 @@ JEMALLOC := $(firstword $(wildcard /usr/lib/*/libjemalloc.so.2))
 test: export PYTHONDONTWRITEBYTECODE =
 test: export LD_PRELOAD = $(JEMALLOC)
 test: setup  ## the whole suite
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-long: export PYTHONDONTWRITEBYTECODE =
 test-long: export LD_PRELOAD = $(JEMALLOC)
