@@ -7,7 +7,7 @@ SETUP := .venv/.set-up
 .PHONY: demo test test-long setup check bench soak audit auditor lock format clean
 
 # $(call install,PYTHON,LOCK): uv takes an eighth of the time that pip takes, but reads none of pip's
-# settings: where these name another index than the public one, pip does it.
+# settings: where it cannot reach the public index, pip takes the one that they name.
 install = UV_HTTP_RETRIES=1 $(BIN)/uv pip install --quiet --python $(1) --require-hashes -r $(2) \
 	|| $(1) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $(2)
 

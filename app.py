@@ -73,6 +73,7 @@ def _draw() -> None:
             search = st.container(width="content")
             bell = st.container(width="content")
             frame.choose_view()
+            look_up_language()  # after Back or Forward the control alone knows it
             acting.name_yourself()
             links.copy_this()
             access.leave(whoever)

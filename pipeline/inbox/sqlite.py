@@ -275,7 +275,7 @@ class SqliteInbox(Inbox):
             with closing(self._connect(BUSY_SECONDS if self._has_failed else 0)) as connection:
                 is_busy, *_ = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:  # the rest says why
                 raise
             is_busy = True  # the last of those who had it open is closing it at this moment
         if is_busy and self._has_failed:

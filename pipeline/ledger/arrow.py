@@ -106,10 +106,12 @@ def insert(
     """Adds rows to a table; `masks` are expressions that stand in for columns."""
     if len(rows) == 0:
         return
-    if not isinstance(rows, pa.Table) and not masks:
+    if not isinstance(rows, pa.Table):
+        rows = _columns(schema, rows) if masks else in_columns(schema, rows)
+    if not isinstance(rows, pa.Table):
         _insert_few(connection, table, schema, rows)
         return
-    batch = rows if isinstance(rows, pa.Table) else _columns(schema, rows)
+    batch = rows
     columns = ", ".join(f"{masks.get(name, name)} as {name}" for name in schema.names)
     connection.register("batch", batch)
     try:
