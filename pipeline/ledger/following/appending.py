@@ -5,6 +5,7 @@ put back from an older copy is not followed: that would sign two pasts under one
 """
 
 import contextlib
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
@@ -41,14 +42,14 @@ class Appending:
         sign, could be wrong. Raises `InboxForked` where the inbox lacks the ledger's newest entry.
         """
         ledger, inbox = self._ledger, self._inbox
-        room = MAX_ENTRIES_PER_BATCH if until is None else until - ledger.size
+        room = sys.maxsize if until is None else until - ledger.size
         batch = self._begun(room) or self._read(ledger.size, min(room, MAX_ENTRIES_PER_BATCH))
         size = ledger.size + len(batch.entries)
         waiting, uncovered = inbox.last()[0] - size, size - ledger.covered
         are_many = waiting >= MAX_ENTRIES_PER_BATCH
         more_follow = are_many and uncovered < max(ENTRIES_PER_REFRESH, size // 4)
         check_continuity(ledger, inbox)  # after the read: what came from another inbox shows
-        if are_many:
+        if are_many and room - len(batch.entries) >= MAX_ENTRIES_PER_BATCH:
             self._next = self._thread.submit(self._read, size, MAX_ENTRIES_PER_BATCH)
         ledger.append(batch, more_follow=more_follow, may_wait=True)
         return len(batch.entries)
@@ -60,7 +61,9 @@ class Appending:
             return None
         with contextlib.suppress(Exception):  # it is read once more, and fails for whoever waits
             batch = begun.result()
-            if batch.entries[0].seq == self._ledger.size + 1 and len(batch.entries) <= room:
+            first, last = batch.entries[0], batch.entries[-1]
+            is_next = first.seq == self._ledger.size + 1 and len(batch.entries) <= room
+            if is_next and self._inbox.leaf(last.seq) == last.leaf:  # it may be another by now
                 return batch
         return None
 
