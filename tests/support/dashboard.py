@@ -128,7 +128,7 @@ class Reader:
         return self.settled()
 
     def go(self, path: str) -> "Reader":
-        """As a link within the product does: the session stays, and the browser does not load and
+        """As the Back button does: the session stays, and the browser does not load and
         compile the frontend again, which takes longer than most pages."""
         self.page.evaluate(GO, path)
         return self.settled()
