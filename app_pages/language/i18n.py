@@ -24,7 +24,6 @@ LANGUAGE_SCRIPTS: Mapping[str, str] = {
 }
 CATALOGUE = Path(__file__).with_name("locale") / "pt_BR.po"
 
-
 _OF_THIS_RUN: ContextVar[str | None] = ContextVar("language", default=None)
 
 

@@ -111,9 +111,8 @@ def insert(
     if not isinstance(rows, pa.Table):
         _insert_few(connection, table, schema, rows)
         return
-    batch = rows
     columns = ", ".join(f"{masks.get(name, name)} as {name}" for name in schema.names)
-    connection.register("batch", batch)
+    connection.register("batch", rows)
     try:
         connection.execute(f"insert into {table} select {columns} from batch")
     finally:

@@ -244,8 +244,8 @@ class Submissions:
         """The start, durable after what a person answers for; None where the process has other
         entries than were decided from. `recorded`: the actions that are in the log already. The
         start uses the clearance up: a crash before it leaves it for the next run."""
-        passed = held.passed
         now = max(await self.now(), case.as_of)  # gathering the case is not the platform's time
+        passed = held.passed  # after the clock: an end dated ahead of it would be seen too late
         position = case.process_n
         for draft in _actions(order, decision, attempt_id, now, clearance):
             if draft.kind in recorded:

@@ -215,3 +215,28 @@ def test_a_dry_run_judges_by_the_inboxs_clock(tmp_path: Path) -> None:
         inbox.clock = lambda later=later: NOON + later  # type: ignore[misc]
         assert isinstance(decided(CaseFiles(inbox).open("p1"), "p1", body), kind)
     inbox.close()
+
+
+def test_the_end_of_an_attempt_is_never_dated_ahead_of_the_clock_that_dated_its_start(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the clock was slow to read, an answer that a caller had was still to come in the log."""
+    review = marketplace.review()
+    its = type(marketplace.inbox)
+    read = its.now
+
+    def slowly(inbox: Inbox) -> int:
+        time.sleep(0.1)
+        return read(inbox)
+
+    with monkeypatch.context() as slow:
+        slow.setattr(its, "now", slowly)
+        sending.submit(
+            marketplace.settings(),
+            review.process_id,
+            review.payload,
+            recorded_by="test",
+            patience_seconds=0,
+        )
+    [finish] = marketplace.finishes(review.process_id)
+    assert finish.occurred_at <= finish.recorded_at

@@ -31,7 +31,7 @@ class Appending:
     def __init__(self, ledger: Ledger, inbox: Inbox) -> None:
         self._ledger = ledger
         self._inbox = inbox
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="appending")
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="appending")
         self._next: Future[Batch] | None = None
 
     def append(self, until: int | None = None) -> int:
@@ -50,7 +50,7 @@ class Appending:
         more_follow = are_many and uncovered < max(ENTRIES_PER_REFRESH, size // 4)
         check_continuity(ledger, inbox)  # after the read: what came from another inbox shows
         if are_many and room - len(batch.entries) >= MAX_ENTRIES_PER_BATCH:
-            self._next = self._thread.submit(self._read, size, MAX_ENTRIES_PER_BATCH)
+            self._next = self._reader.submit(self._read, size, MAX_ENTRIES_PER_BATCH)
         ledger.append(batch, more_follow=more_follow, may_wait=True)
         return len(batch.entries)
 
@@ -74,7 +74,14 @@ class Appending:
 
     def close(self) -> None:
         """Ends the thread, once it has read what it is reading."""
-        self._thread.shutdown()
+        self._reader.shutdown()
+
+
+def append_all(ledger: Ledger, inbox: Inbox, until: int | None = None) -> None:
+    """Appends what the inbox holds, up to the size `until`. Raises as `Appending.append` does."""
+    with contextlib.closing(Appending(ledger, inbox)) as appending:
+        while (until is None or ledger.size < until) and appending.append(until):
+            pass
 
 
 def _check_versions(entries: Sequence[Entry]) -> None:

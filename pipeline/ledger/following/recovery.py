@@ -29,7 +29,7 @@ from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.kept_heads import kept, prove
 from pipeline.ledger.arrow import LOG_COLUMNS
 from pipeline.ledger.following.appending import (
-    Appending,
+    append_all,
     check_continuity,
     fork_of,
     parting,
@@ -250,9 +250,7 @@ class Recovery:
 
     def _completed(self, ledger: Ledger, abandoned: Abandoned) -> InboxForked | None:
         """Appends whatever the inbox holds; why it is not all, by the head outside of the inbox."""
-        with closing(Appending(ledger, self._inbox)) as appending:
-            while appending.append():
-                pass
+        append_all(ledger, self._inbox)
         try:
             self._prove_kept(ledger, abandoned)
         except InboxForked as fork:
@@ -338,9 +336,7 @@ class Recovery:
         for expected, how in ((signed, "signed"), (head, "kept")):
             if expected is None or abandoned(expected):
                 continue
-            with closing(Appending(ledger, self._inbox)) as appending:
-                while ledger.size < expected.size and appending.append(expected.size):
-                    pass
+            append_all(ledger, self._inbox, expected.size)
             if ledger.size < expected.size or ledger.root_at(expected.size) != expected.root:
                 raise _Diverged(
                     f"its first {expected.size} entries lead to another root than the one {how}"
