@@ -220,17 +220,17 @@ def test_a_dry_run_judges_by_the_inboxs_clock(tmp_path: Path) -> None:
 def test_the_end_of_an_attempt_is_never_dated_ahead_of_the_clock_that_dated_its_start(
     marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the clock was slow to read, an answer that a caller had was still to come in the log."""
+    """Where the clock was slow to read, a caller had an answer that the log dated later."""
     review = marketplace.review()
-    its = type(marketplace.inbox)
-    read = its.now
+    engine = type(marketplace.inbox)
+    read = engine.now
 
     def slowly(inbox: Inbox) -> int:
         time.sleep(0.1)
         return read(inbox)
 
     with monkeypatch.context() as slow:
-        slow.setattr(its, "now", slowly)
+        slow.setattr(engine, "now", slowly)
         sending.submit(
             marketplace.settings(),
             review.process_id,
