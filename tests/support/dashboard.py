@@ -83,18 +83,12 @@ IS_STILL = """() => document.getAnimations().every(it =>
     && document.querySelector('[data-testid="stApp"][data-test-script-state="notRunning"]') !== null
 """
 """What is still fading in, or out because it is drawn again, is paler than it will be."""
-GO = """path => new Promise(begun => {
-    const app = document.querySelector('[data-testid="stApp"]')
-    const look = (_, watch) => {
-        if (app.dataset.testScriptState !== "running") return
-        watch.disconnect()
-        begun()
-    }
-    new MutationObserver(look).observe(app, {attributes: true})
-    setTimeout(begun, 1000)  // a run may be over before it is drawn that it began
+GO = """path => {
+    document.title = ""
     history.pushState({}, "", path)
     dispatchEvent(new PopStateEvent("popstate"))
-})"""
+}"""
+HAS_TITLE = "() => document.title.endsWith('· Prazo')"
 IS_BACKGROUND = """it => getComputedStyle(
     document.querySelector('[data-testid="stApp"]')
 ).backgroundColor === it"""
@@ -131,6 +125,8 @@ class Reader:
         """As the Back button does: the session stays, and the browser does not load and
         compile the frontend again, which takes longer than most pages."""
         self.page.evaluate(GO, path)
+        # Until a run says its page's title, the page before stands.
+        self.page.wait_for_function(HAS_TITLE, timeout=RUN_SECONDS * 1000)
         return self.settled()
 
     def settled(self) -> "Reader":
