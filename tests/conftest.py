@@ -5,6 +5,7 @@ tries twenty times as many, other ones each time.
 """
 
 import gc
+import itertools
 import os
 import tempfile
 from collections.abc import Iterator
@@ -26,24 +27,30 @@ MEMORY_BYTES = 4 * 2**30
 synced, and wait for a disk."""
 
 
-LONGEST: Final = (
-    "app_pages/test_browser.py",
-    "faults/test_waiting.py",
-    "app_pages/desk/test_jobs.py",
-    "acceptance/test_demo.py",
-    "app_pages/parts/test_layout.py",
-    "forward/test_crashes.py",
-    "app_pages/door/test_login.py",
-    "audit/packages/test_packages.py",
-    "forward/test_passing_on.py",
-    "audit/test_stores.py",
-    "submit/test_kill.py",
-    "ledger/test_narrowing.py",
-    "forward/test_operating.py",
-    "submit/test_resumer.py",
+SECONDS: Final = {
+    "app_pages/test_browser.py": 220,
+    "faults/test_waiting.py": 120,
+    "app_pages/desk/test_jobs.py": 110,
+    "acceptance/test_demo.py": 95,
+    "forward/test_crashes.py": 95,
+    "app_pages/door/test_login.py": 90,
+    "app_pages/parts/test_layout.py": 75,
+    "forward/test_passing_on.py": 65,
+    "audit/packages/test_packages.py": 45,
+    "submit/test_kill.py": 45,
+    "ledger/test_following.py": 45,
+    "submit/test_resumer.py": 40,
+    "audit/test_stores.py": 40,
+}
+"""Roughly what the longest files take, and each of the others. Each worker takes whole files, and a
+long one that came last would keep a single core busy."""
+SECONDS_OF_OTHERS: Final = 5
+
+WORKING: Final = frozenset(
+    ("alert", "audit", "contract", "docs", "ledger", "log", "oracle", "queries")
 )
-"""Files that begin first: each worker takes whole files, and one that came last would keep a single
-core busy. Those that wait and those that work, by turns."""
+"""Folders whose tests seldom wait for another process. They run beside those that do: four of them
+at once would share two cores' caches, four of the others would leave a core idle."""
 
 
 def _in_guarded_folders() -> set[Path]:
@@ -94,10 +101,20 @@ def _nothing_is_written_outside_temporary_folders(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the files that take longest first; the rest stay as they are."""
-    place = {ROOT / "tests" / name: number for number, name in enumerate(LONGEST)}
-    assert all(path.exists() for path in place), "a file of LONGEST was moved"
-    items.sort(key=lambda item: place.get(item.path, len(place)))
+    """Puts files that wait beside files that work, each by what it takes, the longest first."""
+    tests = ROOT / "tests"
+    seconds = dict.fromkeys((item.path for item in items), SECONDS_OF_OTHERS)
+    named = {tests / name: it for name, it in SECONDS.items()}
+    assert all(path.exists() for path in named), "a file of SECONDS was moved"
+    seconds |= {path: it for path, it in named.items() if path in seconds}
+    place: dict[Path, float] = {}
+    for works in (False, True):
+        group = [it for it in seconds if (it.relative_to(tests).parts[0] in WORKING) is works]
+        group.sort(key=lambda path: -seconds[path])
+        ends = itertools.accumulate(seconds[path] for path in group)
+        whole = sum(seconds[path] for path in group)
+        place |= {path: end / whole for path, end in zip(group, ends, strict=True)}
+    items.sort(key=lambda item: place[item.path])
 
 
 def pytest_collection_finish() -> None:
