@@ -33,7 +33,8 @@ def language() -> str:
 
 
 def look_up_language() -> None:
-    """At the beginning of a run, which is one thread's: a page has some four hundred texts."""
+    """At the beginning of a run, and once more after its control. A page has some four hundred
+    texts, and a run is one thread's, so what it found out is forgotten with it."""
     _OF_THIS_RUN.set(_asked())
 
 

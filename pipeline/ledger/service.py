@@ -180,7 +180,7 @@ class LedgerService:
     def rebuild(self, why: str = "as asked", *, abandoned: Abandoned = lambda _: False) -> None:
         """Builds the ledger again from the inbox, whatever the present one is like. `abandoned`: as
         in `Recovery.rebuild`."""
-        self.ledger.close()
+        self._follower.close()
         self._serve(self.recovery.rebuild(why, abandoned=abandoned))
 
     def sign(self) -> None:

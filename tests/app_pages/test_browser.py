@@ -255,6 +255,18 @@ def test_the_document_names_the_language_it_is_in(look: Look) -> None:
     assert tab.page.evaluate("document.documentElement.lang") == "en-GB"
 
 
+def test_the_way_back_leads_to_the_page_in_its_language(look: Look) -> None:
+    """The address that the browser comes back to names it."""
+    tab = look().open("/watchlist?lang=pt").go("/ledger?lang=pt")
+    tab.page.get_by_role("radio", name="en").click()
+    tab.page.get_by_role("heading", name="Ledger", exact=True).wait_for()
+    tab.page.go_back()
+    tab.page.get_by_role("heading", name="Em risco", exact=True).wait_for()
+    tab.settled()
+    assert "lang=pt" in tab.query()
+    assert tab.page.evaluate("document.documentElement.lang") == "pt-BR"
+
+
 def test_a_browser_in_portuguese_is_greeted_in_portuguese(look: Look) -> None:
     assert look(locale="pt-BR").open("/").title() == "Visão geral"
 

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from pipeline.errors import InboxUnavailable, LedgerStalled
+from pipeline.errors import InboxUnavailable, LedgerRefused, LedgerStalled
 from pipeline.inbox import Inbox
 from pipeline.ledger.following import appending
 from pipeline.ledger.following.appending import Appending
@@ -97,3 +97,52 @@ def test_nothing_is_appended_past_the_size_that_was_asked_for(service):
         assert seqs(service.ledger) == list(range(1, 91))
         assert alone.append() == 40
     assert seqs(service.ledger) == list(range(1, 131))
+
+
+def test_what_was_read_ahead_is_read_again_once_the_inbox_has_another_entry_there(
+    service, monkeypatch
+):
+    leaf = service.inbox.leaf
+    others = [80]
+
+    def changed(seq):
+        return b"of another past" if seq in others and not others.clear() else leaf(seq)
+
+    reads = Reads(service.inbox, monkeypatch)
+    monkeypatch.setattr(service.inbox, "leaf", changed)
+    service.catch_up()
+    assert [after for after, _ in reads.of][:4] == [0, 40, 40, 80]
+    assert seqs(service.ledger) == list(range(1, 301))
+
+
+def test_an_entry_of_a_later_release_read_ahead_stops_all_before_its_batch(service, monkeypatch):
+    read = service.inbox.read
+
+    def newer(after, limit, **more):
+        entries = read(after, limit, **more)
+        return [it._replace(leaf=it.leaf[:-2] + b"99}") if it.seq == 90 else it for it in entries]
+
+    monkeypatch.setattr(service.inbox, "read", newer)
+    monkeypatch.setattr(service.inbox, "leaf", lambda seq: service.ledger.last_entry.leaf)
+    with pytest.raises(LedgerRefused, match="entry 90 has a leaf of version"):
+        service.catch_up()
+    assert seqs(service.ledger) == list(range(1, 81))
+
+
+def test_closing_waits_for_the_read_that_was_begun_ahead(service, monkeypatch):
+    read, is_read, may_read = service.inbox.read, threading.Event(), threading.Event()
+
+    def slow(after, limit, **more):
+        if after:
+            may_read.wait(10)
+        entries = read(after, limit, **more)
+        if after:
+            is_read.set()
+        return entries
+
+    monkeypatch.setattr(service.inbox, "read", slow)
+    alone = Appending(service.ledger, service.inbox)
+    assert alone.append() == 40
+    threading.Timer(0.2, may_read.set).start()
+    alone.close()
+    assert is_read.is_set()

@@ -26,7 +26,8 @@ a quarter of the ledger where that is more: a refresh takes longer the longer th
 
 class Appending:
     """Appends batch by batch. While whole batches wait, a thread reads the next one as DuckDB still
-    writes the one before. For one caller at a time; to be closed before inbox and ledger are."""
+    writes the one before, so that two are in memory. For one caller at a time; to be closed before
+    inbox and ledger are."""
 
     def __init__(self, ledger: Ledger, inbox: Inbox) -> None:
         self._ledger = ledger
@@ -35,8 +36,8 @@ class Appending:
         self._next: Future[Batch] | None = None
 
     def append(self, until: int | None = None) -> int:
-        """Appends the next batch; how many entries it has, 0 where none waits. `until`: the size
-        that the ledger must not pass.
+        """Appends the next batch; how many entries it has, 0 where none waits or the ledger has
+        `until` entries, which it must not pass.
 
         Raises `LedgerRefused` at an entry of a later release: what this one would make of it, and
         sign, could be wrong. Raises `InboxForked` where the inbox lacks the ledger's newest entry.
