@@ -21,7 +21,7 @@ QUERIES: Final = Path(__file__).resolve().parents[2] / "queries"
 _NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh", "narrowed"})
 """Files at the top, and folders, that hold other SQL."""
 _LABELS: Final = (
-    *("reads:", "key:", "order:", "by:", "leading:", "column:"),
+    *("reads:", "key:", "order:", "by:", "found by:", "leading:", "column:"),
     *("materialized:", "among:", "written:", "stored:", "derived:", "rows:", "settled:"),
     *("within:", "sets:", "scanned:"),
 )
@@ -62,6 +62,7 @@ class View:
     columns: Mapping[str, str]  # name -> meaning
     sql: str  # without the order: another view over it would sort its rows for nothing
     storage: Storage | None = None  # where it is materialized
+    found_by: str = ""  # a view below it with the same keys in the same order, sooner worked out
     among: str = ""  # the materialized view that has its rows, with more columns
     within: str = ""
     """The view that says of which processes it has the rows of the first view that it reads."""
@@ -124,6 +125,7 @@ def read(path: Path) -> View:
         leading=_names(header, "leading:"),
         columns={name: meaning for name, (meaning,) in _described(header, "column:").items()},
         storage=_storage(header),
+        found_by=_said(header, "found by:"),
         among=_said(header, "among:"),
         within=_said(header, "within:"),
         sets=_said(header, "sets:"),

@@ -1,6 +1,6 @@
 -- One row per unfinished review process: how it stands, and the one thing to do next, by what was last tried
 -- and what the seller has answered since the request (docs/contract.md#errors).
--- reads: current_processes, tries, answer_progress
+-- reads: unfinished_states, tries, answer_progress
 -- key: process_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
@@ -23,22 +23,7 @@
 -- column: fields_answered | those that the seller has answered since the request
 
 select
-    current_processes.process_id,
-    current_processes.seller_id,
-    seller_deleted_at,
-    review_type,
-    state,
-    opened_at,
-    deadline_at,
-    days_to_deadline,
-    seconds_to_deadline,
-    days_to_deadline between 0 and 6 as is_due_within_7_days,
-    requested_fields,
-    len(requested_fields) as fields,
-    current_processes.attempts,
-    last_outcome,
-    last_attempt_at,
-    ticket_due,
+    states.* exclude (collected_at, confirmed_at, contacted_at, is_ticket_open),
     case
         when seller_deleted_at is not null and state <> 'UNKNOWN' then 'ask_platform'
         when tries.outcome = 'in_flight' then 'await_answer'
@@ -66,7 +51,6 @@ select
     end as next_action,
     required as fields_required,
     answered as fields_answered
-from current_processes
-left join tries on tries.process_id = current_processes.process_id and tries.is_last
-left join answer_progress on answer_progress.process_id = current_processes.process_id
-where current_processes.finished_at is null
+from unfinished_states as states
+left join tries on tries.process_id = states.process_id and tries.is_last
+left join answer_progress on answer_progress.process_id = states.process_id

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from pipeline.ledger import facts, materialized
-from pipeline.ledger.catalogue import View, catalogue
+from pipeline.ledger.catalogue import View, catalogue, whole_sql
 from pipeline.ledger.reader import Reader, install, installed_later
 from tests.support.ledgers import ledger_of
 from tests.support.lines import (
@@ -89,6 +89,27 @@ def test_the_header_states_the_order_of_a_views_rows(view):
     [(text,)] = duckdb.execute("select json_serialize_sql(?::varchar)", [view.sql]).fetchall()
     [statement] = json.loads(text)["statements"]
     assert [it["type"] for it in statement["node"]["modifiers"] if "ORDER" in it["type"]] == []
+
+
+@pytest.mark.parametrize(
+    "view", [it for it in catalogue().values() if it.found_by], ids=lambda view: view.name
+)
+@pytest.mark.parametrize("moment", [at("2026-03-05T00:00:00"), AS_OF])
+def test_a_view_that_finds_rows_has_the_same_ones_in_the_same_order(view, moment, reader):
+    finder = catalogue()[view.found_by]
+    assert finder.key == view.key
+    assert finder.order == tuple(term.rpartition(".")[2] for term in view.order)
+    shared = ", ".join(name for name in view.columns if name in finder.columns)
+    cursor = reader._ledger.cursor()
+    cursor.execute("set variable as_of = ?", [moment])
+
+    def rows(view):
+        whole = whole_sql(view, order=view.order_by)
+        return cursor.execute(f"select {shared} from ({whole})").fetchall()
+
+    found, own = rows(finder), rows(view)
+    assert found == own
+    assert len(own) > 1
 
 
 def test_views_are_made_again_only_where_they_changed(reader):

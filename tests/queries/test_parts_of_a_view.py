@@ -68,6 +68,39 @@ def test_what_a_filter_leaves_stands_in_the_same_order(reader, view, limit, wher
     assert found == [row for row in whole if row[column] == value][:limit]
 
 
+def test_the_views_whose_rows_another_finds():
+    assert {it.name: it.found_by for it in catalogue().values() if it.found_by} == {
+        "open_processes": "unfinished_states"
+    }
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"where": {"state": ["EXPIRED", "OVERDUE"]}},
+        {"where": {"state": "EXPIRED"}},
+        {"where": {"state": "EXPIRED", "next_action": "start_collection"}},
+        {"where": {"is_due_within_7_days": True}},
+        {"where": {"process_id": ["p1", "p9"]}},
+        {"where": {"review_type": "none"}},
+        {"contains": {"process_id": "P"}, "order_by": "deadline_at desc"},
+        {"where": {"review_type": "ACP"}, "order_by": "state"},
+        {"order_by": "next_action desc"},
+        {"between": {"deadline_at": (at("2026-04-10T12:00:00"), None)}},
+    ],
+)
+def test_a_page_that_another_view_found_is_the_part_of_the_whole(reader, asked):
+    whole = reader.read("open_processes", as_of=AS_OF, **asked).to_pylist()
+    filters = {name: it for name, it in asked.items() if name != "order_by"}
+    assert reader.count("open_processes", as_of=AS_OF, **filters) == len(whole)
+    for offset in range(len(whole) + 1):
+        for limit in range(len(whole) + 1):
+            part = {"limit": limit, "offset": offset}
+            page = reader.read("open_processes", as_of=AS_OF, **asked, **part)
+            assert page.to_pylist() == whole[offset : offset + limit]
+            assert page.schema == reader.read("open_processes", as_of=AS_OF).schema
+
+
 def test_a_range_takes_its_first_value_and_not_the_first_beyond(reader):
     april = at("2026-04-10T12:00:00"), at("2026-04-30T00:00:00")
     ranges = {"deadline_at": april}

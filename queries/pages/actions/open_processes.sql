@@ -5,6 +5,7 @@
 -- order: deadline_at nulls last
 -- order: unfinished_work.process_id
 -- by: process_id, seller_id
+-- found by: unfinished_states
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
 -- column: seller_deleted_at | when the platform deleted that seller: ask it whether the process still stands; null unless deleted
