@@ -133,13 +133,14 @@ class Reader:
 
         named = {*(where or ()), *(contains or ()), *(between or ())}
         sorted_by = {order_by.partition(" ")[0]} if order_by else set()
-        finder = _finder(found, where, named | sorted_by) if limit is not None else None
+        is_page = limit is not None and limit <= FOUND_BY_INDEX
+        finder = _finder(found, where, named | sorted_by) if is_page else None
 
         def rows(snapshot: _Snapshot) -> pa.Table:
             if finder is not None and not snapshot.waits:
-                first = _own_order(finder, where, is_limited=True) if own_order else ""
-                sql, asked = _sql(snapshot, finder.name, where, first)
                 [key] = found.key
+                its_order = _own_order(finder, where, is_limited=True) if own_order else ""
+                sql, asked = _sql(snapshot, finder.name, where, its_order)
                 sql = f"select {key} from ({sql}){condition}{order}{window}"
                 keys = snapshot.cursor.execute(parsed(sql), [*asked, *parameters]).fetchall()
                 theirs = {key: [it for (it,) in keys]}

@@ -5,6 +5,7 @@ from datetime import UTC
 import pytest
 
 from pipeline import instants
+from pipeline.ledger import reader as reading
 from pipeline.ledger.catalogue import catalogue
 from tests.support.ledgers import ledger_of
 from tests.support.lines import aci, acp, at
@@ -99,6 +100,21 @@ def test_a_page_that_another_view_found_is_the_part_of_the_whole(reader, asked):
             page = reader.read("open_processes", as_of=AS_OF, **asked, **part)
             assert page.to_pylist() == whole[offset : offset + limit]
             assert page.schema == reader.read("open_processes", as_of=AS_OF).schema
+
+
+def test_more_rows_than_are_found_by_their_ids_are_read_as_a_whole(reader, monkeypatch):
+    """A statement that named a hundred thousand ids would take longer to plan than all to read."""
+    read: list[str] = []
+    sql_of = reading._sql
+
+    def noted(snapshot, name, *given):
+        read.append(name)
+        return sql_of(snapshot, name, *given)
+
+    monkeypatch.setattr(reading, "_sql", noted)
+    for limit in (1000, 1001):
+        assert reader.read("open_processes", as_of=AS_OF, limit=limit).num_rows == 7
+    assert read == ["unfinished_states", "open_processes", "open_processes"]
 
 
 def test_a_range_takes_its_first_value_and_not_the_first_beyond(reader):
