@@ -74,13 +74,15 @@ def _name(node: _Node) -> str:
     return ".".join(filter(None, (node["schema_name"], node["table_name"]))).lower()
 
 
-def _nodes(value: Any) -> Iterator[_Node]:
-    if isinstance(value, dict):
-        yield value
-        value = list(value.values())
-    if isinstance(value, list):
-        for child in value:
-            yield from _nodes(child)
+def _nodes(tree: _Node) -> Iterator[_Node]:
+    waiting: list[Any] = [tree]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield value
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
 
 
 def _tree(sql: str) -> _Node:

@@ -91,15 +91,15 @@ def test_the_views_whose_rows_another_finds():
     ],
 )
 def test_a_page_that_another_view_found_is_the_part_of_the_whole(reader, asked):
-    whole = reader.read("open_processes", as_of=AS_OF, **asked).to_pylist()
+    every_row = reader.read("open_processes", as_of=AS_OF, **asked)
+    whole = every_row.to_pylist()
     filters = {name: it for name, it in asked.items() if name != "order_by"}
     assert reader.count("open_processes", as_of=AS_OF, **filters) == len(whole)
-    for offset in range(len(whole) + 1):
-        for limit in range(len(whole) + 1):
-            part = {"limit": limit, "offset": offset}
-            page = reader.read("open_processes", as_of=AS_OF, **asked, **part)
-            assert page.to_pylist() == whole[offset : offset + limit]
-            assert page.schema == reader.read("open_processes", as_of=AS_OF).schema
+    for limit, offset in [(1, 0), (3, 0), (9, 0), (0, 0), (2, 1), (9, len(whole) - 1), (1, 9)]:
+        offset = max(offset, 0)
+        page = reader.read("open_processes", as_of=AS_OF, **asked, limit=limit, offset=offset)
+        assert page.to_pylist() == whole[offset : offset + limit]
+        assert page.schema == every_row.schema
 
 
 def test_more_rows_than_are_found_by_their_ids_are_read_as_a_whole(reader, monkeypatch):
