@@ -8,7 +8,7 @@ from pipeline import instants
 from pipeline.ledger import reader as reading
 from pipeline.ledger.catalogue import catalogue
 from tests.support.ledgers import ledger_of
-from tests.support.lines import aci, acp, at
+from tests.support.lines import aci, acp, at, finished, started
 
 AS_OF = instants.from_datetime(at("2026-04-15T00:00:00").replace(tzinfo=UTC))
 APRIL = {"deadline_at": "2026-04-10T12:00:00Z"}
@@ -36,6 +36,11 @@ def reader():
             aci("e7", process_id="p7"),
             aci("e8", process_id="p8"),
             acp("e9", "2026-04-11T12:00:00Z", process_id="p9", status="EXPIRED", **JUNE),
+            started("a1", "2026-04-12T12:00:00Z", process_id="p1"),
+            finished("a1", 500, "2026-04-12T12:00:01Z", process_id="p1"),
+            started("a3", "2026-04-12T12:00:00Z", process_id="p3"),
+            finished("a3", 400, "2026-04-12T12:00:01Z", process_id="p3"),
+            started("a9", "2026-04-14T23:59:59Z", process_id="p9"),
         ]
     ) as reader:
         yield reader
@@ -71,8 +76,24 @@ def test_what_a_filter_leaves_stands_in_the_same_order(reader, view, limit, wher
 
 def test_the_views_whose_rows_another_finds():
     assert {it.name: it.found_by for it in catalogue().values() if it.found_by} == {
-        "open_processes": "unfinished_states"
+        "open_processes": "unfinished_states",
+        "waiting_submissions": "tried_processes",
     }
+
+
+def test_a_page_of_waiting_submissions_is_the_part_of_the_whole(reader):
+    every_row = reader.read("waiting_submissions", as_of=AS_OF)
+    whole = every_row.to_pylist()
+    assert [(row["process_id"], row["last_outcome"]) for row in whole] == [
+        ("p3", "invalid_payload"),  # due on 10 April
+        ("p1", "platform_error"),  # due on 30 April
+        ("p9", "in_flight"),  # due on 10 June
+    ]
+    assert reader.count("waiting_submissions", as_of=AS_OF) == 3
+    for limit, offset in [(0, 0), (1, 0), (2, 1), (3, 0), (9, 2), (9, 3)]:
+        page = reader.read("waiting_submissions", as_of=AS_OF, limit=limit, offset=offset)
+        assert page.to_pylist() == whole[offset : offset + limit]
+        assert page.schema == every_row.schema
 
 
 @pytest.mark.parametrize(
