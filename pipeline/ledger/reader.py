@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -131,26 +131,22 @@ class Reader:
         window += f" offset {int(offset)}" if offset else ""
         own_order = "" if order else _own_order(found, where, is_limited=bool(window))
 
-        named = {*(where or ()), *(contains or ()), *(between or ())}
-        sorted_by = {order_by.partition(" ")[0]} if order_by else set()
         is_page = limit is not None and limit <= FOUND_BY_INDEX
-        finder = _finder(found, where, named | sorted_by) if is_page else None
+        finder = _finder(found, where, contains, between, order_by) if is_page else None
 
         def rows(snapshot: _Snapshot) -> pa.Table:
+            asked_for, chosen, values, cut = where, condition, parameters, window
             if finder is not None and not snapshot.waits:
                 [key] = found.key
                 its_order = _own_order(finder, where, is_limited=True) if own_order else ""
                 sql, asked = _sql(snapshot, finder.name, where, its_order)
                 sql = f"select {key} from ({sql}){condition}{order}{window}"
                 keys = snapshot.cursor.execute(parsed(sql), [*asked, *parameters]).fetchall()
-                theirs = {key: [it for (it,) in keys]}
-                sql, asked = _sql(snapshot, view, theirs, own_order)
-                chosen, values = _condition(found, theirs)
-                sql = f"select * from ({sql}){chosen}{order}"
-                return snapshot.cursor.execute(parsed(sql), [*asked, *values]).to_arrow_table()
-            sql, asked = _sql(snapshot, view, where, own_order)
-            sql = f"select * from ({sql}){condition}{order}{window}"
-            values = [*asked, *parameters]
+                asked_for, cut = {key: [it for (it,) in keys]}, ""
+                chosen, values = _condition(found, asked_for)
+            sql, asked = _sql(snapshot, view, asked_for, own_order)
+            sql = f"select * from ({sql}){chosen}{order}{cut}"
+            values = [*asked, *values]
             if limit is None and not where and snapshot.entries > _FEW_ENTRIES:
                 return snapshot.cursor.sql(sql, params=values).to_arrow_table()
             return snapshot.cursor.execute(parsed(sql), values).to_arrow_table()
@@ -209,7 +205,7 @@ class Reader:
         """Rows that `read` would give without a limit."""
         found = _public(view)
         condition, parameters = _condition(found, where, contains, between)
-        finder = _finder(found, where, {*(where or ()), *(contains or ()), *(between or ())})
+        finder = _finder(found, where, contains, between)
         counted = view if finder is None else finder.name
 
         def number(snapshot: _Snapshot) -> int:
@@ -335,13 +331,22 @@ def _subject(view: View, where: Mapping[str, object] | None) -> tuple[str | None
     return None, []
 
 
-def _finder(view: View, where: Mapping[str, object] | None, columns: Set[str]) -> View | None:
+def _finder(
+    view: View,
+    where: Mapping[str, object] | None,
+    contains: Mapping[str, str] | None,
+    between: Ranges | None,
+    order_by: str | None = None,
+) -> View | None:
     """The view that finds rows sooner than this one, where it has the columns by which they are
     asked for, and they are not asked for by few ids."""
     finder = catalogue().get(view.found_by)
-    if finder is None or not columns <= finder.columns.keys() or _subject(view, where)[0]:
+    if finder is None or _subject(view, where)[0]:
         return None
-    return finder
+    named = {*(where or ()), *(contains or ()), *(between or ())}
+    if order_by:
+        named.add(order_by.partition(" ")[0])
+    return finder if named <= finder.columns.keys() else None
 
 
 def _own_order(view: View, where: Mapping[str, object] | None, *, is_limited: bool) -> str:

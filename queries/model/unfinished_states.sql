@@ -1,5 +1,5 @@
--- One row per unfinished review process: how it stands, without what the seller has answered and what was
--- last tried, which take far longer to work out.
+-- One row per unfinished review process: how it stands, without what the seller has answered and what its
+-- last try leaves to be done, which take far longer to work out.
 -- reads: current_processes
 -- key: process_id
 -- order: state
