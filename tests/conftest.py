@@ -27,30 +27,43 @@ MEMORY_BYTES = 4 * 2**30
 synced, and wait for a disk."""
 
 
-SECONDS: Final = {
-    "app_pages/test_browser.py": 220,
-    "faults/test_waiting.py": 120,
-    "app_pages/desk/test_jobs.py": 110,
-    "acceptance/test_demo.py": 95,
-    "forward/test_crashes.py": 95,
-    "app_pages/door/test_login.py": 90,
-    "app_pages/parts/test_layout.py": 75,
+WAITING: Final = {
+    "faults/test_waiting.py": 130,
+    "forward/test_crashes.py": 80,
     "forward/test_passing_on.py": 65,
-    "audit/packages/test_packages.py": 45,
     "submit/test_kill.py": 45,
-    "ledger/test_following.py": 45,
     "submit/test_resumer.py": 40,
-    "audit/test_stores.py": 40,
+    "forward/test_operating.py": 35,
+    "app_pages/parts/test_freshness.py": 25,
+    "submit/gateway/test_gateway.py": 25,
+    "submit/test_sent_once.py": 20,
+    "receive/test_credentials.py": 20,
+    "http/test_limits.py": 15,
+    "receive/test_connections.py": 15,
+    "sandbox/test_live.py": 10,
+    "sandbox/test_server.py": 15,
+    "cli/test_supervisor.py": 15,
+    "clearance/test_override.py": 10,
 }
-"""Roughly what the longest files take, and each of the others. Each worker takes whole files, and a
-long one that came last would keep a single core busy."""
-SECONDS_OF_OTHERS: Final = 5
+"""Seconds of files whose tests keep a core busy for less than a quarter of their time. Of four
+workers one is with them at any time, and three keep two cores busy: two of these files at once
+would leave a core idle, none would crowd the cores' caches."""
 
-WORKING: Final = frozenset(
-    ("alert", "audit", "contract", "docs", "ledger", "log", "oracle", "queries")
-)
-"""Folders whose tests seldom wait for another process. They run beside those that do: four of them
-at once would share two cores' caches, four of the others would leave a core idle."""
+WORKING: Final = {
+    "app_pages/test_browser.py": 205,
+    "app_pages/desk/test_jobs.py": 110,
+    "acceptance/test_demo.py": 100,
+    "app_pages/door/test_login.py": 65,
+    "app_pages/parts/test_layout.py": 60,
+    "audit/test_stores.py": 50,
+    "ledger/test_following.py": 40,
+    "audit/packages/test_packages.py": 35,
+    "journey/test_killed.py": 35,
+    "ledger/test_narrowing.py": 35,
+}
+"""Roughly what the longest of the other files take. Each worker takes whole files, and a long one
+that came last would keep a single core busy."""
+SECONDS_OF_OTHERS: Final = 5
 
 
 def _in_guarded_folders() -> set[Path]:
@@ -103,17 +116,15 @@ def _nothing_is_written_outside_temporary_folders(
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts files that wait beside files that work, each by what it takes, the longest first."""
     tests = ROOT / "tests"
-    seconds = dict.fromkeys((item.path for item in items), SECONDS_OF_OTHERS)
-    named = {tests / name: it for name, it in SECONDS.items()}
-    assert all(path.exists() for path in named), "a file of SECONDS was moved"
-    seconds |= {path: it for path, it in named.items() if path in seconds}
+    waiting, named = ({tests / name: it for name, it in of.items()} for of in (WAITING, WORKING))
+    assert all(path.exists() for path in waiting | named), "a file that is named here was moved"
+    files = {item.path for item in items}
+    working = dict.fromkeys(files - waiting.keys(), SECONDS_OF_OTHERS) | named
     place: dict[Path, float] = {}
-    for works in (False, True):
-        group = [it for it in seconds if (it.relative_to(tests).parts[0] in WORKING) is works]
-        group.sort(key=lambda path: -seconds[path])
-        ends = itertools.accumulate(seconds[path] for path in group)
-        whole = sum(seconds[path] for path in group)
-        place |= {path: end / whole for path, end in zip(group, ends, strict=True)}
+    for group in (working, waiting):
+        paths = sorted(files & group.keys(), key=lambda path: (-group[path], path))
+        ends = list(itertools.accumulate(group[path] for path in paths))
+        place |= {path: end / ends[-1] for path, end in zip(paths, ends, strict=True)}
     items.sort(key=lambda item: place[item.path])
 
 
