@@ -27,6 +27,16 @@ MEMORY_BYTES = 4 * 2**30
 synced, and wait for a disk."""
 
 
+BROWSING: Final = {
+    "app_pages/test_browser.py": 205,
+    "app_pages/desk/test_jobs.py": 110,
+    "acceptance/test_demo.py": 100,
+    "app_pages/door/test_login.py": 65,
+    "app_pages/parts/test_layout.py": 60,
+    "journey/test_browser.py": 30,
+    "app_pages/parts/test_freshness.py": 25,
+    "app_pages/door/test_lobby.py": 15,
+}
 WAITING: Final = {
     "faults/test_waiting.py": 130,
     "forward/test_crashes.py": 80,
@@ -34,35 +44,26 @@ WAITING: Final = {
     "submit/test_kill.py": 45,
     "submit/test_resumer.py": 40,
     "forward/test_operating.py": 35,
-    "app_pages/parts/test_freshness.py": 25,
     "submit/gateway/test_gateway.py": 25,
     "submit/test_sent_once.py": 20,
     "receive/test_credentials.py": 20,
     "http/test_limits.py": 15,
     "receive/test_connections.py": 15,
-    "sandbox/test_live.py": 10,
     "sandbox/test_server.py": 15,
     "cli/test_supervisor.py": 15,
+    "sandbox/test_live.py": 10,
     "clearance/test_override.py": 10,
 }
-"""Seconds of files whose tests keep a core busy for less than a quarter of their time. Of four
-workers one is with them at any time, and three keep two cores busy: two of these files at once
-would leave a core idle, none would crowd the cores' caches."""
-
 WORKING: Final = {
-    "app_pages/test_browser.py": 205,
-    "app_pages/desk/test_jobs.py": 110,
-    "acceptance/test_demo.py": 100,
-    "app_pages/door/test_login.py": 65,
-    "app_pages/parts/test_layout.py": 60,
     "audit/test_stores.py": 50,
     "ledger/test_following.py": 40,
     "audit/packages/test_packages.py": 35,
     "journey/test_killed.py": 35,
     "ledger/test_narrowing.py": 35,
 }
-"""Roughly what the longest of the other files take. Each worker takes whole files, and a long one
-that came last would keep a single core busy."""
+"""Roughly the seconds of files whose tests start browsers, mostly wait, or do neither and are long.
+Of four workers about one is with each of the first two groups, and two with all other files: then
+two cores are busy, and not crowded."""
 SECONDS_OF_OTHERS: Final = 5
 
 
@@ -114,17 +115,18 @@ def _nothing_is_written_outside_temporary_folders(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts files that wait beside files that work, each by what it takes, the longest first."""
-    tests = ROOT / "tests"
-    waiting, named = ({tests / name: it for name, it in of.items()} for of in (WAITING, WORKING))
-    assert all(path.exists() for path in waiting | named), "a file that is named here was moved"
+    """Puts files of the three groups beside each other, the longest first: workers take whole
+    files, and a long one that came last would keep a single core busy."""
+    named = {ROOT / "tests" / it for group in (BROWSING, WAITING, WORKING) for it in group}
+    assert all(path.exists() for path in named), "a file that is named here was moved"
     files = {item.path for item in items}
-    working = dict.fromkeys(files - waiting.keys(), SECONDS_OF_OTHERS) | named
+    others = dict.fromkeys(files - named, SECONDS_OF_OTHERS)
     place: dict[Path, float] = {}
-    for group in (working, waiting):
-        paths = sorted(files & group.keys(), key=lambda path: (-group[path], path))
-        ends = list(itertools.accumulate(group[path] for path in paths))
-        place |= {path: end / ends[-1] for path, end in zip(paths, ends, strict=True)}
+    for group, unnamed in ((BROWSING, {}), (WAITING, {}), (WORKING, others)):
+        seconds = {ROOT / "tests" / name: it for name, it in group.items()} | unnamed
+        paths = sorted(files & seconds.keys(), key=lambda path: (-seconds[path], path))
+        starts = list(itertools.accumulate((seconds[path] for path in paths), initial=0))
+        place |= {path: start / starts[-1] for path, start in zip(paths, starts, strict=False)}
     items.sort(key=lambda item: place[item.path])
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet
 
 from pipeline import instants
 from pipeline.errors import CallerError
@@ -175,6 +174,8 @@ def _csv(rows: pa.Table, _: Mapping[str, str]) -> bytes:
 
 def _parquet(rows: pa.Table, notes: Mapping[str, str]) -> bytes:
     """Instants are marked as UTC, so that no notebook takes them for local time."""
+    import pyarrow.parquet  # with its file systems, which no other format needs
+
     fields = [
         pa.field(field.name, pa.timestamp("us", tz="UTC"))
         if pa.types.is_timestamp(field.type)

@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 import pyarrow as pa
-import pyarrow.parquet
 
 from pipeline import instants
 from pipeline.audit.export import Exported, OnProgress
@@ -98,6 +97,8 @@ class Holder:
                     f"/api/views/{view}", params=parameters, json=content, timeout=ROWS_SECONDS
                 )
             _checked(answer, _VIEW_ERRORS)
+        import pyarrow.parquet  # with its file systems, which no other answer needs
+
         # `read_table` would import pandas, which takes a second. Only this thread reads: others
         # could still release Python's bytes when the command ends, which aborts the interpreter.
         return pyarrow.parquet.ParquetFile(pa.BufferReader(answer.content)).read(use_threads=False)
