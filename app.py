@@ -77,7 +77,11 @@ def _draw() -> None:
             acting.name_yourself()
             links.copy_this()
             access.leave(whoever)
-    current = st.navigation(_sections(whoever), position="top")
+    sections = _sections(whoever)
+    current = st.navigation(
+        {heading: list(pages.values()) for heading, pages in sections.items()}, position="top"
+    )
+    links.lead_to({name: it for pages in sections.values() for name, it in pages.items()})
     st.set_page_config(page_title=f"{current.title} · Prazo")
     with title:
         st.title(current.title, anchor=False)
@@ -102,8 +106,9 @@ def _draw() -> None:
             freshness.show()
 
 
-def _sections(whoever: Person) -> dict[str, list[st.Page]]:
-    """The pages that somebody may see, by the heading they stand under."""
+def _sections(whoever: Person) -> dict[str, dict[str, st.Page]]:
+    """The pages that somebody may see by the stems of their files, by the heading they stand
+    under."""
 
     def page(name: str, title: str, icon: str) -> st.Page:
         path = PAGES / f"{name}.py"
@@ -130,7 +135,7 @@ def _sections(whoever: Person) -> dict[str, list[st.Page]]:
         ),
     }
     open_to_them = {
-        heading: [page(*it) for it in pages if audience.may_open(whoever, it[0])]
+        heading: {it[0]: page(*it) for it in pages if audience.may_open(whoever, it[0])}
         for heading, pages in sections.items()
     }
     return {heading: pages for heading, pages in open_to_them.items() if pages}

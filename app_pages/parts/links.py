@@ -3,7 +3,7 @@
 A link to a page that somebody's role does not open would be an error on the page it stands on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import streamlit as st
@@ -30,6 +30,13 @@ COPY_SCRIPT: Final = """(() => {
 have a newer way to copy, but not where the page came without TLS."""
 
 _LEADS = "a click leads to"
+_PAGES = "pages that links lead to"
+
+
+def lead_to(pages: Mapping[str, st.Page]) -> None:
+    """Says which pages links lead to, by the stems of their files: those of the navigation. Of a
+    page's path Streamlit would look at each folder on the disk, for every link."""
+    st.session_state[_PAGES] = dict(pages)
 
 
 def copy_this() -> None:
@@ -57,12 +64,12 @@ def to_seller(seller_id: str | None, *, is_named: bool = False) -> None:
 
 def open_process(process_id: str) -> None:
     """Goes to the process at once."""
-    st.switch_page("app_pages/process.py", query_params={"process": process_id})
+    st.switch_page(st.session_state[_PAGES]["process"], query_params={"process": process_id})
 
 
 def open_seller(seller_id: str) -> None:
     """Goes to the seller at once."""
-    st.switch_page("app_pages/seller.py", query_params={"seller_id": seller_id})
+    st.switch_page(st.session_state[_PAGES]["seller"], query_params={"seller_id": seller_id})
 
 
 def to_watchlist() -> None:
@@ -118,7 +125,7 @@ def follow() -> None:
     """Goes where a click led, if it did."""
     led: tuple[str, dict[str, str]] | None = st.session_state.pop(_LEADS, None)
     if led is not None and access.may_open(led[0]):
-        st.switch_page(f"app_pages/{led[0]}.py", query_params=led[1])
+        st.switch_page(st.session_state[_PAGES][led[0]], query_params=led[1])
 
 
 def _to(
@@ -126,7 +133,7 @@ def _to(
 ) -> None:
     if access.may_open(page):
         st.page_link(
-            f"app_pages/{page}.py",
+            st.session_state[_PAGES][page],
             label=label,
             icon=f":material/{icon}:",
             icon_position="right" if position == "right" else "left",
