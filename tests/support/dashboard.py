@@ -126,7 +126,7 @@ class Reader:
         compile the frontend again, which takes longer than most pages."""
         self.page.evaluate(GO, path)
         # Until a run says its page's title, the page before stands.
-        self.page.wait_for_function(HAS_TITLE, timeout=RUN_SECONDS * 1000)
+        self._wait_for(HAS_TITLE)
         return self.settled()
 
     def settled(self) -> "Reader":
@@ -138,6 +138,11 @@ class Reader:
         self.page.wait_for_selector("h1", timeout=RUN_SECONDS * 1000)
         self.page.wait_for_timeout(600)
         return self
+
+    def _wait_for(self, condition: str, arg: object = None) -> None:
+        """Looks ten times a second. By default it would be with each frame, of which the browser
+        then draws sixty."""
+        self.page.wait_for_function(condition, arg=arg, polling=100, timeout=RUN_SECONDS * 1000)
 
     def found_by_axe(
         self, schemes: Iterable[Literal["light", "dark"]] = ("light", "dark")
@@ -156,9 +161,9 @@ class Reader:
             self.page.evaluate(AXE)
         for scheme in schemes:
             self.page.emulate_media(color_scheme=scheme)
-            self.page.wait_for_function(IS_BACKGROUND, arg=BACKGROUNDS[scheme])
+            self._wait_for(IS_BACKGROUND, BACKGROUNDS[scheme])
             while True:  # the page may begin to draw itself again while it is looked at
-                self.page.wait_for_function(IS_STILL, timeout=RUN_SECONDS * 1000)
+                self._wait_for(IS_STILL)
                 found = self.page.evaluate("it => axe.run(document, it)", options)["violations"]
                 if self.page.evaluate(IS_STILL):
                     break
