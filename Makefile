@@ -3,6 +3,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SETUP := .venv/.set-up
+COMPILED := .venv/.compiled
+
+# Where a machine keeps no compiled modules, each process would compile them all.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-long setup check bench soak audit auditor lock format clean
 
@@ -16,17 +20,14 @@ demo: setup  ## the whole product against a simulated platform
 	$(BIN)/prazo demo $(if $(PORT),--port $(PORT)) $(if $(DASHBOARD_PORT),--dashboard-port $(DASHBOARD_PORT))
 
 # Many tests wait for processes of their own: four workers keep two cores busy. Each takes whole files,
-# whose tests share a server or a ledger. Where a machine keeps no compiled modules, each of these
-# processes would compile them all. Half of the work is DuckDB planning statements, which takes a fifth
-# less with jemalloc, where that is installed.
+# whose tests share a server or a ledger. Half of the work is DuckDB planning statements, which takes a
+# fifth less with jemalloc, where that is installed.
 JEMALLOC := $(firstword $(wildcard /usr/lib/*/libjemalloc.so.2))
 
-test: export PYTHONDONTWRITEBYTECODE =
 test: export LD_PRELOAD = $(JEMALLOC)
-test: setup  ## the whole suite
+test: $(COMPILED)  ## the whole suite
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-long: export PYTHONDONTWRITEBYTECODE =
 test-long: export LD_PRELOAD = $(JEMALLOC)
 test-long: setup  ## the properties alone, with twenty times as many examples: for a release
 	$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile=long --timeout=0 -m hypothesis $(PYTEST_ARGS)
@@ -39,8 +40,11 @@ $(SETUP): requirements.lock requirements-dev.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.lock
 	$(call install,$(BIN)/python,requirements-dev.lock)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	-$(BIN)/python -m compileall -qq -j 0 -x '/tests/' .venv/lib  # by both cores, before many need them
 	touch $(SETUP)
+
+$(COMPILED): $(SETUP)
+	-$(BIN)/pytest --collect-only -qq >/dev/null  # four workers would each compile all that tests import
+	touch $(COMPILED)
 
 check: setup  ## format, lint, types, imports
 	$(BIN)/ruff format --check .
