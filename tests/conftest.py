@@ -122,11 +122,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     files = {item.path for item in items}
     others = dict.fromkeys(files - named, SECONDS_OF_OTHERS)
     place: dict[Path, float] = {}
-    for group, unnamed in ((BROWSING, {}), (WAITING, {}), (WORKING, others)):
+    # Short files that work come last: they end together.
+    for group, unnamed, ends in ((BROWSING, {}, 0.95), (WAITING, {}, 0.95), (WORKING, others, 1)):
         seconds = {ROOT / "tests" / name: it for name, it in group.items()} | unnamed
         paths = sorted(files & seconds.keys(), key=lambda path: (-seconds[path], path))
         starts = list(itertools.accumulate((seconds[path] for path in paths), initial=0))
-        place |= {path: start / starts[-1] for path, start in zip(paths, starts, strict=False)}
+        for path, start in zip(paths, starts, strict=False):
+            place[path] = ends * start / starts[-1]
     items.sort(key=lambda item: place[item.path])
 
 
