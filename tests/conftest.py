@@ -56,7 +56,7 @@ WAITING: Final = {
 }
 WORKING: Final = {
     "audit/test_stores.py": 50,
-    "ledger/test_following.py": 40,
+    "ledger/following/test_following.py": 40,
     "audit/packages/test_packages.py": 35,
     "journey/test_killed.py": 35,
     "ledger/test_narrowing.py": 35,
