@@ -104,6 +104,7 @@ class Ground:
         now = self._inbox.now()
         self._door.record(self._inbox, now)
         self._sessions.forget(now)
+        links.forget_addresses(self._inbox, now)
 
     def take_pictures(self, browser: Path, ref: str) -> int:
         """Adds pictures of its screens to a journey; how many."""

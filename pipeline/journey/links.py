@@ -52,6 +52,8 @@ _REVOKE_ALL: Final = """
     update journeys set revoked_at = $1, email = null
     where process_id = $2 and revoked_at is null"""
 
+_FORGET: Final = "update journeys set email = null where email is not null and expires_at <= $1"
+
 
 @dataclass(frozen=True, slots=True)
 class Journey:
@@ -248,6 +250,12 @@ def revoke(inbox: Inbox, *, ref: str | None = None, process_id: str | None = Non
     if ref is not None:
         return inbox.execute(_REVOKE, now, ref)
     return inbox.execute(_REVOKE_ALL, now, process_id)
+
+
+def forget_addresses(inbox: Inbox, now: int) -> int:
+    """Removes the e-mail addresses of links that have expired by `now`, in microseconds; how many.
+    Whatever else ends a link removes its address at once. Raises `InboxUnavailable`."""
+    return inbox.execute(_FORGET, now)
 
 
 def allows(settings: Settings, url: str) -> bool:

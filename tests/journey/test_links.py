@@ -75,6 +75,18 @@ def test_a_link_that_is_over_looks_like_one_that_never_was(page: Page, end: str)
     assert stranger.post(minted.url, do="start").html == never.html
 
 
+def test_an_expired_link_forgets_the_address_and_one_that_works_keeps_it(page: Page) -> None:
+    over, live = (page.mint(page.review(), email="ze@loja.example").journey for _ in range(2))
+    page.inbox.execute(
+        "update journeys set expires_at = $1 where ref = $2", instants.now(), over.ref
+    )
+    page.stop()  # at its end it forgets what it forgets every minute
+    page.start()
+    kept = "select email from journeys where ref = $1"
+    assert page.inbox.query(kept, over.ref) == [(None,)]
+    assert page.inbox.query(kept, live.ref) == [("ze@loja.example",)]
+
+
 def test_a_confirmation_ends_every_older_link_of_the_process_and_no_later_one(page: Page) -> None:
     """Whoever finds an older link in a mailbox cannot answer after the seller."""
     process = page.review(["revenue"])
