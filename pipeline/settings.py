@@ -215,12 +215,13 @@ class Settings(BaseSettings):
     alerts_file: Path | None = Field(
         None,
         description="TOML file that says what is alarming (docs/alerts.md). Without one the"
-        " defaults hold. Read at the start.",
+        " defaults hold. Read again when it changes.",
     )
     forward_file: Path | None = Field(
         None,
         description="TOML file of the marketplace's endpoints to which deliveries are passed on"
-        " (docs/forwarding.md); none: nothing is. Read at the start.",
+        " (docs/forwarding.md); none: nothing is. Read again when it"
+        " changes.",
     )
     time_zone: str = Field(
         "America/Sao_Paulo",

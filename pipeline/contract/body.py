@@ -13,6 +13,7 @@ from pipeline.errors import Unreadable
 JsonValue = Any  # JSON as Python reads it: None, bool, int, float, str, list or dict of such
 
 MAX_DEPTH: Final = 64
+"""Levels of objects and arrays; `above` in queries/macros.sql counts as far."""
 
 MAX_ID_CHARACTERS: Final = 512
 

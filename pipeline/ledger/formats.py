@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from pipeline.errors import CallerError
 from pipeline.files import write_whole
 
 Format = Literal["json", "ndjson", "csv", "parquet", "xlsx"]
-FORMATS: Final[tuple[Format, ...]] = ("json", "ndjson", "csv", "parquet", "xlsx")
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 MEDIA_TYPES: Final[Mapping[Format, str]] = {
     "json": "application/json",
     "ndjson": "application/x-ndjson",

@@ -10,13 +10,16 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import httpx
 import openpyxl
 import pyarrow.parquet
 import pytest
 
 from pipeline import instants
+from pipeline.cli.views import show
 from pipeline.inbox import open_inbox
+from pipeline.ledger.formats import FORMATS
 from pipeline.log import deliveries
 from tests.support.machine import free_port
 
@@ -119,6 +122,12 @@ def test_a_history_of_every_kind_is_taken_and_shown(prazo):
     timeline = prazo("show", "timeline", "--where", "process_id=p1", "--format", "ndjson")
     kinds = [json.loads(line)["kind"] for line in timeline.stdout.splitlines()]
     assert kinds == ["webhook", "collection", "submission_started", "submission_finished"]
+
+
+def test_every_format_of_files_is_one_of_the_command_too() -> None:
+    [form] = [it for it in show.params if it.name == "form"]
+    assert isinstance(form.type, click.Choice)
+    assert tuple(form.type.choices) == ("table", *FORMATS)
 
 
 def test_taking_a_file_twice_adds_nothing(prazo, tmp_path):

@@ -5,10 +5,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from pipeline.contract.body import MAX_DEPTH
 from pipeline.http.short import MAX_SHORT_BYTES
+from pipeline.ledger.catalogue import script
 from tests.receive.conftest import Start
 from tests.support.events import EVENT_TYPES, event, new_id, of_size, review, sample
 from tests.support.machine import wait_until
@@ -169,6 +171,13 @@ def test_the_deepest_nesting_allowed_is_recorded(shared: RunningReceiver):
     assert MAX_DEPTH == 64
     body = b'{"type":"a","b":' + b"[" * 63 + b"]" * 63 + b"}"
     assert shared.deliver(body).status == 200
+
+
+def test_a_path_as_deep_as_a_body_may_be_has_all_of_its_parents() -> None:
+    with duckdb.connect() as connection:
+        connection.execute(script("macros"))
+        [(parents,)] = connection.execute("select above(?)", [".".join("a" * 65)]).fetchall()
+    assert len(parents) == MAX_DEPTH
 
 
 @pytest.mark.parametrize("value", [None, "", 5.5, {}], ids=repr)
