@@ -10,15 +10,15 @@ from app_pages.language.words import STATES, word
 from pipeline.alert import words as messages
 
 EVENTS: Final[Mapping[str, str]] = {
-    "regulatory.registration.review.required": N_("Review event"),
+    "regulatory.registration.review.required": N_("Review requested"),
     "seller.created": N_("Seller created"),
     "seller.enabled": N_("Seller enabled"),
     "seller.denied": N_("Seller denied"),
-    "seller.disabled": N_("Seller blocked"),
+    "seller.disabled": N_("Seller disabled"),
     "seller.updated": N_("Seller updated"),
     "seller.deleted": N_("Seller deleted"),
-    "bank_account.associated": N_("Bank account linked"),
-    "bank_account.deleted": N_("Bank account removed"),
+    "bank_account.associated": N_("Bank account associated"),
+    "bank_account.deleted": N_("Bank account deleted"),
 }
 STEPS: Final[Mapping[str, str]] = {
     "invited": N_("Seller invited"),

@@ -13,6 +13,7 @@ from babel.messages.pofile import read_po
 from streamlit.testing.v1 import AppTest
 
 from app_pages.language import i18n, occurrences
+from pipeline.audit.package.words import WORDS
 from pipeline.contract.events import read_event
 from pipeline.errors import Unreadable
 from tests.app_pages.conftest import ROOT, OpenLog, Visit
@@ -59,6 +60,13 @@ def test_every_text_has_its_portuguese() -> None:
         if not all(translated.get(message, ("",)))
     ]
     assert not missing
+
+
+def test_pages_and_the_reports_of_packages_call_an_event_the_same_in_both_languages() -> None:
+    translated = catalogue()
+    for code, name in occurrences.EVENTS.items():
+        assert WORDS["en"][code] == name
+        assert (WORDS["pt"][code],) == translated[name]
 
 
 def test_the_catalogue_holds_nothing_that_is_not_used() -> None:
