@@ -246,6 +246,19 @@ class Reader:
     def _of_one_state(
         self, as_of: int | None, unmask: bool, ask: Callable[[_Snapshot], Answer]
     ) -> Answer:
+        """What is asked of one state of the ledger, once more where its file was opened again
+        meanwhile, as it is after an error of whoever writes."""
+        times_reopened = self._ledger.times_reopened
+        try:
+            return self._asked_of_one_state(as_of, unmask, ask)
+        except duckdb.Error:
+            if self._ledger.times_reopened == times_reopened:
+                raise
+        return self._asked_of_one_state(as_of, unmask, ask)
+
+    def _asked_of_one_state(
+        self, as_of: int | None, unmask: bool, ask: Callable[[_Snapshot], Answer]
+    ) -> Answer:
         """What is asked of one state of the ledger at one instant: without `as_of`, at now, read
         once the state is fixed, so that nothing in it is later.
 

@@ -95,7 +95,9 @@ class Ledger:
         self.watermark: Watermark | None
         """Of the last commit; None while one is under way, or while materialized rows wait."""
         self._most_of_indexes = INDEX_SHARE * bytes_of(memory)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # held by whoever writes, or opens the file again
+        self._opening = threading.RLock()  # held while the file is closed, to be opened again
+        self.times_reopened = 0
         self._settling = threading.RLock()  # held while what waits is written, or is worked out
         self._cannot_settle = False  # the last try failed
         self.unsettled_since: float | None = None
@@ -121,11 +123,10 @@ class Ledger:
             if is_new and self.path is not None:
                 self._connection.execute("checkpoint")
                 sync(self.path.parent)  # a new file's name is only durable once its folder is
-        except duckdb.Error as error:
+        except BaseException as error:
             self._connection.close()
-            raise self._fault(error, "cannot be opened") from error
-        except BaseException:
-            self._connection.close()
+            if isinstance(error, duckdb.Error):
+                raise self._fault(error, "cannot be opened") from error
             raise
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
@@ -168,14 +169,9 @@ class Ledger:
             connection.execute(script("indexes"))
             connection.execute(script("guards"))
             connection.execute("insert into materialized.watermark values (0, 0, '-infinity')")
-            connection.executemany(
-                "insert into meta values (?, ?)",
-                [
-                    ("log", self.log),
-                    ("schema_version", SCHEMA_VERSION),
-                    ("without_bodies", str(self._without_bodies).lower()),
-                ],
-            )
+            meta = {"log": self.log, "schema_version": SCHEMA_VERSION}
+            meta["without_bodies"] = str(self._without_bodies).lower()
+            connection.executemany("insert into meta values (?, ?)", [*meta.items()])
 
     def _check_identity(self) -> None:
         try:
@@ -290,9 +286,9 @@ class Ledger:
         nodes = frontier.extend(batch.leaf_hashes[:-1])
         peaks_before = list(frontier.peaks)
         nodes += frontier.extend(batch.leaf_hashes[-1:])
-        self.watermark = None
         taken = f"did not take entries {entries[0].seq} to {entries[-1].seq}"
         with self._opened_again_after(taken), self._transaction():
+            self.watermark = None
             for table, rows in batch.rows.items():
                 self._insert(table, rows)
             self._insert("tree_nodes", nodes)
@@ -383,25 +379,29 @@ class Ledger:
 
     @contextlib.contextmanager
     def _opened_again_after(self, what: str) -> Iterator[None]:
-        """After an error of DuckDB the file is opened again. Whether a failed commit is durable
-        cannot be known otherwise, and a failed checkpoint invalidates the file for every reader."""
-        try:
-            yield
-        except duckdb.Error as error:
-            fault = self._fault(error, what)
-            self.reopen()
-            raise fault from error
+        """After an error of DuckDB the file is opened again, before anybody else writes. Whether a
+        failed commit is durable cannot be known otherwise, and a failed checkpoint invalidates the
+        file for every reader."""
+        with self._lock:
+            try:
+                yield
+            except duckdb.Error as error:
+                fault = self._fault(error, what)
+                self.reopen()
+                raise fault from error
 
     def reopen(self) -> None:
         """Closes the file, under whoever is reading, and opens it at what is durable. Raises as
         the constructor does; `open_again` then tries once more."""
-        self._connection.close()
-        self._shut = None
-        try:
-            self._open()
-        except OperatorError as fault:
-            self._shut = fault
-            raise
+        with self._lock, self._opening:
+            self.times_reopened += 1  # first: whoever it is closed under looks here
+            self._connection.close()
+            self._shut = None
+            try:
+                self._open()
+            except OperatorError as fault:
+                self._shut = fault
+                raise
 
     def open_again(self) -> None:
         """Opens the file where the last try to open it again failed; else does nothing."""
@@ -415,9 +415,10 @@ class Ledger:
 
         Raises why the file could not be opened again, while it could not.
         """
-        if self._shut is not None:
-            raise type(self._shut)(*self._shut.args)
-        return self._connection.cursor()
+        with self._opening:
+            if self._shut is not None:
+                raise type(self._shut)(*self._shut.args)
+            return self._connection.cursor()
 
     def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self.cursor().execute(sql, parameters).fetchall()

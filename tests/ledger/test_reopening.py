@@ -1,0 +1,108 @@
+"""The file is opened again after an error of whoever writes, and nobody else notices.
+
+In an hour's soak with little memory, rows that a reader needed could not be made, and the file was
+opened again. Meanwhile a page failed with "Connection already closed", and so did a batch, which
+then asked for a rebuild.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import duckdb
+import pytest
+
+from pipeline.errors import LedgerStalled
+from pipeline.ledger import refresh
+from pipeline.ledger.service import LedgerService
+from pipeline.ledger.store import Ledger
+from tests.ledger.conftest import deliver
+
+CLOSED_SECONDS = 0.3
+
+
+@pytest.fixture
+def service(settings, inbox, monkeypatch) -> Iterator[LedgerService]:
+    """Rows of two entries wait, and to make them takes more memory than there is, once."""
+    with closing(LedgerService(settings)) as opened:
+        opened.catch_up()
+        deliver(inbox, range(300, 302))
+        opened.catch_up()
+        make, left = refresh.refresh, [1]
+
+        def too_large(*given, **more):
+            if left and left.pop():
+                raise duckdb.OutOfMemoryException("could not allocate block")
+            return make(*given, **more)
+
+        monkeypatch.setattr(refresh, "refresh", too_large)
+        yield opened
+
+
+@pytest.fixture
+def closed(monkeypatch) -> threading.Event:
+    """Set once the file is closed, which it then is for a while."""
+    begun, open_ = threading.Event(), Ledger._open
+
+    def slowly(ledger):
+        begun.set()
+        time.sleep(CLOSED_SECONDS)
+        open_(ledger)
+
+    monkeypatch.setattr(Ledger, "_open", slowly)
+    return begun
+
+
+def test_a_batch_waits_until_the_file_is_open_again(service, inbox, closed):
+    deliver(inbox, range(302, 310))
+    batch = service.ledger.batch(inbox.read(302, 8))
+    with ThreadPoolExecutor(1) as threads:
+        settling = threads.submit(service.ledger.settle)
+        assert closed.wait(10)
+        service.ledger.append(batch)
+        with pytest.raises(LedgerStalled, match="could not work out its rows"):
+            settling.result(10)
+    assert service.ledger.times_reopened == 1
+    assert service.ledger.seqs("true", ()) == list(range(1, 311))
+    assert service.reader.count("process_state") == 310
+
+
+def test_a_question_that_the_file_was_closed_under_is_asked_once_more(service, closed):
+    asked: list[int] = []
+
+    def question(snapshot):
+        asked.append(len(asked))
+        if len(asked) == 1:
+            with pytest.raises(LedgerStalled):
+                service.ledger.settle(is_asked=False)
+        return snapshot.cursor.execute("select count(*) from log").fetchall()
+
+    # Nobody has needed the rows so far: what asks first finds them waiting, and goes on without.
+    service.ledger._cannot_settle = True
+    assert service.reader._of_one_state(None, False, question) == [(302,)]
+    assert asked == [0, 1]
+
+
+def test_a_question_that_comes_while_the_file_is_closed_waits(service, closed):
+    with ThreadPoolExecutor(1) as threads:
+        settling = threads.submit(service.ledger.settle)
+        assert closed.wait(10)
+        assert service.reader.count("timeline") == 302
+        with pytest.raises(LedgerStalled):
+            settling.result(10)
+
+
+def test_a_question_that_is_wrong_itself_is_asked_once(service):
+    with pytest.raises(LedgerStalled):
+        service.ledger.settle()
+    asked: list[int] = []
+
+    def question(snapshot):
+        asked.append(1)
+        return snapshot.cursor.execute("select 1 / 'a'").fetchall()
+
+    with pytest.raises(duckdb.ConversionException):
+        service.reader._of_one_state(None, False, question)
+    assert asked == [1]
