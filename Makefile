@@ -5,7 +5,7 @@ BIN := .venv/bin
 SETUP := .venv/.set-up
 COMPILED := .venv/.compiled
 
-# Where a machine keeps no compiled modules, each process would compile them all.
+# Where a machine sets this variable, each process would compile every module again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-long setup check bench soak audit auditor lock format clean

@@ -107,8 +107,7 @@ def _draw() -> None:
 
 
 def _sections(whoever: Person) -> dict[str, dict[str, st.Page]]:
-    """The pages that somebody may see by the stems of their files, by the heading they stand
-    under."""
+    """The pages that somebody may open: heading -> stem of the file -> page."""
 
     def page(name: str, title: str, icon: str) -> st.Page:
         path = PAGES / f"{name}.py"

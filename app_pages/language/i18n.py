@@ -33,8 +33,9 @@ def language() -> str:
 
 
 def look_up_language() -> None:
-    """At the beginning of a run, and once more after its control. A page has some four hundred
-    texts, and a run is one thread's, so what it found out is forgotten with it."""
+    """Looks up the reader's language, at the beginning of a run and once more after its control.
+    A page has some four hundred texts, and a run is one thread's, so what it found out is
+    forgotten with it."""
     _OF_THIS_RUN.set(_asked())
 
 

@@ -34,9 +34,9 @@ _PAGES = "pages that links lead to"
 
 
 def lead_to(pages: Mapping[str, st.Page]) -> None:
-    """Says which pages links lead to, by the stems of their files: those of the navigation. Of a
-    page's path Streamlit would look at each folder on the disk, for every link."""
-    st.session_state[_PAGES] = dict(pages)
+    """Says which pages links lead to, by the stems of their files: those of the navigation. Given
+    a path, Streamlit would look at each of its folders on the disk, for every link."""
+    st.session_state[_PAGES] = pages
 
 
 def copy_this() -> None:

@@ -246,8 +246,8 @@ class Reader:
     def _of_one_state(
         self, as_of: int | None, unmask: bool, ask: Callable[[_Snapshot], Answer]
     ) -> Answer:
-        """What is asked of one state of the ledger, once more where its file was opened again
-        meanwhile, as it is after an error of whoever writes."""
+        """Asks one state of the ledger. Asks once more if the file was opened again meanwhile, as
+        it is after a writer's error."""
         times_reopened = self._ledger.times_reopened
         try:
             return self._asked_of_one_state(as_of, unmask, ask)
@@ -335,11 +335,12 @@ def _statement(
 
 
 def _subject(view: View, where: Mapping[str, object] | None) -> tuple[str | None, list[object]]:
-    """The column whose few ids are asked for, where their rows follow from their entries alone."""
+    """The column whose few ids are asked for, or none of them, where their rows follow from their
+    entries alone."""
     for column in view.by:
         value = (where or {}).get(column)
         ids = [value] if isinstance(value, str) else value
-        if isinstance(ids, Sequence) and ids and len(ids) <= FOUND_BY_INDEX:
+        if isinstance(ids, Sequence) and len(ids) <= FOUND_BY_INDEX:
             return column, list(ids)
     return None, []
 

@@ -40,7 +40,7 @@
 with events as (
     select
         *,
-        -- A number: of a struct each of the thirty aggregates below would make a key of its own.
+        -- A number: each of the thirty aggregates below would build a key of its own from a struct.
         row_number() over (order by created_at, occurred_at, event_id) as place,
         case event_type
             when 'seller.enabled' then 'enabled'

@@ -80,7 +80,7 @@ def test_an_expired_link_forgets_the_address_and_one_that_works_keeps_it(page: P
     page.inbox.execute(
         "update journeys set expires_at = $1 where ref = $2", instants.now(), over.ref
     )
-    page.stop()  # at its end it forgets what it forgets every minute
+    page.stop()  # at its end it forgets what it forgets every ten seconds
     page.start()
     kept = "select email from journeys where ref = $1"
     assert page.inbox.query(kept, over.ref) == [(None,)]

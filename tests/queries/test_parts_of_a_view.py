@@ -137,6 +137,24 @@ def test_more_rows_than_are_found_by_their_ids_are_read_as_a_whole(reader, monke
     assert read == ["unfinished_states", "open_processes", "open_processes"]
 
 
+@pytest.mark.parametrize(
+    "asked", [{"where": {"state": "NOPE"}, "limit": 50}, {"limit": 0}, {"limit": 9, "offset": 99}]
+)
+def test_an_empty_page_is_not_looked_for_among_all_rows(asked, reader, monkeypatch):
+    """It took longer than a full one: no id was taken for a question about everything."""
+    subjects: list[object] = []
+    subject_of = reading._subject
+
+    def noted(view, where):
+        subjects.append(subject_of(view, where))
+        return subjects[-1]
+
+    monkeypatch.setattr(reading, "_subject", noted)
+    page = reader.read("open_processes", as_of=AS_OF, **asked)
+    assert (page.num_rows, page.column_names) == (0, list(catalogue()["open_processes"].columns))
+    assert subjects[-1] == ("process_id", [])
+
+
 def test_a_range_takes_its_first_value_and_not_the_first_beyond(reader):
     april = at("2026-04-10T12:00:00"), at("2026-04-30T00:00:00")
     ranges = {"deadline_at": april}

@@ -140,8 +140,8 @@ class Reader:
         return self
 
     def _wait_for(self, condition: str, arg: object = None) -> None:
-        """Looks ten times a second. By default it would be with each frame, of which the browser
-        then draws sixty."""
+        """Looks ten times a second. By default it looks at each frame, and makes the browser
+        draw sixty a second."""
         self.page.wait_for_function(condition, arg=arg, polling=100, timeout=RUN_SECONDS * 1000)
 
     def found_by_axe(
