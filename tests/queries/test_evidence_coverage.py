@@ -43,6 +43,8 @@ HISTORY = [
     process("object", ["address"]),
     process("object_in_part", ["address"]),
     answer("object_in_part", **{"address.city": "Recife"}),
+    process("parent", ["extra"]),
+    answer("parent", **{"extra.note": "7"}),
     process("nothing", []),
     process("unreadable", None),
     process("only_answered", []),
@@ -68,6 +70,7 @@ HISTORY = [
             "object_in_part",
             [(path, True, path == "address.city", False, None) for path in OF_THE_ADDRESS],
         ),
+        ("parent", [("extra.note", True, True, False, None)]),
         ("nothing", []),
         ("unreadable", []),
         ("only_answered", [("revenue", False, True, False, None)]),
@@ -93,4 +96,4 @@ def test_each_field_asked_for_answered_or_sent_is_one_row(
 def test_rows_are_in_the_order_of_processes_and_paths() -> None:
     rows = [(row["process_id"], row["path"]) for row in asked(HISTORY, "evidence_coverage", AS_OF)]
     assert rows == sorted(rows)
-    assert len(rows) == len(set(rows)) == 20
+    assert len(rows) == len(set(rows)) == 21
