@@ -489,8 +489,9 @@ class Settings(BaseSettings):
                 f"{fault['msg'].removeprefix('Value error, ')}"
                 for fault in error.errors()
             ]
-            raise SettingsError(
-                "The settings cannot be used",
-                "; ".join(faults),
-                "correct the PRAZO_* variables or the .env file; `prazo doctor` checks them",
-            ) from None
+        # Only here: pydantic's error holds frames that hold it, and Python cannot see through it.
+        raise SettingsError(
+            "The settings cannot be used",
+            "; ".join(faults),
+            "correct the PRAZO_* variables or the .env file; `prazo doctor` checks them",
+        )

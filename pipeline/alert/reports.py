@@ -100,9 +100,11 @@ def subscription(
         raise refused(f"its name looks like {NOT_IN_MESSAGES}", "choose another name")
     try:
         Report.model_validate({"to": [recipient], **said})
+        faults = []
     except ValidationError as error:
-        why = "; ".join(it["msg"].removeprefix("Value error, ") for it in error.errors())
-        raise refused(why, "choose other filters") from None
+        faults = [it["msg"].removeprefix("Value error, ") for it in error.errors()]
+    if faults:
+        raise refused("; ".join(faults), "choose other filters")
     return report_step(
         "subscribed", name, actor=actor, recorded_by=recorded_by, recipient=recipient, **said
     )

@@ -229,7 +229,8 @@ def _validated(value: JsonValue) -> tuple[dict[str, JsonValue], Line]:
     try:
         return value, _LINE.validate_python(value)
     except ValidationError as error:
-        raise Unreadable("; ".join(_explain(it) for it in error.errors())) from None
+        why = "; ".join(_explain(it) for it in error.errors())
+    raise Unreadable(why)
 
 
 def _with_artifacts(value: dict[str, JsonValue], keep: KeepArtifact) -> dict[str, JsonValue]:
