@@ -18,9 +18,9 @@ from pipeline.errors import InboxUnavailable
 from pipeline.inbox import schema
 from pipeline.inbox.clock import steady_now
 from pipeline.inbox.readers import Readers
+from pipeline.inbox.schema.rows import Rows
 from pipeline.inbox.session import ADVISORY_LOCK, STATEMENT_SECONDS, Session, connection_of
 from pipeline.inbox.store import (
-    COLUMNS,
     MAX_BYTES_PER_READ,
     Asked,
     Head,
@@ -35,18 +35,15 @@ from pipeline.inbox.store import (
 )
 from pipeline.log.entries import Entry, Identity
 
-_COPY = f"copy prazo.entries ({', '.join(COLUMNS)}) from stdin (format binary)"
 _COPY_TYPES: Final = (
     *("int8", "text", "int8", "int8", "text", "text"),  # seq ... recorded_by
     *("text", "text", "text", "text", "int4"),  # event_id ... status
     *("int8", "int8", "int8", "int8", "bool"),  # process_n ... is_again
     *("bytea", "bytea", "bytea", "bytea", "bytea"),  # record ... ingest_key
+    "bool",  # is_compressed
 )
-_LEAF = "select leaf from prazo.entries where seq = any(%s)"
 _LAST = "select seq, recorded_at from prazo.entries order by seq desc limit 1"
-_SELECT = f"select {', '.join(COLUMNS)} from prazo.entries"
-_READ = f"""
-    {_SELECT}
+_UP_TO_MAX_BYTES = """
     where seq > %(after)s
         and seq <= %(after)s + %(limit)s
         and seq <= coalesce(
@@ -116,8 +113,8 @@ _SEEN_INGEST_KEYS = """
 
 
 class _PostgresTransaction:
-    def __init__(self, connection: Session) -> None:
-        self._connection = connection
+    def __init__(self, connection: Session, rows: Rows) -> None:
+        self._connection, self._in_table = connection, rows
 
     def look_up(self, asked: Asked) -> Known:
         """Takes one round trip: all queries are sent together, then the answers are read."""
@@ -128,7 +125,11 @@ class _PostgresTransaction:
             events = self._ask(_SEEN_EVENTS, asked.events)
             attempts = self._ask(_SEEN_ATTEMPTS, asked.attempts)
             ingest_keys = self._ask(_SEEN_INGEST_KEYS, asked.ingest_keys)
-            leaves = self._ask(_LEAF, [asked.seq] if asked.seq else ())
+            leaves = self._ask(
+                f"select leaf, {self._in_table.is_compressed} from prazo.entries"
+                " where seq = any(%s)",
+                [asked.seq] if asked.seq else (),
+            )
         now, version, seq, recorded_at = last.fetchone() or (None, 0, None, None)
         return Known(
             version=int(version),
@@ -139,7 +140,7 @@ class _PostgresTransaction:
             events={row[0] for row in events},
             attempts=set(attempts),
             ingest_keys={row[0] for row in ingest_keys},
-            leaf=next((row[0] for row in leaves), None),
+            leaf=self._in_table.leaf(next(iter(leaves), None)),
             now=now,
         )
 
@@ -147,10 +148,12 @@ class _PostgresTransaction:
         return self._connection.execute(query, (values,), binary=True) if values else ()
 
     def insert(self, entries: Sequence[Entry]) -> None:
-        with self._connection.cursor().copy(_COPY) as copy:
-            copy.set_types(_COPY_TYPES)
-            for entry in entries:
-                copy.write_row(entry)
+        columns = self._in_table.columns
+        sql = f"copy prazo.entries ({', '.join(columns)}) from stdin (format binary)"
+        with self._connection.cursor().copy(sql) as copy:
+            copy.set_types(_COPY_TYPES[: len(columns)])
+            for row in self._in_table.of(entries):
+                copy.write_row(row)
 
     def execute(self, statement: Statement) -> int:
         cursor = psycopg.RawCursor(self._connection)
@@ -182,7 +185,7 @@ class PostgresInbox(Inbox):
         try:
             with self._doing("opened"), self._readers.borrowed() as connection:
                 self._set_up(connection, create, identity or new_identity())
-                self.log, self.log_key = self._read_meta(connection)
+                self.log, self.log_key, self.rows = self._read_meta(connection)
         except InboxUnavailable:
             self.close()
             raise
@@ -210,14 +213,15 @@ class PostgresInbox(Inbox):
                     ("version", str(self.version).encode()),
                     ("log", identity.log.encode()),
                     ("log_key", identity.log_key),
+                    *schema.meta(last=self.version).items(),
                 ],
             )
 
-    def _read_meta(self, connection: Session) -> tuple[str, bytes]:
+    def _read_meta(self, connection: Session) -> tuple[str, bytes, Rows]:
         rows = connection.execute("select name, value from prazo.meta", binary=True)
         meta: dict[str, bytes] = dict(rows.fetchall())
         schema.check(self._place_name, int(meta["version"]), self.version)
-        return meta["log"].decode(), meta["log_key"]
+        return meta["log"].decode(), meta["log_key"], Rows(meta.get("dictionary"))
 
     @contextmanager
     def _doing(self, done: str) -> Iterator[None]:
@@ -235,7 +239,7 @@ class PostgresInbox(Inbox):
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         with self._exclusively() as session:
-            yield _PostgresTransaction(session)
+            yield _PostgresTransaction(session, self.rows)
 
     @contextmanager
     def _exclusively(self) -> Iterator[Session]:
@@ -343,17 +347,16 @@ class PostgresInbox(Inbox):
     def read(self, after: int, limit: int, *, max_bytes: int = MAX_BYTES_PER_READ) -> list[Entry]:
         """The entries after a seq, in order, cut by the server at `max_bytes`."""
         parameters = {"after": after, "limit": limit, "max_bytes": max_bytes}
+        sql = f"select {self.rows.selected} from prazo.entries {_UP_TO_MAX_BYTES}"
         with self._using() as connection:
-            rows = connection.execute(_READ, parameters, binary=True)
-            return [Entry._make(row) for row in rows]
+            return self.rows.entries(connection.execute(sql, parameters, binary=True).fetchall())
 
     def _find(self, given: Mapping[str, str]) -> list[Entry]:
         condition = " and ".join(f"{column} = %s" for column in given)
+        sql = f"select {self.rows.selected} from prazo.entries where {condition} order by seq"
         with self._using() as connection:
-            rows = connection.execute(
-                f"{_SELECT} where {condition} order by seq", list(given.values()), binary=True
-            )
-            return [Entry._make(row) for row in rows]
+            rows = connection.execute(sql, list(given.values()), binary=True)
+            return self.rows.entries(rows.fetchall())
 
     def head(self) -> Head | None:
         """The stored head; None before the first."""

@@ -18,8 +18,8 @@ from pipeline.errors import InboxMissing, InboxUnavailable
 from pipeline.files import sync
 from pipeline.inbox import schema
 from pipeline.inbox.readers import Readers
+from pipeline.inbox.schema.rows import BODY, Row, Rows
 from pipeline.inbox.store import (
-    COLUMNS,
     MAX_BYTES_PER_READ,
     Asked,
     Head,
@@ -44,11 +44,7 @@ MAX_WAL_BYTES: Final = 64 * 2**20  # a long read makes it larger; it is cut when
 
 APPLICATION_ID: Final = int.from_bytes(b"PRZO", "big")
 
-_LEAF = "select leaf from entries where seq = ?"
 _LAST = "select seq, recorded_at from entries order by seq desc limit 1"
-_SELECT = f"select {', '.join(COLUMNS)} from entries"
-_IS_AGAIN = COLUMNS.index("is_again")
-_ROW = f"({', '.join('?' * len(COLUMNS))})"
 ROWS_PER_INSERT: Final = 64
 _STATEMENTS_KEPT: Final = 2 * ROWS_PER_INSERT  # one for each number of rows, and all others
 _PUT_HEAD = """
@@ -61,10 +57,11 @@ _PROBE = "insert or replace into probes (id, probed_at) values (1, ?)"
 
 
 @functools.cache
-def _insert(rows: int) -> str:
+def _insert(columns: tuple[str, ...], rows: int) -> str:
     """While a statement runs, the event loop has the interpreter. With many rows in a statement,
     the writer waits for its turn once, not after every row."""
-    return f"insert into entries ({', '.join(COLUMNS)}) values {', '.join([_ROW] * rows)}"
+    row = f"({', '.join('?' * len(columns))})"
+    return f"insert into entries ({', '.join(columns)}) values {', '.join([row] * rows)}"
 
 
 def _tails(stream: str) -> str:
@@ -87,18 +84,14 @@ _SEEN_ATTEMPTS = """
 _SEEN_INGEST_KEY = "select ingest_key from entries where ingest_key = ?"
 
 
-def _entry(row: Sequence[Any]) -> Entry:
-    return Entry._make((*row[:_IS_AGAIN], bool(row[_IS_AGAIN]), *row[_IS_AGAIN + 1 :]))
-
-
 class _SqliteTransaction:
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: sqlite3.Connection, rows: Rows) -> None:
+        self._connection, self._in_table = connection, rows
 
     def look_up(self, asked: Asked) -> Known:
         seq, recorded_at = self._connection.execute(_LAST).fetchone() or (0, 0)
         (version,) = self._connection.execute("pragma user_version").fetchone()
-        (leaf,) = self._connection.execute(_LEAF, (asked.seq,)).fetchone() or (None,)
+        leaf = f"select leaf, {self._in_table.is_compressed} from entries where seq = ?"
         return Known(
             version=version,
             seq=seq,
@@ -108,7 +101,7 @@ class _SqliteTransaction:
             events={row[0] for row in self._rows(_SEEN_EVENTS, asked.events)},
             attempts=set(self._rows(_SEEN_ATTEMPTS, asked.attempts)),
             ingest_keys={key for key in asked.ingest_keys if self._is_ingested(key)},
-            leaf=leaf,
+            leaf=self._in_table.leaf(self._connection.execute(leaf, (asked.seq,)).fetchone()),
         )
 
     def _rows(self, query: str, ids: Collection[str]) -> list[Any]:
@@ -121,10 +114,11 @@ class _SqliteTransaction:
         return self._connection.execute(_SEEN_INGEST_KEY, (key,)).fetchone() is not None
 
     def insert(self, entries: Sequence[Entry]) -> None:
-        for at in range(0, len(entries), ROWS_PER_INSERT):
-            rows = entries[at : at + ROWS_PER_INSERT]
-            values = [*itertools.chain.from_iterable(rows)]
-            self._connection.execute(_insert(len(rows)), values)
+        rows, columns = self._in_table.of(entries), self._in_table.columns
+        for at in range(0, len(rows), ROWS_PER_INSERT):
+            some = rows[at : at + ROWS_PER_INSERT]
+            values = [*itertools.chain.from_iterable(some)]
+            self._connection.execute(_insert(columns, len(some)), values)
 
     def execute(self, statement: Statement) -> int:
         return self._connection.execute(statement.sql, _numbered(statement.values)).rowcount
@@ -155,7 +149,7 @@ class SqliteInbox(Inbox):
                     raise _missing(path)
                 self._create(identity or new_identity())
             self._file = _identity(path)
-            self.log, self.log_key = self._read_meta()
+            self.log, self.log_key, self.rows = self._read_meta()
         except (sqlite3.Error, OSError) as error:
             self.close()
             raise self._unavailable("opened", error) from error
@@ -185,7 +179,11 @@ class SqliteInbox(Inbox):
                 connection.execute(f"pragma user_version = {self.version}")
                 connection.executemany(
                     "insert into meta (name, value) values (?, ?)",
-                    [("log", identity.log.encode()), ("log_key", identity.log_key)],
+                    {
+                        "log": identity.log.encode(),
+                        "log_key": identity.log_key,
+                        **schema.meta(last=self.version),
+                    }.items(),
                 )
             with contextlib.suppress(FileExistsError):
                 os.link(draft, self._path)
@@ -208,11 +206,11 @@ class SqliteInbox(Inbox):
             raise
         return connection
 
-    def _read_meta(self) -> tuple[str, bytes]:
+    def _read_meta(self) -> tuple[str, bytes, Rows]:
         with self._readers.borrowed() as connection:
             schema.check(str(self._path), version_of(self._path, connection), self.version)
             meta: dict[str, bytes] = dict(connection.execute("select name, value from meta"))
-        return meta["log"].decode(), meta["log_key"]
+        return meta["log"].decode(), meta["log_key"], Rows(meta.get("dictionary"))
 
     def _unavailable(self, done: str, error: Exception) -> InboxUnavailable:
         return InboxUnavailable(
@@ -226,7 +224,7 @@ class SqliteInbox(Inbox):
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         with self._exclusively() as connection:
-            yield _SqliteTransaction(connection)
+            yield _SqliteTransaction(connection, self.rows)
 
     @contextmanager
     def _exclusively(self) -> Iterator[sqlite3.Connection]:
@@ -345,29 +343,25 @@ class SqliteInbox(Inbox):
 
     def read(self, after: int, limit: int, *, max_bytes: int = MAX_BYTES_PER_READ) -> list[Entry]:
         """The entries after a seq, in order, cut at `max_bytes` while they are read."""
-        entries: list[Entry] = []
+        found: list[Row] = []
         size = 0
+        sql = f"select {self.rows.selected} from entries where seq > ? order by seq limit ?"
         with (
             self._reading() as connection,
-            closing(
-                connection.execute(f"{_SELECT} where seq > ? order by seq limit ?", (after, limit))
-            ) as rows,
+            closing(connection.execute(sql, (after, limit))) as rows,
         ):
             for row in rows:
-                entry = _entry(row)
-                entries.append(entry)
-                size += len(entry.body or b"")
+                found.append(row)
+                size += len(row[BODY] or b"")
                 if size >= max_bytes:
                     break
-        return entries
+        return self.rows.entries(found)
 
     def _find(self, given: Mapping[str, str]) -> list[Entry]:
         condition = " and ".join(f"{column} = ?" for column in given)
         with self._reading() as connection:
-            rows = connection.execute(
-                f"{_SELECT} where {condition} order by seq", list(given.values())
-            )
-            return [_entry(row) for row in rows]
+            sql = f"select {self.rows.selected} from entries where {condition} order by seq"
+            return self.rows.entries(connection.execute(sql, list(given.values())).fetchall())
 
     def head(self) -> Head | None:
         """The stored head; None before the first."""

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from pipeline.errors import InboxForked, InboxUnavailable
 from pipeline.inbox import schema
 from pipeline.inbox.clock import Clock, steady_now
+from pipeline.inbox.schema.rows import Rows
 from pipeline.log import tree
 from pipeline.log.entries import (
     RECONCILIATION,
@@ -32,8 +33,6 @@ from pipeline.log.entries import (
 )
 
 LOG = logging.getLogger(__name__)
-
-COLUMNS = Entry._fields
 
 MAX_BYTES_PER_READ = 64 * 2**20
 LOG_KEY_BYTES = 32
@@ -160,6 +159,8 @@ class Inbox(ABC):
     log_key: bytes
     """The key of the HMACs that replace identifiers that could be personal in a leaf."""
 
+    rows: Rows
+    """How entries stand in its table."""
     version: int
     """Of its tables. An inbox of an older one is read and copied, and nothing is appended to it."""
     clock: Callable[[], int]
@@ -408,8 +409,8 @@ class Inbox(ABC):
 
     def leaf(self, seq: int) -> bytes | None:
         """The leaf of an entry; None where there is no such entry."""
-        rows = self.query("select leaf from entries where seq = $1", seq)
-        return rows[0][0] if rows else None
+        leaf = f"select leaf, {self.rows.is_compressed} from entries where seq = $1"
+        return self.rows.leaf(next(iter(self.query(leaf, seq)), None))
 
     def last_before(self, instant: int) -> int:
         """The seq of the last entry recorded before an instant; 0 where there is none."""

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pipeline.errors import InboxUnavailable
+from pipeline.inbox.schema.rows import COMPRESSED_BY, dictionary
 
 Engine = Literal["sqlite", "postgres"]
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Of the tables that this release reads and writes: the number of the last step."""
 
 
@@ -24,6 +25,11 @@ def step(engine: Engine, number: int) -> str:
 def steps(engine: Engine, *, until: int = VERSION) -> str:
     """The SQL of the steps to a version, in order."""
     return "\n".join(step(engine, number) for number in range(1, until + 1))
+
+
+def meta(first: int = 1, last: int = VERSION) -> dict[str, bytes]:
+    """What these steps put into `meta`, in the transaction of their SQL."""
+    return {"dictionary": dictionary()} if first <= COMPRESSED_BY <= last else {}
 
 
 def statements(sql: str) -> Iterator[str]:

@@ -1,0 +1,125 @@
+"""How webhooks stand in the table: compressed, and read back as they came or seen to be altered."""
+
+import hashlib
+from contextlib import closing
+
+import pytest
+from zstandard import ZstdCompressionDict, ZstdCompressor
+
+from pipeline.inbox import Inbox, open_inbox
+from pipeline.inbox.schema import rows
+from pipeline.log.entries import Entry
+from tests.inbox.drafts import note, webhook
+from tests.support.events import EVENT_TYPES, sample
+
+BODY = b'{"id":"evt_1","type":"seller.created","created_at":"2026-03-01T12:00:00Z"}'
+BODIES = {
+    "short": BODY,
+    "one byte": b"x",
+    "no text": bytes(range(256)),
+    "like a compressed one": ZstdCompressor().compress(BODY),
+    "the longest that is compressed": b"y" * 4096,
+    "one byte longer": b"y" * 4097,
+    "empty": b"",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_a_body_is_read_back_as_it_came(inbox: Inbox, body: bytes):
+    [receipt] = inbox.append([webhook("e1", body=body, process_id="p1")])
+    assert receipt.entry is not None
+    assert receipt.entry.body == body
+    assert inbox.read(0, 10) == inbox.find(process_id="p1") == [receipt.entry]
+    assert inbox.leaf(1) == receipt.entry.leaf
+
+
+def test_bodies_of_a_group_do_not_change_places(inbox: Inbox):
+    bodies = [*BODIES.values(), *(sample(it) for it in EVENT_TYPES)]
+    drafts = [webhook(f"e{n}", body=it) for n, it in enumerate(bodies)]
+    inbox.append([note(body=b"first"), *drafts, note(body=b"last")])
+    assert [it.body for it in inbox.read(0, 100)] == [b"first", *bodies, b"last"]
+
+
+def test_only_short_webhooks_are_compressed(inbox: Inbox):
+    inbox.append([note(), webhook("e1", body=BODY), webhook("e2", body=b"z" * 4097)])
+    sql = "select body, leaf, is_compressed from entries order by seq"
+    other, short, long = inbox.query(sql)
+    entries = inbox.read(0, 10)
+    assert (other[0], other[1], bool(other[2])) == (b'{"a":1}', entries[0].leaf, False)
+    assert (long[0], long[1], bool(long[2])) == (b"z" * 4097, entries[2].leaf, False)
+    assert bool(short[2])
+    assert len(short[1]) < len(entries[1].leaf) / 2
+
+
+def test_what_the_platform_sends_takes_a_third_of_its_bytes(inbox: Inbox):
+    """Each type once: a quarter is left of what comes in its usual proportions."""
+    bodies = [sample(it) for it in EVENT_TYPES]
+    inbox.append([webhook(f"e{n}", body=it) for n, it in enumerate(bodies)])
+    stored = sum(
+        len(body) + len(leaf) for body, leaf in inbox.query("select body, leaf from entries")
+    )
+    plain = sum(len(it.body or b"") + len(it.leaf) for it in inbox.read(0, 100))
+    assert stored < plain / 3
+
+
+def test_an_inbox_is_read_by_the_dictionary_that_it_was_made_with(
+    location: str, monkeypatch: pytest.MonkeyPatch
+):
+    with closing(open_inbox(location)) as inbox:
+        inbox.append([webhook("e1", body=BODY)])
+    monkeypatch.setattr(rows, "dictionary", lambda: pytest.fail("not the release's"))
+    with closing(open_inbox(location)) as inbox:
+        inbox.append([webhook("e2", body=BODY)])
+        assert [it.body for it in inbox.read(0, 10)] == [BODY, BODY]
+
+
+def _stored() -> tuple[rows.Rows, bytes]:
+    """How rows stand in a new inbox, and a leaf as it stands there."""
+    in_table = rows.Rows(rows.dictionary())
+    compressor = ZstdCompressor(dict_data=ZstdCompressionDict(rows.dictionary()))
+    return in_table, compressor.compress(b'{"v":1}')
+
+
+def test_altered_bytes_are_handed_over_as_they_stand():
+    """They cannot be read as a leaf, so whoever checks them names the entry."""
+    in_table, stored = _stored()
+    assert in_table.leaf((stored, True)) == b'{"v":1}'
+    altered = [
+        stored + b"x",
+        stored + stored,
+        stored[:-1],
+        b"",
+        b'{"v":1}',
+        stored[:5] + b"\xff\xff\xff\xff" + stored[9:],
+    ]
+    assert [in_table.leaf((bytes_, True)) for bytes_ in altered] == altered
+
+
+def test_a_body_that_was_taken_out_is_seen_to_be_gone():
+    in_table, stored = _stored()
+    entry = Entry(
+        1, "webhook", 0, 0, "live", "webhook", *[None] * 9, False, *[None] * 3, stored, None
+    )
+    [read] = in_table.entries([(*entry, True)])
+    assert (read.body, read.leaf) == (None, b'{"v":1}')
+
+
+def test_few_bytes_do_not_become_many():
+    """Somebody who can write to the table could fill the memory of whoever reads."""
+    in_table, _ = _stored()
+    bomb = ZstdCompressor().compress(bytes(50_000_000))
+    assert len(bomb) < 5000
+    assert in_table.leaf((bomb, True)) == bomb
+
+
+def test_a_leaf_that_is_not_there_is_none():
+    assert rows.Rows(rows.dictionary()).leaf(None) is None
+    assert rows.Rows(None).leaf((b"{}", 0)) == b"{}"
+
+
+def test_the_dictionary_never_changes():
+    """A new one would be another step of the tables, with a number of its own."""
+    assert (
+        hashlib.sha256(rows.dictionary()).hexdigest()
+        == "830ec13b8ec0eacd7da5723d48db66a70eb7de200731df6fdeececc4422d87ed"
+    )
