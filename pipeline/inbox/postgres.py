@@ -221,7 +221,11 @@ class PostgresInbox(Inbox):
         rows = connection.execute("select name, value from prazo.meta", binary=True)
         meta: dict[str, bytes] = dict(rows.fetchall())
         schema.check(self._place_name, int(meta["version"]), self.version)
-        return meta["log"].decode(), meta["log_key"], Rows(meta.get("dictionary"))
+        return (
+            meta["log"].decode(),
+            meta["log_key"],
+            schema.rows_in(self._place_name, meta, self.version),
+        )
 
     @contextmanager
     def _doing(self, done: str) -> Iterator[None]:

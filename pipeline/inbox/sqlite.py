@@ -210,7 +210,8 @@ class SqliteInbox(Inbox):
         with self._readers.borrowed() as connection:
             schema.check(str(self._path), version_of(self._path, connection), self.version)
             meta: dict[str, bytes] = dict(connection.execute("select name, value from meta"))
-        return meta["log"].decode(), meta["log_key"], Rows(meta.get("dictionary"))
+        rows = schema.rows_in(str(self._path), meta, self.version)
+        return meta["log"].decode(), meta["log_key"], rows
 
     def _unavailable(self, done: str, error: Exception) -> InboxUnavailable:
         return InboxUnavailable(

@@ -17,7 +17,6 @@ from typing import Any
 
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
-from pipeline.log.entries import Entry
 from tests.inbox.drafts import note
 
 ROOT = Path(__file__).parents[2]
@@ -54,30 +53,27 @@ def _freeze() -> None:
 class _Freezing(Sequence[Any]):
     """The values of a row, with a stop before the first."""
 
-    def __init__(self, entry: Entry) -> None:
-        self._entry = entry
+    def __init__(self, row: Sequence[Any]) -> None:
+        self._row = row
 
     def __len__(self) -> int:
-        return len(self._entry)
+        return len(self._row)
 
     def __getitem__(self, index: Any) -> Any:
         if index == 0:
             _freeze()
-        return self._entry[index]
+        return self._row[index]
 
 
 def _freeze_in_copy(inbox: Any) -> None:
     """Some rows are on their way, others are not."""
-    writing = inbox._writing
+    rows_of = inbox.rows.of
 
-    @contextmanager
-    def slowed() -> Iterator[Any]:
-        with writing() as transaction:
-            insert = transaction.insert
-            transaction.insert = lambda entries: insert([*entries[:-1], _Freezing(entries[-1])])
-            yield transaction
+    def slowed(entries: Any) -> Any:
+        *first, last = rows_of(entries)
+        return [*first, _Freezing(last)]
 
-    inbox._writing = slowed
+    inbox.rows.of = slowed
 
 
 def _freeze_at_the_lock(inbox: Any) -> None:

@@ -4,12 +4,12 @@ A step is a file `ENGINE_N.sql` beside this one. A step that a release has shipp
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox.schema.rows import COMPRESSED_BY, dictionary
+from pipeline.inbox.schema.rows import COMPRESSED_BY, Rows, dictionary
 
 Engine = Literal["sqlite", "postgres"]
 
@@ -30,6 +30,22 @@ def steps(engine: Engine, *, until: int = VERSION) -> str:
 def meta(first: int = 1, last: int = VERSION) -> dict[str, bytes]:
     """What these steps put into `meta`, in the transaction of their SQL."""
     return {"dictionary": dictionary()} if first <= COMPRESSED_BY <= last else {}
+
+
+def rows_in(place: str, meta: Mapping[str, bytes], version: int) -> Rows:
+    """How entries stand in an inbox whose table `meta` holds this; `place`: its name in messages.
+
+    Raises `InboxUnavailable` where the dictionary is gone that its webhooks are compressed with.
+    """
+    if version < COMPRESSED_BY:
+        return Rows(None)
+    if "dictionary" not in meta:
+        raise InboxUnavailable(
+            f"The inbox {place} is not used",
+            "the dictionary that its webhooks are compressed with is gone from its table meta",
+            "put the row `dictionary` back from a backup's inbox.db, or restore that backup",
+        )
+    return Rows(meta["dictionary"])
 
 
 def statements(sql: str) -> Iterator[str]:

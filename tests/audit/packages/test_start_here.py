@@ -17,7 +17,7 @@ from pipeline.ledger.service import LedgerService
 from tests.audit import forgery
 from tests.audit.conftest import Made, export
 from tests.audit.packages.test_packages import Text
-from tests.fixtures import RELEASES
+from tests.fixtures import PACKAGES
 
 START = "START-HERE.html"
 
@@ -116,6 +116,7 @@ def test_whoever_holds_the_key_can_neither_change_it_nor_take_it_away(
 
 
 def test_a_package_of_an_earlier_format_has_none(tmp_path: Path) -> None:
-    files = forgery.read(RELEASES[-1] / "package.zip")
+    [version_3] = [it for it in PACKAGES if it.name == "release_5"]
+    files = forgery.read(version_3 / "package.zip")
     path = forgery.write(tmp_path / "p.zip", {**files, START: b"run this"})
     assert "START-HERE.html does not belong into a package" in verify.verify(path).faults

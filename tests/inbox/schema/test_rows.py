@@ -1,16 +1,19 @@
 """How webhooks stand in the table: compressed, and read back as they came or seen to be altered."""
 
 import hashlib
+import sqlite3
 from contextlib import closing
 
 import pytest
 from zstandard import ZstdCompressionDict, ZstdCompressor
 
+from pipeline.errors import InboxUnavailable
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.schema import rows
 from pipeline.log.entries import Entry
 from tests.inbox.drafts import note, webhook
 from tests.support.events import EVENT_TYPES, sample
+from tests.support.postgres import PostgresServer
 
 BODY = b'{"id":"evt_1","type":"seller.created","created_at":"2026-03-01T12:00:00Z"}'
 BODIES = {
@@ -71,6 +74,20 @@ def test_an_inbox_is_read_by_the_dictionary_that_it_was_made_with(
     with closing(open_inbox(location)) as inbox:
         inbox.append([webhook("e2", body=BODY)])
         assert [it.body for it in inbox.read(0, 10)] == [BODY, BODY]
+
+
+def test_an_inbox_that_lost_its_dictionary_is_not_used(inbox: Inbox, location: str):
+    """It would take what it holds compressed for what was sent."""
+    inbox.append([webhook("e1", body=BODY)])
+    inbox.close()
+    if location.startswith("postgresql"):
+        PostgresServer.execute(location, "delete from prazo.meta where name = 'dictionary'")
+    else:
+        with closing(sqlite3.connect(location, isolation_level=None)) as file:
+            file.execute("delete from meta where name = 'dictionary'")
+    with pytest.raises(InboxUnavailable, match="dictionary") as refused:
+        open_inbox(location)
+    assert "backup" in refused.value.remedy
 
 
 def _stored() -> tuple[rows.Rows, bytes]:
