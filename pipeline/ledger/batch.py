@@ -5,13 +5,21 @@ No I/O, so that one is made while DuckDB still writes the batch before.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import pyarrow as pa
 
+from pipeline.errors import LedgerRefused
 from pipeline.ledger import arrow, facts
 from pipeline.log import tree
 from pipeline.log.entries import Entry
+
+
+class LastEntry(NamedTuple):
+    """The last entry: its seq, and its leaf; 0 and nothing while there is none."""
+
+    seq: int
+    leaf: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +45,19 @@ class Batch:
             [tree.leaf_hash(entry.leaf) for entry in entries],
             {table: arrow.in_columns(schemas[table], found) for table, found in rows.items()},
         )
+
+    @property
+    def last_entry(self) -> LastEntry:
+        """Of this batch."""
+        return LastEntry(self.entries[-1].seq, self.entries[-1].leaf)
+
+    def check_follows(self, size: int) -> None:
+        """Raises `LedgerRefused` unless these are the entries after the first `size`."""
+        expected = range(size + 1, size + 1 + len(self.entries))
+        if any(entry.seq != seq for entry, seq in zip(self.entries, expected, strict=True)):
+            raise LedgerRefused(
+                "The inbox's entries do not follow the ledger's",
+                f"after {size} came {self.entries[0].seq} to {self.entries[-1].seq}"
+                f" ({len(self.entries)})",
+                "the inbox was changed by hand or replaced: restore it from a backup",
+            )

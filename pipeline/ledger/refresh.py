@@ -36,6 +36,11 @@ class Watermark(NamedTuple):
     settled_at: int  # microseconds; the last instant of an occurrence, -1 where there is none
     waits: bool  # entries have no materialized rows of any kind yet
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether all entries have all their materialized rows."""
+        return not self.waits and not self.is_behind
+
     @classmethod
     def of(cls, cursor: duckdb.DuckDBPyConnection) -> Self:
         """The watermark of the state that the cursor sees."""
@@ -75,15 +80,17 @@ def refresh(
             run(_new_rows(view))
     if has_repeats:
         run(script("refresh/clear_repeated_deliveries"))
-        run(_rows("repeated_deliveries", "by_repeated_event"))
+        _write(run, "repeated_deliveries", _rows("repeated_deliveries", "by_repeated_event"))
     if "facts.collections" in new:
-        run(_rows("repeated_collections", "by_new_collection", of=_NEW))
+        _write(
+            run, "repeated_collections", _rows("repeated_collections", "by_new_collection", of=_NEW)
+        )
         run(script("refresh/subjects"))
     if not more_follow:
         unwritten = new if covered == after else ANY_TABLE
         if not unwritten.isdisjoint(_read_by("refresh/touched_processes")):
             _refresh_processes(run)
-        if not unwritten.isdisjoint(_read_by("refresh/touched_sellers")):
+        if not unwritten.isdisjoint(_read_by("refresh/named_sellers")):
             _refresh_sellers(run)
         connection.execute(f"set variable covered = {size}")
     run(script("refresh/watermark"))
@@ -100,9 +107,9 @@ def _refresh_processes(run: Run) -> None:
     if not _made(run, "touched", script("refresh/touched_processes")):
         return
     [(has_attempts,)] = run(script("refresh/has_attempts")).fetchall()
-    run(_of_processes("process_facts", has_attempts=has_attempts))
+    _write(run, "process_facts", _of_processes("process_facts", has_attempts=has_attempts))
     if has_attempts:
-        run(_of_processes("attempt_facts"))
+        _write(run, "attempt_facts", _of_processes("attempt_facts"))
     run(_cleared("rule <> 'values_reused'", "touched"))
     if has_attempts or run(_suspects()).fetchall() != [(0,)]:
         run(_findings("process_findings", "touched", "touched", has_attempts=has_attempts))
@@ -115,14 +122,15 @@ def _refresh_processes(run: Run) -> None:
 
 
 def _refresh_sellers(run: Run) -> None:
-    if not _made(run, "touched_sellers", script("refresh/touched_sellers")):
-        return
-    # As a table, so that DuckDB knows how few they are and finds what belongs to them by index.
-    _made(run, "their_entries", script("refresh/their_entries"))
-    run(_rows("seller_records", "by_touched_seller"))
-    run(script("refresh/clear_sellers"))
-    for table in ("touched_sellers", "their_entries"):
-        run(f"drop table {table}")
+    """Each step is a table, so that DuckDB knows how few they are and finds what belongs to them by
+    index."""
+    _made(run, "named_sellers", script("refresh/named_sellers"))
+    if _made(run, "touched_sellers", script("refresh/touched_sellers")):
+        _made(run, "their_entries", script("refresh/their_entries"))
+        _write(run, "seller_records", _rows("seller_records", "by_touched_seller"))
+        run(script("refresh/clear_sellers"))
+    for table in ("named_sellers", "touched_sellers", "their_entries"):
+        run(f"drop table if exists {table}")
 
 
 def _made(run: Run, table: str, rows: str) -> int:
@@ -137,26 +145,27 @@ def _new_rows(view_name: str) -> str:
     view = catalogue()[view_name]
     tables = [it for it in view.reads if it not in catalogue()]
     rows = narrowed(whole_sql(view), {stand_in(it): f"from {it} where {_NEW}" for it in tables})
-    return f"{_insertion(view, rows)} order by seq"
+    rows = _stored(view, rows)
+    return f"insert into {materialized.table_of(view)} by name {rows} order by seq"
 
 
 @cache
 def _rows(view_name: str, narrowed_by: str, *, of: str = "true") -> str:
-    """Writes the rows of a view over the rows that `queries/narrowed/` names."""
+    """The rows of a view over the rows that `queries/narrowed/` names, as they are stored."""
     view = catalogue()[view_name]
     rows = narrowed(whole_sql(view, materialized.earlier(view_name)), rows_of(narrowed_by))
-    return _insertion(view, rows, of=of)
+    return _stored(view, rows, of=of)
 
 
 @cache
 def _of_processes(view_name: str, *, has_attempts: bool = True) -> str:
-    """Writes a view's rows of the processes that were touched."""
+    """A view's rows of the processes that were touched, as they are stored."""
     view = catalogue()[view_name]
     rows = materialized.of_processes(
         whole_sql(materialized.written_by(view), _stand_ins(view_name, has_attempts=has_attempts)),
         "from touched",
     )
-    return _insertion(view, rows, of="process_id in (from touched)")
+    return _stored(view, rows, of="process_id in (from touched)")
 
 
 @cache
@@ -165,7 +174,8 @@ def _findings(view_name: str, asked: str, of: str, *, has_attempts: bool = True)
     view = catalogue()["settled_findings"]
     stand_ins = _stand_ins(view.name, has_attempts=has_attempts)
     rows = materialized.of_processes(whole_sql(catalogue()[view_name], stand_ins), f"from {asked}")
-    return _insertion(view, rows, of=f"process_id in (from {of})")
+    rows = _stored(view, rows, of=f"process_id in (from {of})")
+    return f"insert into {materialized.table_of(view)} by name {rows}"
 
 
 @cache
@@ -181,10 +191,24 @@ def _stand_ins(view_name: str, *, has_attempts: bool) -> Mapping[str, str]:
     return {**materialized.earlier(view_name), **without}
 
 
-def _insertion(view: View, rows: str, *, of: str = "true") -> str:
-    """Writes rows into a view's table, over those of the same key; `of`: only some of the rows."""
+def _stored(view: View, rows: str, *, of: str = "true") -> str:
+    return f"{materialized.stored(view, rows)} where {of}"
+
+
+def _write(run: Run, view_name: str, rows: str) -> None:
+    """Writes rows into a view's table, over those of the same key. They are a table of their own
+    first: of these DuckDB knows how few they are, and finds the former ones by index; else it
+    reads all that there are."""
+    if _made(run, "renewed", rows):
+        run(_replacement(view_name))
+    run("drop table renewed")
+
+
+@cache
+def _replacement(view_name: str) -> str:
+    view = catalogue()[view_name]
     table, key = materialized.table_of(view), materialized.storage_of(view).key
-    sql = f"insert into {table} by name {materialized.stored(view, rows)} where {of}"
+    sql = f"insert into {table} by name from renewed"
     return f"{sql} on conflict ({key}) do update set {_updates(view)}" if key else sql
 
 

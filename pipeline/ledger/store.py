@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import duckdb
 
@@ -25,7 +25,7 @@ from pipeline.errors import (
 )
 from pipeline.files import sync
 from pipeline.ledger import arrow, facts, materialized, refresh
-from pipeline.ledger.batch import Batch
+from pipeline.ledger.batch import Batch, LastEntry
 from pipeline.ledger.catalogue import script
 from pipeline.ledger.last_named import LastNamed
 from pipeline.ledger.refresh import ANY_TABLE, Watermark
@@ -46,6 +46,10 @@ MOST_UNSETTLED: Final = 256
 """Entries that may wait for their materialized rows until somebody asks, who then waits for them: a
 refresh takes a tenth of a second for one and not much longer for so many."""
 
+UNWATCHED_SECONDS: Final = 5.0
+"""For so long after somebody's reading, materialized rows are made with each batch, so that the
+next reader need not wait for them."""
+
 INDEX_SHARE: Final = 1 / 4
 """Of the memory, that indexes may take: DuckDB keeps what was touched of them until a checkpoint of
 the file, 116 MB a million entries, and fails once the memory is full of it."""
@@ -55,13 +59,6 @@ _INDEX_MEMORY: Final = "select memory_usage_bytes from duckdb_memory() where tag
 _MACROS: Final = hashlib.sha256(script("macros").encode()).hexdigest()
 
 _Config = dict[str, str | bool | int | float | list[str]]
-
-
-class LastEntry(NamedTuple):
-    """The last entry: its seq, and its leaf; 0 and nothing while there is none."""
-
-    seq: int
-    leaf: bytes
 
 
 class Ledger:
@@ -95,10 +92,11 @@ class Ledger:
         self.watermark: Watermark | None
         """Of the last commit; None while one is under way, or while materialized rows wait."""
         self._most_of_indexes = INDEX_SHARE * bytes_of(memory)
-        self._lock = threading.RLock()  # held by whoever writes, or opens the file again
+        self._lock = (
+            threading.RLock()
+        )  # held by whoever writes, until that shows, or opens it again
         self._opening = threading.RLock()  # held while the file is closed, to be opened again
         self.times_reopened = 0
-        self._settling = threading.RLock()  # held while what waits is written, or is worked out
         self._cannot_settle = False  # the last try failed
         self.unsettled_since: float | None = None
         """On the monotonic clock, since when materialized rows have waited for `settle`."""
@@ -227,6 +225,7 @@ class Ledger:
         mark = Watermark.of(self._connection.cursor())
         self.covered, self._is_behind = mark.entries, mark.is_behind
         self.watermark = None if mark.waits else mark
+        self._cannot_settle &= not mark.is_settled
 
     # --- writing ---
 
@@ -254,9 +253,9 @@ class Ledger:
     def append(self, batch: Batch, *, more_follow: bool = False, may_wait: bool = False) -> None:
         """Writes the entries that follow the last one, all or none.
 
-        `more_follow`: whole batches wait already, and the materialized rows of processes wait for
-        a later one; until then views work them out from the log. `may_wait`: all materialized rows
-        of a few entries may wait for `settle`, which whoever reads them calls first.
+        `more_follow`: whole batches wait already, and the materialized rows of processes may wait
+        for a later one, unless somebody reads. `may_wait`: so may all materialized rows of a few
+        entries. Whoever reads them calls `settle` first.
 
         Raises `LedgerRefused` where they do not follow it, `LedgerStalled` where memory or disk is
         full, `LedgerDamaged` where DuckDB failed otherwise; the ledger has then been reopened at
@@ -264,24 +263,19 @@ class Ledger:
         """
         if not batch.entries:
             return
-        unsettled = self.size + len(batch.entries) - self._settled
-        if may_wait and unsettled <= MOST_UNSETTLED and not self._is_behind:
-            with self._settling:
+        with self._lock:
+            unsettled = self.size + len(batch.entries) - self._settled
+            if may_wait and unsettled <= MOST_UNSETTLED and not self._is_behind:
                 self._append(batch, waits=True)
-        else:
-            self.settle(is_asked=False)
-            self._append(batch, more_follow=more_follow)
-            self._let_go_of_indexes()
+            else:
+                if self._settled < self.size:
+                    self.settle(is_asked=False)
+                self._append(batch, more_follow=more_follow and not self.is_watched)
+                self._let_go_of_indexes()
 
     def _append(self, batch: Batch, *, more_follow: bool = False, waits: bool = False) -> None:
         entries = batch.entries
-        expected = range(self.size + 1, self.size + 1 + len(entries))
-        if any(entry.seq != seq for entry, seq in zip(entries, expected, strict=True)):
-            raise LedgerRefused(
-                "The inbox's entries do not follow the ledger's",
-                f"after {self.size} came {entries[0].seq} to {entries[-1].seq} ({len(entries)})",
-                "the inbox was changed by hand or replaced: restore it from a backup",
-            )
+        batch.check_follows(self.size)
         frontier = tree.Frontier(self.size, self.frontier.peaks)
         nodes = frontier.extend(batch.leaf_hashes[:-1])
         peaks_before = list(frontier.peaks)
@@ -301,7 +295,7 @@ class Ledger:
         if not waits:
             self._settled = frontier.size  # before the size: nobody must see anything wait
         self.last_named.add(entries)  # before the size, too
-        self.frontier, self.last_entry = frontier, LastEntry(entries[-1].seq, entries[-1].leaf)
+        self.frontier, self.last_entry = frontier, batch.last_entry
         self._peaks_before = peaks_before
         if waits:
             self._new |= batch.rows.keys()
@@ -317,10 +311,10 @@ class Ledger:
         """
         if is_asked:
             self.asked_at = time.monotonic()
-        if self._settled >= self.size or (is_asked and self._cannot_settle):
+        if self._is_settled or (is_asked and self._cannot_settle):
             return
-        with self._settling:
-            if self._settled >= self.size:  # another thread was faster
+        with self._lock:
+            if self._is_settled:  # another thread was faster
                 return
             position = {"after": self._settled, "size": self.size}
             try:
@@ -330,9 +324,17 @@ class Ledger:
                 self._cannot_settle = True
                 raise
             self._settled, self._new, self.unsettled_since = self.size, set(), None
-            self._cannot_settle = False
             self._mark()
             self._let_go_of_indexes()
+
+    @property
+    def _is_settled(self) -> bool:
+        return self._settled >= self.size and not self._is_behind
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a reader needed materialized rows a moment ago."""
+        return time.monotonic() - self.asked_at < UNWATCHED_SECONDS
 
     @contextlib.contextmanager
     def snapshot(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[Watermark]:
@@ -340,7 +342,7 @@ class Ledger:
         worked out."""
         cursor.execute("begin")
         try:
-            while (watermark := Watermark.of(cursor)).waits and not self._cannot_settle:
+            while not (watermark := Watermark.of(cursor)).is_settled and not self._cannot_settle:
                 cursor.execute("rollback")
                 self.settle()
                 cursor.execute("begin")

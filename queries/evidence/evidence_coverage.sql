@@ -39,7 +39,7 @@ seen_of as (
 ),
 
 subjects as (
-    select process_state.process_id, list_distinct(requested_fields) as listed, seen_paths
+    select process_state.process_id, list_distinct(requested_fields) as requested_paths, seen_paths
     from process_state
     left join seen_of on seen_of.process_id = process_state.process_id
 ),
@@ -48,50 +48,53 @@ subjects as (
 -- worked out once for each of these outlines.
 outlines as (
     select *, row_number() over () as outline
-    from (select distinct listed, seen_paths from subjects)
+    from (select distinct requested_paths, seen_paths from subjects)
 ),
 
-listed as (
-    select outline, unnest(listed) as path from outlines
+outline_requests as (
+    select outline, unnest(requested_paths) as path from outlines
 ),
 
-seen_paths as (
+outline_seen as (
     select outline, unnest(seen_paths) as path from outlines
 ),
 
 asked_for as (
-    select distinct listed.outline, coalesce(required_fields.field, listed.path) as path
-    from listed
-    left join required_fields on required_fields.path = listed.path
+    select distinct
+        outline_requests.outline,
+        coalesce(required_fields.field, outline_requests.path) as path
+    from outline_requests
+    left join required_fields on required_fields.path = outline_requests.path
 ),
 
 parents as (
     select distinct outline, unnest(above(path)) as path
-    from (select * from seen_paths union select * from asked_for)
+    from (select * from outline_seen union select * from asked_for)
 ),
 
 known as (
-    select outline, path, true as is_seen from seen_paths
+    select outline, path, true as is_seen from outline_seen
     union all
     -- A requested path that has fields under it is shown by these alone.
     select outline, path, false as is_seen
     from asked_for
     anti join parents using (outline, path)
-    anti join seen_paths using (outline, path)
+    anti join outline_seen using (outline, path)
 ),
 
 covering as (
-    select outline, path, path as listed_path from known
+    select outline, path, path as requested_path from known
     union all
-    select outline, path, unnest(above(path)) as listed_path from known
+    select outline, path, unnest(above(path)) as requested_path from known
 ),
 
 fields as (
     select known.*, (outline, path) in (
         select (covering.outline, covering.path)
         from covering
-        join listed
-            on listed.outline = covering.outline and listed.path = covering.listed_path
+        join outline_requests
+            on outline_requests.outline = covering.outline
+            and outline_requests.path = covering.requested_path
     ) as requested
     from known
 )
@@ -106,7 +109,7 @@ select
     seen.covered
 from subjects
 join outlines
-    on subjects.listed is not distinct from outlines.listed
+    on subjects.requested_paths is not distinct from outlines.requested_paths
     and subjects.seen_paths is not distinct from outlines.seen_paths
 join fields using (outline)
 left join seen

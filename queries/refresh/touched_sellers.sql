@@ -1,19 +1,3 @@
--- Sellers that events after `covered` name, and those that an older event names and a new one outranks;
--- of these, the ones with an event of their own, since the others have no row. Most new reviews are about
--- one of the others.
-with named as (
-    select seller_id
-    from materialized.timeline
-    where seq > getvariable('covered') and kind = 'webhook' and seller_id is not null
-    union
-    select seller_id
-    from materialized.timeline
-    where seller_id is not null
-        and seq in (
-            select seq from facts.webhooks where event_id in (
-                select event_id from facts.webhooks where seq > getvariable('covered') and is_again
-            )
-        )
-)
-
-select distinct seller_id from facts.seller_events where seller_id in (from named)
+-- Of `named_sellers` the ones with an event of their own, since the others have no row. Most new reviews are
+-- about one of the others.
+select distinct seller_id from facts.seller_events where seller_id in (from named_sellers)

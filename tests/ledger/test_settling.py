@@ -1,11 +1,14 @@
 """A few entries are recorded at once, and their materialized rows are made when somebody asks."""
 
+import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import duckdb
 import pytest
 
-from pipeline.ledger import checks, refresh
+from pipeline.ledger import checks, refresh, store
 from pipeline.ledger.following import follower
 from pipeline.ledger.service import LedgerService
 from tests.ledger.conftest import deliver
@@ -82,7 +85,7 @@ def test_rows_that_cannot_be_made_are_worked_out_from_the_log_until_they_can(
 def test_the_follower_makes_rows_at_once_while_people_read_and_later_where_nobody_does(
     settings, inbox, monkeypatch, is_asked
 ):
-    monkeypatch.setattr(follower, "UNWATCHED_SECONDS", 1e9 if is_asked else 0.0)
+    monkeypatch.setattr(store, "UNWATCHED_SECONDS", 1e9 if is_asked else 0.0)
     monkeypatch.setattr(follower, "SETTLE_SECONDS", 1e9 if is_asked else 0.01)
     with closing(LedgerService(settings)) as service:
         service.catch_up()
@@ -91,3 +94,50 @@ def test_the_follower_makes_rows_at_once_while_people_read_and_later_where_nobod
         service.start()
         deliver(inbox, range(300, 301))
         wait_until(lambda: written(service) == 301)
+
+
+def test_rows_that_wait_for_later_batches_are_made_for_a_reader_and_then_with_each_batch(
+    settings, inbox
+):
+    with closing(LedgerService(settings)) as service:
+        ledger = service.ledger
+
+        def append(size: int) -> None:
+            batch = ledger.batch(inbox.read(ledger.size, size))
+            ledger.append(batch, more_follow=True)
+
+        append(100)
+        assert (ledger.size, written(service), ledger.watermark.is_behind) == (100, 0, True)
+        assert service.reader.count("process_state") == 100
+        assert (written(service), ledger.watermark.is_behind) == (100, False)
+        append(100)
+        assert (written(service), ledger.watermark.is_behind) == (200, False)
+        ledger.asked_at = -math.inf
+        append(100)
+        assert (ledger.size, written(service), ledger.watermark.is_behind) == (300, 200, True)
+
+
+def test_readers_make_rows_while_batches_follow_each_other(settings, inbox, monkeypatch):
+    """A reader who works out rows between two steps of a batch would take back what it wrote."""
+    monkeypatch.setattr(store, "UNWATCHED_SECONDS", 0.0)
+    with closing(LedgerService(settings)) as service, ThreadPoolExecutor(2) as readers:
+        ledger, is_over = service.ledger, threading.Event()
+
+        def read() -> int:
+            times = 0
+            while not is_over.is_set():
+                assert service.reader.count("timeline") <= ledger.size
+                times += 1
+            return times
+
+        reading = [readers.submit(read) for _ in range(2)]
+        try:
+            for number in range(60):
+                batch = ledger.batch(inbox.read(ledger.size, 5))
+                ledger.append(batch, more_follow=True, may_wait=number % 3 == 0)
+        finally:
+            is_over.set()
+        assert all(it.result() for it in reading)
+        ledger.settle()
+        assert (ledger.size, written(service), ledger.covered) == (300, 300, 300)
+        assert not list(checks.broken(ledger))

@@ -36,9 +36,6 @@ LOG = logging.getLogger(__name__)
 LINGER_SECONDS: Final = 0.2
 """Between batches while the inbox is busy; longer where the last one took longer: following must
 leave half a core to others."""
-UNWATCHED_SECONDS: Final = 5.0
-"""For so long after somebody's reading, materialized rows are made with each batch, so that the
-next reader need not wait for them."""
 SETTLE_SECONDS: Final = 2.0
 """For so long at most they wait where nobody reads: to make them takes a tenth of a second of a
 core, for one entry as for a hundred."""
@@ -225,9 +222,9 @@ class Follower:
             self._sign_at = time.monotonic() + CHECKPOINT_SECONDS
 
     def _settle_in_time(self) -> None:
-        since, now = self.ledger.unsettled_since, time.monotonic()
+        since = self.ledger.unsettled_since
         if since is not None and (
-            now - self.ledger.asked_at < UNWATCHED_SECONDS or now - since >= SETTLE_SECONDS
+            self.ledger.is_watched or time.monotonic() - since >= SETTLE_SECONDS
         ):
             self.ledger.settle(is_asked=False)
 
