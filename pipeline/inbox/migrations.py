@@ -127,7 +127,7 @@ def _migrate_sqlite(path: Path, connection: sqlite3.Connection) -> list[int]:
             continue
         for statement in schema.statements(schema.step("sqlite", number)):
             connection.execute(statement)
-        for named in schema.meta(number, number).items():
+        for named in schema.meta_of(number, number).items():
             connection.execute("insert into meta (name, value) values (?, ?)", named)
         connection.execute(f"pragma user_version = {number}")
         connection.execute("commit")
@@ -201,7 +201,7 @@ def _migrate_postgres(session: Any, place: str) -> list[int]:
             if _postgres_version(session, place) >= number:
                 continue  # another process took the step
             session.execute(schema.step("postgres", number))
-            for named in schema.meta(number, number).items():
+            for named in schema.meta_of(number, number).items():
                 session.execute("insert into prazo.meta (name, value) values (%s, %s)", named)
             session.execute(
                 "update prazo.meta set value = %s where name = 'version'", (str(number).encode(),)

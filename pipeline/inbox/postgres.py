@@ -152,7 +152,7 @@ class _PostgresTransaction:
         sql = f"copy prazo.entries ({', '.join(columns)}) from stdin (format binary)"
         with self._connection.cursor().copy(sql) as copy:
             copy.set_types(_COPY_TYPES[: len(columns)])
-            for row in self._in_table.of(entries):
+            for row in self._in_table.to_rows(entries):
                 copy.write_row(row)
 
     def execute(self, statement: Statement) -> int:
@@ -176,6 +176,8 @@ class PostgresInbox(Inbox):
     ) -> None:
         super().__init__()
         self.version = version
+        self.rows = schema.rows_in(version)
+        self._is_open = False
         self._conninfo, self._place_name = connection_of(url)
         self._writing_alone = threading.Lock()
         self._writer: Session | None = None
@@ -185,15 +187,26 @@ class PostgresInbox(Inbox):
         try:
             with self._doing("opened"), self._readers.borrowed() as connection:
                 self._set_up(connection, create, identity or new_identity())
-                self.log, self.log_key, self.rows = self._read_meta(connection)
+                self.log, self.log_key = self._read_meta(connection)
         except InboxUnavailable:
             self.close()
             raise
+        self._is_open = True
 
     # --- opening ---
 
     def _connect(self) -> Session:
-        return Session.opened(self._conninfo, self._place_name)
+        """Raises `InboxUnavailable` where the tables are of another version by now: its entries
+        may stand there otherwise."""
+        session = Session.opened(self._conninfo, self._place_name)
+        if self._is_open:
+            try:
+                [(version,)] = session.execute(VERSION_OF).fetchall()
+                schema.check(self._place_name, int(version), self.version)
+            except BaseException:
+                session.close()
+                raise
+        return session
 
     def _set_up(self, connection: Session, create: bool, identity: Identity) -> None:
         if _has_tables(connection):
@@ -213,19 +226,15 @@ class PostgresInbox(Inbox):
                     ("version", str(self.version).encode()),
                     ("log", identity.log.encode()),
                     ("log_key", identity.log_key),
-                    *schema.meta(last=self.version).items(),
+                    *schema.meta_of(last=self.version).items(),
                 ],
             )
 
-    def _read_meta(self, connection: Session) -> tuple[str, bytes, Rows]:
+    def _read_meta(self, connection: Session) -> tuple[str, bytes]:
         rows = connection.execute("select name, value from prazo.meta", binary=True)
         meta: dict[str, bytes] = dict(rows.fetchall())
         schema.check(self._place_name, int(meta["version"]), self.version)
-        return (
-            meta["log"].decode(),
-            meta["log_key"],
-            schema.rows_in(self._place_name, meta, self.version),
-        )
+        return meta["log"].decode(), meta["log_key"]
 
     @contextmanager
     def _doing(self, done: str) -> Iterator[None]:
@@ -353,14 +362,14 @@ class PostgresInbox(Inbox):
         parameters = {"after": after, "limit": limit, "max_bytes": max_bytes}
         sql = f"select {self.rows.selected} from prazo.entries {_UP_TO_MAX_BYTES}"
         with self._using() as connection:
-            return self.rows.entries(connection.execute(sql, parameters, binary=True).fetchall())
+            return self.rows.to_entries(connection.execute(sql, parameters, binary=True).fetchall())
 
     def _find(self, given: Mapping[str, str]) -> list[Entry]:
         condition = " and ".join(f"{column} = %s" for column in given)
         sql = f"select {self.rows.selected} from prazo.entries where {condition} order by seq"
         with self._using() as connection:
             rows = connection.execute(sql, list(given.values()), binary=True)
-            return self.rows.entries(rows.fetchall())
+            return self.rows.to_entries(rows.fetchall())
 
     def head(self) -> Head | None:
         """The stored head; None before the first."""

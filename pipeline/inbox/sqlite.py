@@ -36,8 +36,8 @@ from pipeline.log.entries import Entry, Identity
 
 BUSY_SECONDS: Final = 10.0
 PAGE_BYTES: Final = 8192
-"""Of a new inbox. An entry takes 1.3 KB, and pages of 4 KB, SQLite's own size, would stay a third
-empty (docs/performance.md#size)."""
+"""Of a new inbox. Of pages of 4 KB, SQLite's own size, entries of 1.3 KB, as those are that are not
+compressed, leave a third empty (docs/performance.md#size)."""
 
 WRITER_CACHE_KIB: Final = 65_536  # the indexes' pages of a large log
 MAX_WAL_BYTES: Final = 64 * 2**20  # a long read makes it larger; it is cut when it is next reused
@@ -114,7 +114,7 @@ class _SqliteTransaction:
         return self._connection.execute(_SEEN_INGEST_KEY, (key,)).fetchone() is not None
 
     def insert(self, entries: Sequence[Entry]) -> None:
-        rows, columns = self._in_table.of(entries), self._in_table.columns
+        rows, columns = self._in_table.to_rows(entries), self._in_table.columns
         for at in range(0, len(rows), ROWS_PER_INSERT):
             some = rows[at : at + ROWS_PER_INSERT]
             values = [*itertools.chain.from_iterable(some)]
@@ -137,6 +137,7 @@ class SqliteInbox(Inbox):
     ) -> None:
         super().__init__()
         self.version = version
+        self.rows = schema.rows_in(version)
         self._path = path
         self._uri = f"{path.absolute().as_uri()}?mode=rw"  # opening never creates a file
         self._writing_alone = threading.Lock()
@@ -149,7 +150,7 @@ class SqliteInbox(Inbox):
                     raise _missing(path)
                 self._create(identity or new_identity())
             self._file = _identity(path)
-            self.log, self.log_key, self.rows = self._read_meta()
+            self.log, self.log_key = self._read_meta()
         except (sqlite3.Error, OSError) as error:
             self.close()
             raise self._unavailable("opened", error) from error
@@ -182,7 +183,7 @@ class SqliteInbox(Inbox):
                     {
                         "log": identity.log.encode(),
                         "log_key": identity.log_key,
-                        **schema.meta(last=self.version),
+                        **schema.meta_of(last=self.version),
                     }.items(),
                 )
             with contextlib.suppress(FileExistsError):
@@ -206,12 +207,11 @@ class SqliteInbox(Inbox):
             raise
         return connection
 
-    def _read_meta(self) -> tuple[str, bytes, Rows]:
+    def _read_meta(self) -> tuple[str, bytes]:
         with self._readers.borrowed() as connection:
             schema.check(str(self._path), version_of(self._path, connection), self.version)
             meta: dict[str, bytes] = dict(connection.execute("select name, value from meta"))
-        rows = schema.rows_in(str(self._path), meta, self.version)
-        return meta["log"].decode(), meta["log_key"], rows
+        return meta["log"].decode(), meta["log_key"]
 
     def _unavailable(self, done: str, error: Exception) -> InboxUnavailable:
         return InboxUnavailable(
@@ -356,13 +356,13 @@ class SqliteInbox(Inbox):
                 size += len(row[BODY] or b"")
                 if size >= max_bytes:
                     break
-        return self.rows.entries(found)
+        return self.rows.to_entries(found)
 
     def _find(self, given: Mapping[str, str]) -> list[Entry]:
         condition = " and ".join(f"{column} = ?" for column in given)
         with self._reading() as connection:
             sql = f"select {self.rows.selected} from entries where {condition} order by seq"
-            return self.rows.entries(connection.execute(sql, list(given.values())).fetchall())
+            return self.rows.to_entries(connection.execute(sql, list(given.values())).fetchall())
 
     def head(self) -> Head | None:
         """The stored head; None before the first."""

@@ -428,7 +428,8 @@ class Inbox(ABC):
     def read(self, after: int, limit: int, *, max_bytes: int = MAX_BYTES_PER_READ) -> list[Entry]:
         """Entries with a seq greater than `after`, in order.
 
-        At most `limit` entries; the last is the one whose body brings the total to `max_bytes`.
+        At most `limit` entries; the last is the one whose body brings the total to `max_bytes`, as
+        bodies stand in the table: a compressed one may be 4 KiB once it is read.
         """
 
     def find(

@@ -134,15 +134,13 @@ class Ledger:
             connection = duckdb.connect(str(self.path or ":memory:"), config=self._config)
             connection.execute("set global TimeZone = 'UTC'")
             return connection
-        except duckdb.IOException as error:
-            if "lock" in str(error).lower():
+        except duckdb.Error as error:
+            if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():
                 raise LedgerInUse(
                     f"The ledger {self.path} is in use",
                     "another process holds it, and DuckDB lets one process open a file",
                     "ask that process over its API, or stop it; `prazo show` finds it by itself",
                 ) from None
-            raise self._fault(error, "cannot be opened") from error
-        except duckdb.Error as error:
             raise self._fault(error, "cannot be opened") from error
 
     def _fault(self, error: duckdb.Error, what: str) -> OperatorError:
@@ -316,10 +314,10 @@ class Ledger:
         with self._lock:
             if self._is_settled:  # another thread was faster
                 return
-            position = {"after": self._settled, "size": self.size}
+            after, size = self._settled, self.size
             try:
                 with self._opened_again_after("could not work out its rows"), self._transaction():
-                    refresh.refresh(self._connection, **position, new=self._new)
+                    refresh.refresh(self._connection, after=after, size=size, new=self._new)
             except BaseException:
                 self._cannot_settle = True
                 raise

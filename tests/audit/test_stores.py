@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from zstandard import ZstdCompressor
 
 from pipeline.audit import restore
 from pipeline.audit.stores import audit
@@ -154,6 +155,7 @@ def test_a_ledger_that_lies_beside_an_emptied_place_of_its_inbox_is_refused(
         LedgerService(settings)
 
 
+_COMPRESSED_BODY = "update entries set body ="
 INBOX_CHANGES = {
     "a body": "update entries set body = x'7b7d' where seq = 4",
     "a salt": "update entries set salt = zeroblob(32) where seq = 4",
@@ -162,6 +164,12 @@ INBOX_CHANGES = {
     "a process": "update entries set process_id = 'p9' where seq = 4",
     "a status": "update entries set status = 201 where seq = 9",
     "who recorded it": "update entries set recorded_by = 'x' where seq = 9",
+    "a compressed body, cut": f"{_COMPRESSED_BODY} substr(body, 1, length(body) - 1) where seq = 3",
+    "a compressed body, longer": f"{_COMPRESSED_BODY} cast(body || x'00' as blob) where seq = 3",
+    "a compressed body, taken out": f"{_COMPRESSED_BODY} null where seq = 3",
+    "a compressed body, another's": f"{_COMPRESSED_BODY} b.body from entries b"
+    " where b.seq = 2 and entries.seq = 3",
+    "that a body is compressed": "update entries set is_compressed = 0 where seq = 3",
 }
 
 
@@ -173,6 +181,22 @@ def test_a_changed_row_of_the_inbox_is_named(settings: Settings, change: str) ->
         "the inbox is wrong; `prazo restore` restores the inbox from a backup, or from the ledger"
         in fault
     )
+
+
+def test_a_frame_in_a_collections_place_does_not_hide_what_it_names(settings: Settings) -> None:
+    """Other statements would not find the artifacts, and nobody would miss them."""
+    service = LedgerService(settings)
+    [collection] = service.inbox.read(4, 1)
+    service.close()
+    assert collection.kind == "collection"
+    assert collection.body is not None
+    body, leaf = map(ZstdCompressor().compress, (collection.body, collection.leaf))
+    in_inbox(
+        settings,
+        f"update entries set body = x'{body.hex()}', leaf = x'{leaf.hex()}', is_compressed = 1"
+        " where seq = 5",
+    )
+    assert any(it.startswith("entry 5: ") for it in faults(settings))
 
 
 def test_the_ledger_heals_whatever_was_changed_in_the_inbox(settings: Settings) -> None:

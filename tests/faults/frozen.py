@@ -67,13 +67,13 @@ class _Freezing(Sequence[Any]):
 
 def _freeze_in_copy(inbox: Any) -> None:
     """Some rows are on their way, others are not."""
-    rows_of = inbox.rows.of
+    rows_of = inbox.rows.to_rows
 
     def slowed(entries: Any) -> Any:
         *first, last = rows_of(entries)
         return [*first, _Freezing(last)]
 
-    inbox.rows.of = slowed
+    inbox.rows.to_rows = slowed
 
 
 def _freeze_at_the_lock(inbox: Any) -> None:

@@ -52,6 +52,16 @@ def test_connections_that_died_while_idle_cost_no_delivery_and_no_read(
     assert receipt.entry.seq == 2
 
 
+def test_nobody_connects_again_to_tables_of_another_version(inbox: PostgresInbox, database: str):
+    """An entry may stand there otherwise, and would be taken for what was sent."""
+    inbox.append([note()])
+    _run(database, "update prazo.meta set value = '6' where name = 'version'")
+    _cut_off(database)
+    for read in (inbox.last, lambda: inbox.read(0, 1)):
+        with pytest.raises(InboxUnavailable, match="version 6"):
+            read()
+
+
 def test_a_connection_lost_inside_a_read_fails_that_read_alone(inbox: PostgresInbox, database: str):
     inbox.append([note()])
 

@@ -4,12 +4,12 @@ A step is a file `ENGINE_N.sql` beside this one. A step that a release has shipp
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox.schema.rows import COMPRESSED_BY, Rows, dictionary
+from pipeline.inbox.schema.rows import SINCE_VERSION, Rows, dictionary
 
 Engine = Literal["sqlite", "postgres"]
 
@@ -27,25 +27,16 @@ def steps(engine: Engine, *, until: int = VERSION) -> str:
     return "\n".join(step(engine, number) for number in range(1, until + 1))
 
 
-def meta(first: int = 1, last: int = VERSION) -> dict[str, bytes]:
-    """What these steps put into `meta`, in the transaction of their SQL."""
-    return {"dictionary": dictionary()} if first <= COMPRESSED_BY <= last else {}
+def meta_of(first: int = 1, last: int = VERSION) -> dict[str, bytes]:
+    """What these steps put into `meta`, in the transaction of their SQL: a copy of the dictionary,
+    for whoever reads the tables without this release. Nothing here reads that copy, which somebody
+    could change."""
+    return {"dictionary": dictionary()} if first <= SINCE_VERSION <= last else {}
 
 
-def rows_in(place: str, meta: Mapping[str, bytes], version: int) -> Rows:
-    """How entries stand in an inbox whose table `meta` holds this; `place`: its name in messages.
-
-    Raises `InboxUnavailable` where the dictionary is gone that its webhooks are compressed with.
-    """
-    if version < COMPRESSED_BY:
-        return Rows(None)
-    if "dictionary" not in meta:
-        raise InboxUnavailable(
-            f"The inbox {place} is not used",
-            "the dictionary that its webhooks are compressed with is gone from its table meta",
-            "put the row `dictionary` back from a backup's inbox.db, or restore that backup",
-        )
-    return Rows(meta["dictionary"])
+def rows_in(version: int) -> Rows:
+    """How entries stand in tables of a version."""
+    return Rows(dictionary() if version >= SINCE_VERSION else None)
 
 
 def statements(sql: str) -> Iterator[str]:

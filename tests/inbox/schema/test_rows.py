@@ -2,12 +2,12 @@
 
 import hashlib
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
-from zstandard import ZstdCompressionDict, ZstdCompressor
+from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor
 
-from pipeline.errors import InboxUnavailable
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.schema import rows
 from pipeline.log.entries import Entry
@@ -65,29 +65,75 @@ def test_what_the_platform_sends_takes_a_third_of_its_bytes(inbox: Inbox):
     assert stored < plain / 3
 
 
-def test_an_inbox_is_read_by_the_dictionary_that_it_was_made_with(
-    location: str, monkeypatch: pytest.MonkeyPatch
-):
-    with closing(open_inbox(location)) as inbox:
-        inbox.append([webhook("e1", body=BODY)])
-    monkeypatch.setattr(rows, "dictionary", lambda: pytest.fail("not the release's"))
-    with closing(open_inbox(location)) as inbox:
-        inbox.append([webhook("e2", body=BODY)])
-        assert [it.body for it in inbox.read(0, 10)] == [BODY, BODY]
-
-
-def test_an_inbox_that_lost_its_dictionary_is_not_used(inbox: Inbox, location: str):
-    """It would take what it holds compressed for what was sent."""
-    inbox.append([webhook("e1", body=BODY)])
-    inbox.close()
+def change(location: str, table: str, statement: str) -> None:
+    """What somebody does who may write to the database."""
     if location.startswith("postgresql"):
-        PostgresServer.execute(location, "delete from prazo.meta where name = 'dictionary'")
+        names = {"table": f"prazo.{table}", "blob": "'\\x", "true": "true"}
+        PostgresServer.execute(location, statement.format(**names))
     else:
+        names = {"table": table, "blob": "x'", "true": "1"}
         with closing(sqlite3.connect(location, isolation_level=None)) as file:
-            file.execute("delete from meta where name = 'dictionary'")
-    with pytest.raises(InboxUnavailable, match="dictionary") as refused:
-        open_inbox(location)
-    assert "backup" in refused.value.remedy
+            file.execute(statement.format(**names))
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        "delete from {table} where name = 'dictionary'",
+        "update {table} set value = {blob}' where name = 'dictionary'",
+    ],
+)
+def test_nothing_depends_on_the_copy_of_the_dictionary(inbox: Inbox, location: str, done: str):
+    """Else what was acknowledged could be written by another one, and be lost with that."""
+    inbox.append([webhook("e1", body=BODY)])
+    change(location, "meta", done)
+    inbox.append([webhook("e2", body=BODY)])
+    with closing(open_inbox(location)) as again:
+        again.append([webhook("e3", body=BODY)])
+        assert [it.body for it in again.read(0, 10)] == [BODY] * 3
+
+
+def test_a_row_is_read_by_hand_with_the_copy_of_the_dictionary(inbox: Inbox):
+    [receipt] = inbox.append([webhook("e1", body=BODY)])
+    assert receipt.entry is not None
+    [(copy,)] = inbox.query("select value from meta where name = 'dictionary'")
+    [(body, leaf)] = inbox.query("select body, leaf from entries")
+    by_hand = ZstdDecompressor(ZstdCompressionDict(copy))
+    assert by_hand.decompress(body) == BODY
+    assert by_hand.decompress(leaf) == receipt.entry.leaf
+
+
+def test_only_webhooks_are_decompressed(inbox: Inbox, location: str):
+    """Statements over other kinds read the bytes as they stand: a frame there would say one thing
+    to them, and another to whoever verifies."""
+    inbox.append([note(body=b"plain")])
+    frame = ZstdCompressor().compress(b"plain")
+    given = "seq", "body", "leaf", "is_compressed", "ingest_key"
+    others = ", ".join(it for it in Entry._fields if it not in given)
+    change(
+        location,
+        "entries",
+        f"insert into {{table}} (seq, body, leaf, is_compressed, {others})"
+        f" select 2, {{blob}}{frame.hex()}', {{blob}}{frame.hex()}', {{true}}, {others}"
+        " from {table}",
+    )
+    [read] = inbox.read(1, 10)
+    assert read.body == read.leaf == inbox.leaf(2) == frame
+
+
+def test_many_threads_write_and_read(inbox: Inbox):
+    def work(writer: int) -> bool:
+        for number in range(20):
+            body = b'{"writer":%d,"number":%d}' % (writer, number)
+            [receipt] = inbox.append([webhook(f"e{writer}-{number}", body=body)])
+            assert receipt.entry is not None
+            [read] = inbox.read(receipt.entry.seq - 1, 1)
+            assert (read.body, read.leaf) == (body, inbox.leaf(read.seq))
+        return True
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(work, range(4)))
+    assert len({it.body for it in inbox.read(0, 100)}) == 80
 
 
 def _stored() -> tuple[rows.Rows, bytes]:
@@ -108,6 +154,7 @@ def test_altered_bytes_are_handed_over_as_they_stand():
         b"",
         b'{"v":1}',
         stored[:5] + b"\xff\xff\xff\xff" + stored[9:],
+        ZstdCompressor().compress(b"") + b"x",
     ]
     assert [in_table.leaf((bytes_, True)) for bytes_ in altered] == altered
 
@@ -117,7 +164,7 @@ def test_a_body_that_was_taken_out_is_seen_to_be_gone():
     entry = Entry(
         1, "webhook", 0, 0, "live", "webhook", *[None] * 9, False, *[None] * 3, stored, None
     )
-    [read] = in_table.entries([(*entry, True)])
+    [read] = in_table.to_entries([(*entry, True)])
     assert (read.body, read.leaf) == (None, b'{"v":1}')
 
 
