@@ -9,8 +9,8 @@ from app_pages.door import access
 from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, links, lists, views
-from pipeline.clearance import acts, gate
-from pipeline.clearance.gate import Decision
+from pipeline.clearance import acts, clearances
+from pipeline.clearance.clearances import Decision
 from pipeline.ledger import service
 from pipeline.serve.roles import PERMISSIONS_OF_ACTS
 
@@ -144,7 +144,7 @@ def _decide(row: views.Row) -> None:
     decision: Decision = "approved" if is_approved else "refused"
     held = service.current()
     if acting.done(
-        lambda: gate.decide(
+        lambda: clearances.decide(
             held.inbox,
             acts.Terms.of(held.settings),
             row["request_id"],

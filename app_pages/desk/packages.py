@@ -17,7 +17,7 @@ from app_pages.parts import acting, address, elements, links, views
 from pipeline import instants
 from pipeline.audit.export import Exported, export
 from pipeline.audit.request import Request, Scope
-from pipeline.clearance.gate import Awaited
+from pipeline.clearance.clearances import Awaited
 from pipeline.errors import CallerError, PrazoError
 from pipeline.ledger import service
 from pipeline.serve.roles import Permission

@@ -17,7 +17,7 @@ from pipeline.errors import InboxForked, OperatorError
 from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox, schema
 from pipeline.inbox.artifacts import Lacking, artifact_store, named
 from pipeline.inbox.heartbeats import Part, beat
-from pipeline.inbox.kept_heads import Gate
+from pipeline.inbox.kept_heads import Guard
 from pipeline.inbox.signing_keys import Registered, SigningKeys, register, registered
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts, Keeper
 from pipeline.log.checkpoints import Signer
@@ -64,7 +64,7 @@ def backup(
     """
     with opened_inbox(settings.inbox) as source:
         try:
-            Gate(settings)(source)
+            Guard(settings)(source)
         except InboxForked as fork:
             raise InboxForked("Nothing was copied", fork.why, fork.remedy) from None
         present = source.last()[0]

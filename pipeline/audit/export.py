@@ -29,8 +29,8 @@ from pipeline.audit.package.entry_files import Chosen
 from pipeline.audit.package.tables import Selection
 from pipeline.audit.request import Request, Scope
 from pipeline.audit.witness.cosigned import cosigned, read_policy
-from pipeline.clearance import acts, gate
-from pipeline.clearance.gate import Clearance
+from pipeline.clearance import acts, clearances
+from pipeline.clearance.clearances import Clearance
 from pipeline.contract.body import canonical_json
 from pipeline.errors import CallerError, OperatorError
 from pipeline.files import written_whole
@@ -103,8 +103,8 @@ def export(
     """Records the export and writes its package to `out`, whole or not at all.
 
     Raises `CallerError` for an empty scope, or an `against` that is not of this log's past,
-    `gate.Awaited` where a full package waits for a second person, and `OperatorError` if the log
-    cannot be signed or a file is missing.
+    `clearances.Awaited` where a full package waits for a second person, and `OperatorError` if the
+    log cannot be signed or a file is missing.
     """
     if service.signer is None:
         missing = service.signing.missing()
@@ -144,7 +144,7 @@ def _clearance(service: LedgerService, request: Request) -> Clearance | None:
         withhold=sorted(request.withhold),
         against=None if against is None else _sha256(against.encode()),
     )
-    return gate.settle(
+    return clearances.settle(
         service.inbox,
         terms,
         asked,

@@ -129,7 +129,7 @@ def _forked(why: str) -> InboxForked:
     return InboxForked("Nothing is recorded in this inbox", why, REMEDY)
 
 
-class Gate:
+class Guard:
     """Stands before the first write over each connection to an inbox (`Inbox.guard`).
 
     It compares the inbox with the head in the keeper's file and, where the keeper runs on another
@@ -211,10 +211,10 @@ class Gate:
 
 
 def open_guarded(settings: Settings, *, create: bool = True) -> Inbox:
-    """The inbox of the settings, to be written to once the gate has proved it. `create`: makes one
+    """The inbox of the settings, to be written to once the guard has proved it. `create`: makes one
     where there is none."""
     inbox = open_inbox(settings.inbox, create=create)
-    inbox.guard(Gate(settings))
+    inbox.guard(Guard(settings))
     return inbox
 
 

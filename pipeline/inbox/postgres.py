@@ -183,7 +183,7 @@ class PostgresInbox(Inbox):
         self._writer: Session | None = None
         self._is_closed = False
         self._readers = Readers(self._connect, _is_usable)
-        self._proved: WeakSet[Session] = WeakSet()  # connections to what the gate has passed
+        self._proved: WeakSet[Session] = WeakSet()  # connections to what the guard has passed
         try:
             with self._doing("opened"), self._readers.borrowed() as connection:
                 self._set_up(connection, create, identity or new_identity())

@@ -167,7 +167,7 @@ class Inbox(ABC):
     """By which entries are recorded and deliveries received, in microseconds."""
     random: Callable[[int], bytes] = staticmethod(os.urandom)
 
-    _gate: "Callable[[Inbox], None] | None" = None
+    _guard: "Callable[[Inbox], None] | None" = None
     _is_proved = False
     written: Written | None = None
     """The newest entry written from here: an inbox that lost it was put back."""
@@ -216,22 +216,22 @@ class Inbox(ABC):
             self.written = Written(newest.seq, newest.recorded_at, newest.leaf)
         return receipts
 
-    def guard(self, gate: "Callable[[Inbox], None]") -> None:
-        """Lets `gate` prove the inbox before the next write, and before the first one over each
+    def guard(self, guard: "Callable[[Inbox], None]") -> None:
+        """Lets `guard` prove the inbox before the next write, and before the first one over each
         connection: behind it may be another server or file. It raises `InboxForked` where nothing
         may be written."""
-        self._gate, self._is_proved = gate, False
+        self._guard, self._is_proved = guard, False
 
     def doubt(self) -> None:
         """Has the inbox proved again before the next write."""
         self._is_proved = False
 
     def prove(self) -> None:
-        """Raises `InboxForked` where the gate holds the inbox back, or where an entry that was
+        """Raises `InboxForked` where the guard holds the inbox back, or where an entry that was
         written here is no longer in it."""
         self._is_proved = False
-        if self._gate is not None:
-            self._gate(self)
+        if self._guard is not None:
+            self._guard(self)
         written = self.written
         if written is not None and self.leaf(written.seq) != written.leaf:
             if not self._was_reconciled(written):

@@ -3,7 +3,7 @@
 The ledger follows an inbox that was put back from an older copy no further. Here the inbox gets an
 entry that says what happened, then each lost entry again, naming what it was; the ledger is then
 built again from the inbox. Each step is done once, however often a run is killed and started again.
-Receivers may run meanwhile: the gate lets them write as soon as a new head is signed.
+Receivers may run meanwhile: the guard lets them write as soon as a new head is signed.
 """
 
 from collections.abc import Callable, Sequence
@@ -134,7 +134,7 @@ def reconcile(
             )
         is_followed = service.fork is None
         if not is_followed:
-            service.inbox.guard(lambda _: None)  # what the gate holds back is corrected here
+            service.inbox.guard(lambda _: None)  # what the guard holds back is corrected here
         service.inbox.append([draft])
         seq = next(
             entry.seq

@@ -73,7 +73,7 @@ def refresh(
     connection.execute("set variable as_of = timestamp 'infinity'")
     connection.execute(f"set variable after = {after}")
     connection.execute(f"set variable size = {size}")
-    [(covered, has_repeats)] = run(script("refresh/standing")).fetchall()
+    [(covered, has_repeats)] = run(script("refresh/covered")).fetchall()
     connection.execute(f"set variable covered = {covered}")
     for view in ("timeline", "unlisted_codes"):
         if not new.isdisjoint(catalogue()[view].reads):

@@ -18,7 +18,7 @@ from pipeline.errors import CallerError, InboxForked, LedgerInUse
 from pipeline.http.holder import announced
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox, SignedHead, artifacts, open_inbox
-from pipeline.inbox.kept_heads import Gate, place
+from pipeline.inbox.kept_heads import Guard, place
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import Keys
@@ -64,7 +64,7 @@ class LedgerService:
         """
         self.settings = settings
         self.alert_rules = AlertsFile(settings.alerts_file)
-        self._prove = Gate(settings)
+        self._prove = Guard(settings)
         self.inbox: Inbox = open_inbox(settings.inbox, create=may_create)
 
         def open_ledger(path: Path | None) -> Ledger:
@@ -99,7 +99,7 @@ class LedgerService:
                 opened.ledger.close()
                 raise opened.fork
             self._serve(opened)
-            self.inbox.guard(self._gate)
+            self.inbox.guard(self._guard)
         except BaseException:
             self.inbox.close()
             raise
@@ -122,7 +122,7 @@ class LedgerService:
             alert_rules=self.alert_rules.for_views if self.settings.alerts_file else None,
         )
 
-    def _gate(self, inbox: Inbox) -> None:
+    def _guard(self, inbox: Inbox) -> None:
         """Lets nothing be written to an inbox that the follower does not follow."""
         if self._follower.fork is not None:
             raise InboxForked(*self._follower.fork.args)

@@ -32,7 +32,7 @@ from pipeline.http.loopback import outside_hint
 from pipeline.http.short import ShortPosts
 from pipeline.inbox import GroupCommit, open_inbox
 from pipeline.inbox.heartbeats import Part, heartbeats
-from pipeline.inbox.kept_heads import Gate
+from pipeline.inbox.kept_heads import Guard
 from pipeline.log import tree
 from pipeline.log.deliveries import Delivery
 from pipeline.receive import deliveries
@@ -74,8 +74,8 @@ class Receiver:
         self._inbox = open_inbox(settings.inbox)
         if settings.believe_clock:
             self._inbox.machine.believe()
-        self._gate = Gate(settings)
-        self._inbox.guard(self._gate)
+        self._guard = Guard(settings)
+        self._inbox.guard(self._guard)
         self._trial: asyncio.Task[str | None] | None = None
         self._tried_at = 0.0
         self._looking: asyncio.Task[tuple[int, dict[Part, int]]] | None = None
@@ -224,7 +224,7 @@ class Receiver:
         return {"newest": {"seq": written.seq, "leaf": tree.leaf_hash(written.leaf).hex()}}
 
     async def _try_to_write(self) -> str | None:
-        if self._gate.unreached is not None:
+        if self._guard.unreached is not None:
             self._inbox.doubt()  # the keeper may answer by now
         try:
             await self._writer.probe()

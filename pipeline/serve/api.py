@@ -25,8 +25,8 @@ from starlette.types import Receive, Scope, Send
 from pipeline import instants
 from pipeline.audit import export, stores
 from pipeline.audit import request as export_request
-from pipeline.clearance import acts, gate
-from pipeline.clearance.gate import Clearance
+from pipeline.clearance import acts, clearances
+from pipeline.clearance.clearances import Clearance
 from pipeline.contract.body import parse_json
 from pipeline.errors import (
     CallerError,
@@ -359,11 +359,11 @@ async def _decide(request: Request) -> Response:
 def _decided(request: Request, caller: Caller, content: Any) -> Response:
     said = questions.decided(content)
     service, request_id = current(), request.path_params["request_id"]
-    act = gate.act_of(service.inbox, request_id)
+    act = clearances.act_of(service.inbox, request_id)
     for scope in roles.SCOPES_OF_ACTS.get(act or "", ()):
         if scope not in caller.scopes:
             raise MissingScope(scope)
-    gate.decide(
+    clearances.decide(
         service.inbox,
         acts.Terms.of(service.settings),
         request_id,
@@ -462,7 +462,7 @@ def _turned_away(away: TurnedAway) -> Response:
 
 _STATUSES: Final[Mapping[type[PrazoError], int]] = {
     MissingScope: 403,
-    gate.Awaited: 409,
+    clearances.Awaited: 409,
     UnknownView: 404,
     CallerError: 400,
     InboxUnavailable: 503,
@@ -474,7 +474,7 @@ _STATUSES: Final[Mapping[type[PrazoError], int]] = {
 def _fault(error: PrazoError) -> Response:
     status = next(it for kind, it in _STATUSES.items() if isinstance(error, kind))
     content: dict[str, Any] = {"error": error.what, "why": error.why, "remedy": error.remedy}
-    if isinstance(error, gate.Awaited):
+    if isinstance(error, clearances.Awaited):
         content["request"] = error.request_id
     return JSONResponse(content, status)
 

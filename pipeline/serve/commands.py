@@ -12,8 +12,8 @@ from pipeline.audit import stores
 from pipeline.audit.export import Exported, OnProgress, export
 from pipeline.audit.request import Request
 from pipeline.audit.verify import Verdict
-from pipeline.clearance import acts, gate
-from pipeline.clearance.gate import Clearance
+from pipeline.clearance import acts, clearances
+from pipeline.clearance.clearances import Clearance
 from pipeline.errors import LedgerRefused
 from pipeline.ledger import formats, reader
 from pipeline.ledger.service import LedgerService, SignedCheckpoint, unheld_ledger
@@ -75,10 +75,9 @@ def unmask_rows(
     """Records that personal values of rows are about to be shown; the second person's word, where
     these rows need one. `asked`: as for `pipeline.clearance.acts.rows`.
 
-    Raises `pipeline.clearance.gate.Awaited` where that word is not there yet, and then none may be
-    shown.
+    Raises `clearances.Awaited` where that word is not there yet, and then none may be shown.
     """
-    clearance = gate.settle(
+    clearance = clearances.settle(
         service.inbox,
         acts.Terms.of(service.settings),
         acts.rows(view, **asked),

@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 import pyarrow as pa
 
 from pipeline.alert.links import PATH
-from pipeline.clearance.gate import Decision
+from pipeline.clearance.clearances import Decision
 from pipeline.ledger import formats
 from pipeline.ledger.catalogue import View, public
 from pipeline.ledger.service import LedgerService

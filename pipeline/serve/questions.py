@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, get_args
 from starlette.datastructures import QueryParams
 
 from pipeline import instants
-from pipeline.clearance.gate import Decision
+from pipeline.clearance.clearances import Decision
 from pipeline.errors import CallerError, WrongUsage
 from pipeline.http.callers import MissingScope
 from pipeline.ledger import reader

@@ -21,8 +21,8 @@ from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, Protocol
 
 from pipeline import instants
-from pipeline.clearance import acts, gate
-from pipeline.clearance.gate import Clearance
+from pipeline.clearance import acts, clearances
+from pipeline.clearance.clearances import Clearance
 from pipeline.contract.body import JsonValue
 from pipeline.errors import InboxUnavailable
 from pipeline.http.outgoing.retry_after import retry_after
@@ -114,8 +114,8 @@ class Submissions:
         self._finishing: dict[str, asyncio.Task[None]] = {}  # by process
 
     async def attempt(self, order: Order) -> Result:
-        """One attempt at most. Raises `InboxUnavailable`, or `gate.Awaited` for an override that
-        waits for a second person; then nothing was sent."""
+        """One attempt at most. Raises `InboxUnavailable`, or `clearances.Awaited` for an override
+        that waits for a second person; then nothing was sent."""
         try:
             async with asyncio.timeout(DECIDE_SECONDS):
                 ready = await self._ready(order)
@@ -169,7 +169,7 @@ class Submissions:
         """The second person's word for an override; None where none is needed."""
         if not decision.overridden_gates or order.override is None:
             return None
-        return gate.settle(
+        return clearances.settle(
             self._inbox,
             self._terms.four_eyes,
             acts.override(

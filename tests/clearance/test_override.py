@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.clearance.gate import Awaited
+from pipeline.clearance.clearances import Awaited
 from pipeline.inbox import GroupCommit
 from pipeline.log.entries import SUBMISSION_STARTED, Draft
 from pipeline.submit.decision import Approval

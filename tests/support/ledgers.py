@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import instants
-from pipeline.clearance.gate import CLEARANCE
+from pipeline.clearance.clearances import CLEARANCE
 from pipeline.contract.body import canonical_json
 from pipeline.errors import Unreadable
 from pipeline.inbox import open_inbox

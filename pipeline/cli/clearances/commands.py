@@ -9,7 +9,7 @@ from pipeline.cli.group import main, say, user
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
-    from pipeline.clearance.gate import Decision
+    from pipeline.clearance.clearances import Decision
 
 _why = click.option("--reason", required=True, metavar="TEXT", help="Why; an entry in the log.")
 _who = click.option("--actor", required=True, metavar="NAME", help="Who decides.")
@@ -53,12 +53,13 @@ def refuse(request: str, reason: str, actor: str) -> None:
 
 
 def _decide(request: str, decision: "Decision", reason: str, actor: str) -> None:
-    from pipeline.clearance import acts, gate
+    from pipeline.clearance import acts
+    from pipeline.clearance.clearances import decide
     from pipeline.inbox.kept_heads import open_guarded
 
     settings = Settings.load()
     with contextlib.closing(open_guarded(settings)) as inbox:
-        gate.decide(
+        decide(
             inbox,
             acts.Terms.of(settings),
             request,

@@ -190,13 +190,13 @@ def kept_head(settings: Settings) -> Iterator[Diagnosis]:
     except InboxMissing:
         return  # the check of the inbox says so
     try:
-        gate = kept_heads.Gate(settings)
-        gate(inbox)
-        if gate.unreached is not None:
+        guard = kept_heads.Guard(settings)
+        guard(inbox)
+        if guard.unreached is not None:
             yield Diagnosis(
                 "kept head",
                 "warning",
-                gate.unreached,
+                guard.unreached,
                 "without it, an inbox that was put back from an older copy may be written to; see"
                 " PRAZO_KEEPER_URL",
             )

@@ -17,7 +17,7 @@ from pipeline.cli.doctor import examine
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import InboxForked
 from pipeline.inbox import open_inbox
-from pipeline.inbox.kept_heads import ASK_SECONDS, RETRY_SECONDS, Gate, place
+from pipeline.inbox.kept_heads import ASK_SECONDS, RETRY_SECONDS, Guard, place
 from pipeline.log.entries import RECONCILIATION
 from pipeline.log.reconciling import reconciliation
 from pipeline.settings import Settings
@@ -155,7 +155,7 @@ def test_what_nobody_else_knew_of_is_given_up_by_name_and_then_it_goes_on(
         assert running.deliver(event()).status == 503
         assert "gave them back" in said()
         assert running.deliver(event()).status == 503
-        time.sleep(RETRY_SECONDS)  # of the gate, and a trial write is made once a second
+        time.sleep(RETRY_SECONDS)  # of the guard, and a trial write is made once a second
         unready = json.loads(running.ask("GET", "/readyz").body)
         assert "`prazo reconcile --lost 14-17`" in unready["error"]
         assert newest["leaf"] in unready["error"]
@@ -304,19 +304,19 @@ def test_a_keeper_whose_answer_comes_byte_by_byte_is_not_waited_for(
     server = ThreadingHTTPServer(("127.0.0.1", 0), Dripping)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}"
-    gate = Gate(settings_in(tmp_path, keeper_url=url))
+    guard = Guard(settings_in(tmp_path, keeper_url=url))
     try:
         with closing(open_inbox(str(tmp_path / "new.db"))) as inbox:
             began = time.monotonic()
-            gate(inbox)
-            gate(inbox)
+            guard(inbox)
+            guard(inbox)
             assert time.monotonic() - began < 3 * ASK_SECONDS
-            assert "no whole answer has come yet" in (gate.unreached or "")
+            assert "no whole answer has come yet" in (guard.unreached or "")
             is_slow.clear()
 
             def is_answered() -> bool:
-                gate(inbox)
-                return "not a proof" in (gate.unreached or "")
+                guard(inbox)
+                return "not a proof" in (guard.unreached or "")
 
             wait_until(is_answered)
     finally:

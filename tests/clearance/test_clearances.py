@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pipeline import instants
-from pipeline.clearance import acts, gate
+from pipeline.clearance import acts, clearances
 from pipeline.clearance.acts import Asked, Terms
-from pipeline.clearance.gate import Awaited, Clearance
+from pipeline.clearance.clearances import Awaited, Clearance
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.log.actions import unmasking
@@ -34,7 +34,7 @@ def asked(view: str = "seller_state", limit: int | None = None, at: int | None =
 def settle(
     inbox: Inbox, what: Asked | None = None, actor: str = "Ana", terms: Terms = TERMS
 ) -> Clearance | None:
-    return gate.settle(
+    return clearances.settle(
         inbox, terms, what or asked(), reason="a check", actor=actor, recorded_by="test"
     )
 
@@ -49,8 +49,8 @@ def waits(inbox: Inbox, what: Asked | None = None, actor: str = "Ana") -> str:
 def decide(
     inbox: Inbox, request: str, actor: str = "Bia", *, terms: Terms = TERMS, no: bool = False
 ) -> None:
-    decision: gate.Decision = "refused" if no else "approved"
-    gate.decide(
+    decision: clearances.Decision = "refused" if no else "approved"
+    clearances.decide(
         *(inbox, terms, request, decision),
         reason="I read it",
         actor=actor,
