@@ -27,6 +27,9 @@ MEMORY_BYTES = 4 * 2**30
 synced, and wait for a disk."""
 
 
+# Roughly the seconds of files whose tests start browsers, mostly wait, or do neither and are long.
+# Of four workers about one is with each of the first two groups, and two with all other files: then
+# two cores are busy, and not crowded.
 BROWSING: Final = {
     "app_pages/test_browser.py": 205,
     "app_pages/desk/test_jobs.py": 110,
@@ -61,9 +64,6 @@ WORKING: Final = {
     "journey/test_killed.py": 35,
     "ledger/test_narrowing.py": 35,
 }
-"""Roughly the seconds of files whose tests start browsers, mostly wait, or do neither and are long.
-Of four workers about one is with each of the first two groups, and two with all other files: then
-two cores are busy, and not crowded."""
 SECONDS_OF_OTHERS: Final = 5
 
 
