@@ -21,12 +21,13 @@ demo: setup  ## the whole product against a simulated platform
 
 # Many tests wait for processes of their own: four workers keep two cores busy. Each takes whole files,
 # whose tests share a server or a ledger. Half of the work is DuckDB planning statements, which takes a
-# fifth less with jemalloc, where that is installed.
+# fifth less with jemalloc, where that is installed. All give way alike: `prazo dashboard` does, and would
+# wait for tests that do not.
 JEMALLOC := $(firstword $(wildcard /usr/lib/*/libjemalloc.so.2))
 
 test: export LD_PRELOAD = $(JEMALLOC)
 test: $(COMPILED)  ## the whole suite
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	nice -n 5 $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-long: export LD_PRELOAD = $(JEMALLOC)
 test-long: $(COMPILED)  ## the properties alone, with twenty times as many examples: for a release

@@ -1,4 +1,5 @@
-"""Asks the kernel for short turns on the processor, for threads that others wait for.
+"""Who gets the processor first: short turns for threads that others wait for, and a process that
+gives way to others on its machine.
 
 A thread that has waited for the disk or for a request gets the processor at once only if its turn
 would end before that of whoever is at work there. Of threads with equal shares, that is the one
@@ -16,10 +17,23 @@ from typing import Final
 TURN_NANOSECONDS: Final = 100_000
 """The least that the kernel takes; its own default is a few milliseconds."""
 
+NICENESS: Final = 5
+"""A third of the weight that other processes have where cores are busy, and no less where not."""
+
 _ATTRIBUTES: Final = struct.Struct("=IIQiIQQQ")  # sched_attr of the first version
 _SIZE, _POLICY, _FLAGS, _RUNTIME = 0, 1, 2, 5
 _NOT_FOR_CHILDREN: Final = 1  # SCHED_FLAG_RESET_ON_FORK
 _CALLS: Final = {"x86_64": (314, 315), "aarch64": (274, 275)}  # sched_setattr, sched_getattr
+
+
+def give_way() -> None:
+    """For this process and what it starts, before it has a second thread: on busy cores a receiver
+    on the same machine comes first, since a page can wait and the platform does not. A process that
+    gives way further already stays as it is. Where the system knows no such thing nothing changes.
+    """
+    if sys.platform != "win32":
+        niceness = os.getpriority(os.PRIO_PROCESS, 0)
+        os.setpriority(os.PRIO_PROCESS, 0, max(niceness, NICENESS))
 
 
 def take_short_turns() -> bool:

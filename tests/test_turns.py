@@ -1,13 +1,16 @@
-"""A thread asks for short turns for itself alone, and all else about it stays as it was."""
+"""A thread asks for short turns for itself alone, and all else about it stays as it was. A process
+that shows pages gives way to others."""
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from pipeline.turns import TURN_NANOSECONDS, take_short_turns
+from pipeline.turns import NICENESS, TURN_NANOSECONDS, take_short_turns
 
 SHOWN = Path("/proc/self/sched")
 
@@ -51,3 +54,25 @@ def test_a_thread_asks_for_itself_alone():
 def test_where_there_are_no_such_turns_nothing_happens(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("platform.machine", lambda: "sparc")
     assert take_short_turns() is False
+
+
+SAYS = "lambda *_, **__: print(os.nice(0))"
+INSTEAD = {
+    "receive": f"from pipeline.receive import receiver; receiver.serve = {SAYS}",
+    "follow": f"from pipeline.serve import api; api.serve = {SAYS}",
+    "dashboard": f"os.execv = {SAYS}",
+}
+
+
+@pytest.mark.parametrize("command", INSTEAD)
+@pytest.mark.parametrize("further", [0, 9])
+def test_pages_give_way_and_the_receiver_does_not(command: str, further: int):
+    """`further`: by how much the process gives way already, beyond this one."""
+    program = (
+        f"import os; from pipeline.cli import main; {INSTEAD[command]};"
+        f" os.nice({further}); main(['{command}'])"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    given = os.nice(0) + further
+    expected = given if command == "receive" else max(given, NICENESS)
+    assert ended.stdout.strip() == str(expected), ended.stderr

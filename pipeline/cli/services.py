@@ -9,6 +9,7 @@ import click
 
 from pipeline.cli.group import main, say
 from pipeline.settings import Settings
+from pipeline.turns import give_way
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -46,6 +47,7 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
         *("--server.address", settings.dashboard_host),
         *("--server.port", str(settings.dashboard_port)),
     ]
+    give_way()
     os.execv(sys.executable, command)
 
 
@@ -61,6 +63,7 @@ def follow(host: str | None, port: int | None, without_bodies: bool) -> None:
     from pipeline.serve import api
 
     settings = Settings.load(dashboard_host=host, dashboard_port=port)
+    give_way()
     api.serve(settings, is_keeper=not without_bodies, without_bodies=without_bodies)
 
 
