@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pipeline.clearance import acts, gate
+from pipeline.clearance import acts, clearances
 from pipeline.ledger.service import LedgerService
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, review
@@ -79,11 +79,11 @@ def test_what_waits_is_offered_however_much_was_asked_for_and_decided_since(
         by_test = {"reason": "a letter", "recorded_by": "test"}
         for number in range(21):
             what = acts.rows("seller_state", as_of=None, where={}, limit=number + 1)
-            with pytest.raises(gate.Awaited) as waits:
-                gate.settle(service.inbox, terms, what, actor="Caio", **by_test)
+            with pytest.raises(clearances.Awaited) as waits:
+                clearances.settle(service.inbox, terms, what, actor="Caio", **by_test)
             request = waits.value.request_id
-            no: tuple[str, gate.Decision] = (request, "refused")
-            gate.decide(service.inbox, terms, *no, actor="Bia", is_proved=False, **by_test)
+            no: tuple[str, clearances.Decision] = (request, "refused")
+            clearances.decide(service.inbox, terms, *no, actor="Bia", is_proved=False, **by_test)
         follow(service)
         decide(visit, service, "Bia", "Approve")
         [row] = service.reader.read("clearances", where={"request_id": first}).to_pylist()
