@@ -67,6 +67,12 @@ class LedgerInUse(OperatorError):
     exit_code = 1
 
 
+class LedgerClosed(OperatorError):
+    """The process that held the ledger has closed it: it ends, or builds another in its place."""
+
+    exit_code = 1
+
+
 class LedgerRefused(OperatorError):
     """The ledger's history differs from the inbox's; serving it could show a false past."""
 

@@ -14,7 +14,7 @@ from pipeline.settings import Settings
 
 if TYPE_CHECKING:
     from pipeline.inbox.artifacts import Lacking
-    from pipeline.ledger.reconcile import Missed
+    from pipeline.ledger.following.reconcile import Missed
 
 MAX_NAMED: Final = 100
 """Of artifacts that are lacking."""
@@ -239,7 +239,7 @@ def rebuild() -> None:
 
 def _missed(span: str) -> "Missed":
     """Reads FIRST-LAST; `WrongUsage` for anything else."""
-    from pipeline.ledger.reconcile import Missed
+    from pipeline.ledger.following.reconcile import Missed
 
     named = re.fullmatch("([0-9]{1,15})-([0-9]{1,15})", span)
     missed = None if named is None else Missed(int(named[1]), int(named[2]))
@@ -265,7 +265,7 @@ def reconcile(reason: str, actor: str, dry_run: bool, accept_loss: bool, lost: s
     twice. Example: prazo reconcile --reason "the standby that took over lagged" --actor ana
     """
     from pipeline.cli import terminal
-    from pipeline.ledger import reconcile as reconciling
+    from pipeline.ledger.following import reconcile as reconciling
 
     with terminal.progress() as on_progress:
         done = reconciling.reconcile(

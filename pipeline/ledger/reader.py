@@ -16,8 +16,9 @@ from pipeline.errors import OperatorError, UnknownView, WrongUsage
 from pipeline.ledger import materialized, narrowing
 from pipeline.ledger.arrow import parsed
 from pipeline.ledger.catalogue import View, catalogue, public, whole_sql
+from pipeline.ledger.file import FOUND_BY_INDEX
 from pipeline.ledger.refresh import Watermark
-from pipeline.ledger.store import FOUND_BY_INDEX, Ledger
+from pipeline.ledger.store import Ledger
 
 LOG = logging.getLogger(__name__)
 
@@ -80,7 +81,7 @@ class _Snapshot(NamedTuple):
 
     cursor: duckdb.DuckDBPyConnection  # with the instant as its variable `as_of`
     entries: int  # that materialized rows cover
-    is_behind: bool  # materialized rows of processes wait for a later batch
+    is_behind: bool  # materialized rows of processes could not be worked out
     is_settled: bool  # nothing that the ledger holds occurred after the instant
     waits: bool  # materialized rows of any kind could not be worked out
 
@@ -263,7 +264,8 @@ class Reader:
         once the state is fixed, so that nothing in it is later.
 
         Nearly always no batch is committed meanwhile, so one question alone sees the state that it
-        was made for. Else it is asked again in a transaction, which costs as much as a look-up.
+        was made for. Else, and where rows cannot be worked out, it is asked in a transaction, which
+        costs as much as a look-up.
         """
         with contextlib.suppress(OperatorError):  # the follower shows it, and tries again
             self._ledger.settle()
@@ -275,7 +277,7 @@ class Reader:
         if self._alert_rules is not None:
             cursor.execute("set variable alert_rules = ?", [self._alert_rules()])
         watermark = self._ledger.watermark
-        if watermark is not None:
+        if watermark is not None and watermark.is_settled:
             answer = ask(_snapshot(cursor, watermark, as_of))
             if self._ledger.watermark is watermark:
                 return answer

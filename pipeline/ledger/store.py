@@ -5,7 +5,6 @@ transaction, so the file always holds a prefix of the log and never half a batch
 """
 
 import contextlib
-import hashlib
 import math
 import threading
 import time
@@ -15,32 +14,14 @@ from typing import Any, Final
 
 import duckdb
 
-from pipeline.errors import (
-    LedgerDamaged,
-    LedgerInUse,
-    LedgerOutdated,
-    LedgerRefused,
-    LedgerStalled,
-    OperatorError,
-)
-from pipeline.files import sync
-from pipeline.ledger import arrow, facts, materialized, refresh
+from pipeline.errors import LedgerClosed, LedgerDamaged, OperatorError
+from pipeline.ledger import arrow, facts, file, refresh
 from pipeline.ledger.batch import Batch, LastEntry
-from pipeline.ledger.catalogue import script
 from pipeline.ledger.last_named import LastNamed
 from pipeline.ledger.refresh import ANY_TABLE, Watermark
 from pipeline.log import tree
 from pipeline.log.entries import Entry
 from pipeline.memory import bytes_of
-
-SCHEMA_VERSION: Final = "16"
-"""Raise it whenever tables or the reading of facts change: an older file is then rebuilt."""
-
-CHECKPOINT_THRESHOLD: Final = "256MB"
-"""DuckDB checkpoints inside a commit; at its default of 16 MB every other batch waits for one."""
-
-FOUND_BY_INDEX: Final = 1000
-"""Ids of a join up to which DuckDB asks an index; at its default of 50 it would scan every key."""
 
 MOST_UNSETTLED: Final = 256
 """Entries that may wait for their materialized rows until somebody asks, who then waits for them: a
@@ -50,19 +31,23 @@ UNWATCHED_SECONDS: Final = 5.0
 """For so long after somebody's reading, materialized rows are made with each batch, so that the
 next reader need not wait for them."""
 
+SETTLE_AGAIN_SECONDS: Final = 30.0
+"""After a failure, readers do without materialized rows for so long: to fail takes seconds, too,
+and the file is then opened again under everybody who reads."""
+
+CLOSING_SECONDS: Final = 10.0
+"""For whoever writes while the ledger is to be closed."""
+
 INDEX_SHARE: Final = 1 / 4
 """Of the memory, that indexes may take: DuckDB keeps what was touched of them until a checkpoint of
 the file, 116 MB a million entries, and fails once the memory is full of it."""
 
-_FULL_DISK: Final = ("No space left on device", "Disk quota exceeded")
 _INDEX_MEMORY: Final = "select memory_usage_bytes from duckdb_memory() where tag = 'ART_INDEX'"
-_MACROS: Final = hashlib.sha256(script("macros").encode()).hexdigest()
-
-_Config = dict[str, str | bool | int | float | list[str]]
 
 
 class Ledger:
-    """An open ledger. One writer thread appends; any number of threads read through cursors."""
+    """An open ledger. One thread at a time writes: the follower, which appends, or a reader who
+    needs materialized rows (`settle`). Any number of threads read through cursors."""
 
     def __init__(
         self,
@@ -74,132 +59,42 @@ class Ledger:
         threads: int = 2,
         without_bodies: bool = False,
     ) -> None:
-        """Opens or makes the file at `path`; None holds the ledger in memory.
-
-        Raises `LedgerInUse`, `LedgerDamaged`, `LedgerOutdated`, `LedgerStalled` where there is no
-        room, or `LedgerRefused` where the file belongs to another log.
-        """
+        """Opens or makes the file at `path`; None holds the ledger in memory. Raises as
+        `file.connected` does."""
         self.path = path
         self.log = log
         self._keys = keys
-        self._config: _Config = {
-            "memory_limit": memory,
-            "threads": threads,
-            "checkpoint_threshold": CHECKPOINT_THRESHOLD,
-            "dynamic_or_filter_threshold": FOUND_BY_INDEX,
-        }
-        self._without_bodies = without_bodies
+        self._identity = file.Identity(log, without_bodies)
+        self._memory, self._threads = memory, threads
         self.watermark: Watermark | None
-        """Of the last commit; None while one is under way, or while materialized rows wait."""
+        """Of the last commit; None while one is under way, or while entries have no materialized
+        rows of any kind."""
         self._most_of_indexes = INDEX_SHARE * bytes_of(memory)
         self._lock = (
             threading.RLock()
         )  # held by whoever writes, until that shows, or opens it again
         self._opening = threading.RLock()  # held while the file is closed, to be opened again
         self.times_reopened = 0
-        self._cannot_settle = False  # the last try failed
+        self._cannot_settle_until = -math.inf  # on the monotonic clock; the last try failed
         self.unsettled_since: float | None = None
         """On the monotonic clock, since when materialized rows have waited for `settle`."""
         self.asked_at = -math.inf
-        """On the monotonic clock, when a reader last needed materialized rows."""
-        self._shut: OperatorError | None = None  # why the file could not be opened again
+        """On the monotonic clock, when a reader last needed materialized rows, or had them made."""
+        self._shut: OperatorError | None = None  # why the file is not open
+        self._is_closed = False  # for good
         self._open()
 
     # --- opening ---
 
     def _open(self) -> None:
-        is_new = self.path is None or not self.path.exists()
-        self._connection = self._connect()
-        try:
-            if is_new:
-                self._create()
-            self._check_identity()
-            self._renew_macros()
+        opened = file.connected(
+            self.path, self._identity, memory=self._memory, threads=self._threads
+        )
+        with file.closed_on_error(opened, self.path):
+            self._connection = opened
             self._load_position()
             tables = ("log", "tree_heads", "tree_nodes", *facts.TABLES.values())
-            self._columns = arrow.schemas(self._connection, tables)
-            if is_new and self.path is not None:
-                self._connection.execute("checkpoint")
-                sync(self.path.parent)  # a new file's name is only durable once its folder is
-        except BaseException as error:
-            self._connection.close()
-            if isinstance(error, duckdb.Error):
-                raise self._fault(error, "cannot be opened") from error
-            raise
-
-    def _connect(self) -> duckdb.DuckDBPyConnection:
-        if self.path is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            connection = duckdb.connect(str(self.path or ":memory:"), config=self._config)
-            connection.execute("set global TimeZone = 'UTC'")
-            return connection
-        except duckdb.Error as error:
-            if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():
-                raise LedgerInUse(
-                    f"The ledger {self.path} is in use",
-                    "another process holds it, and DuckDB lets one process open a file",
-                    "ask that process over its API, or stop it; `prazo show` finds it by itself",
-                ) from None
-            raise self._fault(error, "cannot be opened") from error
-
-    def _fault(self, error: duckdb.Error, what: str) -> OperatorError:
-        """What DuckDB's error means: no rebuild helps against a full disk or memory."""
-        is_full = any(it in str(error) for it in _FULL_DISK)
-        why = str(error).splitlines()[0]
-        if is_full or isinstance(error, duckdb.OutOfMemoryException):
-            return LedgerStalled(
-                f"The ledger {self.path} {what}",
-                why,
-                "make room on its disk" if is_full else "give it more with PRAZO_LEDGER_MEMORY",
-            )
-        return LedgerDamaged(
-            f"The ledger {self.path} {what}", why, "`prazo rebuild` makes it again from the inbox"
-        )
-
-    def _create(self) -> None:
-        with self._transaction() as connection:
-            connection.execute(script("schema"))
-            _put_macros(connection)
-            arrow.make_tables(connection, "materialized", materialized.definitions())
-            connection.execute(script("indexes"))
-            connection.execute(script("guards"))
-            connection.execute("insert into materialized.watermark values (0, 0, '-infinity')")
-            meta = {"log": self.log, "schema_version": SCHEMA_VERSION}
-            meta["without_bodies"] = str(self._without_bodies).lower()
-            connection.executemany("insert into meta values (?, ?)", [*meta.items()])
-
-    def _check_identity(self) -> None:
-        try:
-            meta = dict(self._rows("select name, value from meta"))
-        except duckdb.Error:
-            meta = {}  # a file that lost its first transaction, or no ledger at all
-        if meta.get("schema_version") != SCHEMA_VERSION:
-            raise LedgerOutdated(
-                f"The ledger {self.path} has schema {meta.get('schema_version', 'none')},"
-                f" this release needs {SCHEMA_VERSION}",
-                remedy="`prazo rebuild` makes it again from the inbox",
-            )
-        if meta["log"] != self.log:
-            raise LedgerRefused(
-                f"The ledger {self.path} belongs to another log",
-                f"it follows {meta['log']}, and the inbox is {self.log}",
-                "set PRAZO_INBOX and PRAZO_LEDGER to files that belong together; if the inbox was"
-                " lost, `prazo restore` puts it back from a backup",
-            )
-        if meta["without_bodies"] != str(self._without_bodies).lower():
-            raise LedgerRefused(
-                f"The ledger {self.path} was made "
-                f"{'without' if meta['without_bodies'] == 'true' else 'with'} bodies",
-                remedy="open it the same way, or set PRAZO_LEDGER to another file",
-            )
-
-    def _renew_macros(self) -> None:
-        """Puts this release's macros in place of another's. The same ones are left as they are: to
-        write them takes disk, and a ledger on a full one can still be read."""
-        if self._rows("select value from meta where name = 'macros'") != [(_MACROS,)]:
-            with self._transaction() as connection:
-                _put_macros(connection)
+            self._columns = arrow.schemas(opened, tables)
 
     def _load_position(self) -> None:
         heads = self._rows("select size, peaks from tree_heads order by size desc limit 1")
@@ -215,15 +110,17 @@ class Ledger:
             )
         self.last_named = LastNamed(self.size)
         [(self._settled,)] = self._rows("select entries from materialized.watermark")
-        self._new = set(ANY_TABLE)  # tables with rows of entries that wait; here nobody knows
+        waits = self._settled < self.size
+        self._new = set(ANY_TABLE if waits else ())  # tables with rows of entries that wait
+        self.unsettled_since = time.monotonic() if waits else None
         self._mark()
-        self.unsettled_since = time.monotonic() if self.watermark is None else None
 
     def _mark(self) -> None:
         mark = Watermark.of(self._connection.cursor())
         self.covered, self._is_behind = mark.entries, mark.is_behind
         self.watermark = None if mark.waits else mark
-        self._cannot_settle &= not mark.is_settled
+        if mark.is_settled:
+            self._cannot_settle_until = -math.inf
 
     # --- writing ---
 
@@ -262,44 +159,47 @@ class Ledger:
         if not batch.entries:
             return
         with self._lock:
-            unsettled = self.size + len(batch.entries) - self._settled
-            if may_wait and unsettled <= MOST_UNSETTLED and not self._is_behind:
-                self._append(batch, waits=True)
-            else:
-                if self._settled < self.size:
-                    self.settle(is_asked=False)
-                self._append(batch, more_follow=more_follow and not self.is_watched)
+            are_few = self.size + len(batch.entries) - self._settled <= MOST_UNSETTLED
+            waits = may_wait and are_few and not self._is_behind
+            is_needed = self.is_watched and not self._cannot_settle
+            self._append(batch, waits=waits, more_follow=more_follow and not is_needed)
+            if not waits:
                 self._let_go_of_indexes()
 
-    def _append(self, batch: Batch, *, more_follow: bool = False, waits: bool = False) -> None:
+    def _append(self, batch: Batch, *, waits: bool, more_follow: bool) -> None:
         entries = batch.entries
         batch.check_follows(self.size)
         frontier = tree.Frontier(self.size, self.frontier.peaks)
         nodes = frontier.extend(batch.leaf_hashes[:-1])
         peaks_before = list(frontier.peaks)
         nodes += frontier.extend(batch.leaf_hashes[-1:])
-        taken = f"did not take entries {entries[0].seq} to {entries[-1].seq}"
-        with self._opened_again_after(taken), self._transaction():
-            self.watermark = None
-            for table, rows in batch.rows.items():
-                self._insert(table, rows)
-            self._insert("tree_nodes", nodes)
-            head = (frontier.size, frontier.root(), frontier.peaks, entries[-1].recorded_at)
-            self._insert("tree_heads", [head])
+        new = self._new | batch.rows.keys()
+        with self._opened_again_after(
+            f"did not take entries {entries[0].seq} to {entries[-1].seq}"
+        ):
+            with self._transaction():
+                self.watermark = None
+                for table, rows in batch.rows.items():
+                    self._insert(table, rows)
+                self._insert("tree_nodes", nodes)
+                head = (frontier.size, frontier.root(), frontier.peaks, entries[-1].recorded_at)
+                self._insert("tree_heads", [head])
+                if not waits:
+                    position = {"after": self._settled, "size": frontier.size}
+                    refresh.refresh(self._connection, **position, new=new, more_follow=more_follow)
+            if waits:
+                self._new = new
+                self.unsettled_since = self.unsettled_since or time.monotonic()
+            else:
+                self._has_settled(frontier.size)  # before the size: nobody must see anything wait
+            self.last_named.add(entries)  # before the size, too
+            self.frontier, self.last_entry = frontier, batch.last_entry
+            self._peaks_before = peaks_before
             if not waits:
-                position = {"after": self.size, "size": frontier.size}
-                new = batch.rows.keys()
-                refresh.refresh(self._connection, **position, new=new, more_follow=more_follow)
-        if not waits:
-            self._settled = frontier.size  # before the size: nobody must see anything wait
-        self.last_named.add(entries)  # before the size, too
-        self.frontier, self.last_entry = frontier, batch.last_entry
-        self._peaks_before = peaks_before
-        if waits:
-            self._new |= batch.rows.keys()
-            self.unsettled_since = self.unsettled_since or time.monotonic()
-        else:
-            self._mark()
+                self._mark()
+
+    def _has_settled(self, size: int) -> None:
+        self._settled, self._new, self.unsettled_since = size, set(), None
 
     def settle(self, *, is_asked: bool = True) -> None:
         """Works out the materialized rows that wait, in a transaction of their own: a crash before
@@ -309,25 +209,30 @@ class Ledger:
         """
         if is_asked:
             self.asked_at = time.monotonic()
-        if self._is_settled or (is_asked and self._cannot_settle):
-            return
+        if not self._is_settled and not (is_asked and self._cannot_settle):
+            self._settle()
+            if is_asked:
+                self.asked_at = time.monotonic()  # that may have taken longer than people watch
+
+    def _settle(self) -> None:
         with self._lock:
             if self._is_settled:  # another thread was faster
                 return
             after, size = self._settled, self.size
-            try:
-                with self._opened_again_after("could not work out its rows"), self._transaction():
+            with self._opened_again_after("could not work out its rows"):
+                with self._transaction():
                     refresh.refresh(self._connection, after=after, size=size, new=self._new)
-            except BaseException:
-                self._cannot_settle = True
-                raise
-            self._settled, self._new, self.unsettled_since = self.size, set(), None
-            self._mark()
+                self._has_settled(size)
+                self._mark()
             self._let_go_of_indexes()
 
     @property
     def _is_settled(self) -> bool:
         return self._settled >= self.size and not self._is_behind
+
+    @property
+    def _cannot_settle(self) -> bool:
+        return time.monotonic() < self._cannot_settle_until
 
     @property
     def is_watched(self) -> bool:
@@ -337,16 +242,19 @@ class Ledger:
     @contextlib.contextmanager
     def snapshot(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[Watermark]:
         """For the block, the cursor sees one state, of which no materialized row waits that can be
-        worked out."""
+        worked out. Where the file is opened again meanwhile, the cursor's next question fails with
+        an error of DuckDB."""
         cursor.execute("begin")
         try:
             while not (watermark := Watermark.of(cursor)).is_settled and not self._cannot_settle:
                 cursor.execute("rollback")
-                self.settle()
+                with contextlib.suppress(OperatorError):  # the cursor is closed then
+                    self._settle()  # under the lock: a commit shows in the file before it does here
                 cursor.execute("begin")
             yield watermark
         finally:
-            cursor.execute("rollback")
+            with contextlib.suppress(duckdb.Error):  # what failed in the block says more
+                cursor.execute("rollback")
 
     def _let_go_of_indexes(self) -> None:
         """Writes what was touched of the indexes to the file, and so out of memory. Where DuckDB
@@ -361,21 +269,13 @@ class Ledger:
             self._connection.execute("checkpoint")
 
     def _insert(self, table: str, rows: arrow.Rows) -> None:
-        masks = arrow.MASKED_COLUMNS.get(table, {}) if self._without_bodies else {}
+        masks = arrow.MASKED_COLUMNS.get(table, {}) if self.is_without_bodies else {}
         arrow.insert(self._connection, table, self._columns[table], rows, masks)
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Rolls back on any error: DuckDB would commit an aborted transaction without a word."""
-        with self._lock:
-            self._connection.execute("begin")
-            try:
-                yield self._connection
-                self._connection.execute("commit")
-            except BaseException:
-                with contextlib.suppress(duckdb.Error):
-                    self._connection.execute("rollback")
-                raise
+    def _transaction(self) -> Iterator[None]:
+        with self._lock, file.transaction(self._connection):
+            yield
 
     @contextlib.contextmanager
     def _opened_again_after(self, what: str) -> Iterator[None]:
@@ -386,14 +286,18 @@ class Ledger:
             try:
                 yield
             except duckdb.Error as error:
-                fault = self._fault(error, what)
-                self.reopen()
-                raise fault from error
+                try:
+                    self.reopen()
+                finally:
+                    self._cannot_settle_until = time.monotonic() + SETTLE_AGAIN_SECONDS
+                raise file.fault(self.path, error, what) from error
 
     def reopen(self) -> None:
         """Closes the file, under whoever is reading, and opens it at what is durable. Raises as
-        the constructor does; `open_again` then tries once more."""
+        the constructor does, and `open_again` then tries once more; `LedgerClosed` after `close`.
+        """
         with self._lock, self._opening:
+            self._check_not_closed()
             self.times_reopened += 1  # first: whoever it is closed under looks here
             self._connection.close()
             self._shut = None
@@ -408,14 +312,35 @@ class Ledger:
         if self._shut is not None:
             self.reopen()
 
+    def close(self) -> None:
+        """Closes the file for good, once whoever writes is done, or after ten seconds; it is whole
+        after that. Raises DuckDB's `ResourceInUseException` while somebody reads."""
+        self._is_closed = True  # first: nobody opens it again
+        is_held = self._lock.acquire(timeout=CLOSING_SECONDS)
+        try:
+            self._connection.close()
+        finally:
+            if is_held:
+                self._lock.release()
+
+    def _check_not_closed(self) -> None:
+        if self._is_closed:
+            raise LedgerClosed(
+                f"The ledger {self.path} is closed",
+                "its process ends, or builds it again from the inbox",
+                "try again in a moment",
+            )
+
     # --- reading ---
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A cursor for one thread and one call: sharing one gives wrong results silently.
 
-        Raises why the file could not be opened again, while it could not.
+        Raises why the file could not be opened again, while it could not; `LedgerClosed` after
+        `close`.
         """
         with self._opening:
+            self._check_not_closed()
             if self._shut is not None:
                 raise type(self._shut)(*self._shut.args)
             return self._connection.cursor()
@@ -426,7 +351,7 @@ class Ledger:
     @property
     def is_without_bodies(self) -> bool:
         """Whether the file holds commitments and masked facts, but no bodies."""
-        return self._without_bodies
+        return self._identity.is_without_bodies
 
     def select(self, condition: str, parameters: Sequence[object]) -> list[Entry]:
         """The entries for which an SQL condition on `log` is true, in order of seq, without their
@@ -489,12 +414,3 @@ class Ledger:
             f"its tree lacks the node {level}/{position}: entries or nodes are gone",
             "`prazo rebuild` makes it again from the inbox",
         )
-
-    def close(self) -> None:
-        """Closes the file; it is whole after that."""
-        self._connection.close()
-
-
-def _put_macros(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute(script("macros"))
-    connection.execute("insert or replace into meta values ('macros', ?)", [_MACROS])

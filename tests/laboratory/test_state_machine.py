@@ -31,7 +31,7 @@ from pipeline.errors import InboxForked, InboxUnavailable
 from pipeline.inbox import Inbox
 from pipeline.inbox.clock import Clock
 from pipeline.inbox.kept_heads import kept, open_guarded, place
-from pipeline.ledger.reconcile import reconcile
+from pipeline.ledger.following.reconcile import reconcile
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.log.ndjson import read_line

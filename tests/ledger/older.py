@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from pipeline.inbox import open_inbox
-from pipeline.ledger.reconcile import Reconciled, reconcile
+from pipeline.ledger.following.reconcile import Reconciled, reconcile
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.ledger.conftest import deliver

@@ -364,7 +364,7 @@ KILLED_AT_EACH_STEP = """
 import json, os, signal, sys
 from pipeline import files
 from pipeline.inbox import store
-from pipeline.ledger import reconcile
+from pipeline.ledger.following import reconcile
 from pipeline.ledger.following import follower, recovery
 from pipeline.settings import Settings
 

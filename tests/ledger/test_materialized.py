@@ -1,5 +1,6 @@
 """Materialized rows are what the log says, at any instant, after any batches."""
 
+import math
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
@@ -81,7 +82,7 @@ def test_views_are_right_while_rows_wait_for_later_batches_and_cannot_be_made_be
         ):
             reader._ledger.cursor().execute(f"delete from {table}")
         reader._ledger._mark()
-        reader._ledger._cannot_settle = True
+        reader._ledger._cannot_settle_until = math.inf
         assert_rows_say_what_the_log_says(reader, as_of)
 
 

@@ -5,6 +5,7 @@ opened again. Meanwhile a page failed with "Connection already closed", and so d
 then asked for a rebuild.
 """
 
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -80,7 +81,7 @@ def test_a_question_that_the_file_was_closed_under_is_asked_once_more(service, c
         return snapshot.cursor.execute("select count(*) from log").fetchall()
 
     # Nobody has needed the rows so far: what asks first finds them waiting, and goes on without.
-    service.ledger._cannot_settle = True
+    service.ledger._cannot_settle_until = math.inf
     assert service.reader._of_one_state(None, False, question) == [(302,)]
     assert asked == [0, 1]
 
@@ -106,3 +107,31 @@ def test_a_question_that_is_wrong_itself_is_asked_once(service):
     with pytest.raises(duckdb.ConversionException):
         service.reader._of_one_state(None, False, question)
     assert asked == [1]
+
+
+def test_what_became_durable_though_its_watermark_could_not_be_read_is_known(service, monkeypatch):
+    """Else whoever reads would wait without an end for rows that nobody knows to be missing."""
+    ledger, mark, left = service.ledger, Ledger._mark, [1]
+
+    def fails_once(ledger):
+        if left and left.pop():
+            raise duckdb.OutOfMemoryException("could not allocate block")
+        mark(ledger)
+
+    with pytest.raises(LedgerStalled):
+        ledger.settle(is_asked=False)  # makes room: the fixture's failure is over
+    deliver(service.inbox, range(302, 700))
+    monkeypatch.setattr(Ledger, "_mark", fails_once)
+    with pytest.raises(LedgerStalled, match="did not take entries 303 to 700"):
+        ledger.append(ledger.batch(service.inbox.read(302, 398)), more_follow=True)
+    assert (ledger.size, ledger.covered, ledger.watermark.is_behind) == (700, 300, True)
+    assert service.reader.count("process_state") == 700
+
+
+def test_a_snapshot_whose_rows_cannot_be_made_says_that_it_was_closed_under(service):
+    cursor = service.ledger.cursor()
+    with pytest.raises(duckdb.ConnectionException), service.ledger.snapshot(cursor):
+        pass
+    assert service.ledger.times_reopened == 1
+    with service.ledger.snapshot(service.ledger.cursor()) as watermark:
+        assert watermark.waits

@@ -2,18 +2,21 @@
 
 import math
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import duckdb
 import pytest
 
-from pipeline.ledger import checks, refresh, store
+from pipeline.errors import LedgerDamaged, LedgerStalled
+from pipeline.ledger import checks, file, refresh, store
 from pipeline.ledger.following import follower
 from pipeline.ledger.service import LedgerService
-from tests.ledger.conftest import deliver
+from tests.ledger.conftest import OPENED, deliver
 from tests.support.machine import wait_until
 
+NOON = OPENED + 12 * 3_600_000_000
 ROWS = "select count(*) from materialized.processes"
 
 
@@ -96,25 +99,130 @@ def test_the_follower_makes_rows_at_once_while_people_read_and_later_where_nobod
         wait_until(lambda: written(service) == 301)
 
 
-def test_rows_that_wait_for_later_batches_are_made_for_a_reader_and_then_with_each_batch(
-    settings, inbox
-):
+@pytest.fixture
+def behind(settings, inbox) -> Iterator[LedgerService]:
+    """A ledger of a hundred entries whose rows of processes wait for a later batch."""
     with closing(LedgerService(settings)) as service:
-        ledger = service.ledger
+        append(service, 100)
+        yield service
 
-        def append(size: int) -> None:
-            batch = ledger.batch(inbox.read(ledger.size, size))
-            ledger.append(batch, more_follow=True)
 
-        append(100)
-        assert (ledger.size, written(service), ledger.watermark.is_behind) == (100, 0, True)
-        assert service.reader.count("process_state") == 100
-        assert (written(service), ledger.watermark.is_behind) == (100, False)
-        append(100)
-        assert (written(service), ledger.watermark.is_behind) == (200, False)
-        ledger.asked_at = -math.inf
-        append(100)
-        assert (ledger.size, written(service), ledger.watermark.is_behind) == (300, 200, True)
+def append(service: LedgerService, size: int, *, more_follow: bool = True) -> None:
+    ledger = service.ledger
+    ledger.append(ledger.batch(service.inbox.read(ledger.size, size)), more_follow=more_follow)
+
+
+def no_memory_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(run: object) -> None:
+        raise duckdb.OutOfMemoryException("could not allocate block")
+
+    monkeypatch.setattr(refresh, "_refresh_processes", too_large)
+
+
+def test_rows_that_wait_for_later_batches_are_made_for_a_reader_and_then_with_each_batch(behind):
+    ledger = behind.ledger
+    assert (ledger.size, written(behind), ledger.watermark.is_behind) == (100, 0, True)
+    assert behind.reader.count("process_state") == 100
+    assert (written(behind), ledger.watermark.is_behind) == (100, False)
+    append(behind, 100)
+    assert (written(behind), ledger.watermark.is_behind) == (200, False)
+    ledger.asked_at = -math.inf
+    append(behind, 100)
+    assert (ledger.size, written(behind), ledger.watermark.is_behind) == (300, 200, True)
+
+
+def test_batches_go_on_without_rows_that_cannot_be_made_however_many_read(behind, monkeypatch):
+    with monkeypatch.context() as broken:
+        no_memory_for_rows(broken)
+        for size in (120, 140, 160):
+            assert behind.reader.count("process_state") == size - 20
+            append(behind, 20)
+            assert (behind.ledger.size, written(behind)) == (size, 0)
+        assert behind.ledger.times_reopened == 1
+
+
+def test_a_batch_whose_rows_cannot_be_made_is_written_without_them_at_the_next_try(
+    behind, monkeypatch
+):
+    """A reader had all rows made before it, and none can say that these cannot."""
+    assert behind.reader.count("process_state") == 100
+    with monkeypatch.context() as broken:
+        no_memory_for_rows(broken)
+        with pytest.raises(LedgerStalled, match="did not take entries 101 to 120"):
+            append(behind, 20)
+        append(behind, 20)
+    assert (behind.ledger.size, written(behind)) == (120, 100)
+    assert behind.reader.count("process_state") == 120
+
+
+def test_readers_try_again_after_a_while_to_have_rows_made(behind, monkeypatch):
+    with monkeypatch.context() as broken:
+        no_memory_for_rows(broken)
+        assert behind.reader.count("process_state") == 100
+    assert behind.reader.count("process_state") == 100
+    assert written(behind) == 0
+    behind.ledger._cannot_settle_until -= store.SETTLE_AGAIN_SECONDS
+    assert behind.reader.count("process_state") == 100
+    assert written(behind) == 100
+
+
+def test_rows_that_became_durable_though_that_failed_are_not_missed_for_long(behind, monkeypatch):
+    transaction = file.transaction
+
+    @contextmanager
+    def fails_after_it(connection):
+        with transaction(connection):
+            yield
+        raise duckdb.IOException("fsync")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(file, "transaction", fails_after_it)
+        with pytest.raises(LedgerDamaged):
+            behind.ledger.settle(is_asked=False)
+    assert (written(behind), behind.ledger.covered) == (100, 100)
+    append(behind, 20, more_follow=False)
+    assert (written(behind), behind.ledger.watermark.is_settled) == (120, True)
+
+
+def test_no_answer_is_worked_out_from_the_log_because_a_batch_came_in_between(behind, monkeypatch):
+    """The reader had rows made; then, before its question, a batch was written that was begun
+    before anybody read."""
+    cursor, left, seen = behind.ledger.cursor, [1], []
+
+    def after_a_batch():
+        if left and left.pop():
+            behind.ledger.asked_at = -math.inf
+            append(behind, 100)
+        return cursor()
+
+    monkeypatch.setattr(behind.ledger, "cursor", after_a_batch)
+
+    def question(snapshot):
+        seen.append((snapshot.entries, snapshot.is_behind))
+        return snapshot.cursor.execute(ROWS).fetchall()
+
+    assert behind.reader._of_one_state(None, False, question) == [(200,)]
+    assert seen == [(200, False)]
+
+
+def test_rows_that_took_longer_to_make_than_people_watch_are_still_watched(behind, monkeypatch):
+    made = refresh.refresh
+
+    def slowly(*given, **more):
+        made(*given, **more)
+        behind.ledger.asked_at -= 1.1 * store.UNWATCHED_SECONDS  # as if so much time had passed
+
+    monkeypatch.setattr(refresh, "refresh", slowly)
+    assert behind.reader.count("process_state") == 100
+    assert behind.ledger.is_watched
+
+
+def test_settling_when_nothing_waits_writes_nothing(behind):
+    assert behind.reader.count("process_state") == 100
+    before = behind.ledger.watermark
+    behind.ledger.settle()
+    behind.ledger.settle(is_asked=False)
+    assert behind.ledger.watermark is before
 
 
 def test_readers_make_rows_while_batches_follow_each_other(settings, inbox, monkeypatch):
@@ -126,7 +234,9 @@ def test_readers_make_rows_while_batches_follow_each_other(settings, inbox, monk
         def read() -> int:
             times = 0
             while not is_over.is_set():
-                assert service.reader.count("timeline") <= ledger.size
+                before = ledger.size
+                shown = service.reader.count("process_state", as_of=NOON)
+                assert before <= shown <= ledger.size
                 times += 1
             return times
 

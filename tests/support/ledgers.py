@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import json
+import math
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -57,8 +58,9 @@ def ledger_of(
 ) -> Iterator[Reader]:
     """A reader over a ledger that holds the history, recorded in the order of its lines.
 
-    `batches`: sizes of the first ones, and whether their materialized rows wait, while anything
-    follows; of every second size, whether all of them wait until somebody asks.
+    `batches`: sizes of the first ones, and whether rows of processes may wait, while anything
+    follows. All rows of every second size may wait until somebody asks; after every third size
+    somebody does, and before every fifth the ledger is opened again.
 
     One ledger in memory serves them all, emptied in between: to make the views takes far longer
     than to fill it. So only one is open at a time.
@@ -109,11 +111,16 @@ def _fill(
                 inbox.append([it for it in map(draft, lines) if it is not None])
             for size, waits in batches:
                 more_follow = waits and ledger.size + size < inbox.last()[0]
+                ledger.asked_at = -math.inf  # whoever asked did so in another test
+                if size % 5 == 0:
+                    ledger._load_position()
                 ledger.append(
                     ledger.batch(inbox.read(ledger.size, size)),
                     more_follow=more_follow,
                     may_wait=size % 2 == 0,
                 )
+                if size % 3 == 0:
+                    ledger.settle()
             while entries := inbox.read(ledger.size, 4096):
                 ledger.append(ledger.batch(entries))
         finally:

@@ -17,7 +17,7 @@ from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.inbox.clock import Clock
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.signing_keys import SigningKeys
-from pipeline.ledger.store import SCHEMA_VERSION
+from pipeline.ledger.file import SCHEMA_VERSION
 from pipeline.serve import remote
 from pipeline.serve.metrics import MAX_LAG_SECONDS
 from pipeline.settings import Settings

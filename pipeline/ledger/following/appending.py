@@ -20,8 +20,10 @@ from pipeline.log.entries import LEAF_RULES, Entry, leaf_version
 MAX_ENTRIES_PER_BATCH: Final = 8192
 MAX_BYTES_PER_BATCH: Final = 64 * 2**20
 ENTRIES_PER_REFRESH: Final = 65_536
-"""While catching up, materialized rows of processes are refreshed once for so many entries, or for
-a quarter of the ledger where that is more: a refresh takes longer the longer the log is."""
+MOST_BEHIND: Final = 8 * ENTRIES_PER_REFRESH
+"""While catching up, materialized rows of processes are refreshed once for a quarter of the ledger,
+but for no fewer entries than the first, since a refresh takes longer the longer the log is, and for
+no more than the second, for which a reader waits five seconds."""
 
 
 class Appending:
@@ -48,7 +50,8 @@ class Appending:
         size = ledger.size + len(batch.entries)
         waiting, uncovered = inbox.last()[0] - size, size - ledger.covered
         are_many = waiting >= MAX_ENTRIES_PER_BATCH
-        more_follow = are_many and uncovered < max(ENTRIES_PER_REFRESH, size // 4)
+        most = min(max(ENTRIES_PER_REFRESH, size // 4), MOST_BEHIND)
+        more_follow = are_many and uncovered < most
         check_continuity(ledger, inbox)  # after the read: what came from another inbox shows
         if are_many and room - len(batch.entries) >= MAX_ENTRIES_PER_BATCH:
             self._next = self._reader.submit(self._read, size, MAX_ENTRIES_PER_BATCH)

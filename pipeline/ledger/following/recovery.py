@@ -10,8 +10,8 @@ The signed head that the keeper leaves outside of the inbox vouches like one in 
 
 An inbox that was put back from an older copy and then went on has another past than the ledger. The
 ledger is then neither followed any further nor rebuilt: it alone holds what was lost, until the
-inbox has been reconciled (`pipeline/ledger/reconcile.py`). That holds for the file of an earlier
-release, too: where the inbox lacks its newest entry, the ledger is made again from its entries.
+inbox has been reconciled (`reconcile.py`). That holds for the file of an earlier release, too:
+where the inbox lacks its newest entry, the ledger is made again from its entries.
 """
 
 import logging

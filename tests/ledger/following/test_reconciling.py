@@ -13,7 +13,7 @@ from pipeline.inbox import Head, SignedHead, open_inbox
 from pipeline.inbox.heartbeats import heartbeats
 from pipeline.inbox.kept_heads import open_guarded
 from pipeline.inbox.signing_keys import register, registered
-from pipeline.ledger.reconcile import Reconciled
+from pipeline.ledger.following.reconcile import Reconciled
 from pipeline.ledger.service import LedgerService
 from pipeline.log.ndjson import read_collection
 from pipeline.serve.commands import audit

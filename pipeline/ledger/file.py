@@ -1,0 +1,182 @@
+"""Opens the ledger's DuckDB file, or makes it, and says what DuckDB's errors mean for it."""
+
+import contextlib
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import duckdb
+
+from pipeline.errors import (
+    LedgerDamaged,
+    LedgerInUse,
+    LedgerOutdated,
+    LedgerRefused,
+    LedgerStalled,
+    OperatorError,
+)
+from pipeline.files import sync
+from pipeline.ledger import arrow, materialized
+from pipeline.ledger.catalogue import script
+
+SCHEMA_VERSION: Final = "16"
+"""Raise it whenever tables or the reading of facts change: an older file is then rebuilt."""
+
+CHECKPOINT_THRESHOLD: Final = "256MB"
+"""DuckDB checkpoints inside a commit; at its default of 16 MB every other batch waits for one."""
+
+FOUND_BY_INDEX: Final = 1000
+"""Ids of a join up to which DuckDB asks an index; at its default of 50 it would scan every key."""
+
+_FULL_DISK: Final = ("No space left on device", "Disk quota exceeded")
+_MACROS: Final = hashlib.sha256(script("macros").encode()).hexdigest()
+
+
+class Identity(NamedTuple):
+    """What a ledger is of, as its file says it, too."""
+
+    log: str
+    is_without_bodies: bool
+
+    @property
+    def meta(self) -> dict[str, str]:
+        """The rows of the table `meta` that say it."""
+        return {"log": self.log, "without_bodies": str(self.is_without_bodies).lower()}
+
+
+def connected(
+    path: Path | None, identity: Identity, *, memory: str, threads: int
+) -> duckdb.DuckDBPyConnection:
+    """A connection to the file at `path`, which is made where there is none; None: in memory.
+
+    `memory`: what DuckDB may take, as it writes it (`2GB`). Raises `LedgerInUse`, `LedgerDamaged`,
+    `LedgerOutdated`, `LedgerStalled` where there is no room, or `LedgerRefused` where the file is
+    another ledger.
+    """
+    is_new = path is None or not path.exists()
+    connection = _connection(path, memory, threads)
+    with closed_on_error(connection, path):
+        if is_new:
+            _create(connection, identity)
+        _check(connection, path, identity)
+        _renew_macros(connection)
+        if is_new and path is not None:
+            connection.execute("checkpoint")
+            sync(path.parent)  # a new file's name is only durable once its folder is
+    return connection
+
+
+def _connection(path: Path | None, memory: str, threads: int) -> duckdb.DuckDBPyConnection:
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": memory,
+        "threads": threads,
+        "checkpoint_threshold": CHECKPOINT_THRESHOLD,
+        "dynamic_or_filter_threshold": FOUND_BY_INDEX,
+    }
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        connection = duckdb.connect(str(path or ":memory:"), config=config)
+        connection.execute("set global TimeZone = 'UTC'")
+        return connection
+    except duckdb.Error as error:
+        if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():
+            raise LedgerInUse(
+                f"The ledger {path} is in use",
+                "another process holds it, and DuckDB lets one process open a file",
+                "ask that process over its API, or stop it; `prazo show` finds it by itself",
+            ) from None
+        raise fault(path, error, "cannot be opened") from error
+
+
+@contextlib.contextmanager
+def closed_on_error(connection: duckdb.DuckDBPyConnection, path: Path | None) -> Iterator[None]:
+    """Closes the connection where the block fails; an error of DuckDB becomes its `fault`."""
+    try:
+        yield
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, duckdb.Error):
+            raise fault(path, error, "cannot be opened") from error
+        raise
+
+
+def fault(path: Path | None, error: duckdb.Error, what: str) -> OperatorError:
+    """What DuckDB's error means: no rebuild helps against a full disk or memory."""
+    is_full = any(it in str(error) for it in _FULL_DISK)
+    why = str(error).splitlines()[0]
+    if is_full or isinstance(error, duckdb.OutOfMemoryException):
+        return LedgerStalled(
+            f"The ledger {path} {what}",
+            why,
+            "make room on its disk" if is_full else "give it more with PRAZO_LEDGER_MEMORY",
+        )
+    return LedgerDamaged(
+        f"The ledger {path} {what}", why, "`prazo rebuild` makes it again from the inbox"
+    )
+
+
+@contextlib.contextmanager
+def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Rolls back on any error: DuckDB would commit an aborted transaction without a word."""
+    connection.execute("begin")
+    try:
+        yield
+        connection.execute("commit")
+    except BaseException:
+        with contextlib.suppress(duckdb.Error):
+            connection.execute("rollback")
+        raise
+
+
+def _create(connection: duckdb.DuckDBPyConnection, identity: Identity) -> None:
+    with transaction(connection):
+        connection.execute(script("schema"))
+        _put_macros(connection)
+        arrow.make_tables(connection, "materialized", materialized.definitions())
+        connection.execute(script("indexes"))
+        connection.execute(script("guards"))
+        connection.execute("insert into materialized.watermark values (0, 0, '-infinity')")
+        meta = {**identity.meta, "schema_version": SCHEMA_VERSION}
+        connection.executemany("insert into meta values (?, ?)", [*meta.items()])
+
+
+def _check(connection: duckdb.DuckDBPyConnection, path: Path | None, identity: Identity) -> None:
+    try:
+        meta = dict(connection.execute("select name, value from meta").fetchall())
+    except duckdb.Error:
+        meta = {}  # a file that lost its first transaction, or no ledger at all
+    if meta.get("schema_version") != SCHEMA_VERSION:
+        raise LedgerOutdated(
+            f"The ledger {path} has schema {meta.get('schema_version', 'none')},"
+            f" this release needs {SCHEMA_VERSION}",
+            remedy="`prazo rebuild` makes it again from the inbox",
+        )
+    if meta["log"] != identity.log:
+        raise LedgerRefused(
+            f"The ledger {path} belongs to another log",
+            f"it follows {meta['log']}, and the inbox is {identity.log}",
+            "set PRAZO_INBOX and PRAZO_LEDGER to files that belong together; if the inbox was"
+            " lost, `prazo restore` puts it back from a backup",
+        )
+    if meta["without_bodies"] != identity.meta["without_bodies"]:
+        raise LedgerRefused(
+            f"The ledger {path} was made "
+            f"{'without' if meta['without_bodies'] == 'true' else 'with'} bodies",
+            remedy="open it the same way, or set PRAZO_LEDGER to another file",
+        )
+
+
+def _renew_macros(connection: duckdb.DuckDBPyConnection) -> None:
+    """Puts this release's macros in place of another's. The same ones are left as they are: to
+    write them takes disk, and a ledger on a full one can still be read."""
+    held = connection.execute("select value from meta where name = 'macros'").fetchall()
+    if held != [(_MACROS,)]:
+        with transaction(connection):
+            _put_macros(connection)
+
+
+def _put_macros(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute(script("macros"))
+    connection.execute("insert or replace into meta values ('macros', ?)", [_MACROS])
