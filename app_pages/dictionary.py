@@ -56,9 +56,8 @@ def entry(view: View, *, is_sought: bool) -> None:
         reads = ", ".join(map(formats.code, view.reads)) or "–"
         key_label, reads_label = _("Key"), _("Reads")
         st.markdown(f"{key_label}: {keys} · {reads_label}: {reads}")
-        st.table(
+        elements.details(
             {formats.code(name): described(meaning) for name, meaning in view.columns.items()},
-            border="horizontal",
             alt=view.name,
         )
         if access.may_read(view.name):

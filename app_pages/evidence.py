@@ -41,7 +41,7 @@ def card(collection: views.Row) -> None:
     st.markdown(f"**{formats.plain(words.word(occurrences.STEPS, collection['step']))}**")
     source = formats.plain(words.word(occurrences.SOURCES, collection["source"]))
     colour = "green" if collection["source"] == "seller" else "red"
-    st.table(
+    elements.details(
         {
             _("When"): formats.second(collection["occurred_at"]),
             _("Channel"): formats.plain(words.word(occurrences.CHANNELS, collection["channel"])),
@@ -52,7 +52,6 @@ def card(collection: views.Row) -> None:
             _("Journey"): elements.cell(collection, "journey_id"),
             _("Entry"): formats.number(collection["seq"]),
         },
-        border="horizontal",
         alt=_("The chosen collection"),
     )
     links.to_process(collection["process_id"])

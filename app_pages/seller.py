@@ -218,7 +218,7 @@ with left:
                     else _("As the platform last sent it; personal data is masked.")
                 )
             )
-            st.table(record, border="horizontal", alt=_("The seller's record"))
+            elements.details(record, alt=_("The seller's record"))
             acting.ask_for_personal_data("seller_state", asked, seller_id=asked)
         else:
             st.markdown(_("The platform has sent no record of this seller yet."))

@@ -64,7 +64,7 @@ def card(attempt: views.Row) -> None:
         ended += " " + formats.badge(f"HTTP {attempt['status']}", "gray")
     st.markdown(ended)
     took = attempt["duration_ms"]
-    st.table(
+    elements.details(
         {
             _("Started"): formats.second(attempt["started_at"]),
             _("Duration"): "–" if took is None else f"{formats.number(round(took))} ms",
@@ -73,7 +73,6 @@ def card(attempt: views.Row) -> None:
             _("Via"): formats.plain(words.word(occurrences.VIAS, attempt["via"])),
             _("Retry due"): formats.second(attempt["retry_due_at"]),
         },
-        border="horizontal",
         alt=_("The chosen attempt"),
     )
     links.to_process(attempt["process_id"])

@@ -304,7 +304,7 @@ def _offer(made: _Package) -> None:
 
     with st.container(border=True):
         st.header(_("The package is ready"), anchor=False)
-        st.table(
+        elements.details(
             {
                 _("Scope"): _scope_line(made.request.scope),
                 _("Profile"): formats.plain(_(_PROFILES[made.request.profile])),
@@ -315,7 +315,6 @@ def _offer(made: _Package) -> None:
                 _("Recorded as entry"): formats.number(exported.seq),
                 _("Key to verify it with"): formats.code(exported.key),
             },
-            border="horizontal",
             alt=_("The package that was made"),
         )
         st.markdown(

@@ -1,8 +1,9 @@
 """Pieces of a page that several pages show: empty states, errors, figures, actions, fields."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Literal, NoReturn
 
+import pandas as pd
 import streamlit as st
 
 from app_pages.language import faults, formats, next_actions, words
@@ -39,6 +40,18 @@ def empty_of_processes(what: str, how: str) -> None:
         empty(
             _("No review has come yet"), _("The Overview says what is left to do before one can.")
         )
+
+
+def details(
+    values: Mapping[str, str],
+    *,
+    alt: str | None = None,
+    width: Literal["stretch", "content"] = "stretch",
+) -> None:
+    """A table of names and what they stand for, both Markdown. As a frame whose index is shown it
+    takes a third of the time in which Streamlit finds out what a `dict` is."""
+    frame = pd.DataFrame({"value": list(values.values())}, index=list(values), dtype=object)
+    st.table(frame, hide_index=False, hide_header=True, border="horizontal", width=width, alt=alt)
 
 
 def say(error: PrazoError) -> None:
@@ -109,9 +122,9 @@ def action_row(code: str, badges: str, lead: Callable[[], None], *, key: str) ->
     """A next action with how it is done, what waits for it, and the way there."""
     action = next_actions.ACTIONS[code]
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=key):
-        with st.container(gap="xxsmall"):
-            st.markdown(f"{action.icon} **{_(action.name)}**")
-            st.markdown(formats.muted(_(action.how)))
+        said = f"{action.icon} **{_(action.name)}**  \n{formats.muted(_(action.how))}"
+        with st.container():  # in it the sentence breaks; else what stands beside it would
+            st.markdown(said)
         st.markdown(badges, width="content")
         lead()
 

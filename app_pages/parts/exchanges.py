@@ -87,12 +87,11 @@ def _body(body: bytes | None, is_masked: bool, *, alt: str) -> None:
     except Unreadable:
         content = None
     if isinstance(content, dict) and content:
-        st.table(
+        elements.details(
             {
                 formats.code(path): _value(path, value, is_masked)
                 for path, value in dict(flatten(content)).items()
             },
-            border="horizontal",
             alt=alt,
         )
     elif is_masked:

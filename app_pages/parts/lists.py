@@ -3,7 +3,7 @@
 The database pages: what a browser does not show is never sent to it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -228,7 +228,7 @@ class _Grid:
         if self._listed.act is not None:
             modes.append("multi-row")
         sellers = seller_names(rows) if SELLER in self._listed.columns else {}
-        shown = [
+        shown = still(
             {
                 MARK: "▸" if name == asked else "",
                 SELLER: sellers.get(row.get("seller_id")) or row.get("seller_id") or "",
@@ -236,9 +236,9 @@ class _Grid:
                 **self._listed.cells(row),
             }
             for name, row in zip(names, rows, strict=True)
-        ]
+        )
         event = st.dataframe(
-            still(shown),
+            shown,
             key=key,
             hide_index=True,
             placeholder="",
@@ -327,8 +327,9 @@ def grid(
     rows: Sequence[dict[str, Any]], columns: Mapping[str, Any], *, alt: str, key: str | None = None
 ) -> None:
     """A grid to read, with nothing to choose in it."""
+    rows = still(rows)
     st.dataframe(
-        still(rows),
+        rows,
         key=key,
         hide_index=True,
         placeholder="",
@@ -342,11 +343,11 @@ def grid(
 
 
 def printed(rows: Sequence[dict[str, Any]], columns: Mapping[str, Any]) -> None:
-    """The rows of a grid on paper: there it could show only a window of them."""
+    """The rows of a grid, as `still` gives them, on paper: there it could show only a window."""
     head = "".join(f"<th>{escape(str(it['label']))}</th>" for it in columns.values())
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(_on_paper(row.get(name)))}</td>' for name in columns)}</tr>"
-        for row in still(rows)
+        for row in rows
     )
     st.html(
         f'<div class="prazo-printed"><table><thead><tr>{head}</tr></thead>'
@@ -369,7 +370,7 @@ def _on_paper(value: Any) -> str:
             return str(value)
 
 
-def still(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def still(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows as a grid shows them: ids that look personal are masked, and text from outside
     reverses and hides nothing in it."""
 

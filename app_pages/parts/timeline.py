@@ -61,7 +61,7 @@ def show_entry(entry: views.Row) -> None:
     )
     label = f"{title}  \n{formats.muted(' · '.join(place))}"
     with st.expander(label, icon=said.icon, type="step"):
-        st.table(_facts(entry), border="horizontal", width="content")
+        elements.details(_facts(entry), width="content")
 
 
 def _facts(entry: views.Row) -> dict[str, str]:
