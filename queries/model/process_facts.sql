@@ -60,9 +60,14 @@ with undated as (
 ),
 
 events as (
+    -- In their order by number: of several columns DuckDB would make a key for each row and aggregate.
+    -- Of two that are equal the one recorded first comes first.
     select
         review_events.*,
-        struct_pack(created_at, occurred_at, event_id, content_sha256) as place,
+        row_number() over (
+            partition by process_id
+            order by created_at, occurred_at, event_id, content_sha256, review_events.seq
+        ) as place,
         coalesce(deadline_at, counts_for) as counts_for
     from review_events
     left join undated on undated.seq = review_events.seq
@@ -110,11 +115,14 @@ deadline_reports as (
         events.process_id,
         max(gravity(events.status)) as gravest,
         coalesce(
-            min(struct_pack(place, seq)) filter (where events.deadline_at is not null),
-            min(struct_pack(place, seq))
+            arg_min(struct_pack(created_at, seq), place)
+                filter (where events.deadline_at is not null),
+            arg_min(struct_pack(created_at, seq), place)
         ) as first_one,
-        min(struct_pack(place, seq)) filter (where events.status = 'OVERDUE') as first_overdue,
-        min(struct_pack(place, seq)) filter (where events.status = 'EXPIRED') as first_expired
+        arg_min(struct_pack(created_at, seq), place)
+            filter (where events.status = 'OVERDUE') as first_overdue,
+        arg_min(struct_pack(created_at, seq), place)
+            filter (where events.status = 'EXPIRED') as first_expired
     from events
     join reviewed on reviewed.process_id = events.process_id
     where events.counts_for is null or events.counts_for = reviewed.deadline_at
@@ -241,14 +249,14 @@ clocked as (
         case when gravest >= 2 then timestamp '-infinity' else overdue_by_clock end
             as overdue_from,
         case when gravest = 3 then timestamp '-infinity' else deadline_at end as expired_from,
-        least(overdue_at, first_overdue.place.created_at) as overdue_found_at,
+        least(overdue_at, first_overdue.created_at) as overdue_found_at,
         case
-            when first_overdue.place.created_at < overdue_at then first_overdue.seq
+            when first_overdue.created_at < overdue_at then first_overdue.seq
             else first_one.seq
         end as overdue_found_seq,
-        least(deadline_at, first_expired.place.created_at) as expired_found_at,
+        least(deadline_at, first_expired.created_at) as expired_found_at,
         case
-            when first_expired.place.created_at < deadline_at then first_expired.seq
+            when first_expired.created_at < deadline_at then first_expired.seq
             else first_one.seq
         end as expired_found_seq
     from known
