@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import instants
-from pipeline.contract.body import JsonValue, canonical_json, parse_json
+from pipeline.contract.body import JsonValue, canonical_json, content_sha256, parse_json
 from pipeline.contract.events import BANK_ACCOUNT_EVENTS, SELLER_EVENTS, DecisionReason, read_event
 from pipeline.contract.fields import flatten
 from pipeline.errors import Unreadable
@@ -52,7 +52,10 @@ class Keys:
     def of_taxpayer(self, taxpayer_id: str | None) -> bytes | None:
         """Compares tax ids by their letters A to Z and digits, however they are punctuated or
         cased (a CNPJ may carry letters since July 2026); None where nothing of these is left."""
-        known = "".join(it for it in taxpayer_id or "" if it.isascii() and it.isalnum()).upper()
+        known = taxpayer_id or ""
+        if not (known.isascii() and known.isalnum()):
+            known = "".join(it for it in known if it.isascii() and it.isalnum())
+        known = known.upper()
         return hmac.digest(self.taxpayer, known.encode(), "sha256") if known else None
 
 
@@ -83,7 +86,7 @@ def _content_sha256(entry: Entry) -> bytes:
         "body": None if entry.body is None else entry.body.decode("utf-8", "backslashreplace"),
     }
     known = {name: it for name, it in content.items() if it is not None}
-    return hashlib.sha256(canonical_json(known)).digest()
+    return content_sha256(known)
 
 
 def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
@@ -180,6 +183,8 @@ def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
 def _reasons(given: Sequence[DecisionReason]) -> str:
     """The sorted distinct pairs in one spelling, so that equal answers are equal texts; a reason
     without a detail comes after those that have one."""
+    if not given:
+        return "[]"
     ordered = sorted(
         set(given), key=lambda reason: (reason.reason, reason.detail is None, reason.detail or "")
     )
