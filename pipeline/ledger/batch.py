@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pipeline.errors import LedgerRefused
 from pipeline.ledger import arrow, facts
+from pipeline.ledger.last_named import named_in
 from pipeline.log import tree
 from pipeline.log.entries import Entry
 
@@ -24,40 +25,53 @@ class LastEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Entries in order of seq, each leaf's hash, and the rows of each table that has any."""
+    """What the ledger writes of entries in order of seq. It does not keep the entries themselves,
+    which take three times the memory: several batches wait for DuckDB at once."""
 
-    entries: Sequence[Entry]
+    size: int
+    """How many entries they are."""
+    first_seq: int
+    last_entry: LastEntry
+    recorded_at: int  # of the last
+    has_gaps: bool
+    named: Mapping[str, int]
+    """As `last_named.named_in` says it."""
     leaf_hashes: Sequence[bytes]
     rows: Mapping[str, arrow.Rows]
+    """Of each table that has any."""
 
     @classmethod
     def of(
         cls, entries: Sequence[Entry], keys: facts.Keys, schemas: Mapping[str, pa.Schema]
     ) -> Self:
-        """`schemas`: of the tables that a ledger has (`arrow.schemas`)."""
+        """`entries`: one at least. `schemas`: of the tables that a ledger has (`arrow.schemas`)."""
         extracted = facts.extract(entries, keys)
         rows: dict[str, Sequence[Sequence[object]]] = {
             "log": [entry[: len(arrow.LOG_COLUMNS)] for entry in entries],
             **{table: extracted[kind] for kind, table in facts.TABLES.items() if extracted[kind]},
         }
+        first, last = entries[0], entries[-1]
         return cls(
-            entries,
-            [tree.leaf_hash(entry.leaf) for entry in entries],
-            {table: arrow.in_columns(schemas[table], found) for table, found in rows.items()},
+            size=len(entries),
+            first_seq=first.seq,
+            last_entry=LastEntry(last.seq, last.leaf),
+            recorded_at=last.recorded_at,
+            has_gaps=[it.seq for it in entries] != [*range(first.seq, first.seq + len(entries))],
+            named=named_in(entries),
+            leaf_hashes=[tree.leaf_hash(entry.leaf) for entry in entries],
+            rows={table: arrow.in_columns(schemas[table], found) for table, found in rows.items()},
         )
 
     @property
-    def last_entry(self) -> LastEntry:
-        """Of this batch."""
-        return LastEntry(self.entries[-1].seq, self.entries[-1].leaf)
+    def size_bytes(self) -> int:
+        """The memory that its rows take; 0 for a few that are not in columns."""
+        return sum(it.nbytes for it in self.rows.values() if isinstance(it, pa.Table))
 
     def check_follows(self, size: int) -> None:
         """Raises `LedgerRefused` unless these are the entries after the first `size`."""
-        expected = range(size + 1, size + 1 + len(self.entries))
-        if any(entry.seq != seq for entry, seq in zip(self.entries, expected, strict=True)):
+        if self.first_seq != size + 1 or self.has_gaps:
             raise LedgerRefused(
                 "The inbox's entries do not follow the ledger's",
-                f"after {size} came {self.entries[0].seq} to {self.entries[-1].seq}"
-                f" ({len(self.entries)})",
+                f"after {size} came {self.first_seq} to {self.last_entry.seq} ({self.size})",
                 "the inbox was changed by hand or replaced: restore it from a backup",
             )

@@ -5,10 +5,11 @@ transaction, so the file always holds a prefix of the log and never half a batch
 """
 
 import contextlib
+import itertools
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -142,47 +143,58 @@ class Ledger:
         return tree.newest_proof(self._peaks_before)
 
     def batch(self, entries: Sequence[Entry]) -> Batch:
-        """Entries as `append` takes them; safe to make on any thread, while it writes others."""
+        """Entries, one at least, as `append` takes them; safe to make on any thread, while it
+        writes others."""
         return Batch.of(entries, self._keys, self._columns)
 
-    def append(self, batch: Batch, *, more_follow: bool = False, may_wait: bool = False) -> None:
+    def append(
+        self,
+        batch: Batch,
+        then: Iterable[Batch] = (),
+        *,
+        more_follow: bool = False,
+        may_wait: bool = False,
+    ) -> None:
         """Writes the entries that follow the last one, all or none.
 
-        `more_follow`: whole batches wait already, and the materialized rows of processes may wait
-        for a later one, unless somebody reads. `may_wait`: so may all materialized rows of a few
-        entries. Whoever reads them calls `settle` first.
+        `then`: batches that follow this one and are written in the same transaction, which spares
+        DuckDB most of what a commit takes. `more_follow`: whole batches wait already, and the
+        materialized rows of processes may wait for a later one, unless somebody reads. `may_wait`:
+        so may all materialized rows of a few entries. Whoever reads them calls `settle` first.
 
         Raises `LedgerRefused` where they do not follow it, `LedgerStalled` where memory or disk is
         full, `LedgerDamaged` where DuckDB failed otherwise; the ledger has then been reopened at
         what is durable, so the caller reads its `size` again.
         """
-        if not batch.entries:
-            return
         with self._lock:
-            are_few = self.size + len(batch.entries) - self._settled <= MOST_UNSETTLED
+            are_few = self.size + batch.size - self._settled <= MOST_UNSETTLED
             waits = may_wait and are_few and not self._is_behind
             is_needed = self.is_watched and not self._cannot_settle
-            self._append(batch, waits=waits, more_follow=more_follow and not is_needed)
+            batches = itertools.chain([batch], then)
+            self._append(batches, waits=waits, more_follow=more_follow and not is_needed)
             if not waits:
                 self._let_go_of_indexes()
 
-    def _append(self, batch: Batch, *, waits: bool, more_follow: bool) -> None:
-        entries = batch.entries
-        batch.check_follows(self.size)
+    def _append(self, batches: Iterable[Batch], *, waits: bool, more_follow: bool) -> None:
         frontier = tree.Frontier(self.size, self.frontier.peaks)
-        nodes = frontier.extend(batch.leaf_hashes[:-1])
-        peaks_before = list(frontier.peaks)
-        nodes += frontier.extend(batch.leaf_hashes[-1:])
-        new = self._new | batch.rows.keys()
-        with self._opened_again_after(
-            f"did not take entries {entries[0].seq} to {entries[-1].seq}"
-        ):
+        nodes: list[tree.Node] = []
+        named: list[Mapping[str, int]] = []
+        new = set(self._new)
+        first = self.size + 1
+        with self._opened_again_after(lambda: f"did not take entries {first} to {frontier.size}"):
             with self._transaction():
                 self.watermark = None
-                for table, rows in batch.rows.items():
-                    self._insert(table, rows)
+                for batch in batches:
+                    batch.check_follows(frontier.size)
+                    nodes += frontier.extend(batch.leaf_hashes[:-1])
+                    peaks_before = list(frontier.peaks)
+                    nodes += frontier.extend(batch.leaf_hashes[-1:])
+                    for table, rows in batch.rows.items():
+                        self._insert(table, rows)
+                    new |= batch.rows.keys()
+                    named.append(batch.named)
                 self._insert("tree_nodes", nodes)
-                head = (frontier.size, frontier.root(), frontier.peaks, entries[-1].recorded_at)
+                head = (frontier.size, frontier.root(), frontier.peaks, batch.recorded_at)
                 self._insert("tree_heads", [head])
                 if not waits:
                     position = {"after": self._settled, "size": frontier.size}
@@ -192,7 +204,8 @@ class Ledger:
                 self.unsettled_since = self.unsettled_since or time.monotonic()
             else:
                 self._has_settled(frontier.size)  # before the size: nobody must see anything wait
-            self.last_named.add(entries)  # before the size, too
+            for each in named:
+                self.last_named.add(each)  # before the size, too
             self.frontier, self.last_entry = frontier, batch.last_entry
             self._peaks_before = peaks_before
             if not waits:
@@ -219,7 +232,7 @@ class Ledger:
             if self._is_settled:  # another thread was faster
                 return
             after, size = self._settled, self.size
-            with self._opened_again_after("could not work out its rows"):
+            with self._opened_again_after(lambda: "could not work out its rows"):
                 with self._transaction():
                     refresh.refresh(self._connection, after=after, size=size, new=self._new)
                 self._has_settled(size)
@@ -263,7 +276,7 @@ class Ledger:
         if held <= self._most_of_indexes:
             return
         with (
-            self._opened_again_after("could not be checkpointed"),
+            self._opened_again_after(lambda: "could not be checkpointed"),
             contextlib.suppress(duckdb.TransactionException),
         ):
             self._connection.execute("checkpoint")
@@ -278,19 +291,20 @@ class Ledger:
             yield
 
     @contextlib.contextmanager
-    def _opened_again_after(self, what: str) -> Iterator[None]:
-        """After an error of DuckDB the file is opened again, before anybody else writes. Whether a
-        failed commit is durable cannot be known otherwise, and a failed checkpoint invalidates the
-        file for every reader."""
+    def _opened_again_after(self, what: Callable[[], str]) -> Iterator[None]:
+        """`what`: says what failed. After an error of DuckDB the file is opened again, before
+        anybody else writes. Whether a failed commit is durable cannot be known otherwise, and a
+        failed checkpoint invalidates the file for every reader."""
         with self._lock:
             try:
                 yield
             except duckdb.Error as error:
+                failed = what()
                 try:
                     self.reopen()
                 finally:
                     self._cannot_settle_until = time.monotonic() + SETTLE_AGAIN_SECONDS
-                raise file.fault(self.path, error, what) from error
+                raise file.fault(self.path, error, failed) from error
 
     def reopen(self) -> None:
         """Closes the file, under whoever is reading, and opens it at what is durable. Raises as

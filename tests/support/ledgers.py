@@ -114,11 +114,9 @@ def _fill(
                 ledger.asked_at = -math.inf  # whoever asked did so in another test
                 if size % 5 == 0:
                     ledger._load_position()
-                ledger.append(
-                    ledger.batch(inbox.read(ledger.size, size)),
-                    more_follow=more_follow,
-                    may_wait=size % 2 == 0,
-                )
+                if entries := inbox.read(ledger.size, size):
+                    batch = ledger.batch(entries)
+                    ledger.append(batch, more_follow=more_follow, may_wait=size % 2 == 0)
                 if size % 3 == 0:
                     ledger.settle()
             while entries := inbox.read(ledger.size, 4096):

@@ -6,19 +6,23 @@ put back from an older copy is not followed: that would sign two pasts under one
 
 import contextlib
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from pipeline.errors import InboxForked, LedgerRefused
 from pipeline.inbox import Inbox
 from pipeline.inbox.kept_heads import REMEDY
-from pipeline.ledger.batch import Batch
+from pipeline.ledger.batch import Batch, LastEntry
+from pipeline.ledger.following.reading import ReadAhead
 from pipeline.ledger.store import Ledger
 from pipeline.log.entries import LEAF_RULES, Entry, leaf_version
 
 MAX_ENTRIES_PER_BATCH: Final = 8192
-MAX_BYTES_PER_BATCH: Final = 64 * 2**20
+MAX_BYTES_PER_BATCH: Final = 32 * 2**20
+ENTRIES_AT_ONCE: Final = 15 * MAX_ENTRIES_PER_BATCH
+"""In one transaction, where so many wait and nobody reads. They fill a row group of DuckDB's, which
+is then compressed and written to the file at once, not to the WAL first and again by a checkpoint
+(docs/decisions/ledger.md#very-many-entries-are-one-transaction)."""
 ENTRIES_PER_REFRESH: Final = 65_536
 MOST_BEHIND: Final = 8 * ENTRIES_PER_REFRESH
 """While catching up, materialized rows of processes are refreshed once for a quarter of the ledger,
@@ -26,59 +30,91 @@ but for no fewer entries than the first, since a refresh takes longer the longer
 no more than the second, for which a reader waits five seconds."""
 
 
+def always() -> bool:
+    """Whether one more batch may join a transaction, where nobody minds how long it takes."""
+    return True
+
+
 class Appending:
-    """Appends batch by batch. While whole batches wait, a thread reads the next one as DuckDB still
-    writes the one before, so that two are in memory. For one caller at a time; to be closed before
-    inbox and ledger are."""
+    """Appends batch by batch. While whole batches wait, the next ones are read as DuckDB still
+    writes the one before. For one caller at a time; to be closed before inbox and ledger are."""
 
     def __init__(self, ledger: Ledger, inbox: Inbox) -> None:
         self._ledger = ledger
         self._inbox = inbox
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="appending")
-        self._next: Future[Batch] | None = None
+        self._ahead = ReadAhead(lambda after: self._read(after, MAX_ENTRIES_PER_BATCH))
 
-    def append(self, until: int | None = None) -> int:
-        """Appends the next batch; how many entries it has, 0 where none waits or the ledger has
-        `until` entries, which it must not pass.
+    def append(self, until: int | None = None, *, may_go_on: Callable[[], bool] = always) -> int:
+        """Appends the next batch, or several in one transaction where very many wait; how many
+        entries that were: 0 where none waits or the ledger has `until` entries, which it must not
+        pass.
+
+        `may_go_on`: whether one more batch may join the transaction; asked before each.
 
         Raises `LedgerRefused` at an entry of a later release: what this one would make of it, and
         sign, could be wrong. Raises `InboxForked` where the inbox lacks the ledger's newest entry.
         """
-        ledger, inbox = self._ledger, self._inbox
-        room = sys.maxsize if until is None else until - ledger.size
-        batch = self._begun(room) or self._read(ledger.size, min(room, MAX_ENTRIES_PER_BATCH))
-        size = ledger.size + len(batch.entries)
-        waiting, uncovered = inbox.last()[0] - size, size - ledger.covered
-        are_many = waiting >= MAX_ENTRIES_PER_BATCH
-        most = min(max(ENTRIES_PER_REFRESH, size // 4), MOST_BEHIND)
-        more_follow = are_many and uncovered < most
+        ledger, inbox, before = self._ledger, self._inbox, self._ledger.size
+        room = sys.maxsize if until is None else until - before
+        batch = self._next(ledger.last_entry, room)
+        batch = batch or self._read(before, min(room, MAX_ENTRIES_PER_BATCH))
+        size = before + (batch.size if batch else 0)
+        waiting = min(inbox.last()[0] - size, before + room - size)
         check_continuity(ledger, inbox)  # after the read: what came from another inbox shows
-        if are_many and room - len(batch.entries) >= MAX_ENTRIES_PER_BATCH:
-            self._next = self._reader.submit(self._read, size, MAX_ENTRIES_PER_BATCH)
-        ledger.append(batch, more_follow=more_follow, may_wait=True)
-        return len(batch.entries)
+        if batch is None:
+            return 0
+        if waiting >= MAX_ENTRIES_PER_BATCH:
+            self._ahead.begin(size)
+        further = 0
+        if waiting >= ENTRIES_AT_ONCE and not ledger.is_watched:
+            further = ENTRIES_AT_ONCE // MAX_ENTRIES_PER_BATCH - 1
+        uncovered = size + further * MAX_ENTRIES_PER_BATCH - ledger.covered
+        most = min(max(ENTRIES_PER_REFRESH, size // 4), MOST_BEHIND)
+        ledger.append(
+            batch,
+            self._further(batch.last_entry, further, may_go_on) if further else (),
+            more_follow=waiting >= MAX_ENTRIES_PER_BATCH and uncovered < most,
+            may_wait=True,
+        )
+        return ledger.size - before
 
-    def _begun(self, room: int) -> Batch | None:
-        """The batch that was begun to be read, if it is the next one and there is room for it."""
-        begun, self._next = self._next, None
-        if begun is None:
+    def _further(
+        self, newest: LastEntry, most: int, may_go_on: Callable[[], bool]
+    ) -> Iterator[Batch]:
+        """Batches that follow an entry, until somebody reads."""
+        for _ in range(most):
+            if self._ledger.is_watched or not may_go_on():
+                return
+            batch = self._next(newest, MAX_ENTRIES_PER_BATCH)
+            if batch is None:
+                return
+            yield batch
+            newest = batch.last_entry
+
+    def _next(self, newest: LastEntry, room: int) -> Batch | None:
+        """The batch that was read ahead, if it follows that entry, there is room for it, and the
+        inbox still holds the past of both: it may be another by now."""
+        batch = self._ahead.take()
+        if batch is None:
             return None
-        with contextlib.suppress(Exception):  # it is read once more, and fails for whoever waits
-            batch = begun.result()
-            first, last = batch.entries[0], batch.entries[-1]
-            is_next = first.seq == self._ledger.size + 1 and len(batch.entries) <= room
-            if is_next and self._inbox.leaf(last.seq) == last.leaf:  # it may be another by now
-                return batch
+        last = batch.last_entry
+        if (
+            batch.first_seq == newest.seq + 1
+            and batch.size <= room
+            and all(it.seq == 0 or self._inbox.leaf(it.seq) == it.leaf for it in (newest, last))
+        ):
+            return batch
+        self._ahead.drop()
         return None
 
-    def _read(self, after: int, limit: int) -> Batch:
+    def _read(self, after: int, limit: int) -> Batch | None:
         entries = self._inbox.read(after, limit, max_bytes=MAX_BYTES_PER_BATCH)
         _check_versions(entries)
-        return self._ledger.batch(entries)
+        return self._ledger.batch(entries) if entries else None
 
     def close(self) -> None:
-        """Ends the thread, once it has read what it is reading."""
-        self._reader.shutdown()
+        """Ends the thread that reads ahead."""
+        self._ahead.close()
 
 
 def append_all(ledger: Ledger, inbox: Inbox, until: int | None = None) -> None:

@@ -26,6 +26,7 @@ from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.ledger.following.appending import (
     MAX_ENTRIES_PER_BATCH,
     Appending,
+    always,
     check_continuity,
 )
 from pipeline.ledger.store import Ledger
@@ -112,19 +113,24 @@ class Follower:
     def catch_up(self, on_progress: OnProgress | None = None, *, seconds: float = math.inf) -> int:
         """Appends what the inbox holds, in batches, until the time is over; how many entries."""
         before, until = self.ledger.size, time.monotonic() + seconds
-        while time.monotonic() < until and self.follow_once():
+
+        def has_time() -> bool:
+            return time.monotonic() < until
+
+        while has_time() and self.follow_once(has_time):
             if on_progress is not None:
                 on_progress(self.ledger.size)
         return self.ledger.size - before
 
-    def follow_once(self) -> int:
-        """Appends one batch, and leaves or compares the head; 0 when there was nothing to do.
+    def follow_once(self, may_go_on: Callable[[], bool] = always) -> int:
+        """Appends what one commit takes, and leaves or compares the head; 0 when there was nothing
+        to do. `may_go_on`: as `Appending.append` asks it.
 
         Raises `InboxForked`, now and ever after, where the inbox lacks what was recorded in it.
         """
         with self._watching():
             self.ledger.open_again()
-            return self._follow()
+            return self._follow(may_go_on)
 
     @contextlib.contextmanager
     def _watching(self) -> Iterator[None]:
@@ -138,11 +144,11 @@ class Follower:
             self._inbox.doubt()
             raise
 
-    def _follow(self) -> int:
+    def _follow(self, may_go_on: Callable[[], bool]) -> int:
         head = self._inbox.head()
         is_ahead = head is not None and head.size > self.ledger.size
         until = head.size if head and is_ahead and self._signing is None else None
-        appended = self._appending.append(until)
+        appended = self._appending.append(until, may_go_on=may_go_on)
         if self._signing is not None:
             self._leave_heads(self._signing, is_new=appended > 0)
         elif head and head.size == self.ledger.size and head.root != self.ledger.frontier.root():
@@ -238,7 +244,7 @@ class Follower:
         while not self._stop.is_set():
             began = time.monotonic()
             try:
-                appended = self.follow_once()
+                appended = self.follow_once(lambda: not self._stop.is_set())
                 self._settle_in_time()
                 self._checkpoint_in_time()
             except LedgerRefused as error:

@@ -1,9 +1,11 @@
-"""While a batch is written the next one is read, and the log is that of one batch at a time."""
+"""While a batch is written the next ones are read, and several may be written at once; the log is
+that of one batch at a time."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import closing
 
+import duckdb
 import pytest
 
 from pipeline.errors import InboxUnavailable, LedgerRefused, LedgerStalled
@@ -35,6 +37,12 @@ class Reads:
         self.failing_at: int | None = None
         monkeypatch.setattr(inbox, "read", self.read)
 
+    @property
+    def here(self) -> list[int]:
+        """Where those began that were not made ahead."""
+        main = threading.current_thread().name
+        return [after for after, thread in self.of if thread == main]
+
     def read(self, after, limit, **more):
         self.of.append((after, threading.current_thread().name.partition("_")[0]))
         if after == self.failing_at:
@@ -53,8 +61,8 @@ def test_each_entry_is_read_once_and_while_whole_batches_wait_ahead(service, mon
     main = threading.current_thread().name
     assert reads.of == [
         (0, main),
-        *((after, "appending") for after in range(40, 241, 40)),
-        (280, main),  # fewer than a batch
+        *((after, "reading-ahead") for after in range(40, 281, 40)),
+        (300, "reading-ahead"),  # nothing follows
         (300, main),
     ]
     assert seqs(service.ledger) == list(range(1, 301))
@@ -77,7 +85,7 @@ def test_what_was_read_ahead_of_a_batch_that_failed_is_read_again(service, monke
         service.catch_up()
     assert service.ledger.size == 40
     service.catch_up()
-    assert [after for after, _ in reads.of][:4] == [0, 40, 80, 40]
+    assert reads.here == [0, 40, 300]
     assert seqs(service.ledger) == list(range(1, 301))
 
 
@@ -85,7 +93,7 @@ def test_a_read_that_fails_ahead_is_tried_again_by_whoever_needs_it(service, mon
     reads = Reads(service.inbox, monkeypatch)
     reads.failing_at = 80
     assert service.catch_up() == 300
-    assert [after for after, _ in reads.of][:4] == [0, 40, 80, 80]
+    assert reads.here == [0, 80, 300]
     assert seqs(service.ledger) == list(range(1, 301))
 
 
@@ -111,7 +119,7 @@ def test_what_was_read_ahead_is_read_again_once_the_inbox_has_another_entry_ther
     reads = Reads(service.inbox, monkeypatch)
     monkeypatch.setattr(service.inbox, "leaf", changed)
     service.catch_up()
-    assert [after for after, _ in reads.of][:4] == [0, 40, 40, 80]
+    assert reads.here == [0, 40, 300]
     assert seqs(service.ledger) == list(range(1, 301))
 
 
@@ -126,6 +134,81 @@ def test_an_entry_of_a_later_release_read_ahead_stops_all_before_its_batch(servi
     with pytest.raises(LedgerRefused, match="entry 90 has a leaf of version"):
         service.catch_up()
     assert seqs(service.ledger) == list(range(1, 81))
+
+
+# --- many at once ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def at_once(service: LedgerService, monkeypatch: pytest.MonkeyPatch) -> LedgerService:
+    """Three batches may go into one transaction, where so many wait behind the first one."""
+    monkeypatch.setattr(appending, "ENTRIES_AT_ONCE", 3 * BATCH)
+    return service
+
+
+def commits(ledger: Ledger) -> list[int]:
+    """The size of the log after each transaction."""
+    return [size for size, _, _ in ledger.tree_table("tree_heads")]
+
+
+def test_where_very_many_wait_and_nobody_reads_several_batches_are_one_transaction(at_once):
+    seen = []
+    assert at_once.catch_up(seen.append) == 300
+    # Behind the first batch of the second transaction 140 wait, and of the third 20: too few.
+    assert commits(at_once.ledger) == seen == [120, 240, 280, 300]
+    assert seqs(at_once.ledger) == list(range(1, 301))
+    assert at_once.ledger.frontier.root() == at_once.inbox.head().root
+    assert at_once.reader.count("process_state") == 300
+
+
+def test_nothing_joins_a_transaction_past_the_size_that_was_asked_for(at_once):
+    with closing(Appending(at_once.ledger, at_once.inbox)) as alone:
+        assert [alone.append(170), alone.append(170), alone.append(170)] == [120, 40, 10]
+    assert commits(at_once.ledger) == [120, 160, 170]
+
+
+def test_a_transaction_ends_where_somebody_reads_or_its_time_is_over(at_once):
+    ledger, asked = at_once.ledger, []
+    with closing(Appending(ledger, at_once.inbox)) as alone:
+        assert alone.append(may_go_on=lambda: not asked and asked.append(1) is None) == 80
+        ledger.settle()  # a reader needed rows: two batches would have followed
+        assert alone.append() == 40
+    assert commits(ledger) == [80, 120]
+    assert at_once.reader.count("process_state") == 120
+
+
+def test_a_transaction_of_several_batches_that_fails_leaves_nothing(at_once, monkeypatch):
+    insert, left = Ledger._insert, [5]  # tables: two of the first batch and some of the second
+
+    def full(ledger, table, rows):
+        left[0] -= 1
+        if left[0] == 0:
+            raise duckdb.IOException("No space left on device")
+        insert(ledger, table, rows)
+
+    monkeypatch.setattr(Ledger, "_insert", full)
+    with pytest.raises(LedgerStalled, match="did not take entries 1 to 80"):
+        at_once.catch_up()
+    assert (at_once.ledger.size, seqs(at_once.ledger)) == (0, [])
+    assert at_once.catch_up() == 300
+    assert seqs(at_once.ledger) == list(range(1, 301))
+    assert at_once.ledger.frontier.root() == at_once.inbox.head().root
+
+
+def test_what_an_inbox_in_anothers_place_holds_joins_no_transaction(at_once, monkeypatch):
+    """The second batch was read from another inbox, which holds another entry 80 than is there now;
+    in the third one's time entry 80 itself is another."""
+    leaf = at_once.inbox.leaf
+    for is_changed, first in ([True], 40), ([False, True], 80):
+        asked = iter(is_changed)
+
+        def changed(seq, asked=asked):
+            return b"of another past" if seq == 80 and next(asked, False) else leaf(seq)
+
+        monkeypatch.setattr(at_once.inbox, "leaf", changed)
+        at_once.rebuild()
+        assert commits(at_once.ledger)[0] == first
+        assert seqs(at_once.ledger) == list(range(1, 301))
 
 
 def test_closing_waits_for_the_read_that_was_begun_ahead(service, monkeypatch):
