@@ -100,7 +100,7 @@ class Exchange:
         fields += [b"%b: %b" % it for it in headers]
         if not self.keep_alive:
             fields.append(b"connection: close")
-        connection.transport.write(
+        connection.write_at_once(
             b"%b%b%b\r\n\r\n%b"
             % (
                 STATUS_LINE[status],

@@ -29,6 +29,7 @@ from pipeline.log.entries import (
     Entry,
     Identity,
     Place,
+    Salts,
     record_entry,
 )
 
@@ -299,6 +300,7 @@ class Inbox(ABC):
         seen = {(WEBHOOK, it) for it in events} | attempts
         # A clock may go back; the log never does.
         recorded_at = max(self.clock(), last_recorded_at)
+        salts = Salts(self.random, len(drafts))
 
         for draft in drafts:
             process = processes.get(draft.process_id or "", NO_TAIL)
@@ -331,7 +333,7 @@ class Inbox(ABC):
                 keys.add(draft.ingest_key)
             yield Receipt(
                 Outcome.RECORDED,
-                record_entry(draft, place, log=self.log, log_key=self.log_key, random=self.random),
+                record_entry(draft, place, log=self.log, log_key=self.log_key, random=salts),
             )
 
     @property

@@ -173,6 +173,27 @@ class Committed(NamedTuple):
 
 Random = Callable[[int], bytes]
 """Takes a number of bytes and returns as many random ones."""
+
+
+class Salts:
+    """Gives random bytes, as a `Random` does, but draws those of a whole group of entries at once:
+    each call to the system gives the interpreter away, and waits to have it back."""
+
+    def __init__(self, random: Random, entries: int) -> None:
+        """`entries`: with the first salt, one for each of so many is drawn."""
+        self._random = random
+        self._entries = entries
+        self._drawn = b""
+        self._at = 0
+
+    def __call__(self, size: int) -> bytes:
+        if self._at + size > len(self._drawn):
+            self._drawn = self._random(max(size, SALT_BYTES * self._entries))
+            self._at, self._entries = 0, 1
+        self._at += size
+        return self._drawn[self._at - size : self._at]
+
+
 LeafRules = Callable[[Draft, Place, Identity, Random], Committed]
 
 

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,8 @@ from pipeline.http.server import Connection
 from pipeline.http.short import Reply, Take
 
 SOON = 10.0
+MUCH = bytes(range(65, 91)) * 200_000
+"""More than a system keeps for a peer that does not read."""
 
 
 class App:
@@ -26,6 +29,8 @@ class App:
     def take(self, body: bytes, reply: Reply) -> None:
         if body == b"fail":
             raise ValueError(body)
+        if body == b"much":
+            reply(200, b'"%b"' % MUCH, (b"x-way", b"short"))
         reply(200, b'"%b"' % body, (b"x-way", b"short"))
         reply(200, b'"twice"')
 
@@ -145,3 +150,62 @@ def test_pieces_of_a_body_are_put_together(port: int) -> None:
         while piece := wire.recv(65_536):
             came += piece
     assert came.endswith(b'"0123456789"')
+
+
+def test_answers_that_their_peer_reads_late_come_whole_and_in_order(port: int) -> None:
+    with socket.socket() as wire:
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        wire.settimeout(SOON)
+        wire.connect(("127.0.0.1", port))
+        sent = (post(b"/short", it) for it in (b"1", b"much", b"2"))
+        wire.sendall(b"".join((*sent, LAST)))
+        time.sleep(0.3)  # until nothing more fits
+        came = b"".join(iter(lambda: wire.recv(1 << 20), b""))
+    answers = ways(came.split(b"HTTP/1.1 ")[1:])
+    assert answers == [
+        b'200 short "1"',
+        b'200 short "%b"' % MUCH,
+        b'200 usual "/short 2"',
+        b'200 usual "/last "',
+    ]
+
+
+class Transport:
+    """A transport of uvloop's after somebody closed it: its file is closed already, the protocol
+    has not heard of it yet."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+
+    def is_closing(self) -> bool:
+        return True
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def write(self, data: bytes) -> None:
+        self.written.append(data)
+
+
+def test_an_answer_never_goes_to_whoever_has_a_closed_connections_number() -> None:
+    """Files have numbers, and a closed one's is given to the next that is opened."""
+    connection, transport = Connection.__new__(Connection), Transport()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        connection.transport, connection._descriptor = transport, ours.fileno()
+        connection.write_at_once(b"of one seller")
+        theirs.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            theirs.recv(100)
+    assert transport.written == [b"of one seller"]
+
+
+def test_an_answer_to_a_peer_that_has_gone_is_left_to_the_transport() -> None:
+    connection, transport = Connection.__new__(Connection), Transport()
+    transport.is_closing = lambda: False
+    ours, theirs = socket.socketpair()
+    with ours:
+        theirs.close()
+        connection.transport, connection._descriptor = transport, ours.fileno()
+        connection.write_at_once(b"too late")
+    assert transport.written == [b"too late"]

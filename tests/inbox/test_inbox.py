@@ -1,5 +1,7 @@
 """The inbox's contract, on both engines: order, streams, counting once, reading, refusing."""
 
+import json
+import os
 import sqlite3
 from pathlib import Path
 
@@ -139,6 +141,42 @@ def test_other_kinds_are_never_again_in_one_batch_or_in_two(inbox: Inbox):
     inbox.append([note(attempt_id="a1"), note(attempt_id="a1")])
     inbox.append([note(attempt_id="a1")])
     assert [it.is_again for it in inbox.read(0, 10)] == [False, False, False]
+
+
+@pytest.mark.parametrize(
+    "name", ['["a", 1]', '{"a":1}', '"', "\\", "a,b", "null", "1", "\u2028é\x01", "😀" * 200, "$1"]
+)
+def test_whatever_an_id_looks_like_it_is_found_again(inbox: Inbox, name: str):
+    for again in (False, True):
+        receipts = inbox.append(
+            [
+                webhook(event_id=name, process_id=name, seller_id=name),
+                webhook(event_id="other", process_id="other", seller_id=None),
+                draft(kind="submission_started", attempt_id=name, process_id=name),
+            ]
+        )
+        first, _, attempt = [it.entry for it in receipts]
+        assert (first.is_again, attempt.is_again) == (again, again)
+    assert (first.process_n, first.process_prev, first.seller_prev) == (3, 3, 1)
+    assert (attempt.process_n, attempt.process_prev) == (4, 4)
+
+
+def test_the_entries_of_a_group_have_salts_of_their_own(inbox: Inbox):
+    drawn = []
+
+    def random(size: int) -> bytes:
+        drawn.append(size)
+        return os.urandom(size)
+
+    inbox.random = random
+    receipts = inbox.append(
+        [webhook(event_id=f"e{n}", particulars={"a": 1} if n < 3 else {}) for n in range(20)]
+    )
+    salts = [it.entry.salt for it in receipts]
+    records = [json.loads(it.entry.record)["salt"] for it in receipts[:3]]
+    assert len({*salts, *map(bytes.fromhex, records)}) == 23
+    assert {len(it) for it in salts} == {32}
+    assert drawn == [640, 32, 32, 32]  # one for each entry, and those of records when they are over
 
 
 def test_a_line_with_a_known_ingest_key_adds_nothing(inbox: Inbox):
