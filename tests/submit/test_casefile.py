@@ -32,7 +32,8 @@ def test_a_case_file_is_the_ledgers_view_of_its_process(
         ledger = Ledger(None, log=inbox.log, keys=KEYS, memory="512MB", threads=1)
         try:
             inbox.append([it for it in map(draft, history) if it is not None])
-            ledger.append(ledger.batch(inbox.read(0, 4096)))
+            if entries := inbox.read(0, 4096):
+                ledger.append(ledger.batch(entries))
             cursor = ledger.cursor()
             for name in ("process_state", "attempts", "latest_answers", "tries"):
                 cursor.execute(f"create view {name} as {whole_sql(catalogue()[name])}")
