@@ -166,12 +166,35 @@ _ENCODER = json.JSONEncoder(
 
 
 def content_sha256(value: JsonValue) -> bytes:
-    """A digest that is equal for the same JSON value, however it is spelled. It is compared within
-    one ledger and shown nowhere, so its bytes are whatever the fastest encoder writes."""
-    return hashlib.sha256(_FASTEST_ENCODER.encode(value)).digest()
+    """The SHA-256 of the canonical form of a JSON value that `parse_json` gave, or of a dict that
+    holds such (docs/rules.md#counting-once)."""
+    is_plain = _is_plain((value,))
+    spelled = _FAST_ENCODER.encode(value) if is_plain else canonical_json(value)
+    return hashlib.sha256(spelled).digest()
 
 
-_FASTEST_ENCODER = msgspec.json.Encoder(order="sorted")
+_FAST_ENCODER = msgspec.json.Encoder(order="sorted")
+_PLAIN_FLOATS = 1e-4, 1e16
+"""Between these Python writes numbers without an exponent; beyond, encoders differ in how."""
+
+
+def _is_plain(items: Iterable[JsonValue]) -> bool:
+    """Whether the fast encoder writes values in canonical form: it does, but for some numbers."""
+    least, end = _PLAIN_FLOATS
+    for item in items:
+        kind = type(item)
+        if kind is dict:
+            if not _is_plain(item.values()):
+                return False
+        elif kind is list:
+            if not _is_plain(item):
+                return False
+        elif kind is float:
+            if item and not least <= abs(item) < end:
+                return False
+        elif kind is int and not _LEAST_INTEGER <= item <= _GREATEST_INTEGER:
+            return False
+    return True
 
 
 # --- JSON -> records -------------------------------------------------------------------------

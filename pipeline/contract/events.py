@@ -207,18 +207,18 @@ def read_event(body: bytes) -> Event:
     envelope = _read_envelope(body)
     review, record, account = objects = _objects(envelope)
     event_id = platform_id(envelope.get("id"))
-    said = None if review is None else _read_review(review, objects.process_id or "")
+    read = None if review is None else _read_review(review, objects.process_id or "")
     return Event(
         id=event_id or _digest_name(body),
         has_id=event_id is not None,
         type=envelope["type"],
         created_at=instants.parse(envelope.get("created_at")),
-        review=said,
+        review=read,
         seller=None if record is None else _read_seller(record),
         seller_id=objects.seller_id,
         bank_account_id=None if account is None else platform_id(account.get("id")),
         content_sha256=content_sha256(envelope),
-        unreadable=tuple(_unreadable_parts(envelope, objects, said)),
+        unreadable=tuple(_unreadable_parts(envelope, objects, read)),
     )
 
 

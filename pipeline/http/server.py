@@ -60,9 +60,9 @@ class Connection(Limited):
         self._descriptor = transport.get_extra_info("socket").fileno() if is_plain else None
 
     def write_at_once(self, data: bytes) -> None:
-        """Writes a small answer. The transport would keep Python's lock while the system sends it,
-        which takes longer than all else about an answer; meanwhile the inbox's writer can have it
-        (docs/decisions/inbox.md#an-answer-is-sent-without-pythons-lock)."""
+        """Writes a small answer. The transport would keep the GIL while the system sends it, which
+        takes longer than all else about an answer; meanwhile the inbox's writer can have it
+        (docs/decisions/inbox.md#an-answer-is-sent-without-the-gil)."""
         transport = self.transport
         if (
             self._descriptor is not None

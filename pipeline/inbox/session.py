@@ -26,7 +26,7 @@ to write; a holder that is silent for longer is frozen, or its machine is gone."
 STATEMENT_SECONDS: Final = 10.0
 """For a statement of a writer's transaction, until its answer is here."""
 READ_SECONDS: Final = 60.0
-"""For what a reader asks: a ledger that catches up reads 64 MiB at once."""
+"""For what a reader asks: a ledger that catches up reads 32 MiB at once."""
 COMMIT_SECONDS: Final = 60.0
 """For a commit's answer. Then its outcome is unknown, as after a lost connection."""
 

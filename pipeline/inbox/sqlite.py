@@ -94,7 +94,7 @@ class _SqliteTransaction:
         leaf = f"leaf, {self._in_table.is_compressed}"
         last = f"select seq, recorded_at, {leaf} from entries order by seq desc limit 1"
         seq, recorded_at, *found = self._connection.execute(last).fetchone() or (0, 0)
-        if asked.seq != seq:  # somebody else has written since
+        if asked.seq != seq:  # the newest is not one that was written from here
             of = f"select {leaf} from entries where seq = ?"
             found = self._connection.execute(of, (asked.seq,)).fetchone()
         (version,) = self._connection.execute("pragma user_version").fetchone()

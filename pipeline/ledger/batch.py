@@ -1,6 +1,6 @@
 """A batch of entries as the ledger writes it, with all that Python has to work out for it.
 
-No I/O, so that one is made while DuckDB still writes the batch before.
+No I/O, so that several are made while DuckDB still writes those before.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,6 +34,8 @@ class Batch:
     last_entry: LastEntry
     recorded_at: int  # of the last
     has_gaps: bool
+    size_bytes: int
+    """Of the entries' bodies and leaves."""
     named: Mapping[str, int]
     """As `last_named.named_in` says it."""
     leaf_hashes: Sequence[bytes]
@@ -57,15 +59,11 @@ class Batch:
             last_entry=LastEntry(last.seq, last.leaf),
             recorded_at=last.recorded_at,
             has_gaps=[it.seq for it in entries] != [*range(first.seq, first.seq + len(entries))],
+            size_bytes=sum(len(it.body or b"") + len(it.leaf) for it in entries),
             named=named_in(entries),
             leaf_hashes=[tree.leaf_hash(entry.leaf) for entry in entries],
             rows={table: arrow.in_columns(schemas[table], found) for table, found in rows.items()},
         )
-
-    @property
-    def size_bytes(self) -> int:
-        """The memory that its rows take; 0 for a few that are not in columns."""
-        return sum(it.nbytes for it in self.rows.values() if isinstance(it, pa.Table))
 
     def check_follows(self, size: int) -> None:
         """Raises `LedgerRefused` unless these are the entries after the first `size`."""

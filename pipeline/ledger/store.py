@@ -70,7 +70,8 @@ class Ledger:
         self.watermark: Watermark | None
         """Of the last commit; None while one is under way, or while entries have no materialized
         rows of any kind."""
-        self._most_of_indexes = INDEX_SHARE * bytes_of(memory)
+        self.memory_bytes = bytes_of(memory)
+        """That DuckDB may take."""
         self._lock = (
             threading.RLock()
         )  # held by whoever writes, until that shows, or opens it again
@@ -182,7 +183,7 @@ class Ledger:
         new = set(self._new)
         first = self.size + 1
         with self._opened_again_after(lambda: f"did not take entries {first} to {frontier.size}"):
-            with self._transaction():
+            with self._watermark_put_back(), self._transaction():
                 self.watermark = None
                 for batch in batches:
                     batch.check_follows(frontier.size)
@@ -210,6 +211,16 @@ class Ledger:
             self._peaks_before = peaks_before
             if not waits:
                 self._mark()
+
+    @contextlib.contextmanager
+    def _watermark_put_back(self) -> Iterator[None]:
+        """Where the block fails: the state is the former one again."""
+        watermark = self.watermark
+        try:
+            yield
+        except BaseException:
+            self.watermark = watermark
+            raise
 
     def _has_settled(self, size: int) -> None:
         self._settled, self._new, self.unsettled_since = size, set(), None
@@ -273,7 +284,7 @@ class Ledger:
         """Writes what was touched of the indexes to the file, and so out of memory. Where DuckDB
         takes somebody's reading for writing it refuses, and the next batch tries again."""
         [(held,)] = self._rows(_INDEX_MEMORY)
-        if held <= self._most_of_indexes:
+        if held <= INDEX_SHARE * self.memory_bytes:
             return
         with (
             self._opened_again_after(lambda: "could not be checkpointed"),

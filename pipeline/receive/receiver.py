@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-LOCK_SECONDS: Final = 0.0003
-"""For so long the loop or the writer may keep Python's lock while the other one waits for it;
-Python's own default is 5 ms."""
+SWITCH_SECONDS: Final = 0.0003
+"""For so long the loop or the writer may keep the GIL while the other one waits for it. Python's
+own default is 5 ms."""
 MAX_OTHERS: Final = 300
 """Requests under way at once that are neither deliveries nor a look at /healthz: those always find
 room. A collection may hold its files in memory, a submission waits for the platform."""
@@ -291,5 +291,5 @@ def serve(settings: Settings) -> None:
     Raises `OperatorError` if it cannot start.
     """
     take_short_turns()
-    sys.setswitchinterval(LOCK_SECONDS)
+    sys.setswitchinterval(SWITCH_SECONDS)
     server.run(Receiver(settings), settings.receiver_host, settings.receiver_port)

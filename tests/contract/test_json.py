@@ -1,5 +1,7 @@
 """Reading JSON: each text has one meaning, or is refused with the reason."""
 
+import hashlib
+import json
 from collections.abc import Callable
 
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.contract import body
-from pipeline.contract.body import parse_json
+from pipeline.contract.body import content_sha256, parse_json
 from pipeline.errors import Unreadable
 
 
@@ -117,3 +119,33 @@ def test_both_parsers_refuse_the_same_depth(levels: int):
     data += b"]}" * (levels // 2)
     assert outcome(parse_json, data) == outcome(body._parse_slowly, data)
     assert outcome(parse_json, data).startswith("unreadable") == (levels > 64)
+
+
+def test_the_digest_of_a_content_is_that_of_its_canonical_form():
+    """By it the rules order events that are equal else. Encoders write some numbers differently."""
+    value = {"b": 1e22, "a": [0.00001, -0.0, 1e16, 0.0001], "ç": 2**64 - 1}
+    spelled = '{"a":[1e-05,-0.0,1e+16,0.0001],"b":1e+22,"ç":18446744073709551615}'
+    assert content_sha256(value) == hashlib.sha256(spelled.encode()).digest()
+    plain = {"b": 10, "a": [1.5, True, None, '\u0001\u007f"\\/'], "A": {}}
+    spelled = '{"A":{},"a":[1.5,true,null,"\\u0001\u007f\\"\\\\/"],"b":10}'
+    assert content_sha256(plain) == hashlib.sha256(spelled.encode()).digest()
+    assert content_sha256({"a": 2**70}) == hashlib.sha256(b'{"a":1180591620717411303424}').digest()
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers(-(2**63), 2**64 - 1)
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.integers(-25, 25).map(lambda power: 1.5 * 10.0**power)
+        | TEXTS,
+        lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
+    )
+)
+def test_whatever_a_content_is_its_digest_is_that_of_its_canonical_form(value):
+    spelled = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    assert content_sha256(value) == hashlib.sha256(spelled.encode()).digest()

@@ -165,7 +165,7 @@ def test_answers_that_their_peer_reads_late_come_whole_and_in_order(port: int) -
     assert answers == [
         b'200 short "1"',
         b'200 short "%b"' % MUCH,
-        b'200 usual "/short 2"',
+        b'200 usual "/short 2"',  # nothing is short while answers wait for their peer
         b'200 usual "/last "',
     ]
 

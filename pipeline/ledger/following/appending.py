@@ -13,7 +13,7 @@ from pipeline.errors import InboxForked, LedgerRefused
 from pipeline.inbox import Inbox
 from pipeline.inbox.kept_heads import REMEDY
 from pipeline.ledger.batch import Batch, LastEntry
-from pipeline.ledger.following.reading import ReadAhead
+from pipeline.ledger.following.reading import ReadAhead, always
 from pipeline.ledger.store import Ledger
 from pipeline.log.entries import LEAF_RULES, Entry, leaf_version
 
@@ -23,6 +23,10 @@ ENTRIES_AT_ONCE: Final = 15 * MAX_ENTRIES_PER_BATCH
 """In one transaction, where so many wait and nobody reads. They fill a row group of DuckDB's, which
 is then compressed and written to the file at once, not to the WAL first and again by a checkpoint
 (docs/decisions/ledger.md#very-many-entries-are-one-transaction)."""
+BYTES_AT_ONCE: Final = 256 * 2**20
+SHARE_AT_ONCE: Final = 0.4
+"""What such a transaction may hold: bytes of entries, and these as a share of DuckDB's memory, in
+which a row group stays until it is whole."""
 ENTRIES_PER_REFRESH: Final = 65_536
 MOST_BEHIND: Final = 8 * ENTRIES_PER_REFRESH
 """While catching up, materialized rows of processes are refreshed once for a quarter of the ledger,
@@ -30,19 +34,15 @@ but for no fewer entries than the first, since a refresh takes longer the longer
 no more than the second, for which a reader waits five seconds."""
 
 
-def always() -> bool:
-    """Whether one more batch may join a transaction, where nobody minds how long it takes."""
-    return True
-
-
 class Appending:
     """Appends batch by batch. While whole batches wait, the next ones are read as DuckDB still
-    writes the one before. For one caller at a time; to be closed before inbox and ledger are."""
+    writes those before. For one caller at a time; to be closed before inbox and ledger are."""
 
     def __init__(self, ledger: Ledger, inbox: Inbox) -> None:
         self._ledger = ledger
         self._inbox = inbox
-        self._ahead = ReadAhead(lambda after: self._read(after, MAX_ENTRIES_PER_BATCH))
+        self._ahead = ReadAhead(self._read_ahead)
+        self._has_failed = False  # the last transaction
 
     def append(self, until: int | None = None, *, may_go_on: Callable[[], bool] = always) -> int:
         """Appends the next batch, or several in one transaction where very many wait; how many
@@ -56,53 +56,57 @@ class Appending:
         """
         ledger, inbox, before = self._ledger, self._inbox, self._ledger.size
         room = sys.maxsize if until is None else until - before
-        batch = self._next(ledger.last_entry, room)
-        batch = batch or self._read(before, min(room, MAX_ENTRIES_PER_BATCH))
+        batch = self._next(room) or self._read(before, min(room, MAX_ENTRIES_PER_BATCH))
         size = before + (batch.size if batch else 0)
-        waiting = min(inbox.last()[0] - size, before + room - size)
+        waiting = min(inbox.last()[0], before + room) - size
         check_continuity(ledger, inbox)  # after the read: what came from another inbox shows
         if batch is None:
             return 0
-        if waiting >= MAX_ENTRIES_PER_BATCH:
-            self._ahead.begin(size)
+        are_many = waiting >= MAX_ENTRIES_PER_BATCH
+        if are_many:
+            self._ahead.begin(batch.last_entry, until)
         further = 0
-        if waiting >= ENTRIES_AT_ONCE and not ledger.is_watched:
+        if waiting >= ENTRIES_AT_ONCE and not ledger.is_watched and not self._has_failed:
             further = ENTRIES_AT_ONCE // MAX_ENTRIES_PER_BATCH - 1
         uncovered = size + further * MAX_ENTRIES_PER_BATCH - ledger.covered
         most = min(max(ENTRIES_PER_REFRESH, size // 4), MOST_BEHIND)
+        self._has_failed = True
         ledger.append(
             batch,
-            self._further(batch.last_entry, further, may_go_on) if further else (),
-            more_follow=waiting >= MAX_ENTRIES_PER_BATCH and uncovered < most,
-            may_wait=True,
+            self._further(batch, further, may_go_on),
+            more_follow=are_many and uncovered < most,
+            may_wait=not further,
         )
+        self._has_failed = False
+        if further:
+            check_continuity(ledger, inbox)  # before anything is signed for what joined
         return ledger.size - before
 
-    def _further(
-        self, newest: LastEntry, most: int, may_go_on: Callable[[], bool]
-    ) -> Iterator[Batch]:
-        """Batches that follow an entry, until somebody reads."""
-        for _ in range(most):
-            if self._ledger.is_watched or not may_go_on():
-                return
-            batch = self._next(newest, MAX_ENTRIES_PER_BATCH)
-            if batch is None:
-                return
-            yield batch
-            newest = batch.last_entry
+    def _further(self, newest: Batch, most: int, may_go_on: Callable[[], bool]) -> Iterator[Batch]:
+        """Batches that follow one, in the transaction in which that is written. It never waits for
+        long, and asks the inbox nothing: whoever needs materialized rows waits for it."""
+        ledger = self._ledger
+        room = min(BYTES_AT_ONCE, SHARE_AT_ONCE * ledger.memory_bytes) - newest.size_bytes
 
-    def _next(self, newest: LastEntry, room: int) -> Batch | None:
-        """The batch that was read ahead, if it follows that entry, there is room for it, and the
-        inbox still holds the past of both: it may be another by now."""
+        def is_alone() -> bool:
+            return not ledger.is_watched and may_go_on()
+
+        for _ in range(most):
+            following = self._ahead.take(is_alone) if room > 0 and is_alone() else None
+            if following is None or following.first_seq != newest.last_entry.seq + 1:
+                return
+            yield following
+            newest, room = following, room - following.size_bytes
+
+    def _next(self, room: int) -> Batch | None:
+        """The batch that was read ahead, if it follows the ledger's newest entry, there is room for
+        it, and the inbox still holds its last entry: it may be another by now."""
         batch = self._ahead.take()
         if batch is None:
             return None
         last = batch.last_entry
-        if (
-            batch.first_seq == newest.seq + 1
-            and batch.size <= room
-            and all(it.seq == 0 or self._inbox.leaf(it.seq) == it.leaf for it in (newest, last))
-        ):
+        is_next = batch.first_seq == self._ledger.size + 1 and batch.size <= room
+        if is_next and self._inbox.leaf(last.seq) == last.leaf:
             return batch
         self._ahead.drop()
         return None
@@ -111,6 +115,14 @@ class Appending:
         entries = self._inbox.read(after, limit, max_bytes=MAX_BYTES_PER_BATCH)
         _check_versions(entries)
         return self._ledger.batch(entries) if entries else None
+
+    def _read_ahead(self, after: LastEntry, until: int | None) -> Batch | None:
+        """Raises `InboxForked` where the inbox lacks the entry that the batch is to follow."""
+        room = sys.maxsize if until is None else until - after.seq
+        batch = self._read(after.seq, min(room, MAX_ENTRIES_PER_BATCH))
+        if self._inbox.leaf(after.seq) != after.leaf:
+            raise InboxForked(f"The inbox no longer holds entry {after.seq} as it was read")
+        return batch
 
     def close(self) -> None:
         """Ends the thread that reads ahead."""

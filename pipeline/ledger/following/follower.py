@@ -26,9 +26,9 @@ from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.ledger.following.appending import (
     MAX_ENTRIES_PER_BATCH,
     Appending,
-    always,
     check_continuity,
 )
+from pipeline.ledger.following.reading import always
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
 
@@ -53,7 +53,7 @@ CHECKPOINT_SECONDS: Final = 300.0
 later be shown to continue it. Whoever needs one of this moment calls `Follower.checkpoint`."""
 
 OnProgress = Callable[[int], None]
-"""Called with the ledger's size after each batch."""
+"""Called with the ledger's size after each transaction."""
 
 
 class _Behind(NamedTuple):
@@ -244,7 +244,7 @@ class Follower:
         while not self._stop.is_set():
             began = time.monotonic()
             try:
-                appended = self.follow_once(lambda: not self._stop.is_set())
+                self.follow_once(lambda: not self._stop.is_set())
                 self._settle_in_time()
                 self._checkpoint_in_time()
             except LedgerRefused as error:
@@ -259,8 +259,7 @@ class Follower:
                 pause = min(2 * pause, LONGEST_RETRY_SECONDS)
                 continue
             self._problem, pause = None, RETRY_SECONDS
-            self._note_lag()
-            if appended < MAX_ENTRIES_PER_BATCH:
+            if self._note_lag() < MAX_ENTRIES_PER_BATCH:
                 self._stop.wait(max(LINGER_SECONDS, (time.monotonic() - began) / 2))
 
     def reach(self, seq: int) -> None:
@@ -299,9 +298,13 @@ class Follower:
             recovered=self._recovered,
         )
 
-    def _note_lag(self) -> None:
+    def _note_lag(self) -> int:
+        """How many entries wait, as far as the inbox can be asked."""
         with contextlib.suppress(PrazoError):
-            self._lag(self.ledger.size, self._inbox.last()[0])
+            size, last = self.ledger.size, self._inbox.last()[0]
+            self._lag(size, last)
+            return last - size
+        return 0
 
     def _lag(self, size: int, inbox_seq: int) -> float:
         """Seconds for which the first entry that is missing has been seen to be missing."""

@@ -1,70 +1,94 @@
 """Reads an inbox's batches ahead, on a thread, while DuckDB writes those before them."""
 
-import contextlib
+import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from pipeline.ledger.batch import Batch
+from pipeline.ledger.batch import Batch, LastEntry
 
 MOST_AHEAD: Final = 14
 """Batches in memory at once: DuckDB takes many in one transaction, and then works out rows for as
 long as it takes to read as many."""
-LEAST_AHEAD: Final = 2
 BYTES_AHEAD: Final = 192 * 2**20
-"""That they may take."""
+"""Of entries in these: once they have more, none is read until one is taken."""
+LOOK_SECONDS: Final = 0.05
+"""Between two looks whether to wait any longer."""
+
+
+def always() -> bool:
+    """Whether to go on, where nothing speaks against it."""
+    return True
 
 
 class ReadAhead:
-    """Batches of one inbox in order. For one caller at a time; to be closed before the inbox is."""
+    """Batches of one inbox, in order. For one caller at a time; closed before the inbox is."""
 
-    def __init__(self, read: Callable[[int], Batch | None]) -> None:
-        """`read`: the batch after an entry; None where none follows it."""
+    def __init__(self, read: Callable[[LastEntry, int | None], Batch | None]) -> None:
+        """`read`: the batch after an entry, up to a seq (None: to the end); None where none
+        follows. It raises where none can be read, or where what was read does not follow."""
         self._read = read
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="reading-ahead")
-        self._begun: deque[Future[Batch | None]] = deque()
-        self._after: int | None = None  # of the next to be read; of the thread, while any is begun
+        self._changed = threading.Condition()  # all that follows is read and changed under it
+        self._ready: deque[Batch] = deque()
+        self._is_reading = self._is_to_end = False
 
-    def begin(self, after: int) -> None:
-        """Begins to read what follows an entry, unless it reads already."""
-        if not self._begun:
-            self._after = after
-            self._begin_until(LEAST_AHEAD)
+    def begin(self, after: LastEntry, until: int | None = None) -> None:
+        """Begins to read what follows an entry, unless it reads already, or has read."""
+        with self._changed:
+            if not self._is_reading and not self._ready:
+                self._is_reading = True
+                self._thread.submit(self._read_on, after, until)
 
-    def _begin_until(self, many: int) -> None:
-        while len(self._begun) < many:
-            self._begun.append(self._thread.submit(self._read_next))
+    def _read_on(self, after: LastEntry, until: int | None) -> None:
+        try:
+            while self._has_room():
+                batch = self._read(after, until)
+                if batch is None:
+                    return
+                with self._changed:
+                    self._ready.append(batch)
+                    self._changed.notify_all()
+                after = batch.last_entry
+        except Exception:  # whoever reads it themselves is told why
+            return
+        finally:
+            with self._changed:
+                self._is_reading = False
+                self._changed.notify_all()
 
-    def _read_next(self) -> Batch | None:
-        after, self._after = self._after, None
-        if after is None:
-            return None
-        batch = self._read(after)
-        self._after = None if batch is None else batch.last_entry.seq
-        return batch
+    def _has_room(self) -> bool:
+        """Waits for room; false once nothing more is wanted."""
 
-    def take(self) -> Batch | None:
-        """The next batch, once it is read; None where none was begun, none follows, or reading it
-        failed: whoever reads it themselves is told why."""
-        if not self._begun:
-            return None
-        batch = None
-        with contextlib.suppress(Exception):
-            batch = self._begun.popleft().result()
-        if batch is None:
-            self.drop()
-        else:
-            fitting = BYTES_AHEAD // max(1, batch.size_bytes)
-            self._begin_until(max(LEAST_AHEAD, min(MOST_AHEAD, fitting)))
-        return batch
+        def is_over() -> bool:
+            held = sum(batch.size_bytes for batch in self._ready)
+            return self._is_to_end or (len(self._ready) < MOST_AHEAD and held < BYTES_AHEAD)
+
+        with self._changed:
+            self._changed.wait_for(is_over)
+            return not self._is_to_end
+
+    def take(self, may_wait: Callable[[], bool] = always) -> Batch | None:
+        """The next batch, once it is read; None where none is being read, or none can be.
+        `may_wait`: asked again and again; where it says no, the batch is left for later."""
+        with self._changed:
+            while not self._ready and self._is_reading and may_wait():
+                self._changed.wait(LOOK_SECONDS)
+            if not self._ready:
+                return None
+            batch = self._ready.popleft()
+            self._changed.notify_all()
+            return batch
 
     def drop(self) -> None:
-        """Forgets what was read: something else follows now, or nothing."""
-        while self._begun:
-            begun = self._begun.popleft()
-            if not begun.cancel():
-                begun.exception()  # waits
+        """Forgets what was read, once what is being read is: something else follows now."""
+        with self._changed:
+            self._is_to_end = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._is_reading)
+            self._is_to_end = False
+            self._ready.clear()
 
     def close(self) -> None:
         """Ends the thread, once it has read what it is reading."""

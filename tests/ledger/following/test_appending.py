@@ -8,13 +8,14 @@ from contextlib import closing
 import duckdb
 import pytest
 
-from pipeline.errors import InboxUnavailable, LedgerRefused, LedgerStalled
+from pipeline.errors import InboxForked, InboxUnavailable, LedgerRefused, LedgerStalled
 from pipeline.inbox import Inbox
 from pipeline.ledger.following import appending
 from pipeline.ledger.following.appending import Appending
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.settings import Settings
+from tests.support.machine import wait_until
 
 BATCH = 40  # of the 300 entries in the inbox
 
@@ -89,11 +90,11 @@ def test_what_was_read_ahead_of_a_batch_that_failed_is_read_again(service, monke
     assert seqs(service.ledger) == list(range(1, 301))
 
 
-def test_a_read_that_fails_ahead_is_tried_again_by_whoever_needs_it(service, monkeypatch):
+def test_a_read_that_fails_ahead_is_tried_again(service, monkeypatch):
     reads = Reads(service.inbox, monkeypatch)
     reads.failing_at = 80
     assert service.catch_up() == 300
-    assert reads.here == [0, 80, 300]
+    assert [after for after, _ in reads.of].count(80) == 2
     assert seqs(service.ledger) == list(range(1, 301))
 
 
@@ -107,19 +108,23 @@ def test_nothing_is_appended_past_the_size_that_was_asked_for(service):
     assert seqs(service.ledger) == list(range(1, 131))
 
 
+@pytest.mark.parametrize(("asking", "read_twice"), [("MainThread", 40), ("reading-ahead", 80)])
 def test_what_was_read_ahead_is_read_again_once_the_inbox_has_another_entry_there(
-    service, monkeypatch
+    service, monkeypatch, asking, read_twice
 ):
+    """Before a batch is written, its last entry is looked up once more; once one is read, the entry
+    that it follows."""
     leaf = service.inbox.leaf
     others = [80]
 
     def changed(seq):
-        return b"of another past" if seq in others and not others.clear() else leaf(seq)
+        is_asking = threading.current_thread().name.startswith(asking)
+        return b"another" if is_asking and seq in others and not others.clear() else leaf(seq)
 
     reads = Reads(service.inbox, monkeypatch)
     monkeypatch.setattr(service.inbox, "leaf", changed)
     service.catch_up()
-    assert reads.here == [0, 40, 300]
+    assert [after for after, _ in reads.of].count(read_twice) == 2
     assert seqs(service.ledger) == list(range(1, 301))
 
 
@@ -167,17 +172,25 @@ def test_nothing_joins_a_transaction_past_the_size_that_was_asked_for(at_once):
     assert commits(at_once.ledger) == [120, 160, 170]
 
 
-def test_a_transaction_ends_where_somebody_reads_or_its_time_is_over(at_once):
-    ledger, asked = at_once.ledger, []
+def test_a_transaction_ends_where_somebody_reads_or_its_time_is_over(at_once, monkeypatch):
+    ledger, written, insert = at_once.ledger, [], Ledger._insert
+
+    def noted(ledger, table, rows):
+        written.append(table)
+        insert(ledger, table, rows)
+
+    monkeypatch.setattr(Ledger, "_insert", noted)
     with closing(Appending(ledger, at_once.inbox)) as alone:
-        assert alone.append(may_go_on=lambda: not asked and asked.append(1) is None) == 80
+        assert alone.append(may_go_on=lambda: written.count("log") < 2) == 80
         ledger.settle()  # a reader needed rows: two batches would have followed
         assert alone.append() == 40
     assert commits(ledger) == [80, 120]
     assert at_once.reader.count("process_state") == 120
 
 
-def test_a_transaction_of_several_batches_that_fails_leaves_nothing(at_once, monkeypatch):
+def test_a_transaction_of_several_batches_that_fails_leaves_nothing_and_the_next_is_small(
+    at_once, monkeypatch
+):
     insert, left = Ledger._insert, [5]  # tables: two of the first batch and some of the second
 
     def full(ledger, table, rows):
@@ -191,24 +204,90 @@ def test_a_transaction_of_several_batches_that_fails_leaves_nothing(at_once, mon
         at_once.catch_up()
     assert (at_once.ledger.size, seqs(at_once.ledger)) == (0, [])
     assert at_once.catch_up() == 300
+    assert commits(at_once.ledger) == [40, 160, 200, 240, 280, 300]
     assert seqs(at_once.ledger) == list(range(1, 301))
     assert at_once.ledger.frontier.root() == at_once.inbox.head().root
 
 
-def test_what_an_inbox_in_anothers_place_holds_joins_no_transaction(at_once, monkeypatch):
-    """The second batch was read from another inbox, which holds another entry 80 than is there now;
-    in the third one's time entry 80 itself is another."""
+def test_after_an_error_that_is_none_of_duckdbs_the_state_is_known_to_be_the_former(
+    at_once, monkeypatch
+):
+    insert, left = Ledger._insert, [5]
+
+    def unavailable(ledger, table, rows):
+        left[0] -= 1
+        if left[0] == 0:
+            raise InboxUnavailable("The inbox cannot be read")
+        insert(ledger, table, rows)
+
+    monkeypatch.setattr(Ledger, "_insert", unavailable)
+    before = at_once.ledger.watermark
+    with pytest.raises(InboxUnavailable):
+        at_once.catch_up()
+    assert at_once.ledger.watermark is before
+    assert before is not None
+    assert at_once.catch_up() == 300
+
+
+def test_entries_of_many_bytes_are_not_put_into_one_transaction(at_once, monkeypatch):
+    monkeypatch.setattr(appending, "BYTES_AT_ONCE", 1)
+    at_once.catch_up()
+    assert commits(at_once.ledger) == [40, 80, 120, 160, 200, 240, 280, 300]
+
+
+def test_a_few_entries_that_more_join_have_their_rows(at_once, monkeypatch):
+    """Else more entries would wait for them than a reader may have to wait for."""
+    monkeypatch.setattr(appending, "ENTRIES_PER_REFRESH", 1)
+    with closing(Appending(at_once.ledger, at_once.inbox)) as alone:
+        assert alone.append() == 120
+    assert at_once.ledger._settled == 120
+
+
+def test_what_no_longer_follows_in_the_inbox_joins_no_transaction(at_once, monkeypatch):
+    """When the third batch was read, entry 80 had been another one for a moment."""
+    leaf, moments = at_once.inbox.leaf, iter([True])
+
+    def changed(seq):
+        return b"of another past" if seq == 80 and next(moments, False) else leaf(seq)
+
+    monkeypatch.setattr(at_once.inbox, "leaf", changed)
+    at_once.catch_up()
+    assert commits(at_once.ledger) == [80, 200, 240, 280, 300]
+    assert seqs(at_once.ledger) == list(range(1, 301))
+
+
+def test_nothing_is_left_in_an_inbox_that_took_anothers_place_during_a_transaction(
+    at_once, monkeypatch
+):
     leaf = at_once.inbox.leaf
-    for is_changed, first in ([True], 40), ([False, True], 80):
-        asked = iter(is_changed)
+    monkeypatch.setattr(at_once.inbox, "leaf", lambda seq: b"" if seq == 120 else leaf(seq))
+    with pytest.raises(InboxForked):
+        at_once.catch_up()
+    assert commits(at_once.ledger) == [120]
+    assert at_once.inbox.head() is None
 
-        def changed(seq, asked=asked):
-            return b"of another past" if seq == 80 and next(asked, False) else leaf(seq)
 
-        monkeypatch.setattr(at_once.inbox, "leaf", changed)
-        at_once.rebuild()
-        assert commits(at_once.ledger)[0] == first
-        assert seqs(at_once.ledger) == list(range(1, 301))
+def test_a_reader_does_not_wait_for_an_inbox_that_does_not_answer(at_once, monkeypatch):
+    read, stalls, goes_on = at_once.inbox.read, threading.Event(), threading.Event()
+
+    def slow(after, limit, **more):
+        if after == 80:
+            stalls.set()
+            goes_on.wait(30)
+        return read(after, limit, **more)
+
+    monkeypatch.setattr(at_once.inbox, "read", slow)
+    following = threading.Thread(target=at_once.catch_up)
+    following.start()
+    try:
+        assert stalls.wait(10)
+        assert at_once.reader.count("process_state") == 0  # nothing is committed yet
+        wait_until(lambda: at_once.ledger.size == 80)  # it ends, since somebody reads
+        assert at_once.reader.count("process_state") == 80
+    finally:
+        goes_on.set()
+        following.join()
+    assert seqs(at_once.ledger) == list(range(1, 301))
 
 
 def test_closing_waits_for_the_read_that_was_begun_ahead(service, monkeypatch):

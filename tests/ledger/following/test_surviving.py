@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.errors import InboxUnavailable, LedgerStalled, OperatorError
 from pipeline.inbox import open_inbox
-from pipeline.ledger import facts
+from pipeline.ledger import facts, store
 from pipeline.ledger.following import follower
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
@@ -189,7 +189,7 @@ def test_a_checkpoint_of_the_file_that_finds_no_room_says_disk_to_readers_too(
         ledger.cursor().execute("checkpoint")
         ledger.cursor().execute("create table more as select random()::varchar from range(30000)")
         ballast = fill(small_disk)
-        monkeypatch.setattr(ledger, "_most_of_indexes", -1)
+        monkeypatch.setattr(store, "INDEX_SHARE", -1)
         with pytest.raises(LedgerStalled) as stalled:
             ledger._let_go_of_indexes()
         assert stalled.value.remedy == "make room on its disk"
