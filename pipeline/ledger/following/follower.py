@@ -244,7 +244,7 @@ class Follower:
         while not self._stop.is_set():
             began = time.monotonic()
             try:
-                self.follow_once(lambda: not self._stop.is_set())
+                appended = self.follow_once(lambda: not self._stop.is_set())
                 self._settle_in_time()
                 self._checkpoint_in_time()
             except LedgerRefused as error:
@@ -259,7 +259,7 @@ class Follower:
                 pause = min(2 * pause, LONGEST_RETRY_SECONDS)
                 continue
             self._problem, pause = None, RETRY_SECONDS
-            if self._note_lag() < MAX_ENTRIES_PER_BATCH:
+            if self._note_lag() < MAX_ENTRIES_PER_BATCH or not appended:
                 self._stop.wait(max(LINGER_SECONDS, (time.monotonic() - began) / 2))
 
     def reach(self, seq: int) -> None:
