@@ -1,5 +1,8 @@
 """The clocks of review processes, to the microsecond (docs/rules.md#review-processes)."""
 
+import hashlib
+import json
+
 import pytest
 
 from tests.support.ledgers import asked, ledger_of, rows
@@ -436,3 +439,17 @@ def test_of_versions_that_are_no_reviews_the_latest_counts():
         [before] = rows(reader, "seller_state", at("2026-03-04T00:00:00"))
         [after] = rows(reader, "seller_state", at("2026-03-05T00:00:00"))
     assert (before["status"], after["status"]) == ("denied", "enabled")
+
+
+@pytest.mark.parametrize("score", [n * 1e-6 for n in range(1, 9)])
+def test_of_versions_of_one_instant_the_greater_digest_of_canonical_json_is_the_latest(score):
+    """Encoders differ in how they write such a number, and so in which deadline would count."""
+    versions = [acp("e1", deadline_at=f"2026-0{n}-10T12:00:00Z", score=score) for n in (4, 5)]
+
+    def digest(line):
+        spelled = json.dumps(line["body"], ensure_ascii=False, sort_keys=True, separators=",:")
+        return hashlib.sha256(spelled.encode()).digest()
+
+    latest = max(versions, key=digest)["body"]["payload"]["object"]["deadline_at"]
+    row = process(versions, "2026-03-02T00:00")
+    assert row["deadline_at"].isoformat() + "Z" == latest
