@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # $(call install,PYTHON,LOCK): uv takes an eighth of the time that pip takes, but reads none of pip's
 # settings: where it cannot reach the public index, pip takes the one that they name.
 install = UV_HTTP_RETRIES=1 $(BIN)/uv pip install --quiet --python $(1) --require-hashes -r $(2) \
-	|| $(1) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $(2)
+	|| $(BIN)/python -m pip --python $(1) install --quiet --disable-pip-version-check --no-compile --require-hashes -r $(2)
 
 # PORT=8410 and DASHBOARD_PORT=8511, or PRAZO_RECEIVER_PORT and PRAZO_DASHBOARD_PORT, choose other ports.
 demo: setup  ## the whole product against a simulated platform
@@ -65,7 +65,7 @@ audit: auditor  ## whether a version in the locks has a known vulnerability
 	$(BIN)/python .ci/audit.py
 
 auditor: setup
-	test -x .venv/audit/bin/python || $(BIN)/python -m venv .venv/audit
+	test -x .venv/audit/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venv/audit
 	$(call install,.venv/audit/bin/python,requirements-audit.lock)
 
 lock: setup  ## newer versions of what the project stands on
