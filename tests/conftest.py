@@ -62,7 +62,7 @@ WORKING: Final = {
     "ledger/following/test_following.py": 40,
     "audit/packages/test_packages.py": 35,
     "journey/test_killed.py": 35,
-    "ledger/test_narrowing.py": 35,
+    "ledger/syntax/test_narrowing.py": 35,
 }
 SECONDS_OF_OTHERS: Final = 5
 

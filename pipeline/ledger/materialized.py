@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 
 from pipeline.ledger.catalogue import QUERIES, Storage, View, catalogue, read, script, whole_sql
-from pipeline.ledger.narrowing import narrowed, rows_of
+from pipeline.ledger.syntax.narrowing import narrowed, rows_of
 
 StandIns = Mapping[str, str]
 """SQL that stands in for the SQL of views, by their names."""

@@ -13,12 +13,13 @@ import pyarrow as pa
 
 from pipeline import instants
 from pipeline.errors import OperatorError, UnknownView, WrongUsage
-from pipeline.ledger import materialized, narrowing
-from pipeline.ledger.arrow import parsed
+from pipeline.ledger import materialized
 from pipeline.ledger.catalogue import View, catalogue, public, whole_sql
 from pipeline.ledger.file import FOUND_BY_INDEX
 from pipeline.ledger.refresh import Watermark
 from pipeline.ledger.store import Ledger
+from pipeline.ledger.syntax.narrowing import tables
+from pipeline.ledger.syntax.questions import question
 
 LOG = logging.getLogger(__name__)
 
@@ -142,15 +143,16 @@ class Reader:
                 its_order = _own_order(finder, where, is_limited=True) if own_order else ""
                 sql, asked = _sql(snapshot, finder.name, where, its_order)
                 sql = f"select {key} from ({sql}){condition}{order}{window}"
-                keys = snapshot.cursor.execute(parsed(sql), [*asked, *parameters]).fetchall()
+                found_by = question(sql).asked().statement
+                keys = snapshot.cursor.execute(found_by, [*asked, *parameters]).fetchall()
                 asked_for, cut = {key: [it for (it,) in keys]}, ""
                 chosen, values = _condition(found, asked_for)
             sql, asked = _sql(snapshot, view, asked_for, own_order)
-            sql = f"select * from ({sql}){chosen}{order}{cut}"
+            whole = question(f"select * from ({sql}){chosen}{order}{cut}").asked()
             values = [*asked, *values]
             if limit is None and not where and snapshot.entries > _FEW_ENTRIES:
-                return snapshot.cursor.sql(sql, params=values).to_arrow_table()
-            return snapshot.cursor.execute(parsed(sql), values).to_arrow_table()
+                return snapshot.cursor.sql(whole.sql, params=values).to_arrow_table()
+            return snapshot.cursor.execute(whole.statement, values).to_arrow_table()
 
         with _errors_of_filters(view):
             if limit is not None and not order and (leading := _leading(found, where)):
@@ -189,8 +191,8 @@ class Reader:
             for name, value in variables.items():
                 snapshot.cursor.execute(f"set variable {name} = ?", [value])
             sql, asked = _sql(snapshot, view, of)
-            sql = f"with {view} as ({sql})\n{select}"
-            return snapshot.cursor.execute(parsed(sql), asked).to_arrow_table()
+            whole = question(f"with {view} as ({sql})\n{select}").asked()
+            return snapshot.cursor.execute(whole.statement, asked).to_arrow_table()
 
         return self._of_one_state(as_of, unmask, rows)
 
@@ -211,8 +213,8 @@ class Reader:
 
         def number(snapshot: _Snapshot) -> int:
             sql, asked = _sql(snapshot, counted, where)
-            sql = f"select count(*) from ({sql}){condition}"
-            [(rows,)] = snapshot.cursor.execute(parsed(sql), [*asked, *parameters]).fetchall()
+            whole = question(f"select count(*) as rows from ({sql}){condition}").asked()
+            [(rows,)] = snapshot.cursor.execute(whole.statement, [*asked, *parameters]).fetchall()
             return int(rows)
 
         with _errors_of_filters(view):
@@ -237,9 +239,8 @@ class Reader:
         def rows(snapshot: _Snapshot) -> pa.Table:
             sql, asked = _sql(snapshot, view, where)
             sql = f"select {names}, count(*) as rows from ({sql}){condition} group by all"
-            return snapshot.cursor.execute(
-                f"{sql} order by all", [*asked, *parameters]
-            ).to_arrow_table()
+            whole = question(f"{sql} order by all").asked()
+            return snapshot.cursor.execute(whole.statement, [*asked, *parameters]).to_arrow_table()
 
         with _errors_of_filters(view):
             return self._of_one_state(as_of, False, rows)
@@ -331,7 +332,7 @@ def _statement(
     asked = f"select unnest(?::varchar[]) as {subject}"
     if subject == "seller_id":
         return materialized.of_sellers(sql, asked), True
-    if not any(it.startswith("facts.") for it in narrowing.tables(sql)):
+    if not any(it.startswith("facts.") for it in tables(sql)):
         return sql, False  # DuckDB finds a materialized row by its key itself
     return materialized.of_processes(sql, asked), True
 

@@ -15,7 +15,7 @@ import duckdb
 from pipeline.ledger import facts, materialized
 from pipeline.ledger.arrow import parsed
 from pipeline.ledger.catalogue import View, catalogue, script, whole_sql
-from pipeline.ledger.narrowing import narrowed, rows_of, stand_in, tables
+from pipeline.ledger.syntax.narrowing import narrowed, rows_of, stand_in, tables
 
 Run = Callable[[str], Any]
 """Executes a statement on the connection that writes; gives something with `fetchall`."""
