@@ -121,22 +121,22 @@ def _is_named(column: Node) -> bool:
 
 
 def _may_lose_columns(query: Node) -> bool:
-    """Without groups, whether a query has one row or as many as it reads may hang on any of its
-    columns, unless one stands there by its name alone: an aggregate has none such beside it."""
+    """Whether rows hang on none of its columns alone. Without groups, an aggregate would make one row
+    of all; but not where a column stands beside it by its name, which DuckDB refuses then."""
     if query["modifiers"] or query["aggregate_handling"] != "STANDARD_HANDLING":
         return False  # such as DISTINCT, or GROUP BY ALL
     if any(it["class"] == "CONSTANT" for it in query["group_expressions"]):
         return False  # the number of a column
     return bool(query["group_expressions"]) or any(
-        it["class"] in ("COLUMN_REF", "STAR") for it in query["select_list"]
+        column["class"] in ("COLUMN_REF", "STAR") for column in query["select_list"]
     )
 
 
 def _decides_on_more(column: Node) -> bool:
     """Whether rows hang on a column, or the numbers of parameters."""
     return any(
-        it.get("class") == "PARAMETER" or it.get("function_name", "").lower() in _MAKE_ROWS
-        for it in nodes(column)
+        part.get("class") == "PARAMETER" or part.get("function_name", "").lower() in _MAKE_ROWS
+        for part in nodes(column)
     )
 
 
@@ -182,9 +182,9 @@ def _sources(source: Node) -> Iterator[Node]:
 def _read_as_one(source: Node, parts: object) -> Iterator[str]:
     """The queries of which the name stands alone, for a struct of all their columns."""
     alone = {
-        it["column_names"][0].lower()
-        for it in nodes(parts)
-        if it.get("class") == "COLUMN_REF" and len(it["column_names"]) == 1
+        node["column_names"][0].lower()
+        for node in nodes(parts)
+        if node.get("class") == "COLUMN_REF" and len(node["column_names"]) == 1
     }
     for table in _sources(source):
         if _name_of(table) in alone:
