@@ -1,11 +1,20 @@
-"""How often Python looks for objects that only refer to each other; and sizes of memory."""
+"""How often Python looks for objects that only refer to each other; how much freed memory a thread
+keeps; and sizes of memory."""
 
 import gc
 import math
-from typing import Final
+import os
+import sys
+from typing import Final, NoReturn
 
 NEW_OBJECTS: Final = 50_000
 """Objects made, less objects freed, before Python looks; its own default is 700."""
+
+FREED_PIECES: Final = 2000
+"""Of each size up to a kilobyte, for each thread; glibc's own default is 7."""
+
+_TUNABLES: Final = "GLIBC_TUNABLES"
+_PIECES: Final = "glibc.malloc.tcache_count"
 
 _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -17,6 +26,22 @@ def look_for_cycles_less_often() -> None:
     Python's own default looks through them all a hundred times (docs/performance.md#following).
     """
     gc.set_threshold(NEW_OBJECTS, 10, 10)
+
+
+def run(command: list[str]) -> NoReturn:
+    """Runs a program that asks DuckDB much, in place of this one, with threads that keep what they
+    free: DuckDB plans with very many small pieces. glibc reads this once, when a program starts
+    (docs/performance.md#questions)."""
+    said = os.environ.get(_TUNABLES, "")
+    if _PIECES not in said:
+        ours = f"{_PIECES}={FREED_PIECES}"
+        os.environ[_TUNABLES] = f"{said}:{ours}" if said else ours
+    os.execv(sys.executable, command)
+
+
+def runs_with_freed_memory() -> bool:
+    """Whether this program was started as `run` starts one."""
+    return _PIECES in os.environ.get(_TUNABLES, "")
 
 
 def bytes_of(size: str) -> float:

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import click
 
+from pipeline import memory
 from pipeline.cli.group import main, say
 from pipeline.settings import Settings
 from pipeline.turns import give_way
@@ -48,7 +49,7 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
         *("--server.port", str(settings.dashboard_port)),
     ]
     give_way()
-    os.execv(sys.executable, command)
+    memory.run(command)
 
 
 @main.command()
@@ -60,6 +61,9 @@ def follow(host: str | None, port: int | None, without_bodies: bool) -> None:
 
     Example: PRAZO_LEDGER=analyst.duckdb prazo follow --without-bodies --port 8502
     """
+    if not memory.runs_with_freed_memory():
+        memory.run(sys.orig_argv)
+
     from pipeline.serve import api
 
     settings = Settings.load(dashboard_host=host, dashboard_port=port)

@@ -121,8 +121,8 @@ def _is_named(column: Node) -> bool:
 
 
 def _may_lose_columns(query: Node) -> bool:
-    """Whether rows hang on none of its columns alone. Without groups, an aggregate would make one row
-    of all; but not where a column stands beside it by its name, which DuckDB refuses then."""
+    """Whether no rows hang on one of its columns. Without groups an aggregate makes one row of all
+    that are read, but there is none where a column stands by its name alone."""
     if query["modifiers"] or query["aggregate_handling"] != "STANDARD_HANDLING":
         return False  # such as DISTINCT, or GROUP BY ALL
     if any(it["class"] == "CONSTANT" for it in query["group_expressions"]):
