@@ -20,7 +20,8 @@ def wait_for(port: int, path: str) -> None:
                 if connection.getresponse().status == 200:
                     return
             except OSError:
-                time.sleep(0.2)
+                pass
+        time.sleep(0.2)
     pytest.fail(f"nothing answered on {port}{path}")
 
 

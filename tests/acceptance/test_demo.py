@@ -99,10 +99,13 @@ def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
 
         assert "watchlist" in banners_command(tmp_path / "demo.log", tmp_path)
 
-        wait_until(lambda: shows_what_was_sent(tmp_path / "demo.log"))
+        wait_until(lambda: shows_what_was_sent(tmp_path / "demo.log"), pause=0.5)
 
         [before] = show(environment, "ledger_health")
-        wait_until(lambda: show(environment, "ledger_health")[0]["last_seq"] > before["last_seq"])
+        wait_until(
+            lambda: show(environment, "ledger_health")[0]["last_seq"] > before["last_seq"],
+            pause=0.5,
+        )
         [after] = show(environment, "ledger_health")
         assert after["missing"] == 0
 
@@ -175,7 +178,8 @@ def seller_answers_on_the_page_of_the_demo(
         lambda: (
             show(environment, "process_state", "--where", f"process_id={process}")[0]["state"]
             == "FINISHED"
-        )
+        ),
+        pause=0.5,
     )
     officer.open(f"/process?process={process}")
     officer.page.get_by_text("FINISHED").first.wait_for()

@@ -48,6 +48,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with closing(LedgerService(settings_in(folder))) as opened:
         story.record(opened.inbox, opened.settings.artifacts)
         opened.catch_up()
+        opened.ledger.settle()  # once, and not by each test that takes a copy
     return folder
 
 

@@ -21,7 +21,7 @@ from pipeline.cli.views import show
 from pipeline.inbox import open_inbox
 from pipeline.ledger.formats import FORMATS
 from pipeline.log import deliveries
-from tests.support.machine import free_port
+from tests.support.machine import free_port, wait_until
 
 REVIEW = {
     "kind": "webhook",
@@ -412,12 +412,15 @@ def follower(environment, prazo):
         stderr=subprocess.DEVNULL,
     )
     url = f"http://127.0.0.1:{port}"
-    for _ in range(200):
-        try:
-            if httpx.get(f"{url}/api/status", trust_env=False).status_code == 200:
-                break
-        except httpx.HTTPError:
-            time.sleep(0.05)
+    with httpx.Client(base_url=url, trust_env=False) as client:
+
+        def answers() -> bool:
+            try:
+                return client.get("/api/status").status_code == 200
+            except httpx.HTTPError:
+                return False
+
+        wait_until(answers, pause=0.05)
     yield url
     process.send_signal(signal.SIGTERM)
     process.wait(10)

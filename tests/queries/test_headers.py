@@ -135,7 +135,7 @@ def test_a_start_does_not_wait_for_the_views_and_an_end_does(reader):
         cursor.execute("from watchlist")
     with installed_later(reader._ledger, seconds=0):
         made = "from duckdb_views() where view_name = 'watchlist'"
-        wait_until(lambda: cursor.execute(made).fetchall())
+        wait_until(lambda: cursor.execute(made).fetchall(), pause=0.2)
     assert cursor.execute("select count(*) from watchlist").fetchall() == [(5,)]
 
 

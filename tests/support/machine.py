@@ -24,12 +24,13 @@ def memory(size: int) -> Path | None:
     return folder if folder.is_dir() and shutil.disk_usage(folder).free > size else None
 
 
-def wait_until(is_so: Callable[[], bool], seconds: float = 60) -> None:
-    """Waits for what another thread or process does; a busy machine may take long."""
+def wait_until(is_so: Callable[[], object], seconds: float = 60, pause: float = 0.01) -> None:
+    """Waits for what another thread or process does; a busy machine may take long. `pause`: between
+    two looks, longer where a look itself is work."""
     limit = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < limit, f"not so within {seconds} seconds"
-        time.sleep(0.01)
+        time.sleep(pause)
 
 
 def killed(work: Callable[[], None]) -> None:

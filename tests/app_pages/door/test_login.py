@@ -136,7 +136,7 @@ def test_a_calendar_needs_its_secret_address_alone_and_no_login(inner: str, prox
     with closing(open_inbox(proxied / "inbox.db", create=False)) as inbox:
         inbox.append([made])
     right = f"{inner}{calendar.PATH}{secret.token}.ics"
-    wait_until(lambda: httpx.get(right).status_code == 200)
+    wait_until(lambda: httpx.get(right).status_code == 200, pause=0.2)
     answer = httpx.get(right)
     assert "SUMMARY:ACI prc_1: " in answer.text
     assert answer.headers["cache-control"] == "no-store"
