@@ -13,8 +13,11 @@ NEW_OBJECTS: Final = 50_000
 FREED_PIECES: Final = 2000
 """Of each size up to a kilobyte, for each thread; glibc's own default is 7."""
 
-_TUNABLES: Final = "GLIBC_TUNABLES"
+TUNABLES: Final = "GLIBC_TUNABLES"
+"""The variable of the environment that glibc reads."""
 _PIECES: Final = "glibc.malloc.tcache_count"
+KEEPS_FREED: Final = f"{_PIECES}={FREED_PIECES}"
+"""What it says for programs that `run` starts."""
 
 _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -32,16 +35,15 @@ def run(command: list[str]) -> NoReturn:
     """Runs a program that asks DuckDB much, in place of this one, with threads that keep what they
     free: DuckDB plans with very many small pieces. glibc reads this once, when a program starts
     (docs/performance.md#questions)."""
-    said = os.environ.get(_TUNABLES, "")
+    said = os.environ.get(TUNABLES, "")
     if _PIECES not in said:
-        ours = f"{_PIECES}={FREED_PIECES}"
-        os.environ[_TUNABLES] = f"{said}:{ours}" if said else ours
+        os.environ[TUNABLES] = f"{said}:{KEEPS_FREED}" if said else KEEPS_FREED
     os.execv(sys.executable, command)
 
 
 def runs_with_freed_memory() -> bool:
     """Whether this program was started as `run` starts one."""
-    return _PIECES in os.environ.get(_TUNABLES, "")
+    return _PIECES in os.environ.get(TUNABLES, "")
 
 
 def bytes_of(size: str) -> float:

@@ -7,14 +7,16 @@ import sys
 import pytest
 
 OURS = "glibc.malloc.tcache_count=2000"
-SHOWS = "lambda *_, **__: print(os.environ['GLIBC_TUNABLES'])"
-INSTEAD = {
-    "follow": f"from pipeline.serve import api; api.serve = {SHOWS}",
-    "dashboard": f"os.execv = {SHOWS}",
-}
+BEGIN = """
+import os, sys
+from pipeline.cli import main
+from pipeline.serve import api
+
+os.execv = api.serve = lambda *_, **__: sys.exit(print(os.environ["GLIBC_TUNABLES"]))
+"""
 
 
-@pytest.mark.parametrize("command", INSTEAD)
+@pytest.mark.parametrize("command", ["follow", "dashboard"])
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
@@ -26,9 +28,33 @@ INSTEAD = {
 def test_what_holds_a_ledger_keeps_freed_memory_unless_somebody_says_otherwise(
     command: str, said: str, expected: str
 ):
-    program = f"import os; from pipeline.cli import main; {INSTEAD[command]}; main(['{command}'])"
-    environment = os.environ | {"GLIBC_TUNABLES": said}
-    ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env=environment
-    )
+    ended = _run(f"{BEGIN}main(['{command}'])", GLIBC_TUNABLES=said)
     assert ended.stdout.strip() == expected, ended.stderr
+
+
+def test_a_ledgers_program_is_started_as_it_was_asked_for():
+    """It was started by the words of the program around it, so that a program that called the
+    command ran once more instead of it, and ended well."""
+    program = """
+import os
+from pipeline.cli import main
+
+def shown(program, command):
+    print(*command[1:], os.environ["PRAZO_DASHBOARD_HOST"], os.environ["PRAZO_DASHBOARD_PORT"])
+    raise SystemExit
+
+os.execv = shown
+main(["--debug", "follow", "--without-bodies", "--host", "127.0.0.2", "--port", "8599"])
+"""
+    ended = _run(program, GLIBC_TUNABLES="")
+    asked = "-m pipeline.cli --debug follow --without-bodies 127.0.0.2 8599"
+    assert ended.stdout.strip() == asked, ended.stderr
+
+
+def _run(program: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )

@@ -31,6 +31,12 @@ def receive(host: str | None, port: int | None) -> None:
     receiver.serve(Settings.load(receiver_host=host, receiver_port=port))
 
 
+def _leave_address(settings: Settings) -> None:
+    """Says to the program that this one becomes where the dashboard listens."""
+    os.environ["PRAZO_DASHBOARD_HOST"] = settings.dashboard_host
+    os.environ["PRAZO_DASHBOARD_PORT"] = str(settings.dashboard_port)
+
+
 @main.command()
 @_host
 @_port
@@ -40,8 +46,7 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
     Example: prazo dashboard --port 8501
     """
     settings = Settings.load(dashboard_host=host, dashboard_port=port)
-    os.environ["PRAZO_DASHBOARD_HOST"] = settings.dashboard_host
-    os.environ["PRAZO_DASHBOARD_PORT"] = str(settings.dashboard_port)
+    _leave_address(settings)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # a proxy is known by its own address, not by a header
     command = [
         *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")),
@@ -56,17 +61,23 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
 @_host
 @_port
 @click.option("--without-bodies", is_flag=True, help="Commitments and masked facts only.")
-def follow(host: str | None, port: int | None, without_bodies: bool) -> None:
+@click.pass_context
+def follow(
+    context: click.Context, host: str | None, port: int | None, without_bodies: bool
+) -> None:
     """Keep a ledger alone, without pages, with its API: what an analyst gets.
 
     Example: PRAZO_LEDGER=analyst.duckdb prazo follow --without-bodies --port 8502
     """
+    settings = Settings.load(dashboard_host=host, dashboard_port=port)
     if not memory.runs_with_freed_memory():
-        memory.run(sys.orig_argv)
+        _leave_address(settings)
+        debug = ["--debug"] * context.find_root().params["debug"]
+        command = [sys.executable, "-m", "pipeline.cli", *debug, "follow"]
+        memory.run([*command, *["--without-bodies"] * without_bodies])
 
     from pipeline.serve import api
 
-    settings = Settings.load(dashboard_host=host, dashboard_port=port)
     give_way()
     api.serve(settings, is_keeper=not without_bodies, without_bodies=without_bodies)
 

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from pipeline import memory
 from pipeline.inbox import Inbox, open_inbox
 from sandbox.server import Handle
 from tests.faults.network import Network, between
@@ -280,7 +281,8 @@ def world(
     orders = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="prazo-shim-")))
     to_platform = stack.enter_context(between("127.0.0.1", urlsplit(platform.url).port or 0))
     syncs = FsyncShim(libraries[1], orders / "syncs")
-    stable = Stable({"LD_PRELOAD": " ".join(map(str, libraries))})
+    preloaded = {"LD_PRELOAD": " ".join(map(str, libraries))}
+    stable = Stable({**preloaded, memory.TUNABLES: memory.KEEPS_FREED})
     stack.callback(stable.close)
     small: Path | None = None
     machines = []
