@@ -8,10 +8,8 @@ import functools
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
 from pipeline import instants
@@ -19,6 +17,7 @@ from pipeline.alert.alarms import LASTING, Alarm
 from pipeline.alert.entries import Due
 from pipeline.alert_rules.ladder import Watch as Watched
 from pipeline.http import addresses
+from pipeline.http.certificates import end_of, first_to_end
 from pipeline.http.outgoing.aside import Aside
 from pipeline.http.outgoing.receivers import Answer, ask
 from pipeline.ledger.following.follower import BEHIND_SECONDS
@@ -87,20 +86,17 @@ class Watch:
         return [] if all(ready) else [Trouble("receiver_down", "breach")]
 
     def _certificates(self, watched: Watched, now: int) -> Iterator[Due]:
-        """The rung of the client certificate that was reached last."""
+        """The rung that the client certificate reached last, or one of those that vouch for it."""
         path = self._settings.client_cert_file
-        try:
-            certificate = (
-                None if path is None else x509.load_pem_x509_certificate(path.read_bytes())
-            )
-        except (OSError, ValueError):
-            certificate = None  # `prazo doctor` says so, and so does each attempt
-        if certificate is None:
+        if path is None:
             return
-        ends = certificate.not_valid_after_utc
-        ends_at = instants.from_datetime(ends.astimezone(UTC))
-        left = ends - datetime.fromtimestamp(now / instants.SECOND, UTC)
-        reached = [days for days in watched.certificate_days if left.days < days]
+        try:
+            certificate = first_to_end(path)
+        except (OSError, ValueError):  # `prazo doctor` says so, and so does each attempt
+            return
+        ends_at = end_of(certificate)
+        days_left = (ends_at - now) // instants.DAY
+        reached = [days for days in watched.certificate_days if days_left < days]
         if reached:
             days = min(reached)
             mark = certificate.fingerprint(hashes.SHA256()).hex()

@@ -1,9 +1,13 @@
 """What is looked at beside the log: it is raised once it lasts, and cleared when it is over."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from pipeline import instants
 from pipeline.alert import entries, watch
@@ -84,3 +88,39 @@ def test_a_receiver_that_does_not_answer_is_alarming(tmp_path: Path, seconds: li
     watching.look(WELL, {}, watched, NOW)
     seconds[0] += 120
     assert kinds(watching.look(WELL, {}, watched, NOW).dues) == [("receiver_down", "breach")]
+
+
+def certificate(ends: str) -> bytes:
+    """One that ends then, as PEM."""
+    key = Ed25519PrivateKey.generate()
+    made = x509.CertificateBuilder(x509.Name([]), x509.Name([]), key.public_key(), 1)
+    made = made.not_valid_before(datetime.fromisoformat("2025-01-01T00:00:00Z"))
+    signed = made.not_valid_after(datetime.fromisoformat(ends)).sign(key, None)
+    return signed.public_bytes(Encoding.PEM)
+
+
+@pytest.mark.parametrize(
+    ("ends", "rung_begins"),
+    [
+        (["2026-04-01T12:00:00Z"], None),  # in 30 days
+        (["2026-04-01T11:59:59Z"], "2026-03-02T11:59:59Z"),
+        (["2026-03-09T12:00:00Z"], "2026-02-07T12:00:00Z"),  # in 7 days
+        (["2026-03-09T11:59:59Z"], "2026-03-02T11:59:59Z"),
+        (["2026-03-02T13:00:00Z"], "2026-03-01T13:00:00Z"),  # in an hour
+        (["2026-02-01T00:00:00Z"], "2026-01-31T00:00:00Z"),  # it has ended
+        (["2027-01-01T00:00:00Z", "2026-03-09T11:59:59Z"], "2026-03-02T11:59:59Z"),
+        (["2026-03-09T11:59:59Z", "2027-01-01T00:00:00Z"], "2026-03-02T11:59:59Z"),
+        ([], None),  # no certificate in it: each attempt says so
+    ],
+)
+def test_a_client_certificate_is_alarming_30_7_and_1_day_before_its_chain_ends(
+    tmp_path: Path, ends: list[str], rung_begins: str | None
+) -> None:
+    """Of a chain the first certificate alone was looked at, and its authority could end unsaid."""
+    chain = tmp_path / "chain.pem"
+    chain.write_bytes(b"".join(map(certificate, ends)))
+    key = tmp_path / "key.pem"
+    watching = Watch(settings_in(tmp_path, client_cert_file=chain, client_key_file=key))
+    found = watching.look(WELL, {}, ALONE, NOW).dues
+    expected = [] if rung_begins is None else [("certificate_ends", at(rung_begins))]
+    assert [(it.kind, it.since) for it in found] == expected

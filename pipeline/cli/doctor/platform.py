@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from cryptography import x509
-
 from pipeline import instants
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.http import addresses
+from pipeline.http.certificates import end_of, first_to_end
 from pipeline.settings import Settings
 from pipeline.submit.decision import Terms
 from pipeline.submit.platform import Answer, Platform
@@ -22,7 +21,6 @@ _NO_ANSWER_HELP: Final = (
     "compare PRAZO_PLATFORM_URL, PRAZO_PLATFORM_CA_FILE, PRAZO_CLIENT_CERT_FILE and"
     " PRAZO_CLIENT_KEY_FILE with what the platform gave you"
 )
-NO_SPACE: Final = "No space left"
 EXPIRY_DAYS: Final = 30
 """A certificate that ends sooner is worth a warning: issuing one takes weeks in some places."""
 
@@ -92,8 +90,7 @@ async def _safe_answer(settings: Settings) -> Answer:
 def _expiry(name: str, path: Path) -> Diagnosis:
     """Of the certificate in a chain that ends first."""
     try:
-        chain = x509.load_pem_x509_certificates(path.read_bytes())
-        ends_at = min(instants.from_datetime(it.not_valid_after_utc) for it in chain)
+        ends_at = end_of(first_to_end(path))
     except (OSError, ValueError) as error:
         return Diagnosis("certificates", "fault", f"{path}: {error}", "write it as PEM")
     days = (ends_at - instants.now()) // instants.DAY

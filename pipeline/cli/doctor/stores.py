@@ -14,7 +14,7 @@ from pipeline.cli.doctor.diagnosis import Diagnosis, Verdict
 from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError
 from pipeline.inbox import kept_heads, open_inbox
 from pipeline.inbox.artifacts import artifact_store, look
-from pipeline.inbox.clock import Clock
+from pipeline.inbox.clock import TOLERANCE, Clock
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.ledger.file import SCHEMA_VERSION
@@ -23,7 +23,6 @@ from pipeline.serve.metrics import MAX_LAG_SECONDS
 from pipeline.settings import Settings
 
 FREE_BYTES: Final = 2**30
-CLOCK_TOLERANCE_SECONDS: Final = 5
 NO_SPACE: Final = "No space left"
 
 
@@ -102,7 +101,7 @@ def clock(machine: Clock, recorded_at: int) -> Diagnosis:
             f"the clock is {machine.offset / instants.SECOND:+,.0f} s off the database's",
             "set both clocks (NTP); until then entries are stamped with the database's, and marked",
         )
-    if behind > CLOCK_TOLERANCE_SECONDS:
+    if behind > TOLERANCE / instants.SECOND:
         return Diagnosis(
             "clock",
             "fault",
