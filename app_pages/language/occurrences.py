@@ -47,7 +47,7 @@ KINDS: Final[Mapping[str, str]] = {
     "submission_started": N_("Submission sent"),
     "submission_finished": N_("Submission answered"),
     "collection": N_("Collection"),
-    "quarantine": N_("Delivery in quarantine"),
+    "quarantine": N_("Delivery quarantined"),
     "rejection": N_("Deliveries turned away"),
     "clock": N_("Clock jumped or believed again"),
     "replacement": N_("Payload replaced"),

@@ -51,7 +51,7 @@ RULES: Final[Mapping[str, Rule]] = {
         N_("Keep the evidence of why, and look for what delayed it."),
     ),
     "finished_elsewhere": Rule(
-        N_("Finished without an accepted attempt of ours"),
+        N_("Finished without an accepted submission from us"),
         N_(
             "Somebody submitted outside this log, or an event was forged. Evidence of the"
             " collection may be missing."
@@ -110,12 +110,12 @@ RULES: Final[Mapping[str, Rule]] = {
         N_("Collect the missing fields, then submit them all."),
     ),
     "aci_extra_field": Rule(
-        N_("Field outside the ACI"),
+        N_("Field that the ACI did not request"),
         N_("The platform can reject it: an ACI takes only the requested fields."),
         N_("Send only what was requested."),
     ),
     "payload_changed_on_retry": Rule(
-        N_("Payload changed on a retry"),
+        N_("Payload changed on retry"),
         N_("The platform can process both payloads: a retry resends the same bytes."),
         N_("Find out which of them the platform took."),
     ),
@@ -125,17 +125,17 @@ RULES: Final[Mapping[str, Rule]] = {
         N_("Open a support ticket with the platform."),
     ),
     "open_after_finish": Rule(
-        N_("Reported open after it was finished"),
+        N_("Reported open after it finished"),
         N_("The platform may not have taken the submission."),
         N_("Ask the platform for the status of the process."),
     ),
     "status_disagrees": Rule(
-        N_("Reported status disagrees with the clock"),
+        N_("Reported status disagrees with the deadline"),
         N_("The deadline that we work with may not be the platform's."),
         N_("Compare the deadline with the platform."),
     ),
     "deadline_mismatch": Rule(
-        N_("Deadline differs from the contract's days"),
+        N_("Deadline differs from the contract"),
         N_("The deadline may be wrong: an ACP has 60 days, an ACI 30."),
         N_("Compare the deadline with the platform."),
     ),
@@ -145,12 +145,12 @@ RULES: Final[Mapping[str, Rule]] = {
         N_("Plan by the deadline of the latest event."),
     ),
     "identity_changed": Rule(
-        N_("Type or seller changed"),
+        N_("Review type or seller changed"),
         N_("Data can be collected from the wrong seller, or too little of it."),
         N_("Ask the platform which event holds."),
     ),
     "event_altered": Rule(
-        N_("Event delivered again with other content"),
+        N_("Event redelivered with different content"),
         N_("The later delivery may carry news, or may have been forged or changed on its way."),
         N_("Compare both deliveries, and check how deliveries are authenticated."),
     ),
@@ -191,22 +191,22 @@ RULES: Final[Mapping[str, Rule]] = {
         N_("Ask the platform whether the review still stands."),
     ),
     "overdue_unstarted": Rule(
-        N_("In tolerance, no journey started"),
+        N_("In tolerance, journey not started"),
         N_("The seller has not been asked, and the deadline keeps running."),
         N_("Start a collection journey."),
     ),
     "quarantined": Rule(
-        N_("Delivery in quarantine"),
+        N_("Delivery quarantined"),
         N_("A review may have been asked for, and nobody knows its deadline."),
         N_("Read the reason; fix its cause and replay the delivery, or supply what it lacks."),
     ),
     "slow_record": Rule(
-        N_("Recorded slowly"),
+        N_("Slow to be recorded"),
         N_("The platform waits 30 seconds for the answer; what comes later can be lost."),
         N_("Check the load and the disk of the receiver."),
     ),
     "new_code": Rule(
-        N_("Code that the contract does not list"),
+        N_("Code not listed in the contract"),
         N_("The platform may have changed its contract."),
         N_("Read the entry, and ask the platform what the code means."),
     ),

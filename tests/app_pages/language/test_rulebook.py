@@ -10,13 +10,3 @@ from pipeline.audit.package.words import WORDS
 def test_the_report_has_a_name_for_every_rule_of_the_rulebook(language: str) -> None:
     unnamed = [rule for rule in RULES if rule not in WORDS[language].words]
     assert unnamed == []
-
-
-@pytest.mark.parametrize(
-    ("rule", "name"),
-    [("retries_exhausted", "Retries given up"), ("unauthorized", "Credentials refused")],
-)
-def test_page_and_report_call_a_rule_by_one_name(rule: str, name: str) -> None:
-    """They once called these two by different names."""
-    assert RULES[rule].name == name
-    assert WORDS["en"][rule] == name

@@ -13,6 +13,7 @@ from babel.messages.pofile import read_po
 from streamlit.testing.v1 import AppTest
 
 from app_pages.language import i18n, occurrences
+from app_pages.language.rulebook import RULES
 from pipeline.audit.package.words import WORDS
 from pipeline.contract.events import read_event
 from pipeline.errors import Unreadable
@@ -67,6 +68,20 @@ def test_pages_and_the_reports_of_packages_call_an_event_the_same_in_both_langua
     for code, name in occurrences.EVENTS.items():
         assert WORDS["en"][code] == name
         assert (WORDS["pt"][code],) == translated[name]
+
+
+CALLED_OTHERWISE = {
+    "tls_refused",  # in a report it is what became of an attempt, in the middle of a line
+    "override",  # in a report it is the entry
+}
+
+
+@pytest.mark.parametrize("rule", sorted(RULES.keys() - CALLED_OTHERWISE))
+def test_pages_and_the_reports_of_packages_call_a_rule_the_same_in_both_languages(rule: str):
+    """An officer and an auditor speak of the same finding; they had fourteen under two names."""
+    name = RULES[rule].name
+    assert WORDS["en"][rule] == name
+    assert (WORDS["pt"][rule],) == catalogue()[name]
 
 
 def test_the_catalogue_holds_nothing_that_is_not_used() -> None:
