@@ -1,9 +1,9 @@
-"""How often Python looks for objects that only refer to each other; how much freed memory a thread
-keeps; and sizes of memory."""
+"""Tunes how a process uses memory: Python's look for cycles and what glibc keeps; reads sizes such
+as 2GB."""
 
 import gc
-import math
 import os
+import re
 import sys
 from typing import Final, NoReturn
 
@@ -17,8 +17,9 @@ TUNABLES: Final = "GLIBC_TUNABLES"
 """The variable of the environment that glibc reads."""
 _PIECES: Final = "glibc.malloc.tcache_count"
 KEEPS_FREED: Final = f"{_PIECES}={FREED_PIECES}"
-"""What it says for programs that `run` starts."""
+"""Its value in a program that `become` starts."""
 
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s?([KMGT])(i?)B")
 _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
@@ -31,23 +32,25 @@ def look_for_cycles_less_often() -> None:
     gc.set_threshold(NEW_OBJECTS, 10, 10)
 
 
-def run(command: list[str]) -> NoReturn:
-    """Runs a program that asks DuckDB much, in place of this one, with threads that keep what they
-    free: DuckDB plans with very many small pieces. glibc reads this once, when a program starts
+def become(arguments: list[str]) -> NoReturn:
+    """Replaces this program by Python with these arguments, whose threads keep what they free:
+    DuckDB plans with very many small pieces. glibc reads that at a program's start alone
     (docs/performance.md#questions)."""
     said = os.environ.get(TUNABLES, "")
     if _PIECES not in said:
         os.environ[TUNABLES] = f"{said}:{KEEPS_FREED}" if said else KEEPS_FREED
-    os.execv(sys.executable, command)
+    os.execv(sys.executable, [sys.executable, *arguments])
 
 
-def runs_with_freed_memory() -> bool:
-    """Whether this program was started as `run` starts one."""
+def keeps_freed() -> bool:
+    """Whether this program's threads keep what they free, as `become` has it."""
     return _PIECES in os.environ.get(TUNABLES, "")
 
 
 def bytes_of(size: str) -> float:
-    """The bytes of a size as the settings take it, such as 2GB or 1.5 GiB."""
-    number, unit = size[:-1].rstrip("iKMGT "), size[:-1].strip(".0123456789 ")
-    base = 1024.0 if unit.endswith("i") else 1000.0
-    return float(number) * math.pow(base, _POWERS[unit[0]])
+    """The bytes of a size as the settings take it, such as 2GB or 1.5 GiB; else `ValueError`."""
+    parts = _SIZE.fullmatch(size)
+    if parts is None:
+        raise ValueError(f"{size!r} is not a size such as 2GB")
+    number, power, binary = parts.groups()
+    return float(number) * (1024.0 if binary else 1000.0) ** _POWERS[power]

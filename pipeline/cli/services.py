@@ -31,8 +31,8 @@ def receive(host: str | None, port: int | None) -> None:
     receiver.serve(Settings.load(receiver_host=host, receiver_port=port))
 
 
-def _leave_address(settings: Settings) -> None:
-    """Says to the program that this one becomes where the dashboard listens."""
+def _hand_over_address(settings: Settings) -> None:
+    """Hands the dashboard's address, by the environment, to the program that replaces this one."""
     os.environ["PRAZO_DASHBOARD_HOST"] = settings.dashboard_host
     os.environ["PRAZO_DASHBOARD_PORT"] = str(settings.dashboard_port)
 
@@ -46,15 +46,16 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
     Example: prazo dashboard --port 8501
     """
     settings = Settings.load(dashboard_host=host, dashboard_port=port)
-    _leave_address(settings)
+    _hand_over_address(settings)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # a proxy is known by its own address, not by a header
-    command = [
-        *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")),
-        *("--server.address", settings.dashboard_host),
-        *("--server.port", str(settings.dashboard_port)),
-    ]
     give_way()
-    memory.run(command)
+    memory.become(
+        [
+            *("-m", "streamlit", "run", str(ROOT / "app.py")),
+            *("--server.address", settings.dashboard_host),
+            *("--server.port", str(settings.dashboard_port)),
+        ]
+    )
 
 
 @main.command()
@@ -70,11 +71,11 @@ def follow(
     Example: PRAZO_LEDGER=analyst.duckdb prazo follow --without-bodies --port 8502
     """
     settings = Settings.load(dashboard_host=host, dashboard_port=port)
-    if not memory.runs_with_freed_memory():
-        _leave_address(settings)
-        debug = ["--debug"] * context.find_root().params["debug"]
-        command = [sys.executable, "-m", "pipeline.cli", *debug, "follow"]
-        memory.run([*command, *["--without-bodies"] * without_bodies])
+    if not memory.keeps_freed():  # the same command again, since only a start can change that
+        _hand_over_address(settings)
+        debug = ["--debug"] if context.find_root().params["debug"] else []
+        options = ["--without-bodies"] if without_bodies else []
+        memory.become(["-m", "pipeline.cli", *debug, "follow", *options])
 
     from pipeline.serve import api
 

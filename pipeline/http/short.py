@@ -1,9 +1,9 @@
 """Answers short requests without a task of their own: one call once the body is whole, one write.
 
 uvicorn runs a task for each request, which waits for its body, and sends an answer in two messages.
-For a request whose body is small and whose length is known, nothing waits: that is two thirds of
-the time between the socket and the app (docs/performance.md#receiving). Whatever is not such a
-request goes the usual way, and has the same answer there.
+A request whose body is small and whose length is known needs neither, which saves two thirds of the
+time between the socket and the app (docs/performance.md#receiving). Whatever is not such a request
+goes the usual way, and has the same answer there.
 """
 
 import logging
@@ -66,7 +66,8 @@ class Exchange:
 
     @property
     def message_event(self) -> Self:
-        """Itself; not kept, since what refers to itself stays until Python looks for cycles."""
+        """Stands for the event that uvicorn sets; nobody waits for it. It is not an attribute,
+        since what refers to itself stays until Python looks for cycles."""
         return self
 
     @property
@@ -75,7 +76,7 @@ class Exchange:
         return self.response_complete
 
     def set(self) -> None:
-        """uvicorn wakes who waits for more of the request: nobody does."""
+        """Does nothing; see `message_event`."""
 
     def on_body(self, piece: bytes) -> None:
         """Keeps a piece of the body."""
@@ -88,7 +89,7 @@ class Exchange:
             self._take(body, self.reply)
         except Exception:
             LOG.exception("a request failed")
-            self.reply(500, b'{"error": "it failed"}')
+            self.reply(500, b'{"error": "not taken, by a fault of ours; send it again"}')
 
     def reply(self, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
         """Writes the answer, at once and whole; see `Reply`."""
@@ -96,16 +97,16 @@ class Exchange:
             return
         self.response_complete = True
         connection = self._connection
-        fields = [b"content-type: application/json", b"content-length: %d" % len(body)]
-        fields += [b"%b: %b" % it for it in headers]
+        lines = [b"content-type: application/json", b"content-length: %d" % len(body)]
+        lines += [b"%b: %b" % it for it in headers]
         if not self.keep_alive:
-            fields.append(b"connection: close")
+            lines.append(b"connection: close")
         connection.write_at_once(
             b"%b%b%b\r\n\r\n%b"
             % (
                 STATUS_LINE[status],
-                _OF_ALL.lines(connection.server_state),
-                b"\r\n".join(fields),
+                _COMMON.lines(connection.server_state),
+                b"\r\n".join(lines),
                 body,
             )
         )
@@ -114,18 +115,18 @@ class Exchange:
         connection.on_response_complete()
 
 
-class _FieldsOfAll:
+class _CommonHeaders:
     """The lines that uvicorn has in every answer, which it changes once a second."""
 
     def __init__(self) -> None:
-        self._fields: list[tuple[bytes, bytes]] = []
+        self._headers: list[tuple[bytes, bytes]] = []
         self._lines = b""
 
     def lines(self, state: ServerState) -> bytes:
-        if state.default_headers is not self._fields:
-            self._fields = state.default_headers
-            self._lines = b"".join(b"%b: %b\r\n" % it for it in self._fields)
+        if state.default_headers is not self._headers:
+            self._headers = state.default_headers
+            self._lines = b"".join(b"%b: %b\r\n" % it for it in self._headers)
         return self._lines
 
 
-_OF_ALL: Final = _FieldsOfAll()
+_COMMON: Final = _CommonHeaders()

@@ -28,7 +28,7 @@ MOST_UNSETTLED: Final = 256
 """Entries that may wait for their materialized rows until somebody asks, who then waits for them: a
 refresh takes a tenth of a second for one and not much longer for so many."""
 
-UNWATCHED_SECONDS: Final = 5.0
+WATCHED_SECONDS: Final = 5.0
 """For so long after somebody's reading, materialized rows are made with each batch, so that the
 next reader need not wait for them."""
 
@@ -72,9 +72,8 @@ class Ledger:
         rows of any kind."""
         self.memory_bytes = bytes_of(memory)
         """That DuckDB may take."""
-        self._lock = (
-            threading.RLock()
-        )  # held by whoever writes, until that shows, or opens it again
+        # Held by whoever writes, until that shows, or opens the file again.
+        self._lock = threading.RLock()
         self._opening = threading.RLock()  # held while the file is closed, to be opened again
         self.times_reopened = 0
         self._cannot_settle_until = -math.inf  # on the monotonic clock; the last try failed
@@ -261,7 +260,7 @@ class Ledger:
     @property
     def is_watched(self) -> bool:
         """Whether a reader needed materialized rows a moment ago."""
-        return time.monotonic() - self.asked_at < UNWATCHED_SECONDS
+        return time.monotonic() - self.asked_at < WATCHED_SECONDS
 
     @contextlib.contextmanager
     def snapshot(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[Watermark]:

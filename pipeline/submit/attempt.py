@@ -108,9 +108,8 @@ class Submissions:
         self._recorder = recorder
         self._platform = platform
         self._terms = terms
-        outcome_of(
-            200, None
-        )  # what cannot be asked after an answer must fail before anything is sent
+        # What could not be asked after an answer must fail before anything is sent.
+        outcome_of(200, None)
         self._finishing: dict[str, asyncio.Task[None]] = {}  # by process
 
     async def attempt(self, order: Order) -> Result:

@@ -88,7 +88,7 @@ def test_rows_that_cannot_be_made_are_worked_out_from_the_log_until_they_can(
 def test_the_follower_makes_rows_at_once_while_people_read_and_later_where_nobody_does(
     settings, inbox, monkeypatch, is_asked
 ):
-    monkeypatch.setattr(store, "UNWATCHED_SECONDS", 1e9 if is_asked else 0.0)
+    monkeypatch.setattr(store, "WATCHED_SECONDS", 1e9 if is_asked else 0.0)
     monkeypatch.setattr(follower, "SETTLE_SECONDS", 1e9 if is_asked else 0.01)
     with closing(LedgerService(settings)) as service:
         service.catch_up()
@@ -210,7 +210,7 @@ def test_rows_that_took_longer_to_make_than_people_watch_are_still_watched(behin
 
     def slowly(*given, **more):
         made(*given, **more)
-        behind.ledger.asked_at -= 1.1 * store.UNWATCHED_SECONDS  # as if so much time had passed
+        behind.ledger.asked_at -= 1.1 * store.WATCHED_SECONDS  # as if so much time had passed
 
     monkeypatch.setattr(refresh, "refresh", slowly)
     assert behind.reader.count("process_state") == 100
@@ -227,7 +227,7 @@ def test_settling_when_nothing_waits_writes_nothing(behind):
 
 def test_readers_make_rows_while_batches_follow_each_other(settings, inbox, monkeypatch):
     """A reader who works out rows between two steps of a batch would take back what it wrote."""
-    monkeypatch.setattr(store, "UNWATCHED_SECONDS", 0.0)
+    monkeypatch.setattr(store, "WATCHED_SECONDS", 0.0)
     with closing(LedgerService(settings)) as service, ThreadPoolExecutor(2) as readers:
         ledger, is_over = service.ledger, threading.Event()
 

@@ -1,7 +1,6 @@
 """Appends the inbox's entries to a ledger, as long as both share one past.
 
-With each batch the ledger's newest leaf is compared with the inbox's entry there. An inbox that was
-put back from an older copy is not followed: that would sign two pasts under one name.
+With each batch the ledger's newest leaf is compared with the inbox's entry there (`continuity.py`).
 """
 
 import contextlib
@@ -11,8 +10,8 @@ from typing import Final
 
 from pipeline.errors import InboxForked, LedgerRefused
 from pipeline.inbox import Inbox
-from pipeline.inbox.kept_heads import REMEDY
 from pipeline.ledger.batch import Batch, LastEntry
+from pipeline.ledger.following.continuity import check_continuity
 from pipeline.ledger.following.reading import ReadAhead, always
 from pipeline.ledger.store import Ledger
 from pipeline.log.entries import LEAF_RULES, Entry, leaf_version
@@ -20,18 +19,18 @@ from pipeline.log.entries import LEAF_RULES, Entry, leaf_version
 MAX_ENTRIES_PER_BATCH: Final = 8192
 MAX_BYTES_PER_BATCH: Final = 32 * 2**20
 ENTRIES_AT_ONCE: Final = 15 * MAX_ENTRIES_PER_BATCH
-"""In one transaction, where so many wait and nobody reads. They fill a row group of DuckDB's, which
-is then compressed and written to the file at once, not to the WAL first and again by a checkpoint
-(docs/decisions/ledger.md#very-many-entries-are-one-transaction)."""
+"""Where so many wait and nobody reads, they are one transaction. 122,880 rows are a row group of
+DuckDB's: a whole one is compressed and written to the file at once, not to the WAL first and again
+by a checkpoint (docs/decisions/ledger.md#very-many-entries-are-one-transaction)."""
 BYTES_AT_ONCE: Final = 256 * 2**20
+"""The most bytes of entries that such a transaction may hold."""
 SHARE_AT_ONCE: Final = 0.4
-"""What such a transaction may hold: bytes of entries, and these as a share of DuckDB's memory, in
-which a row group stays until it is whole."""
-ENTRIES_PER_REFRESH: Final = 65_536
-MOST_BEHIND: Final = 8 * ENTRIES_PER_REFRESH
-"""While catching up, materialized rows of processes are refreshed once for a quarter of the ledger,
-but for no fewer entries than the first, since a refresh takes longer the longer the log is, and for
-no more than the second, for which a reader waits five seconds."""
+"""The most that these may be of DuckDB's memory, in which a row group stays until it is whole."""
+LEAST_BEHIND: Final = 65_536
+"""While catching up, materialized rows of processes wait until a quarter of the ledger needs them,
+and at least so many entries: a refresh takes longer the longer the log is."""
+MOST_BEHIND: Final = 8 * LEAST_BEHIND
+"""For no more entries do they wait: a reader waits five seconds for the rows of so many."""
 
 
 class Appending:
@@ -42,7 +41,7 @@ class Appending:
         self._ledger = ledger
         self._inbox = inbox
         self._ahead = ReadAhead(self._read_ahead)
-        self._has_failed = False  # the last transaction
+        self._may_have_failed = False  # the last transaction: it did, unless it came to its end
 
     def append(self, until: int | None = None, *, may_go_on: Callable[[], bool] = always) -> int:
         """Appends the next batch, or several in one transaction where very many wait; how many
@@ -55,36 +54,35 @@ class Appending:
         sign, could be wrong. Raises `InboxForked` where the inbox lacks the ledger's newest entry.
         """
         ledger, inbox, before = self._ledger, self._inbox, self._ledger.size
-        room = sys.maxsize if until is None else until - before
-        batch = self._next(room) or self._read(before, min(room, MAX_ENTRIES_PER_BATCH))
+        end = sys.maxsize if until is None else until
+        batch = self._next(end - before) or self._read(before, end)
         size = before + (batch.size if batch else 0)
-        waiting = min(inbox.last()[0], before + room) - size
+        waiting = min(inbox.last()[0], end) - size
         check_continuity(ledger, inbox)  # after the read: what came from another inbox shows
         if batch is None:
             return 0
         are_many = waiting >= MAX_ENTRIES_PER_BATCH
         if are_many:
-            self._ahead.begin(batch.last_entry, until)
+            self._ahead.begin(batch.last_entry, end)
         further = 0
-        if waiting >= ENTRIES_AT_ONCE and not ledger.is_watched and not self._has_failed:
+        if waiting >= ENTRIES_AT_ONCE and not ledger.is_watched and not self._may_have_failed:
             further = ENTRIES_AT_ONCE // MAX_ENTRIES_PER_BATCH - 1
-        uncovered = size + further * MAX_ENTRIES_PER_BATCH - ledger.covered
-        most = min(max(ENTRIES_PER_REFRESH, size // 4), MOST_BEHIND)
-        self._has_failed = True
+        size_then = size + further * MAX_ENTRIES_PER_BATCH
+        self._may_have_failed = True
         ledger.append(
             batch,
             self._further(batch, further, may_go_on),
-            more_follow=are_many and uncovered < most,
+            more_follow=are_many and size_then - ledger.covered < _most_behind(size),
             may_wait=not further,
         )
-        self._has_failed = False
+        self._may_have_failed = False
         if further:
             check_continuity(ledger, inbox)  # before anything is signed for what joined
         return ledger.size - before
 
     def _further(self, newest: Batch, most: int, may_go_on: Callable[[], bool]) -> Iterator[Batch]:
-        """Batches that follow one, in the transaction in which that is written. It never waits for
-        long, and asks the inbox nothing: whoever needs materialized rows waits for it."""
+        """Batches that join the transaction of the one before. To have them it never waits long,
+        and asks the inbox nothing: whoever needs materialized rows waits for that transaction."""
         ledger = self._ledger
         room = min(BYTES_AT_ONCE, SHARE_AT_ONCE * ledger.memory_bytes) - newest.size_bytes
 
@@ -111,15 +109,15 @@ class Appending:
         self._ahead.drop()
         return None
 
-    def _read(self, after: int, limit: int) -> Batch | None:
+    def _read(self, after: int, end: int) -> Batch | None:
+        limit = min(end - after, MAX_ENTRIES_PER_BATCH)
         entries = self._inbox.read(after, limit, max_bytes=MAX_BYTES_PER_BATCH)
         _check_versions(entries)
         return self._ledger.batch(entries) if entries else None
 
-    def _read_ahead(self, after: LastEntry, until: int | None) -> Batch | None:
+    def _read_ahead(self, after: LastEntry, end: int) -> Batch | None:
         """Raises `InboxForked` where the inbox lacks the entry that the batch is to follow."""
-        room = sys.maxsize if until is None else until - after.seq
-        batch = self._read(after.seq, min(room, MAX_ENTRIES_PER_BATCH))
+        batch = self._read(after.seq, end)
         if self._inbox.leaf(after.seq) != after.leaf:
             raise InboxForked(f"The inbox no longer holds entry {after.seq} as it was read")
         return batch
@@ -136,6 +134,11 @@ def append_all(ledger: Ledger, inbox: Inbox, until: int | None = None) -> None:
             pass
 
 
+def _most_behind(size: int) -> int:
+    """How many entries of a ledger of this size may lack their materialized rows of processes."""
+    return min(max(LEAST_BEHIND, size // 4), MOST_BEHIND)
+
+
 def _check_versions(entries: Sequence[Entry]) -> None:
     known = tuple(b',"v":%d}' % version for version in LEAF_RULES)
     for entry in entries:
@@ -147,35 +150,3 @@ def _check_versions(entries: Sequence[Entry]) -> None:
                 f" {', '.join(map(str, LEAF_RULES))}",
                 "use the release of Prazo that recorded it, or a newer one",
             )
-
-
-def check_continuity(ledger: Ledger, inbox: Inbox) -> None:
-    """Raises `InboxForked` unless the inbox still has the ledger's newest entry."""
-    newest = ledger.last_entry  # both at once: another thread may append while the inbox is asked
-    if newest.seq == 0 or inbox.leaf(newest.seq) == newest.leaf:
-        return
-    fork, last = fork_of(ledger, inbox), inbox.last()[0]
-    instead = f"{last - fork} others in their place" if last > fork else "nothing in their place"
-    raise InboxForked(
-        "The ledger does not follow the inbox any further",
-        f"they part after entry {fork}: the ledger holds {ledger.size - fork} acknowledged entries"
-        f" that the inbox lacks, and the inbox holds {instead}; an older copy of it was put back",
-        REMEDY,
-    )
-
-
-def fork_of(ledger: Ledger, inbox: Inbox) -> int:
-    """The last entry that ledger and inbox share."""
-    return parting(ledger.size, lambda seq: ledger.select("seq = ?", [seq])[0].leaf, inbox)
-
-
-def parting(size: int, leaf_of: Callable[[int], bytes], inbox: Inbox) -> int:
-    """The last entry that so many leaves and the inbox share. Salts make every later one differ."""
-    shared, differing = 0, min(size, inbox.last()[0]) + 1
-    while differing - shared > 1:
-        middle = (shared + differing) // 2
-        if leaf_of(middle) == inbox.leaf(middle):
-            shared = middle
-        else:
-            differing = middle
-    return shared

@@ -4,7 +4,7 @@ After each commit the keeper leaves the ledger's size and root (its *head*) in t
 file on another engine, and signed in a file beside the ledger; every few minutes it leaves a signed
 checkpoint in the inbox. `recovery.py` compares all of them before a ledger is served.
 
-An inbox that was put back from an older copy is not followed (`appending.py`).
+An inbox that was put back from an older copy is not followed (`continuity.py`).
 """
 
 import contextlib
@@ -23,11 +23,8 @@ from pipeline.errors import InboxForked, LedgerRefused, OperatorError, PrazoErro
 from pipeline.files import write_whole
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.signing_keys import SigningKeys
-from pipeline.ledger.following.appending import (
-    MAX_ENTRIES_PER_BATCH,
-    Appending,
-    check_continuity,
-)
+from pipeline.ledger.following.appending import MAX_ENTRIES_PER_BATCH, Appending
+from pipeline.ledger.following.continuity import check_continuity
 from pipeline.ledger.following.reading import always
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree

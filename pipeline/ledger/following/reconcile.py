@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from pipeline.errors import CallerError, InboxForked, LedgerInUse, OperatorError
 from pipeline.inbox import Head, Inbox
 from pipeline.inbox.kept_heads import KeptHead, kept, place, prove
-from pipeline.ledger.following.appending import fork_of
+from pipeline.ledger.following.continuity import fork_of
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.log import reconciling

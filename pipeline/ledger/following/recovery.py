@@ -28,12 +28,8 @@ from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRe
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.kept_heads import kept, prove
 from pipeline.ledger.arrow import LOG_COLUMNS
-from pipeline.ledger.following.appending import (
-    append_all,
-    check_continuity,
-    fork_of,
-    parting,
-)
+from pipeline.ledger.following.appending import append_all
+from pipeline.ledger.following.continuity import check_continuity, fork_of, parting
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
 from pipeline.log.checkpoints import VerificationKey

@@ -1,10 +1,10 @@
-"""Leaves out of SQL the columns that nothing reads, before DuckDB sees them: to each of an inner
-query it gives a type and a plan, and only then it finds that nobody asked for it. No I/O.
+"""Drops from SQL the columns that nothing reads. DuckDB types and plans every column of an inner
+query before it finds that nothing reads it. No I/O.
 
-A column goes where its name stands in nothing that could read it: in no query above its own, and
-nowhere else in its own. So a name that is read may keep a column of another query, and never loses
-its own. Where the column decides on more than its values, or the tree shows something unknown here,
-it stays (docs/decisions/queries.md#columns-that-nothing-reads-are-not-planned).
+A column is dropped if its name stands in no query above its own and nowhere else in its own. Names
+are compared without the query that they belong to, so too much may stay, and never too little. A
+column that decides on more than its values stays, and so does all of a statement with a part that
+is not known here (docs/decisions/queries.md#columns-that-nothing-reads-are-not-planned).
 """
 
 from collections import Counter
@@ -16,12 +16,18 @@ from pipeline.ledger.syntax.tree import Node, nodes, statement_of, text_of
 _MAKE_ROWS: Final = frozenset({"unnest", "generate_subscripts"})
 """Functions in a list of columns that decide on how many rows there are."""
 _CLAUSES: Final = ("where_clause", "group_expressions", "having", "qualify", "modifiers", "sample")
-_LISTS_OF_STARS: Final = ("exclude_list", "replace_list", "qualified_exclude_list", "rename_list")
+_LISTS_IN_A_STAR: Final = (
+    "exclude_list",
+    "replace_list",
+    "qualified_exclude_list",
+    "rename_list",
+)
+"""Where `*` names columns."""
 
 
 def pruned(sql: str) -> str:
-    """A query of the same rows and columns, of which the inner queries have only the columns that
-    others read. Whatever else there is comes back as it is."""
+    """The same query, whose inner queries have only the columns that others read. What is not a
+    query, or has a part that is not known here, comes back as it is."""
     try:
         statement = statement_of(sql)
         query = statement["node"]
@@ -42,7 +48,7 @@ class _Pruning:
     read it."""
 
     def __init__(self) -> None:
-        self._read: set[str] = set()  # every name that stands in what was gone through
+        self._names_read: set[str] = set()  # in all that was gone through
         self._whole: set[str] = set()  # queries of which every column is read
 
     def query(self, query: Node, *, is_whole: bool) -> None:
@@ -53,7 +59,7 @@ class _Pruning:
             case "SET_OPERATION_NODE":
                 for child in query["children"] or (query["left"], query["right"]):
                     self.query(child, is_whole=True)
-                self._reads(query["modifiers"])
+                self._go_through(query["modifiers"])
             case _:
                 raise _Unknown
         for part in reversed(query["cte_map"]["map"]):
@@ -66,10 +72,10 @@ class _Pruning:
     def _select(self, query: Node, *, is_whole: bool) -> None:
         if not is_whole and _may_lose_columns(query):
             query["select_list"] = self._kept(query)
-        read_here = [query["select_list"], *(query[it] for it in _CLAUSES)]
-        self._reads(read_here)
+        parts = [query["select_list"], *(query[it] for it in _CLAUSES)]
+        self._go_through(parts)
         source = query["from_table"]
-        self._whole.update(_read_as_one(source, [*read_here, source]))
+        self._whole.update(_taken_as_struct(source, [*parts, source]))
         has_stars = any(it["class"] == "STAR" for it in query["select_list"])
         self._from(source, is_whole=is_whole and has_stars)
 
@@ -77,11 +83,12 @@ class _Pruning:
         """The columns that something reads, in their order; one at least, as SQL asks for it."""
         columns: list[Node] = query["select_list"]
         parts = [*columns, *(query[it] for it in _CLAUSES)]
-        times_read = Counter(name for part in parts for name in set(_names(part)))
+        readers = Counter(name for part in parts for name in set(_names(part)))
         kept = []
         for column in columns:
             name = _name_of(column)
-            is_read = name in self._read or times_read[name] > (name in _names(column))
+            itself = int(name in _names(column))  # an expression may name what it is called
+            is_read = name in self._names_read or readers[name] > itself
             if not name or is_read or _decides_on_more(column):
                 kept.append(column)
         return kept or columns[:1]
@@ -92,26 +99,25 @@ class _Pruning:
                 if is_whole or source["column_name_alias"]:
                     self._whole.add(source["table_name"].lower())
             case "SUBQUERY":
-                is_whole = is_whole or _name_of(source) in self._whole
-                is_whole = is_whole or bool(source["column_name_alias"])
-                self.query(source["subquery"]["node"], is_whole=is_whole)
+                whole = is_whole or source["column_name_alias"] or _name_of(source) in self._whole
+                self.query(source["subquery"]["node"], is_whole=bool(whole))
             case "JOIN":
-                self._read.update(it.lower() for it in source["using_columns"])
-                self._reads(source["condition"])
+                self._names_read.update(it.lower() for it in source["using_columns"])
+                self._go_through(source["condition"])
                 compares_all = source["ref_type"] not in ("REGULAR", "CROSS", "ASOF", "POSITIONAL")
                 for side in (source["right"], source["left"]):  # the right one may read the left
                     self._from(side, is_whole=is_whole or compares_all)
             case "EMPTY":
                 pass
             case "EXPRESSION_LIST" | "TABLE_FUNCTION":
-                self._reads(source)
+                self._go_through(source)
             case _:
                 raise _Unknown
 
-    def _reads(self, part: object) -> None:
+    def _go_through(self, part: object) -> None:
         """Remembers the names in expressions, and goes through the queries in them."""
         outside, queries = _without_queries(part)
-        self._read.update(_names(outside))
+        self._names_read.update(_names(outside))
         for inner in queries:
             self.query(inner, is_whole=True)
 
@@ -121,8 +127,8 @@ def _is_named(column: Node) -> bool:
 
 
 def _may_lose_columns(query: Node) -> bool:
-    """Whether no rows hang on one of its columns. Without groups an aggregate makes one row of all
-    that are read, but there is none where a column stands by its name alone."""
+    """Whether its rows stay the same without some of its columns. Without groups, to drop the last
+    aggregate would make many rows of one; a column that stands alone shows that there is none."""
     if query["modifiers"] or query["aggregate_handling"] != "STANDARD_HANDLING":
         return False  # such as DISTINCT, or GROUP BY ALL
     if any(it["class"] == "CONSTANT" for it in query["group_expressions"]):
@@ -133,7 +139,7 @@ def _may_lose_columns(query: Node) -> bool:
 
 
 def _decides_on_more(column: Node) -> bool:
-    """Whether rows hang on a column, or the numbers of parameters."""
+    """Whether without the column there were other rows, or parameters at other places."""
     return any(
         part.get("class") == "PARAMETER" or part.get("function_name", "").lower() in _MAKE_ROWS
         for part in nodes(column)
@@ -148,7 +154,7 @@ def _names(part: object) -> Iterator[str]:
         elif node.get("class") == "STAR":
             if node["columns"] or node["expr"]:
                 raise _Unknown  # columns by a pattern
-            yield from _texts(node[it] for it in _LISTS_OF_STARS)
+            yield from _texts(node[it] for it in _LISTS_IN_A_STAR)
 
 
 def _texts(values: object) -> Iterator[str]:
@@ -162,7 +168,7 @@ def _texts(values: object) -> Iterator[str]:
 
 
 def _name_of(part: Node) -> str:
-    """The name, in small letters, by which a column or a source is read; "" for none."""
+    """The name, in lower case, by which a column or a source is read; "" for none."""
     if part["alias"]:
         return str(part["alias"]).lower()
     if part.get("class") == "COLUMN_REF":
@@ -179,7 +185,7 @@ def _sources(source: Node) -> Iterator[Node]:
         yield source
 
 
-def _read_as_one(source: Node, parts: object) -> Iterator[str]:
+def _taken_as_struct(source: Node, parts: object) -> Iterator[str]:
     """The queries of which the name stands alone, for a struct of all their columns."""
     alone = {
         node["column_names"][0].lower()

@@ -237,7 +237,7 @@ def test_entries_of_many_bytes_are_not_put_into_one_transaction(at_once, monkeyp
 
 def test_a_few_entries_that_more_join_have_their_rows(at_once, monkeypatch):
     """Else more entries would wait for them than a reader may have to wait for."""
-    monkeypatch.setattr(appending, "ENTRIES_PER_REFRESH", 1)
+    monkeypatch.setattr(appending, "LEAST_BEHIND", 1)
     with closing(Appending(at_once.ledger, at_once.inbox)) as alone:
         assert alone.append() == 120
     assert at_once.ledger._settled == 120

@@ -60,7 +60,7 @@ def test_every_delivery_becomes_a_row_in_order(settings, inbox):
 def test_catching_up_keeps_rows_of_processes_in_steps_and_at_its_end(settings, inbox, monkeypatch):
     """Each step scans the log, so there are few; all at the end would make the end slow."""
     monkeypatch.setattr(appending, "MAX_ENTRIES_PER_BATCH", 20)
-    monkeypatch.setattr(appending, "ENTRIES_PER_REFRESH", 40)
+    monkeypatch.setattr(appending, "LEAST_BEHIND", 40)
     monkeypatch.setattr(store, "MOST_UNSETTLED", 0)
     kept = []
     with closing(LedgerService(settings)) as service:

@@ -23,11 +23,11 @@ class Log:
         self.read: list[int] = []
         self.failing_at: int | None = None
 
-    def __call__(self, after: LastEntry, until: int | None) -> SimpleNamespace | None:
+    def __call__(self, after: LastEntry, end: int) -> SimpleNamespace | None:
         self.read.append(after.seq)
         if after.seq == self.failing_at:
             raise OSError("the disk")
-        last = min(after.seq + 10, 1000 if until is None else until)
+        last = min(after.seq + 10, end, 1000)
         if last == after.seq:
             return None
         return SimpleNamespace(last_entry=LastEntry(last, b"%d" % last), size_bytes=self.size_bytes)
@@ -96,7 +96,7 @@ def test_a_failure_ends_it_and_it_can_begin_again(log, ahead):
 def test_who_may_not_wait_gets_nothing_and_finds_it_later(log, ahead):
     may_read = threading.Event()
     read = log.__call__
-    ahead._read = lambda after, until: may_read.wait(10) and read(after, until)
+    ahead._read = lambda after, end: may_read.wait(10) and read(after, end)
     ahead.begin(START, 10)
     looks = iter([True, True, False])
     assert ahead.take(lambda: next(looks)) is None

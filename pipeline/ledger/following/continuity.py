@@ -1,0 +1,44 @@
+"""Holds a ledger and an inbox against each other: whether they share one past, and where they part.
+
+An inbox that was put back from an older copy is not followed: that would sign two pasts under one
+name.
+"""
+
+from collections.abc import Callable
+
+from pipeline.errors import InboxForked
+from pipeline.inbox import Inbox
+from pipeline.inbox.kept_heads import REMEDY
+from pipeline.ledger.store import Ledger
+
+
+def check_continuity(ledger: Ledger, inbox: Inbox) -> None:
+    """Raises `InboxForked` unless the inbox still has the ledger's newest entry."""
+    newest = ledger.last_entry  # both at once: another thread may append while the inbox is asked
+    if newest.seq == 0 or inbox.leaf(newest.seq) == newest.leaf:
+        return
+    fork, last = fork_of(ledger, inbox), inbox.last()[0]
+    instead = f"{last - fork} others in their place" if last > fork else "nothing in their place"
+    raise InboxForked(
+        "The ledger does not follow the inbox any further",
+        f"they part after entry {fork}: the ledger holds {ledger.size - fork} acknowledged entries"
+        f" that the inbox lacks, and the inbox holds {instead}; an older copy of it was put back",
+        REMEDY,
+    )
+
+
+def fork_of(ledger: Ledger, inbox: Inbox) -> int:
+    """The last entry that ledger and inbox share."""
+    return parting(ledger.size, lambda seq: ledger.select("seq = ?", [seq])[0].leaf, inbox)
+
+
+def parting(size: int, leaf_of: Callable[[int], bytes], inbox: Inbox) -> int:
+    """The last entry that so many leaves and the inbox share. Salts make every later one differ."""
+    shared, differing = 0, min(size, inbox.last()[0]) + 1
+    while differing - shared > 1:
+        middle = (shared + differing) // 2
+        if leaf_of(middle) == inbox.leaf(middle):
+            shared = middle
+        else:
+            differing = middle
+    return shared
