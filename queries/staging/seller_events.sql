@@ -4,7 +4,7 @@
 -- key: event_id
 -- column: seq | the entry that counts for this event
 -- column: event_id | the platform's id of the event
--- column: event_type | one of the contract's six
+-- column: event_type | as the contract lists it
 -- column: occurred_at | when it was received
 -- column: created_at | when the platform created it; without that, when it was received
 -- column: seller_id | the seller
