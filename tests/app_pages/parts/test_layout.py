@@ -3,6 +3,7 @@
 One server, and one tab for all pages.
 """
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,6 +99,15 @@ def test_no_page_moves_while_it_comes(tab: Reader) -> None:
         far[f"from {path} to the overview"] = (by, what)
     too_far = [f"{name}: {by:.2f} {what}" for name, (by, what) in far.items() if by >= MOST]
     assert not too_far, "\n".join(too_far)
+
+
+def test_the_overview_stays_where_it_is_while_its_links_are_fetched(tab: Reader) -> None:
+    """The room of a figure's link was held open for that of a figure: 87 px in place of 18. Where
+    the link came late, all below moved by the rest."""
+    tab.page.route("**/PageLink.*.js", lambda route: (time.sleep(1.5), route.continue_()))
+    by, what = moved(tab.open("/"))
+    tab.page.unroute("**/PageLink.*.js")
+    assert by < MOST / 5, what
 
 
 def test_the_filters_of_every_list_stand_in_one_line(tab: Reader) -> None:
