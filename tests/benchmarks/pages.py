@@ -29,6 +29,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
 from pipeline import instants
+from tests.benchmarks import queries
 from tests.benchmarks.rows import Row
 from tests.support.machine import free_port
 
@@ -44,11 +45,11 @@ PAGES: Final = {
     "overview": "",
     "watchlist": "",
     "findings": "",
-    "process": "process=prc_000000000300",
-    "seller": "seller_id=sel_000000000100",
+    "process": f"process={queries.named('prc', 300)}",
+    "seller": f"seller_id={queries.named('sel', 100)}",
     "submissions": "",
     "denials": "",
-    "evidence": "subject=prc_000000000300",
+    "evidence": f"subject={queries.named('prc', 300)}",
     "ledger": "",
     "dictionary": "",
 }
@@ -94,8 +95,6 @@ class Tab:
 
 
 def run() -> list[Row]:
-    from tests.benchmarks import queries
-
     with tempfile.TemporaryDirectory(prefix="prazo-bench-") as folder:
         bare = Path(folder) / "bare.py"
         bare.write_text(BARE)
