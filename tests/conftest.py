@@ -31,40 +31,72 @@ synced, and wait for a disk."""
 # Of four workers about one is with each of the first two groups, and two with all other files: then
 # two cores are busy, and not crowded.
 BROWSING: Final = {
-    "app_pages/test_browser.py": 205,
-    "app_pages/desk/test_jobs.py": 110,
-    "acceptance/test_demo.py": 100,
-    "app_pages/door/test_login.py": 65,
-    "app_pages/parts/test_layout.py": 60,
-    "journey/test_browser.py": 30,
-    "app_pages/parts/test_freshness.py": 25,
+    "app_pages/test_browser.py": 180,
+    "app_pages/desk/test_jobs.py": 90,
+    "acceptance/test_demo.py": 80,
+    "app_pages/door/test_login.py": 70,
+    "app_pages/parts/test_layout.py": 65,
+    "journey/test_browser.py": 25,
+    "app_pages/parts/test_freshness.py": 20,
     "app_pages/door/test_lobby.py": 15,
 }
 WAITING: Final = {
-    "faults/test_waiting.py": 130,
+    "faults/test_waiting.py": 120,
     "forward/test_crashes.py": 80,
-    "forward/test_passing_on.py": 65,
-    "submit/test_kill.py": 45,
+    "forward/test_passing_on.py": 70,
+    "submit/test_kill.py": 50,
     "submit/test_resumer.py": 40,
     "forward/test_operating.py": 35,
     "submit/gateway/test_gateway.py": 25,
-    "submit/test_sent_once.py": 20,
+    "submit/test_sent_once.py": 25,
+    "receive/test_guard.py": 25,
     "receive/test_credentials.py": 20,
-    "http/test_limits.py": 15,
+    "audit/test_timestamps.py": 20,
+    "http/test_limits.py": 20,
     "receive/test_connections.py": 15,
     "sandbox/test_server.py": 15,
     "cli/test_supervisor.py": 15,
+    "alert/test_dispatcher.py": 15,
     "sandbox/test_live.py": 10,
     "clearance/test_override.py": 10,
+    "faults/test_clock.py": 10,
+    "serve/test_calendar.py": 5,
+    "sandbox/test_webhooks.py": 5,
+    "receive/test_disk.py": 5,
+    "fixtures/test_migrations.py": 5,
+    "submit/gateway/test_strange_answers.py": 5,
+    "ledger/following/test_surviving.py": 5,
+    "sandbox/test_onboarding.py": 5,
 }
 WORKING: Final = {
     "audit/test_stores.py": 50,
-    "ledger/following/test_following.py": 40,
-    "audit/packages/test_packages.py": 35,
-    "journey/test_killed.py": 35,
-    "ledger/syntax/test_narrowing.py": 35,
+    "ledger/following/test_following.py": 35,
+    "queries/test_parts_of_a_view.py": 30,
+    "queries/test_edges_of_the_calendar.py": 25,
+    "audit/packages/test_packages.py": 25,
+    "queries/test_headers.py": 25,
+    "ledger/syntax/test_narrowing.py": 25,
+    "ledger/test_materialized.py": 25,
+    "receive/test_life.py": 20,
+    "submit/test_outcomes.py": 20,
+    "ledger/test_forks.py": 20,
+    "fixtures/test_every_release.py": 20,
+    "journey/test_killed.py": 20,
+    "audit/test_artifacts.py": 20,
+    "faults/test_sent_once.py": 20,
+    "app_pages/test_process.py": 20,
+    "audit/packages/test_changed_packages.py": 20,
+    "serve/test_intake.py": 15,
+    "audit/test_backup.py": 15,
+    "audit/test_recordable.py": 15,
+    "queries/test_process_state.py": 15,
+    "submit/test_decisions.py": 15,
+    "cli/test_ingest_and_show.py": 15,
+    "ledger/test_settling.py": 15,
+    "audit/packages/test_hostile_packages.py": 15,
+    "queries/findings/test_submissions.py": 15,
 }
-SECONDS_OF_OTHERS: Final = 5
+SECONDS_OF_OTHERS: Final = 2
 
 
 def _in_guarded_folders() -> set[Path]:
@@ -123,7 +155,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     others = dict.fromkeys(files - named, SECONDS_OF_OTHERS)
     place: dict[Path, float] = {}
     # Short files that work come last: they end together.
-    for group, unnamed, ends in ((BROWSING, {}, 0.95), (WAITING, {}, 0.95), (WORKING, others, 1)):
+    for group, unnamed, ends in ((BROWSING, {}, 0.95), (WAITING, {}, 0.9), (WORKING, others, 1)):
         seconds = {ROOT / "tests" / name: it for name, it in group.items()} | unnamed
         paths = sorted(files & seconds.keys(), key=lambda path: (-seconds[path], path))
         starts = list(itertools.accumulate((seconds[path] for path in paths), initial=0))
