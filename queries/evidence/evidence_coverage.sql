@@ -3,8 +3,8 @@
 -- requires.
 -- reads: process_state, latest_answers, sent_fields, required_fields
 -- key: process_id, path
--- order: subjects.process_id
--- order: fields.path
+-- order: process_place
+-- order: path_place
 -- by: process_id
 -- column: process_id | the review process
 -- column: path | dotted path of the field
@@ -39,7 +39,10 @@ seen_of as (
 ),
 
 subjects as (
-    select process_state.process_id, list_distinct(requested_fields) as requested_paths, seen_paths
+    select
+        process_state.process_id,
+        list_distinct(requested_fields) as requested_paths,
+        seen_paths
     from process_state
     left join seen_of on seen_of.process_id = process_state.process_id
 ),
@@ -89,7 +92,7 @@ covering as (
 ),
 
 fields as (
-    select known.*, (outline, path) in (
+    select known.*, dense_rank() over (order by path) as path_place, (outline, path) in (
         select (covering.outline, covering.path)
         from covering
         join outline_requests
@@ -97,20 +100,37 @@ fields as (
             and outline_requests.path = covering.requested_path
     ) as requested
     from known
+),
+
+-- Places stand for ids and paths in their order: by two numbers DuckDB sorts in half of the time.
+outlined as (
+    select
+        subjects.process_id,
+        outlines.outline,
+        row_number() over (order by subjects.process_id) as process_place
+    from subjects
+    join outlines
+        on subjects.requested_paths is not distinct from outlines.requested_paths
+        and subjects.seen_paths is not distinct from outlines.seen_paths
+),
+
+found as (
+    select
+        outlined.*,
+        fields.* exclude (outline),
+        seen.answered_at,
+        seen.answer_source,
+        seen.sent_at,
+        seen.covered
+    from seen
+    join outlined on outlined.process_id = seen.process_id
+    join fields on fields.outline = outlined.outline and fields.path = seen.path
+    union all by name
+    select outlined.*, fields.* exclude (outline)
+    from outlined
+    join fields on fields.outline = outlined.outline
+    where not fields.is_seen
 )
 
-select
-    subjects.process_id,
-    fields.path,
-    fields.requested,
-    seen.answered_at,
-    seen.answer_source,
-    seen.sent_at,
-    seen.covered
-from subjects
-join outlines
-    on subjects.requested_paths is not distinct from outlines.requested_paths
-    and subjects.seen_paths is not distinct from outlines.seen_paths
-join fields using (outline)
-left join seen
-    on fields.is_seen and seen.process_id = subjects.process_id and seen.path = fields.path
+select process_id, path, requested, answered_at, answer_source, sent_at, covered
+from found
