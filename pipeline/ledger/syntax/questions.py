@@ -26,8 +26,9 @@ class Question:
 
     def asked(self) -> "Question":
         """The question itself, counted."""
-        self._times_asked += 1
-        if self._times_asked == PRUNED_AT:
+        times = self._times_asked + 1  # its own: another thread may count meanwhile
+        self._times_asked = times
+        if times == PRUNED_AT:
             self.sql = pruned(self.sql)
             self.statement = _parsed(self.sql)
         return self
