@@ -9,6 +9,7 @@ create index if not exists finishes_of_attempt on facts.attempt_finishes (attemp
 create index if not exists finishes_of_process on facts.attempt_finishes (process_id);
 create index if not exists collections_of_process on facts.collections (process_id);
 create index if not exists seller_events_of_seller on facts.seller_events (seller_id);
+create index if not exists attempts_of_process on materialized.attempts (process_id);
 create index if not exists timeline_of_process on materialized.timeline (process_id);
 create index if not exists timeline_of_seller on materialized.timeline (seller_id);
 create index if not exists findings_of_process on materialized.findings (process_id);
