@@ -9,11 +9,15 @@ is not known here (docs/decisions/queries.md#columns-that-nothing-reads-are-not-
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import closing
+from functools import cache
 from typing import Final
+
+import duckdb
 
 from pipeline.ledger.syntax.tree import Node, nodes, statement_of, text_of
 
-_MAKE_ROWS: Final = frozenset({"unnest", "generate_subscripts"})
+_MAKE_ROWS: Final = frozenset({"unnest", "unlist", "generate_subscripts", "regexp_split_to_table"})
 """Functions in a list of columns that decide on how many rows there are."""
 _CLAUSES: Final = ("where_clause", "group_expressions", "having", "qualify", "modifiers", "sample")
 _LISTS_IN_A_STAR: Final = (
@@ -34,7 +38,7 @@ def pruned(sql: str) -> str:
         if any(not _is_named(it) for it in query.get("select_list", ())):
             raise _Unknown  # DuckDB names the column by its text, which may be another afterwards
         _Pruning().query(query, is_whole=True)
-    except (ValueError, _Unknown):
+    except (ValueError, RecursionError, _Unknown):
         return sql
     return text_of(statement)
 
@@ -76,8 +80,12 @@ class _Pruning:
         self._go_through(parts)
         source = query["from_table"]
         self._whole.update(_taken_as_struct(source, [*parts, source]))
-        has_stars = any(it["class"] == "STAR" for it in query["select_list"])
-        self._from(source, is_whole=is_whole and has_stars)
+        stars = [it for it in nodes(_without_queries(parts)[0]) if it.get("class") == "STAR"]
+        own = {"", *map(_name_of, _sources(source))}
+        if any(it["relation_name"].lower() not in own for it in stars):
+            raise _Unknown  # of a query around this one, or of a struct
+        is_whole = is_whole or not _may_lose_columns(query)
+        self._from(source, is_whole=is_whole and bool(stars))
 
     def _kept(self, query: Node) -> list[Node]:
         """The columns that something reads, in their order; one at least, as SQL asks for it."""
@@ -133,9 +141,25 @@ def _may_lose_columns(query: Node) -> bool:
         return False  # such as DISTINCT, or GROUP BY ALL
     if any(it["class"] == "CONSTANT" for it in query["group_expressions"]):
         return False  # the number of a column
+    names = [_name_of(column) for column in query["select_list"]]
+    if len(set(names)) < len(names):
+        return False  # DuckDB numbers columns of one name, and another one may read the number
+    if not query["group_expressions"] and any(
+        part.get("function_name", "").lower() in _aggregates()
+        for part in nodes(query["select_list"])
+    ):
+        return False  # a column beside it is of a query around this one
     return bool(query["group_expressions"]) or any(
         column["class"] in ("COLUMN_REF", "STAR") for column in query["select_list"]
     )
+
+
+@cache
+def _aggregates() -> frozenset[str]:
+    sql = "select list(distinct function_name) from duckdb_functions() where function_type = ?"
+    with closing(duckdb.connect(config={"threads": 1})) as connection:
+        [(names,)] = connection.execute(sql, ["aggregate"]).fetchall()
+    return frozenset(names)
 
 
 def _decides_on_more(column: Node) -> bool:
@@ -149,6 +173,8 @@ def _decides_on_more(column: Node) -> bool:
 def _names(part: object) -> Iterator[str]:
     """Every name in it that could be a column's: of `a.b.c` each of the three."""
     for node in nodes(part):
+        if node.get("class") == "POSITIONAL_REFERENCE":
+            raise _Unknown
         if node.get("class") == "COLUMN_REF":
             yield from (it.lower() for it in node["column_names"])
         elif node.get("class") == "STAR":

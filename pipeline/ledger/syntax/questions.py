@@ -29,8 +29,8 @@ class Question:
         times = self._times_asked + 1  # its own: another thread may count meanwhile
         self._times_asked = times
         if times == PRUNED_AT:
-            self.sql = pruned(self.sql)
-            self.statement = _parsed(self.sql)
+            sql = pruned(self.sql)
+            self.sql, self.statement = sql, _parsed(sql)
         return self
 
 
