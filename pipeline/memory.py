@@ -1,5 +1,5 @@
-"""Tunes how a process uses memory: Python's look for cycles and what glibc keeps; reads sizes such
-as 2GB."""
+"""Tunes how a process starts and uses memory: Python's look for cycles, what glibc keeps, threads
+that have no work here; reads sizes such as 2GB."""
 
 import gc
 import os
@@ -12,6 +12,9 @@ NEW_OBJECTS: Final = 50_000
 
 FREED_PIECES: Final = 2000
 """Of each size up to a kilobyte, for each thread; glibc's own default is 7."""
+
+BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
+"""The variable of the environment that numpy's OpenBLAS reads when numpy is imported."""
 
 TUNABLES: Final = "GLIBC_TUNABLES"
 """The variable of the environment that glibc reads."""
@@ -30,6 +33,16 @@ def look_for_cycles_less_often() -> None:
     Python's own default looks through them all a hundred times (docs/performance.md#following).
     """
     gc.set_threshold(NEW_OBJECTS, 10, 10)
+
+
+def start_no_blas_threads() -> None:
+    """For a program and what it starts, before it imports numpy, as DuckDB's and Arrow's tables do.
+
+    OpenBLAS would start a thread for each core, which spins for a while. Nothing here multiplies
+    matrices, and that is a fifth of what a command takes to start. A number that somebody has set
+    stays (docs/decisions/programs.md#no-thread-for-matrices).
+    """
+    os.environ.setdefault(BLAS_THREADS, "1")
 
 
 def become(arguments: list[str]) -> NoReturn:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from pipeline.memory import look_for_cycles_less_often
+from pipeline.memory import look_for_cycles_less_often, start_no_blas_threads
 from tests.support.machine import memory
 
 ROOT = Path(__file__).parents[1]
@@ -125,6 +125,7 @@ settings.register_profile(
 settings.load_profile("usual")
 
 look_for_cycles_less_often()
+start_no_blas_threads()  # nor does what tests start
 
 if "TMPDIR" not in os.environ and (_folder := memory(MEMORY_BYTES)) is not None:
     os.environ["TMPDIR"] = tempfile.tempdir = str(_folder)

@@ -1,11 +1,16 @@
-"""Programs that ask DuckDB much are started with threads that keep what they free."""
+"""Programs that ask DuckDB much are started with threads that keep what they free, and no command
+starts threads for matrices."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from pipeline import memory
+
+THREADS = Path("/proc/self/task")
 OURS = "glibc.malloc.tcache_count=2000"
 BEGIN = """
 import os, sys
@@ -49,6 +54,29 @@ main(["--debug", "follow", "--without-bodies", "--host", "127.0.0.2", "--port", 
     ended = _run(program, GLIBC_TUNABLES="")
     asked = "-m pipeline.cli --debug follow --without-bodies 127.0.0.2 8599"
     assert ended.stdout.strip() == asked, ended.stderr
+
+
+@pytest.mark.skipif(not THREADS.exists(), reason="needs /proc, where threads are listed")
+@pytest.mark.parametrize(("said", "expected"), [(None, 1), ("2", 2)])
+def test_no_command_starts_threads_for_matrices_unless_somebody_says_so(
+    said: str | None, expected: int
+):
+    program = f"""
+import os
+from pipeline.cli import main
+
+main(["show", "--help"], standalone_mode=False)
+import numpy
+raise SystemExit(len(os.listdir({str(THREADS)!r})))
+"""
+    environment = {it: os.environ[it] for it in os.environ if it != memory.BLAS_THREADS}
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment if said is None else {**environment, memory.BLAS_THREADS: said},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == min(expected, os.cpu_count() or 1), ended.stderr
 
 
 def _run(program: str, **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -11,7 +11,7 @@ from pipeline.cli import (
     views,
 )
 from pipeline.cli.clearances import commands as clearances
-from pipeline.cli.group import main
+from pipeline.cli.group import main, run
 from pipeline.cli.journeys import commands as journeys
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "main",
     "occurrences",
     "packages",
+    "run",
     "services",
     "submissions",
     "views",

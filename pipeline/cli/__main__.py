@@ -1,5 +1,5 @@
 """`python -m pipeline.cli`: the same as `prazo`."""
 
-from pipeline.cli import main
+from pipeline.cli import run
 
-main()
+run()

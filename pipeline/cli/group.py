@@ -1,5 +1,6 @@
 """The `prazo` command itself: its options, its exit codes and how it reports errors."""
 
+import atexit
 import getpass
 import logging
 import os
@@ -56,11 +57,47 @@ def main(debug: bool) -> None:
     Settings are PRAZO_* environment variables or a .env file; `prazo doctor` checks them.
     """
     memory.look_for_cycles_less_often()
+    memory.start_no_blas_threads()
     os.umask(0o077)  # whatever is written may hold personal data: ledgers, packages, artifacts
     to_stderr = logging.StreamHandler(sys.stderr)
     to_stderr.setFormatter(LogLines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.DEBUG if debug else logging.INFO, handlers=[to_stderr])
     logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+def run() -> None:
+    """Runs `prazo` as a program, which leaves at once when its command has ended and all is done
+    that is to be done at an end: threads, what `atexit` calls, what is still to be written.
+
+    To take its modules and objects apart, one by one, is a seventh of a short command's time
+    (docs/decisions/programs.md#a-command-leaves-at-once). What ends by an error that is not ours
+    ends as Python has it.
+    """
+    ending = _Ending()
+    atexit.register(ending.leave)  # what is registered first is called last
+    try:
+        main()
+    except SystemExit as ended:
+        ending.code = 0 if ended.code is None else ended.code
+        raise
+
+
+class _Ending:
+    """How the program ends, once that is known."""
+
+    code: object = None  # what `sys.exit` was given
+
+    def leave(self) -> None:
+        """Ends the process; returns where Python should end it."""
+        if not isinstance(self.code, int):
+            return
+        try:
+            logging.shutdown()
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            return  # Python tries once more, says what failed, and ends with 120
+        os._exit(self.code)
 
 
 def user() -> str:

@@ -1,0 +1,70 @@
+"""A command leaves at once, and leaves nothing undone."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMAND = """
+import atexit, sys, tempfile, threading, time
+from pathlib import Path
+from pipeline.cli import main, run
+
+class Large:
+    def __del__(self):
+        print("taken apart", file=sys.stderr)
+
+large = Large()
+
+@main.command()
+def ends():
+    folder = tempfile.TemporaryDirectory()
+    Path("folder").write_text(folder.name)
+    atexit.register(Path("called").touch)
+    threading.Thread(target=lambda: [time.sleep(0.2), Path("joined").touch()]).start()
+    sys.stdout.write("x" * 300_000 + "end")
+    large.folder = folder
+    HOW
+
+sys.argv = ["prazo", "ends"]
+run()
+"""
+
+
+def ended(folder: Path, how: str, out: int = subprocess.PIPE) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", COMMAND.replace("HOW", how)]
+    return subprocess.run(command, cwd=folder, stdout=out, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize(("how", "code"), [("pass", 0), ("sys.exit(3)", 3), ("sys.exit(None)", 0)])
+def test_all_is_done_that_is_to_be_done_at_an_end_and_nothing_else(
+    how: str, code: int, tmp_path: Path
+):
+    process = ended(tmp_path, how)
+    assert process.returncode == code
+    assert process.stdout == "x" * 300_000 + "end"
+    assert process.stderr == ""
+    assert (tmp_path / "called").exists()
+    assert (tmp_path / "joined").exists()
+    assert not Path((tmp_path / "folder").read_text()).exists()
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "said"), [("1 / 0", 1, "ZeroDivisionError"), ("sys.exit('no')", 1, "no")]
+)
+def test_what_ends_in_another_way_ends_as_python_has_it(
+    how: str, code: int, said: str, tmp_path: Path
+):
+    process = ended(tmp_path, how)
+    assert process.returncode == code
+    assert said in process.stderr
+    assert "taken apart" in process.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, as Linux has it")
+def test_output_that_could_not_be_written_is_no_success(tmp_path: Path):
+    with Path("/dev/full").open("w") as full:
+        process = ended(tmp_path, "pass", full.fileno())
+    assert process.returncode != 0
+    assert "No space left on device" in process.stderr
