@@ -36,6 +36,8 @@
 -- column: overdue_found_seq | the entry that shows it: that report, else the first event that itself carries this deadline, else the first
 -- column: expired_found_at | when it became or becomes EXPIRED, likewise
 -- column: expired_found_seq | the entry that shows it, likewise
+-- column: overdue_known_at | when it was first known to be OVERDUE: the clock's strike or the receipt of a report, once the deadline was received
+-- column: expired_known_at | when it was first known to be EXPIRED, likewise
 -- column: first_received_at | when the first of its events was received; null while none is known
 -- column: overdue_since | from when it is at least OVERDUE for each day's end as well; null where its events took the state back or ahead of its clock, so that days follow from `unsteady_stays`
 -- column: expired_since | from when it is EXPIRED, likewise
@@ -122,7 +124,10 @@ deadline_reports as (
         arg_min(struct_pack(created_at, seq), place)
             filter (where events.status = 'OVERDUE') as first_overdue,
         arg_min(struct_pack(created_at, seq), place)
-            filter (where events.status = 'EXPIRED') as first_expired
+            filter (where events.status = 'EXPIRED') as first_expired,
+        min(events.occurred_at) as deadline_received_at,
+        min(events.occurred_at) filter (where events.status = 'OVERDUE') as overdue_heard_at,
+        min(events.occurred_at) filter (where events.status = 'EXPIRED') as expired_heard_at
     from events
     join reviewed on reviewed.process_id = events.process_id
     where events.counts_for is null or events.counts_for = reviewed.deadline_at
@@ -198,6 +203,14 @@ known as (
         deadline_reports.first_one,
         deadline_reports.first_overdue,
         deadline_reports.first_expired,
+        greatest(
+            least(reviewed.overdue_at, deadline_reports.overdue_heard_at),
+            deadline_reports.deadline_received_at
+        ) as overdue_known_at,
+        greatest(
+            least(reviewed.deadline_at, deadline_reports.expired_heard_at),
+            deadline_reports.deadline_received_at
+        ) as expired_known_at,
         reviewed.requested_fields,
         reviewed.reported_status,
         reviewed.reported_at,
@@ -288,6 +301,8 @@ select
     overdue_found_seq,
     expired_found_at,
     expired_found_seq,
+    overdue_known_at,
+    expired_known_at,
     first_received_at,
     case when events = 1 then overdue_from when is_steady then overdue_by_clock end
         as overdue_since,

@@ -22,8 +22,29 @@ HISTORY = [
 ]
 
 
-def changes(as_of: str, *kinds: str) -> list[tuple[Any, ...]]:
-    rows = asked(HISTORY, "changes", at(as_of))
+REPORTED = [
+    acp(),
+    acp("e2", "2026-03-31T12:00:00Z", "2026-03-31T12:00:05Z", status="OVERDUE"),
+    acp("e3", process_id="p2"),
+    acp("e4", "2026-03-20T08:00:00Z", "2026-03-20T09:30:00Z", process_id="p2", status="OVERDUE"),
+    acp("e5", "2026-04-10T08:00:00Z", "2026-04-10T08:00:01Z", process_id="p2", status="EXPIRED"),
+    aci("e6", process_id="p3"),
+    aci("e7", "2026-03-31T12:00:00Z", process_id="p3", status="EXPIRED"),
+    {**aci("e8", process_id="p4"), "occurred_at": "2026-04-02T00:00:00Z"},
+    acp("e9", process_id="p5"),
+    acp(
+        *("e10", "2026-03-10T08:00:00Z", "2026-03-10T10:00:00Z"),
+        process_id="p5",
+        deadline_at="2026-03-05T00:00:00Z",
+    ),
+]
+"""Reports at the clock's strike and before it, a review that came late, a deadline moved back."""
+
+
+def changes(
+    as_of: str, *kinds: str, history: list[dict[str, Any]] = HISTORY
+) -> list[tuple[Any, ...]]:
+    rows = asked(history, "changes", at(as_of))
     return [
         (row["change"], row["changed_at"], row["process_id"], row["seller_id"])
         for row in rows
@@ -51,6 +72,27 @@ def test_the_clock_strikes_at_its_instant_and_no_sooner() -> None:
         ("expired", at(ACI_DEADLINE[:-1]), "p2", "s2"),
         ("overdue", at("2026-03-31T12:00:00"), "p1", "s1"),
     ]
+
+
+def test_what_reports_or_late_receipts_tell_stands_where_we_came_to_know_it() -> None:
+    """What the platform itself had reported stood at no instant, or not at all: the page of what
+    changed never listed it, and the view could be written in no form but Parquet."""
+    assert changes("2026-05-01T00:00:00", "overdue", "expired", history=REPORTED) == [
+        ("expired", at("2026-04-30T12:00:00"), "p1", "s1"),
+        ("expired", at("2026-04-10T08:00:01"), "p2", "s1"),
+        ("expired", at("2026-04-02T00:00:00"), "p4", "s1"),
+        ("expired", at("2026-03-31T12:00:00"), "p3", "s1"),
+        ("overdue", at("2026-03-31T12:00:00"), "p1", "s1"),
+        ("overdue", at("2026-03-20T09:30:00"), "p2", "s1"),
+        ("expired", at("2026-03-10T10:00:00"), "p5", "s1"),
+    ]
+
+
+def test_what_was_not_received_yet_has_not_changed() -> None:
+    assert changes("2026-03-20T09:29:59", "overdue", "expired", history=REPORTED) == [
+        ("expired", at("2026-03-10T10:00:00"), "p5", "s1")
+    ]
+    assert changes("2026-03-10T09:59:59", "overdue", "expired", history=REPORTED) == []
 
 
 def test_findings_and_alerts_say_what_they_are_about() -> None:

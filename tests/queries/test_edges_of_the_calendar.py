@@ -23,6 +23,9 @@ HISTORY = [
     acp("e3", FIRST, MARCH, process_id="p3", deadline_at=LAST),
     acp("e4", LAST, MARCH, process_id="p4", deadline_at=FIRST),
     aci("e5", FIRST, process_id="p5", deadline_at=FIRST),
+    acp("e6", FIRST, process_id="p6", deadline_at=LAST, status="OVERDUE"),
+    acp("e7", LAST, MARCH, process_id="p7", deadline_at=LAST, status="EXPIRED"),
+    aci("e8", MARCH, process_id="p8", deadline_at=LAST, status="EXPIRED"),
     answered(FIRST),
     started("a1", FIRST),
     finished("a1", 500, FIRST),
@@ -61,8 +64,8 @@ def test_the_last_days_of_the_calendar_are_worked_out_without_all_before_them(re
     days = reader.read("recent_states", as_of=LAST_AT).to_pylist()
     assert [day["day"].isoformat() for day in days[:1] + days[-1:]] == ["9999-12-02", "9999-12-31"]
     assert len(days) == 30
-    # Two deadlines fall on the very last microsecond.
-    assert {(day["overdue"], day["expired"]) for day in days[:-1]} == {(2, 3)}
-    assert (days[-1]["overdue"], days[-1]["expired"]) == (0, 5)
+    # Three deadlines fall on the very last microsecond; two more were reported to have passed.
+    assert {(day["overdue"], day["expired"]) for day in days[:-1]} == {(3, 5)}
+    assert (days[-1]["overdue"], days[-1]["expired"]) == (0, 8)
     whole = reader.read("state_daily", as_of=LAST_AT, order_by="day desc", limit=30).to_pylist()
     assert whole[::-1] == days

@@ -7,7 +7,7 @@
 -- order: change
 -- order: subject
 -- column: change | opened, overdue, expired, finished, denied, finding or alert
--- column: changed_at | when we came to know of it; when the clock struck, for overdue and expired; when it became true, for a finding
+-- column: changed_at | when we came to know of it, by an event or as the clock struck; when it became true, for a finding
 -- column: subject | what tells it from other changes of its kind
 -- column: process_id | the review process it is about; null where it is about none
 -- column: seller_id | the seller it is about; null where it is about none
@@ -24,15 +24,15 @@ with processes as (
             struct_pack(change := 'opened', changed_at := first_received_at),
             -- An ACI is overdue from its opening on, which is news enough.
             struct_pack(change := 'overdue', changed_at := case
-                when overdue_from > opened_at and overdue_from <= as_of()
-                    and overdue_from < coalesce(expired_from, timestamp 'infinity')
-                    and overdue_from < coalesce(finished_at, timestamp 'infinity')
-                then overdue_from
+                when overdue_found_at > opened_at and overdue_known_at <= as_of()
+                    and overdue_known_at < expired_known_at
+                    and overdue_found_at < coalesce(finished_at, timestamp 'infinity')
+                then overdue_known_at
             end),
             struct_pack(change := 'expired', changed_at := case
-                when expired_from <= as_of()
-                    and expired_from < coalesce(finished_at, timestamp 'infinity')
-                then expired_from
+                when expired_known_at <= as_of()
+                    and expired_found_at < coalesce(finished_at, timestamp 'infinity')
+                then expired_known_at
             end),
             struct_pack(change := 'finished', changed_at := finished_known_at)
         ], recursive := true)
