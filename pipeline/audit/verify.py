@@ -643,7 +643,7 @@ class Package:
                 raise Fault(f"the path {quoted(name)} leaves the package or is not plain")
             if not stat.S_ISREG(kind) or info.flag_bits or info.compress_type not in (0, 8):
                 raise Fault(f"{name} is a link, encrypted or packed in another way")
-            if info.header_offset != offset or info.comment or (info.extra and offset < 2**32 - 1):
+            if info.header_offset != offset or info.comment or (info.extra and offset <= _LARGE):
                 raise Fault(f"bytes that belong to no file lie before {name}")
             if info.date_time != (1980, 1, 1, 0, 0, 0) or stat.S_IMODE(kind) != 0o644:
                 raise Fault(f"{name} has a date or a mode that no package has")
@@ -653,6 +653,10 @@ class Package:
             offset += len(header) + info.compress_size
         if offset != self._zip.start_dir or self._zip.comment:
             raise Fault("bytes that belong to no file lie behind the last one")
+        directory = b"".join(map(_directory_entry, infos))
+        directory += _directory_end(len(infos), len(directory), offset)
+        if _bytes_at(file, offset, len(directory) + 1) != directory:
+            raise Fault("the zip's directory is not as a package has it: readers may differ in it")
 
     def open(self, name: str) -> IO[bytes]:
         """A file to read from its start; raises `Fault` if it is missing, and so does reading it
@@ -782,6 +786,32 @@ def _local_header(info: zipfile.ZipInfo) -> bytes:
     first_day = (0, 33)
     parts = (b"PK\x03\x04", 20, 0, info.compress_type, *first_day, *sizes)
     return struct.pack("<4s5H3L2H", *parts) + info.filename.encode()
+
+
+_LARGE = 2**31 - 1  # behind it, a zip says more about where things are
+
+
+def _directory_entry(info: zipfile.ZipInfo) -> bytes:
+    """What must stand of a file in the zip's directory, to the byte: some readers make something
+    else of other attributes, versions or disks."""
+    offset, extra, version = info.header_offset, b"", 20
+    if offset > _LARGE:
+        offset, extra, version = 2**32 - 1, struct.pack("<2HQ", 1, 8, offset), 45
+    name, first_day, mode = info.filename.encode(), (0, 33), (stat.S_IFREG | 0o644) << 16
+    sizes = (info.CRC, info.compress_size, info.file_size, len(name), len(extra), 0)
+    parts = (b"PK\x01\x02", version, 3, version, 0, 0, info.compress_type, *first_day, *sizes)
+    return struct.pack("<4s4B4H3L5H2L", *parts, 0, 0, mode, offset) + name + extra
+
+
+def _directory_end(files: int, size: int, offset: int) -> bytes:
+    """What must stand behind the directory: readers believe the number of files that it says."""
+    large = b""
+    if files > 2**16 - 1 or max(size, offset) > _LARGE:
+        counts = (files, files, size, offset)
+        large = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, *counts)
+        large += struct.pack("<4sLQL", b"PK\x06\x07", 0, offset + size, 1)
+    files, size, offset = min(files, 2**16 - 1), min(size, 2**32 - 1), min(offset, 2**32 - 1)
+    return large + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, files, files, size, offset, 0)
 
 
 def _bytes_at(file: IO[bytes], offset: int, length: int) -> bytes:

@@ -428,7 +428,7 @@ def _column(view: View, name: str) -> str:
             f"The view {view.name} has no column {name!r}",
             remedy=f"choose one of: {', '.join(view.columns)}",
         )
-    return name
+    return f'"{name}"'  # it may be a word of SQL
 
 
 def _condition(

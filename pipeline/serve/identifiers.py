@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pipeline.texts import PERSONAL, TAX_ID
 
-_TEXTS_WITH_IDS: Final = frozenset({"alert_id", "detail", "uri"})
+_TEXTS_WITH_IDS: Final = frozenset({"alert_id", "detail", "query", "subject", "uri"})
 """Columns whose text may hold an id among other words."""
 _DIGEST_DIGITS: Final = 10
 

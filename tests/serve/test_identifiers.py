@@ -47,6 +47,8 @@ def test_columns_of_ids_are_masked_and_so_are_ids_in_texts() -> None:
             "seller_id": ["12345678901", None, "s1"],
             "detail": ["ana@example.com", 'part: ["123456789-01", 17]', "documents.0"],
             "uri": ["/sellers/12345678901", "/sellers/s1", None],
+            "subject": ["evidence_reused 3 p1 123.456.789-01", "ana@example.com", "p1"],
+            "query": ["seller_id=12345678901", "state=OVERDUE", None],
             "type": ["12345678901", "", "y"],
         }
     )
@@ -59,6 +61,16 @@ def test_columns_of_ids_are_masked_and_so_are_ids_in_texts() -> None:
         "documents.0",
     ]
     assert shown["uri"].to_pylist() == [f"/sellers/{mask('12345678901', KEY)}", "/sellers/s1", None]
+    assert shown["subject"].to_pylist() == [
+        f"evidence_reused 3 p1 {mask('123.456.789-01', KEY)}",
+        mask("ana@example.com", KEY),
+        "p1",
+    ]
+    assert shown["query"].to_pylist() == [
+        f"seller_id={mask('12345678901', KEY)}",
+        "state=OVERDUE",
+        None,
+    ]
     assert shown["type"] == rows["type"]
 
 

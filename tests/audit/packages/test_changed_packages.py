@@ -222,6 +222,56 @@ def test_bytes_around_the_zip_are_found(
     assert why in fault
 
 
+@pytest.mark.parametrize(
+    ("record", "at", "value"),
+    [
+        (b"PK\x05\x06", 8, b"\x05\0\x05\0"),  # how many files there are: a reader shows five
+        (b"PK\x05\x06", 8, b"\0\0\0\0"),
+        (b"PK\x05\x06", 4, b"\1\0\1\0"),  # the number of the disk
+        (b"PK\x01\x02", 4, b"\x2d"),  # the version that made it
+        (b"PK\x01\x02", 5, b"\0"),  # the system that made it
+        (b"PK\x01\x02", 34, b"\1"),  # the disk on which the file is
+        (b"PK\x01\x02", 36, b"\1"),  # that it is text
+        (b"PK\x01\x02", 38, b"\x12"),  # a hidden folder, to DOS
+    ],
+)
+def test_a_directory_in_which_readers_differ_is_found(
+    made: Made, tmp_path: Path, record: bytes, at: int, value: bytes
+) -> None:
+    """Some readers show as many files as the zip's end says, and hide the others."""
+    content = bytearray(made.path.read_bytes())
+    start = content.rindex(record) + at
+    content[start : start + len(value)] = value
+    path = tmp_path / "other.zip"
+    path.write_bytes(content)
+    assert verify.verify(path, made.key, made.earlier).faults == [
+        "the zip's directory is not as a package has it: readers may differ in it"
+    ]
+
+
+@pytest.mark.parametrize(("files", "gap"), [(3, 0), (2**16 + 1, 0), (3, 2**31), (2, 2**32)])
+def test_a_large_zip_is_described_as_it_is_written(files: int, gap: int, tmp_path: Path) -> None:
+    """Of more files or bytes than the first form of a zip can say, as Python writes it: the last
+    file stands behind a hole as long as the files before it would be."""
+    path = tmp_path / "large.zip"
+    with path.open("wb") as file, zipfile.ZipFile(file, "w") as package:
+        for number in range(files):
+            if number == files - 1 and gap:
+                package.start_dir += gap
+                file.seek(package.start_dir)
+            info = zipfile.ZipInfo(f"{number}", (1980, 1, 1, 0, 0, 0))
+            info.create_system = 3
+            info.external_attr = (stat.S_IFREG | 0o644) << 16
+            package.writestr(info, b"")
+        directory = package.start_dir
+    with zipfile.ZipFile(path) as package:
+        infos = package.infolist()
+    entries = b"".join(map(verify._directory_entry, infos))
+    with path.open("rb") as file:
+        file.seek(directory)
+        assert file.read() == entries + verify._directory_end(files, len(entries), directory)
+
+
 @pytest.mark.parametrize("content", [b"", b"no zip at all", b"PK\x05\x06" + bytes(18)])
 def test_what_is_no_package_is_a_fault_and_no_traceback(
     made: Made, tmp_path: Path, content: bytes
