@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from pipeline import instants
-from pipeline.errors import CallerError
+from pipeline.errors import CallerError, WrongUsage
 
 Profile = Literal["full", "masked"]
 
@@ -26,13 +26,13 @@ class Scope:
     def __post_init__(self) -> None:
         is_period = self.since is not None and self.until is not None
         if [self.process_id is not None, self.seller_id is not None, is_period].count(True) != 1:
-            raise CallerError(
+            raise WrongUsage(
                 "The scope of the export is not clear",
                 "one of a process, a seller or a period is needed",
                 "give --process ID, --seller ID, or --from T and --to T",
             )
         if (self.since is None) != (self.until is None):
-            raise CallerError("A period needs both its ends", remedy="give --from T and --to T")
+            raise WrongUsage("A period needs both its ends", remedy="give --from T and --to T")
 
     @property
     def condition(self) -> tuple[str, list[object]]:
@@ -147,7 +147,5 @@ def _instant(text: str | None) -> int | None:
         return None
     instant = instants.parse(text)
     if instant is None:
-        raise CallerError(
-            f"{text!r} is not an instant", remedy="write it like 2026-03-01T09:00:00Z"
-        )
+        raise WrongUsage(f"{text!r} is not an instant", remedy="write it like 2026-03-01T09:00:00Z")
     return instant

@@ -97,11 +97,20 @@ def quarantine(
             remedy="give --replay alone, or --supply SEQ with one PATH=VALUE or more",
         )
     if supply is not None:
-        _supply(supply, dict(map(_part, supplied)), reason, actor)
+        _supply(supply, _parts(supplied), reason, actor)
     elif replay:
         _replay()
     else:
         print_view("quarantine", None, (), None, "table", None, None)
+
+
+def _parts(texts: Sequence[str]) -> dict[str, JsonValue]:
+    parts: dict[str, JsonValue] = {}
+    for path, value in map(_part, texts):
+        if path in parts:
+            raise WrongUsage(f"{path} is supplied twice", remedy="supply it once")
+        parts[path] = value
+    return parts
 
 
 def _part(text: str) -> tuple[str, JsonValue]:

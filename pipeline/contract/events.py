@@ -350,6 +350,15 @@ def _unreadable_parts(
             if objects.account.get(name) is not None:
                 yield from _odd(name, objects.account[name], identifier)
                 return
+    elif envelope["type"] in SELLER_EVENTS:
+        yield from _odd("record.id", _unread_id(envelope.get("payload")), identifier)
+
+
+def _unread_id(payload: JsonValue) -> JsonValue:
+    """What stands where a seller event without a record has its seller's id; None for nothing."""
+    inner = payload.get("object") if isinstance(payload, dict) else None
+    ids = (it.get("id") for it in (inner, payload) if isinstance(it, dict))
+    return next((it for it in ids if it is not None), None)
 
 
 def _odd(part: str, value: JsonValue, read: _Read) -> Iterator[UnreadablePart]:

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json
-from pipeline.errors import CallerError
+from pipeline.errors import CallerError, WrongUsage
 from pipeline.log.entries import UNMASK, Draft
 
 MAX_REASON_CHARACTERS = 2000
@@ -40,7 +40,7 @@ def action(
     Raises `CallerError` without a reason or a name, or for a reason that is too long.
     """
     if not reason.strip() or not (actor or "").strip():
-        raise CallerError(
+        raise WrongUsage(
             f"The {kind} was not recorded",
             "a reason and a name are needed",
             "say why, and who asks for it",

@@ -261,6 +261,8 @@ def keep_file(store: ArtifactStore, folder: Path, *, needs_bytes: bool = False) 
         path = (inside / name).resolve()
         if not path.is_relative_to(inside):
             raise Unreadable("path: the file must lie in the folder of what names it, or below it")
+        if path.exists() and not path.is_file():
+            raise Unreadable("path: it is not a file")  # to open a pipe would wait for its writer
         try:
             with path.open("rb") as file:
                 content = file.read(MAX_ARTIFACT_BYTES + 1)

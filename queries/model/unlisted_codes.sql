@@ -35,7 +35,7 @@ unlisted as (
     select distinct seq, kind, code
     from codes
     anti join contract_codes using (kind, code)
-    where code <> ''
+    where code <> '' or kind = 'requested path'
 )
 
 select

@@ -60,6 +60,25 @@ def test_a_whole_number_is_the_id_that_its_digits_spell():
     assert event.unreadable == (("id", "7"), ("record.id", "8"))
 
 
+@pytest.mark.parametrize(
+    ("payload", "unreadable"),
+    [
+        ({"object": {"id": {"v": "s7"}}}, (("record.id", '{"v":"s7"}'),)),
+        ({"object": {"id": ""}, "id": 7.5}, (("record.id", '""'),)),
+        ({"object": {"id": None}, "id": True}, (("record.id", "true"),)),
+        ({"object": {"id": None}}, ()),
+        ({"object": {}}, ()),
+        ("s7", ()),
+        (None, ()),
+    ],
+)
+def test_an_id_for_which_there_is_no_seller_record_is_named(payload: object, unreadable: object):
+    """It had no finding but one of its event's type, and the next such event had none at all."""
+    event = read_event(body(id="e1", type="seller.enabled", payload=payload))
+    assert event.seller is None
+    assert event.unreadable == unreadable
+
+
 def test_an_event_type_that_the_contract_does_not_list_has_no_unreadable_part():
     assert read_event(body(id=7, type="seller.renamed", created_at=7)).unreadable == ()
 

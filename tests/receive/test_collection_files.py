@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -119,16 +120,18 @@ def test_taking_a_file_with_artifacts_twice_adds_nothing(
 
 
 @pytest.mark.parametrize(
-    "named", ["missing.png", "../outside.png", "/etc/passwd", "link.png", "", ".", 7]
+    "named", ["missing.png", "../outside.png", "/etc/passwd", "link.png", "pipe", "", ".", 7]
 )
 def test_a_file_that_is_missing_or_lies_elsewhere_makes_a_bad_line(
     marketplace: Marketplace, tmp_path: Path, named: object
 ) -> None:
-    """What a file of occurrences names would end up in packages for auditors."""
+    """What a file of occurrences names would end up in packages for auditors. To open a
+    pipe would wait for whoever writes to it."""
     (tmp_path / "outside.png").write_bytes(b"not yours")
     bad = line(artifacts=[{"name": "x", "path": named}])
     path = write(tmp_path / "in", bad, line(journey_id="j2"))
     (tmp_path / "in" / "link.png").symlink_to(tmp_path / "outside.png")
+    os.mkfifo(tmp_path / "in" / "pipe")
     outcomes = ingest.ingest(
         path, marketplace.inbox, lambda _: None, FolderArtifacts(tmp_path / "kept")
     )

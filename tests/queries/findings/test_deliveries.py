@@ -137,6 +137,7 @@ def test_quarantined_until_it_is_replayed():
             acp(requested_fields=["address.city", "documents"]),
             notice(1, NOON, "requested path: documents"),
         ),
+        (acp(requested_fields=["revenue", ""]), notice(1, NOON, "requested path: ")),
         (
             webhook({"id": "e1", "type": "seller.paused"}),
             notice(1, NOON, "event type: seller.paused", process=None),

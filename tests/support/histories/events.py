@@ -70,6 +70,7 @@ ODD_PARTS = {
         [{"path": "revenue", "of": "é" * 100}],
         ["revenue", {"path": "address"}],
         ["revenue", None],
+        ["revenue", ""],
         [],
         None,
     ],

@@ -51,6 +51,8 @@ def odd_parts(event: Delivery) -> Iterator[Part]:
             ("type", text_of),
         ):
             yield from odd(record(event), name, read, f"record.{name}")
+    if event.event_type in SELLER_EVENTS and record(event) is None:
+        yield from odd_id_without_record(event)
     if is_denial(event):
         yield from odd_part_of_denial(event, "decision_reasons", list_of_reasons)
         yield from odd_part_of_denial(event, "retry", truth)
@@ -58,6 +60,17 @@ def odd_parts(event: Delivery) -> Iterator[Part]:
         named = dict(reversed(list(seller_named_by(event))))
         for name in named:
             yield from odd(named, name, text_of)
+
+
+def odd_id_without_record(event: Delivery) -> Iterator[Part]:
+    """The first id where a record's would stand: it cannot be read, else there were a record."""
+    payload = event.envelope.get("payload")
+    if not isinstance(payload, dict):
+        return
+    for holder in (payload.get("object"), payload):
+        if isinstance(holder, dict) and holder.get("id") is not None:
+            yield "record.id", spelled(holder["id"])
+            return
 
 
 def odd_parts_of_review(event: Delivery) -> Iterator[Part]:
