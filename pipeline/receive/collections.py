@@ -28,7 +28,7 @@ from pipeline.inbox import GroupCommit, Inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.kept_heads import open_guarded
 from pipeline.log.artifacts import ArtifactStore, already_kept, described, keep_file
-from pipeline.log.entries import COLLECTION, Draft
+from pipeline.log.entries import COLLECTION, OWN_JOURNEY, Draft
 from pipeline.log.ndjson import KeepArtifact, read_collection
 from pipeline.settings import Settings
 
@@ -146,8 +146,10 @@ def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[i
 
 def _read(value: JsonValue, recorded_by: str, keep: KeepArtifact, now: int) -> Draft:
     """The draft of a collection. Its artifacts are written only after it has proved to be a
-    collection that is not in the future."""
+    collection that is neither in the future nor said to be of our own page."""
     unwritten = read_collection(value, recorded_by=recorded_by, keep=lambda value: value)
+    if isinstance(value, dict) and value.get("producer") == OWN_JOURNEY:
+        raise Unreadable(f"producer: only the page that Prazo shows to sellers is {OWN_JOURNEY!r}")
     if unwritten.occurred_at > now + MAX_AHEAD:
         raise Unreadable("occurred_at: more than 5 minutes in the future; check the clock")
     return read_collection(value, recorded_by=recorded_by, keep=keep)

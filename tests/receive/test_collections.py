@@ -143,6 +143,7 @@ def test_a_collection_of_the_future_leaves_no_artifact_behind(
         {"fields": []},
         {"kind": "webhook"},
         {"artifacts": "screen.png"},
+        {"producer": "prazo journey", "is_whole": True},
     ],
 )
 def test_what_is_no_collection_is_422_and_named(
