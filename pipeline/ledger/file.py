@@ -29,6 +29,15 @@ CHECKPOINT_THRESHOLD: Final = "256MB"
 FOUND_BY_INDEX: Final = 1000
 """Ids of a join up to which DuckDB asks an index; at its default of 50 it would scan every key."""
 
+NOT_WORTH_THEIR_TIME: Final = frozenset(
+    {
+        *("aggregate_reuse", "common_subplan", "duplicate_groups", "join_elimination"),
+        *("outer_join_simplification", "projection_placement", "projection_pullup"),
+    }
+)
+"""DuckDB's optimizers that change no plan of ours for the better, and take a quarter of their time
+(docs/decisions/queries.md#optimizers-that-find-nothing-are-left-out)."""
+
 _FULL_DISK: Final = ("No space left on device", "Disk quota exceeded")
 _MACROS: Final = hashlib.sha256(script("macros").encode()).hexdigest()
 
@@ -79,6 +88,7 @@ def _connection(path: Path | None, memory: str, threads: int) -> duckdb.DuckDBPy
     try:
         connection = duckdb.connect(str(path or ":memory:"), config=config)
         connection.execute("set global TimeZone = 'UTC'")
+        _leave_out_optimizers(connection)
         return connection
     except duckdb.Error as error:
         if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():
@@ -88,6 +98,13 @@ def _connection(path: Path | None, memory: str, threads: int) -> duckdb.DuckDBPy
                 "ask that process over its API, or stop it; `prazo show` finds it by itself",
             ) from None
         raise fault(path, error, "cannot be opened") from error
+
+
+def _leave_out_optimizers(connection: duckdb.DuckDBPyConnection) -> None:
+    """Of those that this DuckDB has: it refuses a name that it does not know."""
+    known = {name for (name,) in connection.execute("from duckdb_optimizers()").fetchall()}
+    left_out = ",".join(sorted(NOT_WORTH_THEIR_TIME & known))
+    connection.execute(f"set global disabled_optimizers = '{left_out}'")
 
 
 @contextlib.contextmanager
