@@ -24,6 +24,8 @@
 -- column: overdue_found_at | when it became OVERDUE: by the clock, or by an earlier report for this deadline
 -- column: overdue_found_seq | the entry that shows it
 -- column: expired_found_at | when it became or becomes EXPIRED, likewise
+-- column: overdue_known_at | when it was first known to be OVERDUE: the clock's strike or the receipt of a report, once the deadline was received
+-- column: expired_known_at | when it was first known to be EXPIRED, likewise
 -- column: collected_at | the first step of a collection journey of any kind
 -- column: confirmed_at | when the seller last confirmed what they answered
 -- column: contacted_at | when the seller was last invited, or reminded by a person
@@ -65,6 +67,8 @@ select
     overdue_found_at,
     overdue_found_seq,
     expired_found_at,
+    overdue_known_at,
+    expired_known_at,
     collected_at,
     confirmed_at,
     contacted_at,

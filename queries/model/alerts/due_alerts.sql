@@ -38,6 +38,7 @@ where case
         then next_action <> 'await_answer'
             and (
                 not starts_with(next_action, 'await_')
+                or state = 'EXPIRED'
                 or seconds_to_deadline < alert_rules().even_while_awaiting * 3600
             )
     else true

@@ -9,7 +9,7 @@
 -- column: deadline_at | the current deadline
 -- column: seconds_to_deadline | whole seconds left, negative once late
 -- column: rung | opened, overdue, before_... or expired
--- column: since | when it was reached: never before the process was first heard of
+-- column: since | when it was reached: never before we knew of it
 -- column: seq | an entry of the process
 
 with before as (
@@ -61,8 +61,8 @@ select
         first_received_at,
         case rung
             when 'opened' then opened_since
-            when 'overdue' then overdue_since
-            when 'expired' then expired_found_at
+            when 'overdue' then greatest(overdue_since, overdue_known_at)
+            when 'expired' then greatest(expired_found_at, expired_known_at)
             else before_since
         end
     )) as since,

@@ -12,6 +12,8 @@
 -- column: overdue_found_at | when it became OVERDUE: by the clock, or by an earlier report for this deadline
 -- column: overdue_found_seq | the entry that shows it
 -- column: expired_found_at | when it became or becomes EXPIRED, likewise
+-- column: overdue_known_at | when it was first known to be OVERDUE: a report or a deadline may have come later
+-- column: expired_known_at | when it was first known to be EXPIRED, likewise
 -- column: first_received_at | when the first of its events was received; null while none is known
 
 select
@@ -25,9 +27,18 @@ select
     overdue_found_at,
     overdue_found_seq,
     expired_found_at,
+    overdue_known_at,
+    expired_known_at,
     first_received_at
 from clocked_processes
 where finished_at is null
     -- No rung is reached later than the last of these.
-    and greatest(opened_at, overdue_found_at, deadline_at, expired_found_at, first_received_at)
-        > as_of() - to_hours(alert_rules().look_back)
+    and greatest(
+        opened_at,
+        overdue_found_at,
+        overdue_known_at,
+        deadline_at,
+        expired_found_at,
+        expired_known_at,
+        first_received_at
+    ) > as_of() - to_hours(alert_rules().look_back)

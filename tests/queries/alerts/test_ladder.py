@@ -80,6 +80,37 @@ def test_the_sellers_turn_is_no_alert_until_three_days_before_the_deadline():
     ]
 
 
+def test_what_expired_long_before_we_heard_of_it_is_told_when_we_hear_of_it():
+    """A deadline that was moved back, or a report that came after a long outage, told nobody."""
+    moved = acp("e2", "2026-03-20T12:00:00Z", deadline_at="2026-03-10T12:00:00Z")
+    late = acp("e2", "2026-03-10T12:00:00Z", "2026-03-20T12:00:00Z", status="EXPIRED")
+    for news in (moved, late):
+        assert "expired" not in kinds([acp(), news], "2026-03-20T11:59:59.999999")
+        assert due([acp(), news], "2026-03-20T12:00:00") == [
+            ("expired", "breach", "2026-03-20T12:00:00", "start_collection")
+        ]
+        assert kinds([acp(), news], "2026-03-27T12:00:00") == []
+
+
+def test_what_became_overdue_long_before_we_heard_of_it_is_told_when_we_hear_of_it():
+    late = acp("e2", "2026-03-05T12:00:00Z", "2026-03-20T12:00:00Z", status="OVERDUE")
+    assert due([acp(), late], "2026-03-20T12:00:00") == [
+        ("overdue", "notice", "2026-03-20T12:00:00", "start_collection")
+    ]
+
+
+def test_what_is_expired_is_an_alert_whoever_has_to_act():
+    """Reported early, it was held back while others had to act, and was too old after that."""
+    history = [
+        aci(),
+        aci("e2", "2026-03-10T12:00:00Z", status="EXPIRED"),
+        action("ticket", "2026-03-05T12:00:00Z", process_id="p1", step="opened", number="7"),
+    ]
+    assert due(history, "2026-03-10T12:00:00") == [
+        ("expired", "breach", "2026-03-10T12:00:00", "await_platform")
+    ]
+
+
 def test_another_deadline_is_another_ladder():
     later = aci("e2", "2026-03-28T18:00:00Z", deadline_at="2026-04-10T12:00:00Z")
     with ledger_of([aci(), later]) as reader:

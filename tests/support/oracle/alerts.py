@@ -56,6 +56,20 @@ def rungs(process: Process) -> list[Rung]:
     return found
 
 
+def known(process: Process, rung: str) -> list[datetime]:
+    """When the clock's strike, or a report that came before it, and this deadline were received."""
+    strikes = {"expired": process.deadline_at, "overdue": process.overdue_at}
+    if rung not in strikes:
+        return []
+    heard = [
+        event.delivery.occurred_at
+        for event in process.current_events
+        if event.status == rung.upper()
+    ]
+    told = min(event.delivery.occurred_at for event in process.current_events)
+    return [min([strikes[rung], *heard]), told]
+
+
 def on_ladder(log: Log, next_actions: Mapping[str, str]) -> list[dict]:
     rows = []
     for process in processes(log):
@@ -67,7 +81,8 @@ def on_ladder(log: Log, next_actions: Mapping[str, str]) -> list[dict]:
         first_received = min(event.delivery.occurred_at for event in process.events)
         left = process.deadline_at - log.as_of
         action = next_actions[process.process_id]
-        may_wait = action.startswith("await_") and left >= UNSAFE_TO_WAIT
+        is_safe = process.state != "EXPIRED" and left >= UNSAFE_TO_WAIT
+        may_wait = action.startswith("await_") and is_safe
         if action == "await_answer" or may_wait:
             continue
         severity = "risk" if left < UNSAFE_TO_WAIT else "notice"
@@ -75,7 +90,7 @@ def on_ladder(log: Log, next_actions: Mapping[str, str]) -> list[dict]:
             alert(
                 rung.name,
                 "breach" if process.state == "EXPIRED" else severity,
-                max(last, first_received),
+                max(last, first_received, *known(process, rung.name)),
                 process.process_id,
             )
         )
