@@ -46,10 +46,12 @@ def show(page: str) -> None:
     key = f"views {st.session_state.get(_OPENED, 0)}"  # another one is closed
     with st.popover(_("Views"), icon=":material/bookmarks:", key=key):
         for name, query in BUILT_IN.get(page, {}).items():
-            _open(_(name), query)
+            _open(_(name), query, f"built in: {name}")
         found = _found(page)
         for row in found:
-            _open(formats.plain(row["view_name"]), parse_qsl(row["query"] or ""), row["owner"])
+            # By the name as it was typed: two that look alike are two.
+            key = f"saved: {row['owner']!r} {row['view_name']!r}"
+            _open(formats.plain(row["view_name"]), parse_qsl(row["query"] or ""), key)
         if casework.is_open():
             _save(page)
             if page == "watchlist":
@@ -87,14 +89,14 @@ def _save(page: str) -> None:
             st.rerun()
 
 
-def _open(label: str, query: Query, owner: str = "") -> None:
+def _open(label: str, query: Query, key: str) -> None:
     st.button(
         label,
         icon=":material/bookmark:",
         type="tertiary",
         on_click=_take,
         args=(query,),
-        key=f"view {owner} {label}",
+        key=key,
     )
 
 
@@ -107,7 +109,7 @@ def _drop(page: str, rows: Sequence[views.Row]) -> None:
     actor = acting.reader_name()
     if not rows or actor is None:
         return
-    names = {f"{row['owner']} {row['view_name']}": row for row in rows}
+    names = {f"{row['owner']!r} {row['view_name']!r}": row for row in rows}
     chosen = st.selectbox(
         _("Take a view away"),
         list(names),

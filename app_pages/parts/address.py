@@ -88,9 +88,10 @@ def one_of(label: str, options: Mapping[str, str], key: str, *, placeholder: str
 
 
 def day(key: str) -> date | None:
-    """A day in the URL, to which a chart led; None without one that can be read."""
+    """A day in the URL, to which a chart led; None without one that can be read, and has an end."""
     with contextlib.suppress(ValueError):
-        return date.fromisoformat(st.query_params.get(key, ""))
+        found = date.fromisoformat(st.query_params.get(key, ""))
+        return found if found < date.max else None
     return None
 
 

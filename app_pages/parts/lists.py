@@ -231,7 +231,8 @@ class _Grid:
         shown = still(
             {
                 MARK: "▸" if name == asked else "",
-                SELLER: sellers.get(row.get("seller_id")) or row.get("seller_id") or "",
+                SELLER: sellers.get(row.get("seller_id"))
+                or views.shown("seller_id", row.get("seller_id") or ""),
                 **row,
                 **self._listed.cells(row),
             }

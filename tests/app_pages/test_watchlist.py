@@ -170,6 +170,15 @@ def test_a_new_filter_starts_at_the_first_page_again(open_log: OpenLog, visit: V
         assert "page" not in app.query_params
 
 
+def test_the_last_day_of_the_calendar_is_no_day_to_look_at(open_log: OpenLog, visit: Visit):
+    """It has no day after it, where it would end: the page failed."""
+    with open_log(HISTORY):
+        assert listed(visit("watchlist", day="9999-12-31")) == listed(visit("watchlist"))
+        before_it = visit("watchlist", day="9999-12-30")
+    assert not before_it.dataframe
+    assert "No process matches these filters" in page_text(before_it)
+
+
 QUERIES = (
     "",
     "lane=savable",

@@ -53,11 +53,25 @@ def test_a_view_is_taken_away_by_an_entry(open_log: OpenLog, visit: Visit) -> No
     with open_log(HISTORY) as service:
         app = visit("watchlist", as_of=None, type="ACI")
         save(app, "soon", actor="Ana")
-        app.selectbox(key="view_to_drop").set_value("Ana soon").run()
+        app.selectbox(key="view_to_drop").set_value("'Ana' 'soon'").run()
         press(app, "Take it away")
         assert "soon" not in names(app)
         steps = service.reader.read("timeline", where={"kind": "saved_view"}).to_pylist()
     assert [it["step"] for it in steps] == ["saved", "dropped"]
+
+
+def test_names_that_look_alike_and_names_of_views_from_the_start_are_views_of_their_own(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """The page failed for everybody, and with it the only place where a view is taken away."""
+    with open_log(HISTORY):
+        app = visit("watchlist", as_of=None)
+        save(app, "c d", actor="Ana", for_all=True)
+        save(app, "c  d", for_all=True)
+        save(app, "Mine, soonest first", for_all=True)
+        labels = [button.label for button in visit("watchlist", as_of=None).button]
+    assert labels.count("c d") == 2
+    assert labels.count("Mine, soonest first") == 2
 
 
 def test_a_name_is_needed_and_nothing_is_saved_in_the_past(open_log: OpenLog, visit: Visit) -> None:

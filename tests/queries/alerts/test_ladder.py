@@ -80,7 +80,7 @@ def test_the_sellers_turn_is_no_alert_until_three_days_before_the_deadline():
     ]
 
 
-def test_what_expired_long_before_we_heard_of_it_is_told_when_we_hear_of_it():
+def test_what_expired_long_before_we_knew_is_an_alert_once_we_know():
     """A deadline that was moved back, or a report that came after a long outage, told nobody."""
     moved = acp("e2", "2026-03-20T12:00:00Z", deadline_at="2026-03-10T12:00:00Z")
     late = acp("e2", "2026-03-10T12:00:00Z", "2026-03-20T12:00:00Z", status="EXPIRED")
@@ -92,7 +92,7 @@ def test_what_expired_long_before_we_heard_of_it_is_told_when_we_hear_of_it():
         assert kinds([acp(), news], "2026-03-27T12:00:00") == []
 
 
-def test_what_became_overdue_long_before_we_heard_of_it_is_told_when_we_hear_of_it():
+def test_what_became_overdue_long_before_we_knew_is_an_alert_once_we_know():
     late = acp("e2", "2026-03-05T12:00:00Z", "2026-03-20T12:00:00Z", status="OVERDUE")
     assert due([acp(), late], "2026-03-20T12:00:00") == [
         ("overdue", "notice", "2026-03-20T12:00:00", "start_collection")
