@@ -1,6 +1,6 @@
 -- One row per alert that the log makes due (docs/alerts.md#what-is-due). Where the variable `unraised`
 -- is set, those that were raised may be left out.
--- reads: alarms, alarming_states
+-- reads: alarms, alarming_states, untold_alerts
 -- key: alert_id
 -- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
 -- column: kind | a rung (opened, overdue, before_..., expired), a rule of `findings`, ticket_due or silence
@@ -39,6 +39,7 @@ where case
             and (
                 not starts_with(next_action, 'await_')
                 or state = 'EXPIRED'
+                or alert_id in (select alert_id from untold_alerts)
                 or seconds_to_deadline < alert_rules().even_while_awaiting * 3600
             )
     else true

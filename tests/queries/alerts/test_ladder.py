@@ -111,6 +111,28 @@ def test_what_is_expired_is_an_alert_whoever_has_to_act():
     ]
 
 
+def test_an_alert_that_reached_nobody_stays_one_though_the_seller_was_asked():
+    """The link for the seller was made for a message that failed: nobody had it, the seller was not
+    asked, and the alert was over."""
+    [alert] = [row["alert_id"] for row in asked([aci()], "alerts", at("2026-03-24T12:00:00"))]
+
+    def step(name, second, **more):
+        said = {"alert": alert, "about": "before_7d", "severity": "notice", "step": name, **more}
+        return action("alert", f"2026-03-24T12:00:0{second}Z", process_id="p1", **said)
+
+    ana = {"to": "ana", "via": "email"}
+    history = [
+        aci(),
+        step("raised", 0),
+        step("tried", 1, **ana),
+        invited("2026-03-24T12:00:02Z"),
+        step("failed", 3, answer="451", **ana),
+    ]
+    still_due = [("before_7d", "notice", "2026-03-24T12:00:00", "await_seller")]
+    assert due(history, "2026-03-24T12:01:00") == still_due
+    assert due([*history, step("sent", 4, **ana)], "2026-03-24T12:01:00") == []
+
+
 def test_another_deadline_is_another_ladder():
     later = aci("e2", "2026-03-28T18:00:00Z", deadline_at="2026-04-10T12:00:00Z")
     with ledger_of([aci(), later]) as reader:

@@ -1,0 +1,14 @@
+-- One row per alert of which somebody was to be told, and nobody was yet: each try has failed so far, or
+-- was cut off. A message may have brought a link for the seller with it, so that it is the seller's turn
+-- by the log, though nobody has the link.
+-- reads: facts.actions
+-- key: alert_id
+-- column: alert_id | the alert
+
+select content ->> '$.alert' as alert_id
+from facts.actions
+where kind = 'alert'
+    and occurred_at <= as_of()
+    and occurred_at > as_of() - to_hours(alert_rules().look_back)
+group by alert_id
+having bool_or(step = 'tried') and not bool_or(step in ('sent', 'acknowledged'))
