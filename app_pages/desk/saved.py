@@ -49,9 +49,8 @@ def show(page: str) -> None:
             _open(_(name), query, f"built in: {name}")
         found = _found(page)
         for row in found:
-            # By the name as it was typed: two that look alike are two.
-            key = f"saved: {row['owner']!r} {row['view_name']!r}"
-            _open(formats.plain(row["view_name"]), parse_qsl(row["query"] or ""), key)
+            query = parse_qsl(row["query"] or "")
+            _open(formats.plain(row["view_name"]), query, f"saved: {_identity(row)}")
         if casework.is_open():
             _save(page)
             if page == "watchlist":
@@ -89,6 +88,11 @@ def _save(page: str) -> None:
             st.rerun()
 
 
+def _identity(row: views.Row) -> str:
+    """Of a saved view: by its name as it was typed, since two that look alike are two."""
+    return f"{row['owner']!r} {row['view_name']!r}"
+
+
 def _open(label: str, query: Query, key: str) -> None:
     st.button(
         label,
@@ -109,7 +113,7 @@ def _drop(page: str, rows: Sequence[views.Row]) -> None:
     actor = acting.reader_name()
     if not rows or actor is None:
         return
-    names = {f"{row['owner']!r} {row['view_name']!r}": row for row in rows}
+    names = {_identity(row): row for row in rows}
     chosen = st.selectbox(
         _("Take a view away"),
         list(names),

@@ -780,15 +780,15 @@ def _check_directory(file: IO[bytes]) -> None:
         raise Fault("bytes that belong to no file lie before the zip, or behind its files")
 
 
+_FIRST_DAY = (0, 33)  # the time and the day of each file, as a zip spells them
+_LARGE = 2**31 - 1  # behind it, a zip says more about where things are
+
+
 def _local_header(info: zipfile.ZipInfo) -> bytes:
     """The header that must stand before a file's bytes, according to the zip's directory."""
     sizes = (info.CRC, info.compress_size, info.file_size, len(info.filename), 0)
-    first_day = (0, 33)
-    parts = (b"PK\x03\x04", 20, 0, info.compress_type, *first_day, *sizes)
+    parts = (b"PK\x03\x04", 20, 0, info.compress_type, *_FIRST_DAY, *sizes)
     return struct.pack("<4s5H3L2H", *parts) + info.filename.encode()
-
-
-_LARGE = 2**31 - 1  # behind it, a zip says more about where things are
 
 
 def _directory_entry(info: zipfile.ZipInfo) -> bytes:
@@ -797,9 +797,9 @@ def _directory_entry(info: zipfile.ZipInfo) -> bytes:
     offset, extra, version = info.header_offset, b"", 20
     if offset > _LARGE:
         offset, extra, version = 2**32 - 1, struct.pack("<2HQ", 1, 8, offset), 45
-    name, first_day, mode = info.filename.encode(), (0, 33), (stat.S_IFREG | 0o644) << 16
+    name, mode = info.filename.encode(), (stat.S_IFREG | 0o644) << 16
     sizes = (info.CRC, info.compress_size, info.file_size, len(name), len(extra), 0)
-    parts = (b"PK\x01\x02", version, 3, version, 0, 0, info.compress_type, *first_day, *sizes)
+    parts = (b"PK\x01\x02", version, 3, version, 0, 0, info.compress_type, *_FIRST_DAY, *sizes)
     return struct.pack("<4s4B4H3L5H2L", *parts, 0, 0, mode, offset) + name + extra
 
 
