@@ -45,7 +45,11 @@ _REOPEN: Final = f"""
     update journeys set opened_at = coalesce(opened_at, $2) where ref = $1 and {_LIVE}"""
 _STILL: Final = f"update journeys set ref = ref where ref = $1 and {_LIVE}"
 _CONFIRM: Final = f"""
-    update journeys set confirmed_at = $2, email = null where ref = $1 and {_LIVE}"""
+    update journeys set confirmed_at = $2, email = null
+    where ref = $1 and {_LIVE} and not exists (
+        select 1 from entries
+        where process_id = $3 and kind = 'collection' and recorded_by = $4 and seq > $5)"""
+"""What a seller confirms is what they were shown: an answer given meanwhile is not in it."""
 _END_OTHERS: Final = """
     update journeys set revoked_at = $2, email = null
     where process_id = $3 and ref <> $1 and revoked_at is null and confirmed_at is null"""
@@ -58,7 +62,7 @@ _SHOWN: Final = f"""
         and (select count(*) from journey_flow where ref = $1 and screen = '{RECEIPT}')
             < {MAX_RECEIPTS}"""
 _STEPS: Final = """
-    select body from entries
+    select seq, body from entries
     where process_id = $1 and kind = 'collection' and recorded_by = $2 order by seq"""
 
 Fields = Mapping[str, JsonValue]
@@ -66,11 +70,15 @@ Fields = Mapping[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What one journey asks, and what was answered in it so far."""
+    """What one journey asks, and what was answered in it so far.
+
+    `last_step`: number of the newest entry that the page had made for the process by then.
+    """
 
     review: Review
     questions: Sequence[Question]
     answers: Fields
+    last_step: int
 
     @property
     def is_business(self) -> bool:
@@ -111,7 +119,7 @@ class Answering:
     def form(self, journey: Journey) -> Form:
         """What a journey asks now, with its own answers alone."""
         review = self.reviews.look(journey.process_id, journey.review)
-        answers = self._answers(journey)
+        answers, last_step = self._answers(journey)
         said = answers.get(form.TYPE_PATH)
         questions = form.questions(
             review.wanted(said if isinstance(said, str) else None),
@@ -119,16 +127,17 @@ class Answering:
             only=journey.only_paths,
             has_bands=self.bands is not None,
         )
-        return Form(review, questions, answers)
+        return Form(review, questions, answers, last_step)
 
-    def _answers(self, journey: Journey) -> Fields:
+    def _answers(self, journey: Journey) -> tuple[Fields, int]:
+        steps = self.inbox.query(_STEPS, journey.process_id, RECORDED_BY)
         answers: dict[str, JsonValue] = {}
-        for (body,) in self.inbox.query(_STEPS, journey.process_id, RECORDED_BY):
+        for _, body in steps:
             said = parse_json(body)
             is_ours = said.get("producer") == OWN_JOURNEY
             if is_ours and said["journey_id"] == journey.journey_id and said["step"] == "answered":
                 answers.update(said["fields"])
-        return answers
+        return answers, steps[-1][0] if steps else 0
 
     # --- screens ---
 
@@ -210,6 +219,26 @@ class Answering:
             if line.screen == screen and digest == page.digest:
                 html = self.store.read(sha256)
                 return None if html is None else Taken(screen, html, page.drawn_at, now)
+        return None
+
+    def reviewed(
+        self,
+        journey: Journey,
+        session: Session,
+        asked: Form,
+        token: str,
+        language: Language,
+        now: int,
+    ) -> Taken | None:
+        """The review that a token was sent with, byte for byte. None where it is not known what the
+        seller saw, or where it was other answers than those that stand now."""
+        page = self.sessions.page(session, REVIEW, token)
+        if page is None:
+            return None
+        for faults, is_changed in ((False, False), (True, False), (False, True)):
+            drawn = self.review(journey, asked, language, faults=faults, is_changed=is_changed)
+            if page.digest == drawn.digest:
+                return Taken(REVIEW, drawn.signed(token), page.drawn_at, now)
         return None
 
     def show_again(
@@ -299,7 +328,7 @@ class Answering:
         trace: Fields,
     ) -> bool:
         """Records all answers and their confirmation in one commit, which ends every link of the
-        process so far; false where this one has ceased to work."""
+        process so far; false where this one has ceased to work, or has had another answer."""
         screen = self._kept(taken.screen, taken.html)
         asked_paths = {it.path for question in asked.questions for it in question.fields}
         values = {path: it for path, it in asked.answers.items() if path in asked_paths}
@@ -328,7 +357,8 @@ class Answering:
             artifacts=[*screen, log],
             more={**trace, "declaration": declaration},
         )
-        claim = Statement(_CONFIRM, (journey.ref, taken.at))
+        said = (journey.ref, taken.at, journey.process_id, RECORDED_BY, asked.last_step)
+        claim = Statement(_CONFIRM, said)
         notes = [self.sessions.note(journey, it) for it in flow[-2:]]
         others = Statement(_END_OTHERS, (journey.ref, taken.at, journey.process_id))
         besides = [others, self.sessions.seen(session, taken.at), *notes]

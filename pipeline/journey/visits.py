@@ -226,36 +226,47 @@ class Visits(Ground):
             return place
         if place.asked.next is not None:
             return see(self._next(place))
-        answering, token, language = self._answering, visit.form.get("page", ""), visit.language
-        drawn = answering.review(place.journey, place.asked, language)
-        taken = answering.seen(place.journey, place.session, REVIEW, token, drawn, place.now)
-        is_declared = visit.form.get("declared") == "yes"
-        if taken is None or not is_declared:
-            again = answering.review(
-                place.journey,
-                place.asked,
-                language,
-                faults=taken is not None,
-                is_changed=taken is None,
-            )
-            event = "changed" if taken is None else "faults_shown"
-            html = answering.show_again(
-                place.journey, place.session, REVIEW, again, event, place.now
-            )
-            return page_of(html, 409 if taken is None else 422)
-        declaration = words.text("declaration", language, name=self._settings.journey_name)
+        answering, token = self._answering, visit.form.get("page", "")
+        taken = answering.reviewed(
+            place.journey, place.session, place.asked, token, visit.language, place.now
+        )
+        if taken is None:
+            return self._review_again(visit, place, is_changed=True)
+        if visit.form.get("declared") != "yes":
+            return self._review_again(visit, place, is_changed=False)
+        name = self._settings.journey_name
         is_recorded = answering.confirm(
             place.journey,
             place.session,
             place.asked,
             taken,
-            declaration,
+            words.text("declaration", visit.language, name=name),
             self._shown(visit),
             self._trace(visit),
         )
         if is_recorded:
             visit.confirmed = (place.journey.ref, place.journey.process_id, place.now)
-        return see(f"/r/{place.journey.ref}/receipt")
+            return see(f"/r/{place.journey.ref}/receipt")
+        meanwhile = self._place(visit)
+        if isinstance(meanwhile, Response):  # confirmed or ended by another request
+            return meanwhile
+        if meanwhile.asked.next is not None:
+            return see(self._next(meanwhile))
+        return self._review_again(visit, meanwhile, is_changed=True)
+
+    def _review_again(self, visit: Visit, place: Place, *, is_changed: bool) -> Response:
+        """All answers once more: they have changed, or the declaration is missing."""
+        answering = self._answering
+        drawn = answering.review(
+            place.journey,
+            place.asked,
+            visit.language,
+            faults=not is_changed,
+            is_changed=is_changed,
+        )
+        event = "changed" if is_changed else "faults_shown"
+        html = answering.show_again(place.journey, place.session, REVIEW, drawn, event, place.now)
+        return page_of(html, 409 if is_changed else 422)
 
     # --- afterwards --------------------------------------------------------------------------
 

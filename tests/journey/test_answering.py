@@ -2,8 +2,14 @@
 
 import json
 from html import unescape
+from typing import Any
 
+import pytest
+
+from pipeline.journey.answering import Answering
+from pipeline.journey.ground import Visit
 from pipeline.journey.screens import MAX_LOGO_BYTES
+from pipeline.journey.visits import Visits
 from tests.journey.seller import ANSWERS
 from tests.journey.served import ACP, OF_BUSINESS, Page
 
@@ -261,3 +267,46 @@ def test_no_screen_is_larger_than_50_kb(page: Page) -> None:
         screen = seller.answer(screen, **ANSWERS[screen.slug.removeprefix("owner-")])
     sizes.append(len(screen.html.encode()))
     assert max(sizes) < 20_000  # and the script, which is kept by the browser, has 2 kB
+
+
+def test_a_review_with_a_fault_is_no_longer_the_one_once_an_answer_has_changed(page: Page) -> None:
+    process = page.review(["revenue", "address.city"])
+    seller = page.seller()
+    review = seller.answer_all(seller.open(page.mint(process).url))
+    undeclared = seller.answer(review)
+    assert undeclared.status == 422
+    city = seller.get(review.path.replace("review", "city"))
+    seller.answer(city, f0="Recife")
+    changed = seller.confirm(undeclared)
+    assert changed.status == 409
+    assert "Recife" in changed.html
+    assert "confirmed" not in page.steps(process)
+    assert seller.confirm(changed).slug == "receipt"
+    *_, (_, whole), _ = page.collections(process)
+    assert whole["fields"]["address.city"] == "Recife"
+
+
+def test_an_answer_in_another_tab_while_one_confirms_is_shown_before_it_counts(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = page.review(["revenue", "address.city"])
+    seller = page.seller()
+    review = seller.answer_all(seller.open(page.mint(process).url))
+    city = seller.get(review.path.replace("review", "city"))
+    confirm = Answering.confirm
+
+    def after_another(*steps: Any) -> bool:
+        """Between what a confirmation has read and what it writes."""
+        monkeypatch.undo()
+        assert seller.answer(city, f0="Recife").slug == "review"
+        return confirm(*steps)
+
+    monkeypatch.setattr(Answering, "confirm", after_another)
+    ref = review.path.split("/")[2]
+    sent = {**review.inputs, "declared": "yes"}
+    answer = Visits(page.settings(), page.inbox).confirm(
+        Visit("POST", review.path, {"ref": ref}, {}, seller.cookies, {}, sent, None)
+    )
+    assert answer.status_code == 409
+    assert "Recife" in bytes(answer.body).decode()
+    assert page.steps(process) == ["invited", "opened", *["answered"] * 3]
