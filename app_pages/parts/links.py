@@ -137,5 +137,5 @@ def _to(
             label=label,
             icon=f":material/{icon}:",
             icon_position="right" if position == "right" else "left",
-            query_params=query,
+            query_params={**address.of_the_frame(), **query},
         )

@@ -13,7 +13,7 @@ from pipeline.alert.entries import Due, Item, Subject
 from pipeline.log.actions import action
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, review
-from tests.app_pages.support.reading import BELL, page_text, plain, press
+from tests.app_pages.support.reading import BELL, all_links, page_text, press
 
 # An inconsistency whose deadline is in two days, and one that expired a day ago.
 HISTORY = [
@@ -35,8 +35,8 @@ def test_what_is_due_is_listed_the_gravest_first_and_the_bell_counts_it(
 
 
 def bell(app: AppTest) -> str:
-    [label] = [it.label for it in app.get("page_link") if it.proto.query_string == BELL]
-    return plain(label)
+    [label] = [label for label, query in all_links(app) if query == BELL]
+    return label
 
 
 @pytest.mark.usefixtures("bell")

@@ -231,7 +231,7 @@ def test_pages_of_a_list_are_turned_in_the_url(tab: Reader) -> None:
     assert chosen.inner_text() == "3"
 
 
-def test_language_and_instant_stay_from_page_to_page(look: Look) -> None:
+def test_language_and_instant_stay_from_page_to_page_and_in_a_new_tab(look: Look) -> None:
     tab = look().open("/?lang=pt&as_of=2026-06-01T12:00:00Z")
     tab.page.get_by_role("link", name="Mostrar").first.click()
     tab.settled()
@@ -243,6 +243,13 @@ def test_language_and_instant_stay_from_page_to_page(look: Look) -> None:
     assert "process=prc_000" in tab.query()
     assert "lang=pt" in tab.query()
     assert "Você está vendo" in tab.text()
+    tab.page.get_by_role("textbox", name="Posição em (UTC)").fill("2026-05-31T12:00:00Z")
+    tab.page.keyboard.press("Enter")
+    tab.page.get_by_text("Você está vendo 31/05/2026").wait_for()
+    lead = tab.settled().page.get_by_role("link", name="Abrir o vendedor").get_attribute("href")
+    other = look().open(f"/{lead}")
+    assert other.title() == "Vendedor"
+    assert "Você está vendo 31/05/2026" in other.text()
 
 
 def test_the_document_names_the_language_it_is_in(look: Look) -> None:
@@ -269,37 +276,6 @@ def test_the_way_back_leads_to_the_page_in_its_language(look: Look) -> None:
 
 def test_a_browser_in_portuguese_is_greeted_in_portuguese(look: Look) -> None:
     assert look(locale="pt-BR").open("/").title() == "Visão geral"
-
-
-def test_a_page_left_open_says_what_came_since_and_shows_it_on_a_click(
-    browser: Browser, tmp_path: Path
-) -> None:
-    """And personal data that was shown is masked by itself once its time is over."""
-    fill(tmp_path, HISTORY[:2])
-    with dashboard(tmp_path, PRAZO_UNMASK_SECONDS="8") as url:
-        tab = Reader(browser.new_page(locale="en-GB"), url).open("/watchlist")
-        assert "2 processes" in tab.text()
-        tab.page.get_by_text(re.compile(r"updated ([5-9]|\d\d) s ago")).wait_for(timeout=15_000)
-        fill(tmp_path, [*HISTORY[:3], seller_event("sel_ana", "enabled", before(days=90))])
-        newer = tab.page.get_by_role("button", name="2 new entries")
-        newer.wait_for(timeout=20_000)
-        assert "2 processes" in tab.text(), "under whoever reads, nothing moves"
-        newer.click()
-        tab.page.get_by_text("3 processes").wait_for(timeout=15_000)
-        tab.page.get_by_text("up to entry 4").wait_for()
-
-        tab.open("/seller?seller_id=sel_ana")
-        assert "ana@example.com" not in tab.text()
-        tab.page.get_by_role("button", name="Show personal data").click()
-        tab.page.get_by_label("Why is it needed?").fill("she is on the telephone")
-        tab.page.get_by_label("Your name").fill("Bia")
-        tab.page.get_by_role("button", name="Record the reason and show it").click()
-        tab.page.get_by_text("Personal data is shown").wait_for(timeout=15_000)
-        assert "ana@example.com" in tab.settled().text()
-        tab.page.get_by_text("personal data is masked").wait_for(timeout=40_000)
-        assert "ana@example.com" not in tab.settled().text()
-        assert tab.complaints == []
-        tab.page.close()
 
 
 def test_a_watchlist_row_is_chosen_and_opened(tab: Reader) -> None:

@@ -16,7 +16,7 @@ from pipeline import instants
 from pipeline.serve import intake
 from pipeline.serve.intake import READY, Answer, Intake
 from tests.app_pages.conftest import OpenLog, Visit, fill, follow
-from tests.app_pages.support.occurrences import before, review
+from tests.app_pages.support.occurrences import before, review, seller_event
 from tests.app_pages.support.reading import page_text
 from tests.support.dashboard import Reader, dashboard
 from tests.support.events import event
@@ -149,3 +149,35 @@ def test_a_browser_sees_red_once_the_receiver_was_killed(tmp_path: Path, browser
             tab.open("/findings?lang=pt")
             tab.page.get_by_text("O receptor não responde").wait_for(timeout=60_000)
             context.close()
+
+
+def test_a_page_left_open_says_what_came_since_and_shows_it_on_a_click(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """And personal data that was shown is masked by itself once its time is over."""
+    first, second, third = (review(f"prc_{n}", before(days=40, minutes=n)) for n in range(3))
+    fill(tmp_path, [first, second])
+    with dashboard(tmp_path, PRAZO_UNMASK_SECONDS="8") as url:
+        tab = Reader(browser.new_page(locale="en-GB"), url).open("/watchlist")
+        assert "2 processes" in tab.text()
+        tab.page.get_by_text(re.compile(r"updated ([5-9]|\d\d) s ago")).wait_for(timeout=15_000)
+        fill(tmp_path, [first, second, third, seller_event("sel_ana", "enabled", before(days=90))])
+        newer = tab.page.get_by_role("button", name="2 new entries")
+        newer.wait_for(timeout=20_000)
+        assert "2 processes" in tab.text(), "under whoever reads, nothing moves"
+        newer.click()
+        tab.page.get_by_text("3 processes").wait_for(timeout=15_000)
+        tab.page.get_by_text("up to entry 4").wait_for()
+
+        tab.open("/seller?seller_id=sel_ana")
+        assert "ana@example.com" not in tab.text()
+        tab.page.get_by_role("button", name="Show personal data").click()
+        tab.page.get_by_label("Why is it needed?").fill("she is on the telephone")
+        tab.page.get_by_label("Your name").fill("Bia")
+        tab.page.get_by_role("button", name="Record the reason and show it").click()
+        tab.page.get_by_text("Personal data is shown").wait_for(timeout=15_000)
+        assert "ana@example.com" in tab.settled().text()
+        tab.page.get_by_text("personal data is masked").wait_for(timeout=40_000)
+        assert "ana@example.com" not in tab.settled().text()
+        assert tab.complaints == []
+        tab.page.close()
