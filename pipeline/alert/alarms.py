@@ -13,13 +13,17 @@ LASTING: Final = frozenset({"receiver_down", "ledger_down", "ledger_behind", "le
 
 
 class Delivery(NamedTuple):
-    """How far telling one recipient of one alert in one way has come."""
+    """How far telling one recipient of one alert in one way has come.
+
+    `tries_before`: those of `tries` before somebody put the alert off; it is sent again after that.
+    """
 
     tries: int = 0
     tried_at: int = 0
     ended_at: int | None = None  # of the last try; None: nothing is known of its end
     is_sent: bool = False
     is_given_up: bool = False
+    tries_before: int = 0
 
 
 @dataclass(slots=True)
@@ -65,6 +69,10 @@ class Alarms(dict[str, Alarm]):
             alarm.is_acknowledged = True
         elif step == "snoozed":
             alarm.snoozed_until = instants.parse(said["until"]) or 0
+            for address, known in alarm.deliveries.items():
+                if known.tries:
+                    n = known.tries
+                    alarm.deliveries[address] = Delivery(tries=n, tries_before=n)
         elif step == "cleared":
             alarm.is_over = True
         else:
@@ -84,9 +92,9 @@ def _after(known: Delivery, step: str, said: Mapping[str, Any], at: int) -> Deli
     match step:
         case "tried":
             return known._replace(tries=max(known.tries, said["try"]), tried_at=at, ended_at=None)
-        case "sent":
+        case "sent" if said["try"] > known.tries_before:
             return known._replace(ended_at=at, is_sent=True)
-        case "failed" if said["try"] == known.tries:
+        case "failed" if said["try"] == known.tries > known.tries_before:
             return known._replace(ended_at=at)
         case "undelivered":
             return known._replace(ended_at=at, is_given_up=True)

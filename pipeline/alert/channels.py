@@ -88,7 +88,8 @@ def _webhook(message: Message, recipient: Recipient, now: int, links: Links) -> 
 
 def payload(message: Message, now: int, links: Links) -> bytes:
     """The body of a webhook (docs/alerts.md#webhooks): an object of a documented version. An alert
-    that comes again has the same `alert` and `level`. `links`: those that this message may hold."""
+    that comes again has the same `alert`, `level` and `tries_before`. `links`: those that this
+    message may hold."""
     return canonical_json(
         {
             "type": PAYLOAD_TYPE,
@@ -96,8 +97,13 @@ def payload(message: Message, now: int, links: Links) -> bytes:
             "timestamp": instants.canonical(now),
             "to": message.to,
             "alerts": [
-                {"level": level, **_fields(due._asdict()), **_link(links.for_seller(due))}
-                for due, level, _ in message.items
+                {
+                    "level": item.level,
+                    "tries_before": item.tries_before,
+                    **_fields(item.due._asdict()),
+                    **_link(links.for_seller(item.due)),
+                }
+                for item in message.items
             ],
         }
     )

@@ -38,7 +38,11 @@ class Message(NamedTuple):
     @property
     def name(self) -> str:
         """The same for the same alerts, however often it is tried."""
-        told = sorted(f"{it.due.alert}/{it.level}" for it in self.items)
+        told = sorted(
+            f"{item.due.alert}/{item.level}"
+            + (f"/{item.tries_before}" if item.tries_before else "")
+            for item in self.items
+        )
         return hashlib.sha256("\n".join([self.to, self.via, *told]).encode()).hexdigest()[:32]
 
 
@@ -48,6 +52,7 @@ class GivenUp(NamedTuple):
     due: Due
     address: Address
     why: str
+    tries_before: int = 0  # somebody put the alert off
 
 
 @dataclass(slots=True)
@@ -75,13 +80,14 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
                     continue
                 if address == NOBODY:
                     plan.given_up.append(GivenUp(due, address, "no recipient is named for it"))
-                elif delivery.tries > len(BACKOFF) and _is_over(delivery, now, UNANSWERED):
-                    why = f"given up after {delivery.tries} tries"
-                    plan.given_up.append(GivenUp(due, address, why))
+                elif _tries(delivery) > len(BACKOFF) and _is_over(delivery, now, UNANSWERED):
+                    why = f"given up after {_tries(delivery)} tries"
+                    plan.given_up.append(GivenUp(due, address, why, delivery.tries_before))
                 elif address.via and _may_try(delivery, now):
                     recipient = rules.recipients[address.to]
                     if not can_wait or hours.is_open(rules.hours, recipient, now):
-                        item = Item(due, address.level, delivery.tries + 1)
+                        number, before = delivery.tries + 1, delivery.tries_before
+                        item = Item(due, address.level, number, before)
                         waiting.setdefault((address.to, address.via), []).append(item)
     for (to, via), items in waiting.items():
         items.sort(key=_urgency)
@@ -97,11 +103,16 @@ def _urgency(item: Item) -> tuple[int, float, str]:
 
 
 def _may_try(delivery: Delivery, now: int) -> bool:
-    if delivery.tries == 0:
+    if _tries(delivery) == 0:
         return True
     if delivery.ended_at is None:
         return _is_over(delivery, now, UNANSWERED)
-    return now >= delivery.ended_at + BACKOFF[delivery.tries - 1]
+    return now >= delivery.ended_at + BACKOFF[_tries(delivery) - 1]
+
+
+def _tries(delivery: Delivery) -> int:
+    """Since somebody put the alert off, if they did."""
+    return delivery.tries - delivery.tries_before
 
 
 def _is_over(delivery: Delivery, now: int, patience: int) -> bool:

@@ -307,11 +307,13 @@ class Dispatcher:
     def _give_up(self, given_up: Iterable[GivenUp]) -> None:
         now = self._now()
         drafts = [
-            entries.undelivered(due.alert, address, why, self._subject(due), now)
-            for due, address, why in given_up
+            entries.undelivered(
+                due.alert, address, why, self._subject(due), now, tries_before=tries_before
+            )
+            for due, address, why, tries_before in given_up
         ]
         if drafts:
-            for due, address, why in given_up:
+            for due, address, why, _ in given_up:
                 LOG.error("%s is not told of alert %s: %s", address.to or "nobody", due.alert, why)
             self._inbox.append(drafts)
 

@@ -70,11 +70,13 @@ NOBODY: Final = Address("", "", 0)
 
 
 class Item(NamedTuple):
-    """An alert in a message, and the how-manieth try to deliver it there this is."""
+    """An alert in a message, and the how-manieth try to deliver it there this is; `tries_before`
+    of them were before somebody put the alert off."""
 
     due: Due
     level: int
     number: int
+    tries_before: int = 0
 
 
 def raised(due: Due, subject: Subject, now: int) -> Draft:
@@ -110,10 +112,14 @@ def answered(
     return _about_a_try(step, item, to, via, message, subject, now, **more)
 
 
-def undelivered(alert: str, address: Address, why: str, subject: Subject, now: int) -> Draft:
-    """The draft that says: nobody is told any longer in this way, and why."""
+def undelivered(
+    alert: str, address: Address, why: str, subject: Subject, now: int, *, tries_before: int = 0
+) -> Draft:
+    """The draft that says: nobody is told any longer in this way, and why; `tries_before`: tries
+    before somebody put the alert off, after which this can happen once more."""
     said: dict[str, JsonValue] = {**address._asdict(), "answer": why}
-    once = ("undelivered", address.to, address.via, str(address.level))
+    again = [str(tries_before)] if tries_before else []
+    once = ("undelivered", address.to, address.via, str(address.level), *again)
     return _draft("undelivered", alert, subject, now, said, once=once)
 
 
@@ -167,7 +173,7 @@ def _about_a_try(
     now: int,
     **more: JsonValue,
 ) -> Draft:
-    due, level, number = item
+    due, level, number, _ = item
     said: dict[str, JsonValue] = {
         "to": to,
         "via": via,

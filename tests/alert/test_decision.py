@@ -1,5 +1,6 @@
 """Who is told of what at which instant, by hand from docs/alerts.md."""
 
+import json
 from datetime import date
 from typing import Any
 
@@ -8,9 +9,10 @@ import pytest
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.alarms import Alarms
-from pipeline.alert.decision import BACKOFF, MAX_ITEMS, decide
+from pipeline.alert.decision import BACKOFF, MAX_ITEMS, Message, decide
 from pipeline.alert.entries import NOBODY, Address, Due, Item, Subject
 from pipeline.alert_rules import AlertRules
+from pipeline.contract.body import canonical_json
 
 P1 = Subject("p1", "s1")
 MONDAY = "2026-03-02T12:00:00Z"  # nine in the morning in São Paulo
@@ -88,6 +90,18 @@ class Log:
     def acknowledged(self, alert: Due) -> "Log":
         draft = entries.acknowledged(alert.alert, P1, actor="Ana", recorded_by="user:ana")
         return self._take(draft, MONDAY)
+
+    def snoozed(self, alert: Due, until: str) -> "Log":
+        draft = entries.snoozed(
+            alert.alert,
+            P1,
+            until=instants.now() + instants.HOUR,
+            reason="the seller is ill",
+            actor="Ana",
+            recorded_by="user:ana",
+        )
+        body = json.loads(draft.body or b"") | {"until": until}
+        return self._take(draft._replace(body=canonical_json(body)), MONDAY)
 
     def _take(self, draft: Any, when: str) -> "Log":
         self.alarms.take(draft.body, at(when))
@@ -253,6 +267,54 @@ def test_it_is_escalated_at_once_where_the_first_cannot_be_reached() -> None:
     assert told(log, [due()], rules(routes=[ESCALATING]), MONDAY) == [("bruno", 1, 1)]
 
 
+def test_once_an_alert_is_no_longer_put_off_they_hear_of_it_again_as_of_another() -> None:
+    by, log = rules(recipients={"ana": ANA}), Log().raised(due()).sent(due(), "ana")
+    before = Message("ana", "email", (Item(due(), 0, 1),))
+    log.snoozed(due(), TUESDAY)
+    assert told(log, [due()], by, "2026-03-03T10:59:59.999999Z") == []
+    plan = decide([due()], log.alarms, by, at(TUESDAY))
+    assert [it.items for it in plan.messages] == [(Item(due(), 0, 2, 1),)]
+    # Whoever leaves out what has the same name would leave this one out.
+    assert plan.messages[0].name != before.name
+    log.tried(due(), "ana", TUESDAY, number=2).answered(due(), "ana", TUESDAY, number=2)
+    assert told(log, [due()], by, TUESDAY) == []
+
+
+def test_an_answer_to_what_left_before_an_alert_was_put_off_does_not_count_after_it() -> None:
+    by, log = rules(recipients={"ana": ANA}), Log().raised(due()).tried(due(), "ana", MONDAY)
+    log.snoozed(due(), TUESDAY).answered(due(), "ana", MONDAY)
+    assert told(log, [due()], by, TUESDAY) == [("ana", 0, 2)]
+
+
+def test_what_was_given_up_is_tried_as_often_again_once_it_was_put_off() -> None:
+    by, log = rules(recipients={"ana": ANA}), Log().raised(due())
+    for number in range(1, 9):
+        log.tried(due(), "ana", MONDAY, number=number)
+        log.answered(due(), "ana", MONDAY, number=number, fault="550 no")
+    log.given_up(due(), Address("ana", "email", 0), MONDAY).snoozed(due(), TUESDAY)
+    for number in range(9, 17):
+        log.tried(due(), "ana", TUESDAY, number=number)
+        log.answered(due(), "ana", TUESDAY, number=number, fault="550 no")
+        gone = decide([due()], log.alarms, by, at(TUESDAY) + instants.DAY).given_up
+        assert bool(gone) == (number == 16)
+    [given_up] = gone
+    assert (given_up.why, given_up.tries_before) == ("given up after 8 tries", 8)
+    first, again = (
+        entries.undelivered("a1", given_up.address, "", P1, 0, tries_before=n).ingest_key
+        for n in (0, 8)
+    )
+    assert first != again
+
+
+def test_escalation_begins_again_once_an_alert_is_no_longer_put_off() -> None:
+    by, log = rules(routes=[ESCALATING]), Log().raised(due()).sent(due(), "ana")
+    log.sent(due(), "bruno", "2026-03-02T16:00:00Z", level=1).snoozed(due(), TUESDAY)
+    assert told(log, [due()], by, TUESDAY) == [("ana", 0, 2)]
+    log.tried(due(), "ana", TUESDAY, number=2).answered(due(), "ana", TUESDAY, number=2)
+    assert told(log, [due()], by, "2026-03-03T14:59:59.999999Z") == []
+    assert told(log, [due()], by, "2026-03-03T15:00:00Z") == [("bruno", 1, 2)]
+
+
 def test_where_no_route_leads_to_anybody_the_log_says_so_once() -> None:
     by, log = rules(routes=[{"to": ["ana"], "kinds": ["expired"]}]), Log().raised(due())
     plan = decide([due()], log.alarms, by, at(MONDAY))
@@ -261,3 +323,5 @@ def test_where_no_route_leads_to_anybody_the_log_says_so_once() -> None:
     ]
     log.given_up(due(), NOBODY, MONDAY)
     assert decide([due()], log.alarms, by, at(MONDAY)).given_up == []
+    log.snoozed(due(), TUESDAY)
+    assert decide([due()], log.alarms, by, at(TUESDAY)).given_up == []

@@ -152,6 +152,32 @@ def test_each_hears_of_it_once_by_their_channels_and_the_log_says_so(
     assert (alert["told"], alert["undelivered"], alert["acknowledged_at"]) == (2, 0, None)
 
 
+def test_what_was_put_off_is_sent_again_when_that_is_over_as_a_message_of_its_own(
+    stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
+) -> None:
+    stores.dispatcher(rules).run_once()
+    [alert] = stores.rows("alerts")
+    until = instants.now() + 4 * instants.HOUR
+    acting.snooze(
+        stores.inbox,
+        alert["alert_id"],
+        until=until,
+        reason="the seller is ill",
+        actor="ana",
+        recorded_by="user:ana",
+    )
+    for now, sent in ((until - 1, 1), (until, 2), (until, 2)):
+        stores.dispatcher(rules, now=lambda at=now: at).run_once()
+        assert (len(mail.taken), len(webhook.taken)) == (sent, sent)
+    first, again = (it.headers[b"webhook-id"] for it in webhook.taken)
+    assert first != again
+    told = stores.rows("alerts_sent", until + instants.SECOND)
+    assert sorted((it["recipient"], it["tries"], it["may_be_doubled"]) for it in told) == [
+        ("ana", 2, False),
+        ("ops", 2, False),
+    ]
+
+
 def test_whom_a_turn_tells_is_said_by_the_rules_in_force(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
 ) -> None:
