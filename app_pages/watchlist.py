@@ -131,9 +131,10 @@ facets = views.groups(
 )
 
 
-def of(column: str, *values: object) -> str:
-    """How many unfinished processes have one of these values."""
-    return formats.number(sum(row["rows"] for row in facets if row[column] in values))
+def of(column: str, *values: object, within: Sequence[str] = UNFINISHED) -> str:
+    """How many unfinished processes in these states have one of these values."""
+    fitting = (row["rows"] for row in facets if row["state"] in within and row[column] in values)
+    return formats.number(sum(fitting))
 
 
 with lists.filters():
@@ -155,35 +156,21 @@ with lists.filters():
             {ALL: _("Anybody"), MINE: _("Mine"), UNASSIGNED: _("Nobody")},
             "whose",
         )
-    with st.container(width="content"):
-        types = address.choices(
-            _("Type"),
-            {code: f"{code} ({of('review_type', code)})" for code in words.REVIEW_TYPES},
-            "type",
-        )
-    with st.container(width=190):
-        actions = address.choices(
-            _("Next action"),
-            {
-                code: f"{next_actions.action(code)} ({of('next_action', code)})"
-                for code in next_actions.ACTIONS
-            },
-            "action",
-            placeholder=_("Any"),
-        )
+    by_type, by_action = st.container(width="content"), st.container(width=190)
+    offered = UNFINISHED if lane == ALL else LANES[lane]
     with st.container(width="content"), lists.more_filters(FOLDED):
         states = address.choices(
             _("State"),
             {
                 code: f"{words.STATE_ICONS[code]} {words.word(words.STATES, code)}"
                 f" ({of('state', code)})"
-                for code in UNFINISHED
+                for code in offered
             },
             "state",
         )
         soon = address.choices(
             _("Deadline"),
-            {SOON: _("Due in 7 days ({n})", n=of("is_due_within_7_days", True))},
+            {SOON: _("Due in 7 days ({n})", n=of("is_due_within_7_days", True, within=offered))},
             "due",
         )
         period = address.one_of(
@@ -199,20 +186,41 @@ with lists.filters():
             _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
         )
 
+day = address.day("day")
+within = UNFINISHED if (soon or day is not None) and lane == ALL else LANES[lane]
+listed_states = states or within
+# Only now is it known among which rows these count.
+with by_type:
+    types = address.choices(
+        _("Type"),
+        {
+            code: f"{code} ({of('review_type', code, within=listed_states)})"
+            for code in words.REVIEW_TYPES
+        },
+        "type",
+    )
+with by_action:
+    actions = address.choices(
+        _("Next action"),
+        {
+            code: f"{next_actions.action(code)} ({of('next_action', code, within=listed_states)})"
+            for code in next_actions.ACTIONS
+        },
+        "action",
+        placeholder=_("Any"),
+    )
 assigned: dict[str, Sequence[object]] = {MINE: people.mine(), UNASSIGNED: [None]}
 if whose == MINE and not people.mine():
     acting.ask_for_name("list")
     elements.end_page()
 deadline = periods.period(period or "all", views.moment(), formats.zone())
-day = address.day("day")
 if day is not None:
     deadline = (datetime.combine(day, time()), datetime.combine(day + timedelta(days=1), time()))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(_("Due on **{day}**, a UTC day.", day=formats.day(day)), width="content")
         st.button(_("All days"), icon=":material/close:", on_click=address.leave_out, args=("day",))
-within = UNFINISHED if (soon or day is not None) and lane == ALL else LANES[lane]
 where: dict[str, Sequence[object]] = {
-    "state": [state for state in states if lane == ALL or state in within],
+    "state": states,
     "is_due_within_7_days": [True] if soon else [],
     "review_type": types,
     "next_action": actions,

@@ -3,6 +3,8 @@
 from datetime import timedelta
 from urllib.parse import parse_qsl
 
+import pytest
+
 from pipeline import instants
 from pipeline.alert import reports
 from pipeline.alert_rules import AlertRules
@@ -16,7 +18,7 @@ from tests.app_pages.support.occurrences import (
     review,
     seller_event,
 )
-from tests.app_pages.support.reading import metrics, page_text
+from tests.app_pages.support.reading import metrics, page_text, plain
 
 HISTORY = [
     review("prc_worst", before(days=50), seller="sel_ana", fields=["revenue", "address.city"]),
@@ -121,6 +123,44 @@ def test_filters_stand_in_the_url_as_codes(open_log: OpenLog, visit: Visit) -> N
         app.pills(key="type").set_value(["ACP"]).run()
         assert listed(app) == ["prc_tolerated"]
         assert app.query_params["type"] == "ACP"
+
+
+@pytest.mark.parametrize(
+    ("asked", "types", "states"),
+    [
+        ({}, ["ACI (3)", "ACP (1)"], ["Expired (2)", "In tolerance (2)", "Pending (1)"]),
+        ({"lane": "savable"}, ["ACI (1)", "ACP (2)"], ["In tolerance (2)", "Pending (1)"]),
+        ({"lane": "EXPIRED"}, ["ACI (2)", "ACP (0)"], ["Expired (2)"]),
+        (
+            {"state": "PENDING"},
+            ["ACI (0)", "ACP (1)"],
+            ["Expired (2)", "In tolerance (2)", "Pending (1)"],
+        ),
+    ],
+)
+def test_a_number_beside_a_filter_is_how_many_rows_it_leaves_in_this_lane(
+    asked: dict[str, str],
+    types: list[str],
+    states: list[str],
+    open_log: OpenLog,
+    visit: Visit,
+) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist", **asked)
+    assert sorted(app.pills(key="type").options) == types
+    assert [plain(it) for it in app.pills(key="state").options if "(0)" not in it] == states
+
+
+def test_a_filter_stays_when_its_number_changes(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist", type="ACP")
+        app.segmented_control(key="lane").set_value("savable").run()
+        assert listed(app) == ["prc_tolerated", "prc_pending"]
+        assert app.pills(key="type").value == ["ACP"]
+        assert app.query_params["type"] == "ACP"
+        # One that the lane does not have is no filter in it.
+        app = visit("watchlist", lane="EXPIRED", state="PENDING")
+        assert "state" not in app.query_params
 
 
 def test_a_link_opens_with_its_filters_in_either_language(open_log: OpenLog, visit: Visit) -> None:
