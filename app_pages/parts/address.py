@@ -23,8 +23,10 @@ MOST_DIGITS: Final = 9
 
 
 def text(label: str, key: str, *, placeholder: str, width: int | Literal["stretch"]) -> str:
-    """A line of text; nothing typed is nothing in the URL."""
-    _follow(key, st.query_params.get(key, ""))
+    """A line of text; nothing typed is nothing in the URL. Spaces around what is typed are left out,
+    but not those of a link: an id may have them."""
+    linked = st.query_params.get(key, "")
+    _follow(key, linked)
     typed = st.text_input(
         label,
         key=key,
@@ -32,7 +34,9 @@ def text(label: str, key: str, *, placeholder: str, width: int | Literal["stretc
         placeholder=placeholder,
         width=width,
         max_chars=MAX_ID_CHARACTERS,
-    ).strip()
+    )
+    if typed != linked:
+        typed = typed.strip()
     _write(key, [typed] if typed else [])
     return typed
 

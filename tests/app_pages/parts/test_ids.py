@@ -71,3 +71,16 @@ def test_who_gave_a_reason_sees_the_seller_by_its_id(open_log: OpenLog, visit: V
         app.text_input(key="unmask_seller_state_actor").input("Ana")
         press(app, "Record the reason and show it")
         assert CPF in [plain(it.value) for it in app.header]
+
+
+def test_an_id_with_spaces_around_it_has_a_page_and_what_is_typed_with_them_is_found(
+    open_log: OpenLog, visit: Visit
+):
+    history = [review(" prc_1 ", before(days=40)), review("prc_2", before(days=40))]
+    with open_log(history):
+        app = visit("process", process=" prc_1 ")
+        assert app.query_params["process"] == " prc_1 "
+        assert "No entry of the log names" not in page_text(app)
+        app.text_input(key="process").set_value(" prc_2 ").run()
+        assert app.query_params["process"] == "prc_2"
+        assert "No entry of the log names" not in page_text(app)
