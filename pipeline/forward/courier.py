@@ -248,7 +248,9 @@ class Courier:
     async def _send(self, entry: Entry) -> Answer:
         """What came of it; a bug of ours is a failure of this message alone."""
         name = self._endpoint.name
-        message_id = messages.message_id(self._inbox.log, entry, name)
+        of = messages.read_again(entry)
+        first = None if of is None else await self._ask(self._entry, of)
+        message_id = messages.message_id(self._inbox.log, first or entry, name)
         try:
             return await self._post.send(
                 message_id,

@@ -37,11 +37,8 @@ def is_for(entry: Entry, endpoint: Endpoint) -> bool:
         return step is not None and any(matches(it, f"{STEP}{step['step']}") for it in named)
     if entry.is_again and not endpoint.redeliveries:
         return False
-    known = entry.particulars
-    if "supplied" in known:
+    if "supplied" in entry.particulars:
         return False  # these bytes are ours: they never came
-    if "replay_of" in known and endpoint.takes(QUARANTINED):
-        return False  # it has them already
     if EVERYTHING in endpoint.events:
         return True
     return endpoint.takes(_type_of(entry))
@@ -101,8 +98,16 @@ def alone(seq: int) -> str:
     return f"entry {seq}"
 
 
+def read_again(entry: Entry) -> int | None:
+    """The seq of the delivery in quarantine whose bytes an entry could read later; else None."""
+    of: int | None = entry.particulars.get("replay_of")
+    return of
+
+
 def message_id(log: str, entry: Entry, endpoint: str) -> bytes:
     """The same for each try of an entry at an endpoint, and for no other entry or endpoint.
+    `entry`: of what was read again, the one in quarantine: nobody knows any more to which endpoints
+    that went, and whoever has it drops the same message.
 
     It is made of the leaf, not of the seq: an inbox that was put back gives that once more. An
     entry that was then recorded again is the message that it was.

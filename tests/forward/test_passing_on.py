@@ -6,6 +6,8 @@ from pathlib import Path
 
 from pipeline.forward import progress
 from pipeline.inbox import Inbox
+from pipeline.log.deliveries import delivery, replay
+from pipeline.log.entries import QUARANTINE
 from tests.forward.conftest import (
     SELLERS,
     Forwarding,
@@ -112,6 +114,37 @@ def test_an_event_that_comes_again_is_passed_on_again_unless_an_endpoint_wants_i
         assert sparing.bodies == [event, last]
     assert market.bodies == [event, event, last]
     assert len({it.id for it in market.taken}) == 3
+
+
+def test_what_was_in_quarantine_comes_once_more_as_the_same_message_once_it_can_be_read(
+    inbox: Inbox, market: Sink, forwarding: Forwarding
+) -> None:
+    """An endpoint that began after it came has never had it, though it would take it now."""
+    unread = delivery(of_seller("sel_1"), occurred_at=1, recorded_by="webhook")
+    unread = unread._replace(kind=QUARANTINE, event_id=None, seller_id=None)
+    with forwarding({"url": market.url, "events": ["quarantined", "seller.*"]}):
+        has_begun(inbox)
+        kept = inbox.append([unread])[0].entry
+        assert kept is not None
+        wait_until(lambda: len(market.taken) == 1)
+    with (
+        sink() as later,
+        sink() as other,
+        forwarding(
+            {"url": market.url, "events": ["quarantined", "seller.*"]},
+            {"url": later.url},
+            {"url": other.url, "events": [events.REVIEW]},
+        ),
+    ):
+        has_begun(inbox, "to_1", "to_2", "to_3")
+        again = replay(kept, recorded_by="user:ana")
+        assert again is not None
+        inbox.append([again])
+        wait_until(lambda: len(market.taken) == 2 and len(later.taken) == 1)
+        assert later.bodies == [unread.body]
+        assert other.taken == []
+    assert market.bodies == [unread.body] * 2
+    assert len({it.id for it in market.taken}) == 1
 
 
 def test_each_seller_s_deliveries_keep_their_order_whatever_fails(
