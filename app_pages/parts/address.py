@@ -23,8 +23,8 @@ MOST_DIGITS: Final = 9
 
 
 def text(label: str, key: str, *, placeholder: str, width: int | Literal["stretch"]) -> str:
-    """A line of text; nothing typed is nothing in the URL. Spaces around what is typed are left out,
-    but not those of a link: an id may have them."""
+    """A line of text; nothing typed is nothing in the URL. Spaces around what is typed are left
+    out, but not those of a link: an id may have them."""
     linked = st.query_params.get(key, "")
     _follow(key, linked)
     typed = st.text_input(

@@ -206,11 +206,28 @@ def _replaced_inbox(settings: Settings, identity: Identity, notes: list[str]) ->
     try:
         with opened_inbox(str(draft), identity) as inbox:
             yield inbox
+            lacking = _lacking(settings.inbox, inbox)
     except BaseException:
         files.remove_database(draft)
         raise
     _set_aside(Path(settings.inbox), notes)
+    if lacking:
+        notes.append(
+            f"{lacking} of its newest entries were not put back: they are in no other file here;"
+            " if it is sound, move it back to its place (docs/operations.md#backup-and-restore)"
+        )
     draft.rename(settings.inbox)
+
+
+def _lacking(location: str, restored: Inbox) -> int:
+    """How many entries the present inbox has after the newest that both have; 0 where it cannot be
+    read, or is of another past."""
+    with suppress(PrazoError), opened_inbox(location) as present:
+        last = restored.last()[0]
+        for seq in (last, last - 1):  # the newest may say who insisted on this restore
+            if seq > 0 and present.leaf(seq) == restored.leaf(seq):
+                return present.last()[0] - seq
+    return 0
 
 
 def _readable(location: str) -> int:

@@ -252,6 +252,22 @@ def test_an_older_backup_takes_the_newer_entries_from_the_ledger(
         service.close()
 
 
+def test_a_restore_says_how_many_entries_only_the_former_inbox_has(
+    settings: Settings, tmp_path: Path
+) -> None:
+    backups.backup(settings, tmp_path / "saved")
+    with closing(open_inbox(settings.inbox)) as inbox:
+        for number in range(3):
+            story.deliver(inbox, f"not followed {number}")
+    settings.ledger.unlink()
+    done = restores.restore(settings, tmp_path / "saved")
+    assert done.entries == 16
+    assert done.notes[1].startswith("3 of its newest entries were not put back")
+    [aside] = tmp_path.glob("inbox.db.set-aside-*")
+    with closing(open_inbox(str(aside))) as inbox:
+        assert inbox.last()[0] == 19
+
+
 def test_a_deleted_inbox_comes_back_with_what_was_recorded_since_the_backup(
     settings: Settings, tmp_path: Path
 ) -> None:
