@@ -35,6 +35,10 @@ create table if not exists log (
     leaf blob using compression zstd not null
 );
 
+-- By which the inbox records these entries once. Not in a ledger without bodies: of a line of a file it is a
+-- digest of what the line says. Should the inbox lose entries, it gets them back with their keys.
+create table if not exists ingest_keys (seq bigint not null, key blob not null);
+
 -- A trigger needs DML as its body; the insert never happens, since its select always fails.
 create table if not exists guard (reason varchar);
 

@@ -134,7 +134,7 @@ def restore_from_ledger(
     """Rebuilds the inbox from the ledger's entries, when its own were changed or are missing.
 
     The present inbox is set aside. It still supplies the log's identity, what was signed over it,
-    the keys of lines of files, and the entries that the ledger has not followed yet. Raises
+    and the entries that the ledger has not followed yet. Raises
     `OperatorError`, and changes nothing, unless every entry is as it was recorded, all of them
     lead to the signed roots, and a signature covers each or a person `insisted`.
     """
@@ -152,18 +152,7 @@ def restore_from_ledger(
     ):
         for first in range(1, ledger.size + 1, ENTRIES_PER_BATCH):
             on_progress("entries", first - 1, ledger.size)
-            last = first + ENTRIES_PER_BATCH - 1
-            keys = {
-                entry.seq: entry.ingest_key
-                for them in batches(damaged, first - 1, last)
-                for entry in them
-            }
-            inbox.copy(
-                [
-                    entry._replace(ingest_key=keys.get(entry.seq))
-                    for entry in ledger.select("seq between ? and ?", [first, last])
-                ]
-            )
+            inbox.copy(ledger.recorded(first, first + ENTRIES_PER_BATCH - 1))
         for entries in batches(damaged, ledger.size, damaged.last()[0]):
             inbox.copy(entries)
         Vouchers.of(damaged).put(inbox)
@@ -389,10 +378,9 @@ def _newer_entries(
         if ledger.size <= size:
             return (), proof.signed
         if ledger.root_at(size) == proof.root:
-            newer = ledger.select("seq > ?", [size])
+            newer = ledger.recorded(size + 1, ledger.size)
             notes.append(
-                f"{len(newer)} entries that are newer than the backup came back from the ledger;"
-                " lines of files among them would be recorded again if they were ingested again"
+                f"{len(newer)} entries that are newer than the backup came back from the ledger"
             )
             continues = kept is not None and size < kept.size <= ledger.size
             if kept is not None and continues and ledger.root_at(kept.size) == kept.root:

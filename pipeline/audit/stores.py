@@ -163,7 +163,7 @@ def _entries(
             on_progress(first - 1, size)
             found = batches(inbox, first - 1, last)
             kept = {it.seq: it for it in itertools.chain.from_iterable(found)}
-            held = {it.seq: it for it in ledger.select("seq between ? and ?", [first, last])}
+            held = {it.seq: it for it in ledger.recorded(first, last)}
             for seq in range(first, last + 1):
                 for fault in _entry_faults(kept.get(seq), held.get(seq), ledger, inbox):
                     faults(f"entry {seq}: {fault}")
@@ -184,7 +184,7 @@ def _entry_faults(
         store = "inbox" if kept is None else "ledger"
         yield f"it is missing from the {store}; {_REMEDY[store]}"
         return
-    unseen = {"ingest_key"} | ({"body", "salt"} if ledger.is_without_bodies else set())
+    unseen = {"ingest_key", "body", "salt"} if ledger.is_without_bodies else set()
     differing = [
         name
         for name, ours, theirs in zip(Entry._fields, held, kept, strict=True)

@@ -52,6 +52,8 @@ class Batch:
             "log": [entry[: len(arrow.LOG_COLUMNS)] for entry in entries],
             **{table: extracted[kind] for kind, table in facts.TABLES.items() if extracted[kind]},
         }
+        if keys_of := [(it.seq, it.ingest_key) for it in entries if it.ingest_key is not None]:
+            rows["ingest_keys"] = keys_of
         first, last = entries[0], entries[-1]
         return cls(
             size=len(entries),

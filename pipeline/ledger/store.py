@@ -94,7 +94,7 @@ class Ledger:
         with file.closed_on_error(opened, self.path):
             self._connection = opened
             self._load_position()
-            tables = ("log", "tree_heads", "tree_nodes", *facts.TABLES.values())
+            tables = ("log", "ingest_keys", "tree_heads", "tree_nodes", *facts.TABLES.values())
             self._columns = arrow.schemas(opened, tables)
 
     def _load_position(self) -> None:
@@ -292,6 +292,8 @@ class Ledger:
             self._connection.execute("checkpoint")
 
     def _insert(self, table: str, rows: arrow.Rows) -> None:
+        if table == "ingest_keys" and self.is_without_bodies:
+            return
         masks = arrow.MASKED_COLUMNS.get(table, {}) if self.is_without_bodies else {}
         arrow.insert(self._connection, table, self._columns[table], rows, masks)
 
@@ -379,11 +381,19 @@ class Ledger:
 
     def select(self, condition: str, parameters: Sequence[object]) -> list[Entry]:
         """The entries for which an SQL condition on `log` is true, in order of seq, without their
-        ingest keys, which no ledger holds."""
+        ingest keys."""
         instants = ("occurred_at", "recorded_at")
         columns = ", ".join(f"epoch_us({it})" if it in instants else it for it in arrow.LOG_COLUMNS)
         rows = self._rows(f"select {columns} from log where {condition} order by seq", parameters)
         return [Entry._make((*row, None)) for row in rows]
+
+    def recorded(self, first: int, last: int) -> list[Entry]:
+        """The entries `first` to `last` as an inbox takes them: with their ingest keys. A ledger
+        that was made from the file of a release that kept none lacks them."""
+        sql = "select seq, key from ingest_keys where seq between ? and ?"
+        keys: dict[int, bytes] = dict(self._rows(sql, [first, last]))
+        entries = self.select("seq between ? and ?", [first, last])
+        return [it._replace(ingest_key=keys.get(it.seq)) for it in entries]
 
     def seqs(self, condition: str, parameters: Sequence[object]) -> list[int]:
         """The seqs of the entries for which a condition on `log` is true, in order."""

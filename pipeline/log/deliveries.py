@@ -123,8 +123,17 @@ def supply(
         of=quarantined.seq,
         supplied=dict(supplied),
     )
-    key = hashlib.sha256(b"supply of %d" % quarantined.seq).digest()
-    return supplying._replace(ingest_key=key), whole
+    return supplying._replace(ingest_key=supply_key(quarantined.seq)), whole
+
+
+def supply_key(seq: int) -> bytes:
+    """The ingest key of the entry by which a person supplies a delivery in quarantine, once."""
+    return hashlib.sha256(b"supply of %d" % seq).digest()
+
+
+def replay_key(seq: int) -> bytes:
+    """The ingest key of what a delivery in quarantine says once it can be read, once."""
+    return hashlib.sha256(b"replay of %d" % seq).digest()
 
 
 def _replay(
@@ -136,7 +145,7 @@ def _replay(
         recorded_by=recorded_by,
         particulars={"replay_of": quarantined.seq, **particulars},
         origin=quarantined.origin,
-        ingest_key=hashlib.sha256(b"replay of %d" % quarantined.seq).digest(),
+        ingest_key=replay_key(quarantined.seq),
     )
 
 

@@ -24,7 +24,7 @@ from pipeline.contract.body import (
 )
 from pipeline.errors import Unreadable
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import COLLECTION, INGESTED, WEBHOOK, Channel, Draft, Entry
+from pipeline.log.entries import COLLECTION, INGESTED, WEBHOOK, Channel, Draft
 
 # --- NDJSON ----------------------------------------------------------------------------------
 
@@ -305,18 +305,6 @@ def _ingest_key(occurrence: Line, value: Mapping[str, JsonValue]) -> bytes:
     if "body" in value and (body := _body(value["body"])) is not None:
         content["body"] = body.decode("utf-8")
     return _digest(content, has_artifacts=isinstance(occurrence, CollectionLine))
-
-
-def collection_key(entry: Entry) -> bytes:
-    """The ingest key that a collection was recorded with, from its entry; no ledger holds it."""
-    content = {
-        "kind": COLLECTION,
-        "process_id": entry.process_id,
-        "seller_id": entry.seller_id,
-        **parse_json(entry.body or b""),
-        "occurred_at": instants.canonical(entry.occurred_at),
-    }
-    return _digest(content, has_artifacts=True)
 
 
 def _digest(content: dict[str, JsonValue], *, has_artifacts: bool) -> bytes:

@@ -13,8 +13,8 @@ from pipeline import instants
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.log import tree
 from pipeline.log.actions import action
-from pipeline.log.entries import COLLECTION, RECONCILIATION, Draft, Entry
-from pipeline.log.ndjson import collection_key
+from pipeline.log.deliveries import replay_key, supply_key
+from pipeline.log.entries import RECONCILIATION, SUPPLY, Draft, Entry
 
 WAS: Final = frozenset({"was_seq", "was_leaf", "was_recorded_at", "was_recorded_by"})
 """What an entry that was recorded again says of the one that was lost; no part of its content."""
@@ -75,23 +75,25 @@ def reconciliation(
     return draft._replace(ingest_key=hashlib.sha256(named + abandoned_root).digest())
 
 
-def key_of(lost: Entry) -> bytes | None:
-    """The ingest key under which a lost entry is recorded again, once; None for a collection whose
-    body is not here. That has the key by which it counts once however often it is sent."""
-    if lost.kind == COLLECTION:
-        return None if lost.body is None else collection_key(lost)
-    return hashlib.sha256(b"lost " + lost.leaf).digest()
+def recorded_again(entries: Iterable[Entry]) -> dict[bytes, int]:
+    """Of each entry that was recorded again among these: leaf hash of the lost one -> seq now."""
+    named = ((it.particulars.get("was_leaf"), it.seq) for it in entries)
+    return {bytes.fromhex(leaf): seq for leaf, seq in named if leaf is not None}
 
 
 def again(lost: Entry, seqs: Mapping[int, int], *, recorded_by: str) -> Draft:
-    """The draft of a lost entry: the same occurrence, with its own instant, bytes and ids.
+    """The draft of a lost entry: the same occurrence, with its own instant, bytes, ids and key.
 
-    `seqs`: lost seq -> seq now, of the deliveries in quarantine that were recorded again; an entry
-    that read one of them names it by its new seq.
+    `seqs`: lost seq -> seq now, of the deliveries in quarantine that were recorded again; what read
+    or supplied one of them has its key by the new seq, and names it so.
     """
     particulars: dict[str, JsonValue] = dict(lost.particulars)
+    key = lost.ingest_key
     if particulars.get("replay_of") in seqs:
         particulars["replay_of"] = seqs[particulars["replay_of"]]
+        key = replay_key(particulars["replay_of"])
+    elif lost.kind == SUPPLY and (of := parse_json(lost.body or b"")["of"]) in seqs:
+        key = supply_key(seqs[of])
     return Draft(
         kind=lost.kind,
         occurred_at=lost.occurred_at,
@@ -110,8 +112,18 @@ def again(lost: Entry, seqs: Mapping[int, int], *, recorded_by: str) -> Draft:
         process_id=lost.process_id,
         seller_id=lost.seller_id,
         status=lost.status,
-        ingest_key=key_of(lost),
+        ingest_key=key or _key_of_lost(lost),
     )
+
+
+def apart(draft: Draft, lost: Entry) -> Draft:
+    """The same where an entry of the new past has its key by now: with another, that nothing else
+    has. What the lost one said must not be missing because it was said again since."""
+    return draft._replace(ingest_key=_key_of_lost(lost))
+
+
+def _key_of_lost(lost: Entry) -> bytes:
+    return hashlib.sha256(b"lost " + lost.leaf).digest()
 
 
 def abandoned_root(shared: tree.Frontier, entries: Iterable[Entry], size: int) -> bytes | None:

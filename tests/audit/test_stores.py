@@ -215,7 +215,7 @@ GAPS = {
 
 @pytest.mark.parametrize("change", GAPS)
 def test_an_inbox_with_a_gap_is_recovered_from_the_ledger(settings: Settings, change: str) -> None:
-    """The lines of files among its entries still count once: the present inbox had their keys."""
+    """The lines of files among its entries still count once: the ledger has their keys."""
     in_inbox(settings, GAPS[change])
     assert restore.restore_from_ledger(settings).verdict.faults == []
     service = LedgerService(settings)
@@ -224,8 +224,7 @@ def test_an_inbox_with_a_gap_is_recovered_from_the_ledger(settings: Settings, ch
         added = [it.kind for it in service.inbox.read(16, 100)]
     finally:
         service.close()
-    lost = ["collection"] if change == "an entry removed" else []
-    assert [it for it in added if it in ("collection", "override")] == lost
+    assert not {"collection", "override"} & set(added)
 
 
 def test_an_inbox_is_not_recovered_from_a_ledger_that_was_changed(settings: Settings) -> None:

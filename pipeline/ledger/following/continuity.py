@@ -4,12 +4,17 @@ An inbox that was put back from an older copy is not followed: that would sign t
 name.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from pipeline.errors import InboxForked
 from pipeline.inbox import Inbox
 from pipeline.inbox.kept_heads import REMEDY
 from pipeline.ledger.store import Ledger
+from pipeline.log.entries import Entry
+from pipeline.log.reconciling import recorded_again
+
+ENTRIES_PER_READ: Final = 4096
 
 
 def check_continuity(ledger: Ledger, inbox: Inbox) -> None:
@@ -42,3 +47,16 @@ def parting(size: int, leaf_of: Callable[[int], bytes], inbox: Inbox) -> int:
         else:
             differing = middle
     return shared
+
+
+def recorded_after(inbox: Inbox, after: int) -> dict[bytes, int]:
+    """Of each entry of another past that the inbox recorded again after `after`: leaf hash of the
+    lost one -> seq now."""
+
+    def entries() -> Iterator[Entry]:
+        last = after
+        while found := inbox.read(last, ENTRIES_PER_READ):
+            yield from found
+            last = found[-1].seq
+
+    return recorded_again(entries())

@@ -11,14 +11,13 @@ from contextlib import closing
 from typing import Final, NamedTuple
 
 from pipeline.errors import CallerError, InboxForked, LedgerInUse, OperatorError
-from pipeline.inbox import Head, Inbox
+from pipeline.inbox import Head, Outcome
 from pipeline.inbox.kept_heads import KeptHead, kept, place, prove
-from pipeline.ledger.following.continuity import fork_of
+from pipeline.ledger.following.continuity import fork_of, recorded_after
 from pipeline.ledger.service import LedgerService
-from pipeline.ledger.store import Ledger
-from pipeline.log import reconciling
+from pipeline.log import reconciling, tree
 from pipeline.log.commitments import uncommitted
-from pipeline.log.entries import QUARANTINE, RECONCILIATION, Entry
+from pipeline.log.entries import COLLECTION, QUARANTINE, RECONCILIATION, Entry
 from pipeline.settings import Settings
 
 ENTRIES_PER_COMMIT: Final = 256
@@ -219,7 +218,8 @@ def _found(service: LedgerService, head: KeptHead | None, missed: Missed | None)
         newest = max(newest, Head(head.size, head.root))
     in_ledger = ledger.size - at if shared < ledger.size else 0
     for first in range(at + 1, at + in_ledger + 1, ENTRIES_PER_COMMIT):
-        if wrong := [it.seq for it in _entries(ledger, first) if uncommitted(it, inbox.identity)]:
+        entries = ledger.recorded(first, first + ENTRIES_PER_COMMIT - 1)
+        if wrong := [it.seq for it in entries if uncommitted(it, inbox.identity)]:
             raise _helpless(
                 f"entry {wrong[0]} of the ledger is not as it was recorded",
                 "put back a ledger or a backup that is right (`prazo restore`)",
@@ -245,29 +245,31 @@ def _record_again(
 ) -> None:
     """Records each lost entry that the inbox does not hold again already, in their order."""
     ledger, inbox = service.ledger, service.inbox
+    seqs_now = recorded_after(inbox, fork.at)
     read_as: dict[int, int] = {}
     for first in range(fork.at + 1, fork.at + fork.in_ledger + 1, ENTRIES_PER_COMMIT):
         on_progress("entries recorded again", first - fork.at - 1, fork.in_ledger)
-        for batch in _batches(_entries(ledger, first)):
-            inbox.append([reconciling.again(it, read_as, recorded_by=recorded_by) for it in batch])
+        for batch in _batches(ledger.recorded(first, first + ENTRIES_PER_COMMIT - 1)):
+            lost = [it for it in batch if tree.leaf_hash(it.leaf) not in seqs_now]
+            drafts = [reconciling.again(it, read_as, recorded_by=recorded_by) for it in lost]
+            for receipt, draft, entry in zip(inbox.append(drafts), drafts, lost, strict=True):
+                if receipt.outcome is Outcome.DUPLICATE and entry.kind != COLLECTION:
+                    [receipt] = inbox.append([reconciling.apart(draft, entry)])
+                if receipt.entry is not None:
+                    seqs_now[tree.leaf_hash(entry.leaf)] = receipt.entry.seq
             if batch[-1].kind == QUARANTINE:
-                read_as[batch[-1].seq] = _seq_now(inbox, batch[-1])
+                read_as[batch[-1].seq] = seqs_now[tree.leaf_hash(batch[-1].leaf)]
 
 
 def _batches(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Each ends after a delivery in quarantine: what read it names its new seq."""
+    """Each ends after a delivery in quarantine, since what read it names its new seq, and after
+    what has a key of its own: where another entry has that by now, nothing may come before it."""
     batches: list[list[Entry]] = [[]]
     for entry in entries:
         batches[-1].append(entry)
-        if entry.kind == QUARANTINE:
+        if entry.kind == QUARANTINE or entry.ingest_key is not None:
             batches.append([])
     return [it for it in batches if it]
-
-
-def _seq_now(inbox: Inbox, lost: Entry) -> int:
-    sql = "select seq from entries where ingest_key = $1"
-    [(seq,)] = inbox.query(sql, reconciling.key_of(lost))
-    return int(seq)
 
 
 def _abandoned(service: LedgerService, fork: Fork) -> set[Head]:
@@ -285,7 +287,3 @@ def _abandoned(service: LedgerService, fork: Fork) -> set[Head]:
             and service.ledger.root_at(head.size) == head.root
         )
     }
-
-
-def _entries(ledger: Ledger, first: int) -> list[Entry]:
-    return ledger.select("seq between ? and ?", [first, first + ENTRIES_PER_COMMIT - 1])

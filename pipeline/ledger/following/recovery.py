@@ -17,7 +17,7 @@ where the inbox lacks its newest entry, the ledger is made again from its entrie
 import logging
 import shutil
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -29,19 +29,18 @@ from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.kept_heads import kept, prove
 from pipeline.ledger.arrow import LOG_COLUMNS
 from pipeline.ledger.following.appending import append_all
-from pipeline.ledger.following.continuity import check_continuity, fork_of, parting
+from pipeline.ledger.following.continuity import check_continuity, fork_of, parting, recorded_after
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
 from pipeline.log.checkpoints import VerificationKey
 from pipeline.log.commitments import uncommitted
-from pipeline.log.entries import RECONCILIATION, Entry, Identity
-from pipeline.log.reconciling import Reconciliation, abandoned_root, key_of
+from pipeline.log.entries import COLLECTION, RECONCILIATION, Entry, Identity
+from pipeline.log.reconciling import Reconciliation, abandoned_root
 from pipeline.log.signing import KEY_ROTATION, LogKeys, open_checkpoint
 
 LOG = logging.getLogger(__name__)
 
 ENTRIES_PER_COMMIT: Final = 4096
-KEYS_PER_QUERY: Final = 100
 
 _RECORDED_AGAIN: Final = "seq > ? and contains(decode(record), '\"was_seq\":')"
 
@@ -325,8 +324,7 @@ class Recovery:
             count = give_back(ledger, self._inbox, vouchers if is_keeper else [])
             self._note(
                 f"the inbox had lost its last {count} entries; the ledger gave them back, and they"
-                " lead to the root that was kept for them; lines of files among them would be"
-                " recorded again if they were ingested again"
+                " lead to the root that was kept for them"
             )
         before = ledger.size
         for expected, how in ((signed, "signed"), (head, "kept")):
@@ -374,13 +372,21 @@ def _draft_of(path: Path) -> Path:
 
 
 def _entries_of(former: duckdb.DuckDBPyConnection, first: int, last: int) -> list[Entry]:
-    """Entries of a former ledger's file; their columns have been the same in every release."""
+    """Entries of a former ledger's file, whose columns have been the same in every release; with
+    their ingest keys, where that release kept them."""
     instants = ("occurred_at", "recorded_at")
     columns = ", ".join(f"epoch_us({it})" if it in instants else it for it in LOG_COLUMNS)
     rows = former.execute(
         f"select {columns} from log where seq between ? and ? order by seq", [first, last]
     )
-    return [Entry._make((*row, None)) for row in rows.fetchall()]
+    entries = [Entry._make((*row, None)) for row in rows.fetchall()]
+    keys: dict[int, bytes] = {}
+    with suppress(duckdb.CatalogException):
+        found = former.execute(
+            "select seq, key from ingest_keys where seq between ? and ?", [first, last]
+        )
+        keys = dict(found.fetchall())
+    return [it._replace(ingest_key=keys.get(it.seq)) for it in entries]
 
 
 def is_genuine(ledger: Ledger, seq: int, identity: Identity) -> bool:
@@ -390,17 +396,19 @@ def is_genuine(ledger: Ledger, seq: int, identity: Identity) -> bool:
 
 
 def stands_again(ledger: Ledger, inbox: Inbox, fork: int) -> bool:
-    """Whether everything that follows the fork in the ledger was recorded in the inbox again."""
-    for first in range(fork + 1, ledger.size + 1, KEYS_PER_QUERY):
-        leaves = ledger.select("seq between ? and ?", [first, first + KEYS_PER_QUERY - 1])
-        keys = [it for it in map(key_of, leaves) if it is not None]
-        if not keys:
-            continue
-        places = ", ".join(f"${number}" for number in range(1, len(keys) + 1))
-        sql = f"select count(*) from entries where ingest_key in ({places})"
-        if inbox.query(sql, *keys) != [(len(keys),)]:
-            return False
+    """Whether everything that follows the fork in the ledger was recorded in the inbox again; a
+    collection may have been sent again."""
+    stands = recorded_after(inbox, fork)
+    for first in range(fork + 1, ledger.size + 1, ENTRIES_PER_COMMIT):
+        for entry in ledger.recorded(first, first + ENTRIES_PER_COMMIT - 1):
+            if tree.leaf_hash(entry.leaf) not in stands and not _was_sent_again(inbox, entry):
+                return False
     return True
+
+
+def _was_sent_again(inbox: Inbox, lost: Entry) -> bool:
+    sql = "select 1 from entries where ingest_key = $1"
+    return lost.kind == COLLECTION and bool(inbox.query(sql, lost.ingest_key))
 
 
 def abandoned_by(ledger: Ledger, head: Head) -> Reconciliation | None:
@@ -434,19 +442,15 @@ def give_back(ledger: Ledger, inbox: Inbox, vouchers: list[Head]) -> int:
     frontier = tree.Frontier.at(last, ledger.subtrees())
     batches = range(last + 1, ledger.size + 1, ENTRIES_PER_COMMIT)
     for first in batches:
-        entries = _entries(ledger, first)
+        entries = ledger.recorded(first, first + ENTRIES_PER_COMMIT - 1)
         if any(uncommitted(it, inbox.identity) for it in entries):
             raise _refusal(ledger, last, "and entries of the ledger are not as they were recorded")
         frontier.extend(tree.leaf_hash(it.leaf) for it in entries)
     if any((frontier.size, frontier.root()) != (it.size, it.root) for it in covering):
         raise _refusal(ledger, last, "and the ledger's entries lead to another root than was kept")
     for first in batches:
-        inbox.copy(_entries(ledger, first))
+        inbox.copy(ledger.recorded(first, first + ENTRIES_PER_COMMIT - 1))
     return ledger.size - last
-
-
-def _entries(ledger: Ledger, first: int) -> list[Entry]:
-    return ledger.select("seq between ? and ?", [first, first + ENTRIES_PER_COMMIT - 1])
 
 
 def _refusal(ledger: Ledger, last: int, why: str) -> LedgerRefused:
