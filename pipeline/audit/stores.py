@@ -330,7 +330,13 @@ def _keys(service: LedgerService, keys: LogKeys, faults: Faults) -> None:
     for number, key in registered(service.inbox):
         if key not in in_force[number - 1 : number]:
             faults(f"the inbox names {key} as key {number} of the log, and no entry does")
-    if service.signer is None:
+    if (strange := service.signing.stranger()) is not None:
+        faults(
+            f"this machine's signing key is {strange}, and the log names {in_force[-1]} and never"
+            " that one: the file is another log's, or these stores are not the log that it signed;"
+            " compare both with the key that was published"
+        )
+    elif not service.signing.holds(keys.current):
         faults.verdict.notes.append(
             f"the signing key is not here: that the log's first key is {in_force[0]} is the inbox's"
             " own word; compare it with the one that was published"

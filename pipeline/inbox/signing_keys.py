@@ -155,6 +155,16 @@ class SigningKeys:
         """Whether the private half of a key is on this machine."""
         return any(self._holds(it, key) for it in self._places)
 
+    def stranger(self) -> VerificationKey | None:
+        """The key of this machine's file, where the log names others and never this one: the file
+        is another log's, or somebody without it made this log up. None where it is the log's, or
+        there is no file."""
+        keys = self.known()
+        if keys is None or not self._path.exists():
+            return None
+        here = Signer(self._inbox.log, self._path).key
+        return None if here in keys or self.holds(keys.current) else here
+
     def has_signed(self, note: str) -> bool:
         """Whether a private key on this machine signed a note."""
         for place in self._places:
@@ -166,7 +176,19 @@ class SigningKeys:
 
     def missing(self) -> OperatorError:
         """Says which key is needed here, and how to bring it."""
-        keys = self.known()
+        keys, remedy = (
+            self.known(),
+            (
+                "bring its file from the machine that signs, or from the `keys` of a backup made"
+                " `--with-keys`; or let that machine do it"
+            ),
+        )
+        if self.stranger() is not None:
+            remedy = (
+                "compare both with the key that was published for this log: if the file's is that"
+                " one, inbox and ledger are not this log's, so restore a backup; if it is not, "
+                + remedy
+            )
         needed = "the one that signed before" if keys is None else str(keys.current)
         if not self._path.exists():
             found = f"there is none at {self._path}"
@@ -175,8 +197,7 @@ class SigningKeys:
         return OperatorError(
             "Nothing is signed here",
             f"the log's key is {needed}, and {found}",
-            "bring its file from the machine that signs, or from the `keys` of a backup made"
-            " `--with-keys`; or let that machine do it",
+            remedy,
         )
 
     # --- files ---

@@ -425,6 +425,40 @@ def test_a_rewritten_log_is_found_by_a_checkpoint_kept_elsewhere(
     ]
 
 
+def test_a_log_that_somebody_without_the_key_made_up_is_named_where_the_key_is(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """They write inbox, ledger and head, and sign with a key of their own."""
+    with closing(open_inbox(settings.inbox)) as inbox:
+        identity = inbox.identity
+    for file in (*tmp_path.glob("inbox.db*"), *tmp_path.glob("ledger.duckdb*")):
+        file.unlink()
+    theirs = settings.model_copy(update={"signing_key_file": tmp_path / "theirs.key"})
+    open_inbox(settings.inbox, identity=identity).close()
+    with closing(LedgerService(theirs)) as service:
+        story.record(service.inbox, settings.artifacts, first_answer=200)
+        service.catch_up()
+        service.checkpoint()
+        made_up = str(service.signing.present())
+    for is_keeper in (True, False):
+        with closing(LedgerService(settings, is_keeper=is_keeper)) as service:
+            [fault] = audit(service).faults
+            assert fault.startswith("this machine's signing key is prazo/")
+            assert f"the log names {made_up} and never that one" in fault
+            assert (
+                "compare both with the key that was published" in service.signing.missing().remedy
+            )
+
+
+def test_where_the_key_is_nothing_says_that_it_is_elsewhere(settings: Settings) -> None:
+    for is_keeper in (True, False):
+        with closing(LedgerService(settings, is_keeper=is_keeper)) as service:
+            assert not [it for it in audit(service).notes if "is not here" in it]
+    settings.signing_key_file.rename(settings.signing_key_file.with_name("away"))
+    with closing(LedgerService(settings, is_keeper=False)) as service:
+        assert [it for it in audit(service).notes if "the signing key is not here" in it]
+
+
 def test_a_damaged_artifact_is_named(settings: Settings) -> None:
     [screen] = [it for it in settings.artifacts.glob("??/*") if it.read_bytes() == story.SCREEN]
     screen.chmod(0o600)
