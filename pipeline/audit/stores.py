@@ -169,7 +169,8 @@ def _entries(
                     faults(f"entry {seq}: {fault}")
             if len(kept) == last - first + 1:
                 roots.extend([kept[seq].leaf for seq in range(first, last + 1)])
-            _compare_facts(copy, service, [kept[it] for it in sorted(kept)], first, last, faults)
+            sound = [_sound(kept[it], held.get(it), ledger, inbox) for it in sorted(kept)]
+            _compare_facts(copy, service, sound, first, last, faults)
         on_progress(size, size)
     finally:
         copy.close()
@@ -207,6 +208,32 @@ def _entry_faults(
         f"its {', '.join(differing)} differs between inbox and ledger, and the {where} is wrong;"
         f" {_REMEDY[named[0]]}"
     )
+
+
+def _sound(kept: Entry, held: Entry | None, ledger: Ledger, inbox: Inbox) -> Entry:
+    """The inbox's entry, or the ledger's where only that is as it was recorded: its facts are then
+    right, and a rebuild from the inbox would make them wrong."""
+    if held is None or held == kept or ledger.is_without_bodies:
+        return kept
+    is_wrong = uncommitted(kept, inbox.identity) and not uncommitted(held, inbox.identity)
+    return held if is_wrong else kept
+
+
+def changed_in_inbox(service: LedgerService) -> list[int]:
+    """The entries that only the ledger has as they were recorded: built from the inbox, a ledger
+    would have them wrong, too. At most `MAX_FAULTS` of them."""
+    found: list[int] = []
+    if service.ledger.is_without_bodies or service.fork is not None:
+        return found
+    for entries in batches(service.inbox, 0, service.ledger.size):
+        first, last = entries[0].seq, entries[-1].seq
+        held = {it.seq: it for it in service.ledger.recorded(first, last)}
+        for entry in entries:
+            if _sound(entry, held.get(entry.seq), service.ledger, service.inbox) is not entry:
+                found.append(entry.seq)
+        if len(found) >= MAX_FAULTS:
+            break
+    return found[:MAX_FAULTS]
 
 
 _REMEDY: Final = {

@@ -214,14 +214,22 @@ def migrate(dry_run: bool, folder: Path | None) -> None:
 def rebuild() -> None:
     """Build the ledger again from the inbox, and prove that it has the same root.
 
-    Example: prazo rebuild
+    Refused where the inbox was changed and the present ledger is right. Example: prazo rebuild
     """
+    from pipeline.audit.stores import changed_in_inbox
     from pipeline.ledger import reader
     from pipeline.ledger.service import LedgerService
 
     service = LedgerService(Settings.load())
     try:
         service.catch_up()
+        if changed := changed_in_inbox(service):
+            raise CallerError(
+                "The ledger was not rebuilt",
+                f"entries {', '.join(map(str, changed))} of the inbox were changed, and the present"
+                " ledger has them as they were recorded",
+                "put the inbox right first: `prazo restore --from-ledger`, or a backup",
+            )
         before = service.ledger.frontier.root()
         service.rebuild()
         reader.install(service.ledger)
