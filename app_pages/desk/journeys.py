@@ -1,6 +1,6 @@
 """Makes links to the seller's page, and submits what sellers have answered, from the dashboard."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import partial
 from typing import Final
 
@@ -20,6 +20,8 @@ AT_ONCE: Final = 500
 """Reviews that one press submits."""
 _MADE: Final = "links made"
 _LOOKED: Final = "ready reviews"
+_CHOSEN: Final = "ready reviews that were chosen"
+_READY: Final = {"next_action": "submit"}
 
 
 # --- a link --------------------------------------------------------------------------------------
@@ -35,30 +37,35 @@ def make_link(process: views.Row) -> None:
     """The form that makes a link for an unfinished process, where sellers have a page."""
     if service.current().settings.journey_url is None:
         return
-    own = process["process_id"]
+    process_id = process["process_id"]
+    own = views.shown("process_id", process_id)
     with st.popover(_("Make a link"), icon=":material/link:", key=f"link {own}"):
         st.markdown(_("The seller answers on a page of their own. The link is shown only here."))
         with st.form(f"link_form {own}", border=False):
-            channel = st.selectbox(
+            st.selectbox(
                 _("How will you send it?"),
                 list(occurrences.CHANNELS),
                 format_func=lambda code: words.word(occurrences.CHANNELS, code),
                 key=f"link_channel {own}",
             )
-            email = st.text_input(_("The seller's e-mail, for a code"), key=f"link_email {own}")
-            actor = acting.name_of_reader(f"link_actor {own}")
-            if st.form_submit_button(_("Record the invitation and make the link")):
-                _make(own, channel, email.strip() or None, actor.strip())
-        if (made := link_of(own)) is not None:
+            st.text_input(_("The seller's e-mail, for a code"), key=f"link_email {own}")
+            acting.name_of_reader(f"link_actor {own}")
+            acting.submit(
+                f"link_form {own}",
+                _("Record the invitation and make the link"),
+                partial(_make, process_id, own),
+                may=Permission.ANNOTATE,
+            )
+        if (made := link_of(process_id)) is not None:
             st.code(made, language=None, wrap_lines=True)
 
 
-def _make(process_id: str, channel: str, email: str | None, actor: str) -> None:
+def _make(process_id: str, own: str) -> acting.Told:
     from pipeline.journey import links as journeys
 
+    actor = acting.actor_of(f"link_actor {own}")
     if not actor:
-        st.warning(_("A name is needed: it goes into the log."))
-        return
+        return acting.Told(_("A name is needed: it goes into the log."))
     held = service.current()
     made: list[str] = []
 
@@ -69,14 +76,16 @@ def _make(process_id: str, channel: str, email: str | None, actor: str) -> None:
             process_id,
             recorded_by=acting.RECORDED_BY,
             made_by=actor,
-            channel=channel,
-            email=email,
+            channel=acting.typed(f"link_channel {own}"),
+            email=acting.typed(f"link_email {own}") or None,
         )
         made.append(minted.url)
 
-    if acting.done(mint, actor):
-        st.session_state.setdefault(_MADE, {})[process_id] = made[0]
-        st.rerun()
+    if (error := acting.tried(mint, actor)) is not None:
+        return acting.Told("", error=error)
+    st.session_state.setdefault(_MADE, {})[process_id] = made[0]
+    told = _("Recorded for {processes}.", processes=formats.code(own))
+    return acting.Told(told, is_done=True, kept=made[0])
 
 
 # --- what is answered ----------------------------------------------------------------------------
@@ -87,50 +96,65 @@ def ready_to_send() -> None:
     chosen, or all."""
     if not access.may_read("open_processes"):
         return
-    where = {"next_action": "submit"}
-    rows = views.read("open_processes", where=where, limit=SHOWN)
+    is_open = views.as_of() is None and access.may(Permission.SUBMIT)
+    may_send = is_open and service.current().settings.platform_url is not None
+    rows = views.read("open_processes", where=_READY, limit=AT_ONCE if may_send else SHOWN)
     if not rows:
         return
     st.header(_("Answered, ready to send"), anchor=False)
-    is_open = views.as_of() is None and access.may(Permission.SUBMIT)
-    may_send = is_open and service.current().settings.platform_url is not None
-    chosen = [row["process_id"] for row in rows if _ready_row(row, may_choose=may_send)]
-    elements.say_if_cut("open_processes", rows, SHOWN, where=where)
+    shown = rows[:SHOWN]
+    chosen = [row["process_id"] for row in shown if _ready_row(row, may_choose=may_send)]
+    elements.say_if_cut("open_processes", shown, SHOWN, where=_READY)
     if may_send:
-        _check_and_send(chosen)
+        _say_which_left(chosen, {row["process_id"] for row in rows})
+        _check_and_send(chosen, [row["process_id"] for row in rows])
 
 
 def _ready_row(row: views.Row, *, may_choose: bool) -> bool:
     """One review that is answered; whether it is chosen."""
-    own, is_chosen = row["process_id"], False
+    process_id, is_chosen = row["process_id"], False
+    own = views.shown("process_id", process_id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if may_choose:
-            label = _("Choose {process}", process=formats.plain(views.shown("process_id", own)))
+            label = _("Choose {process}", process=formats.plain(own))
             is_chosen = st.checkbox(label, key=f"choose {own}", label_visibility="collapsed")
         with st.container():
             elements.action_row(
                 row["next_action"],
                 formats.badge(formats.time_left(row["seconds_to_deadline"]), "gray"),
-                partial(links.to_process, own, is_named=True),
+                partial(links.to_process, process_id, is_named=True),
                 key=f"ready_{own}",
             )
     return is_chosen
 
 
-def _check_and_send(chosen: Sequence[str]) -> None:
-    n = formats.number(len(chosen))
-    check, send = _("Check all"), _("Send all")
+def _say_which_left(chosen: Sequence[str], ready: Set[str]) -> None:
+    """Says which were chosen and are not ready any more: the buttons stand for fewer now."""
+    left = [it for it in st.session_state.get(_CHOSEN, ()) if it not in ready]
+    st.session_state[_CHOSEN] = tuple(chosen)
+    if left:
+        names = elements.paths([views.shown("process_id", it) for it in left])
+        st.info(_("Chosen before, and not ready any more: {processes}.", processes=names))
+
+
+def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
+    """The buttons, each for exactly those whom it names or counts: what was drawn goes with the
+    press, and a press on a button that stood for others does nothing."""
+    process_ids = tuple(chosen or every)
+    number, n = len(process_ids), formats.number(len(process_ids))
+    check, send = _("Check all ({n})", n=n), _("Send all ({n})", n=n)
     if chosen:
-        check = ngettext("Check {n} chosen", "Check {n} chosen", len(chosen), n=n)
-        send = ngettext("Send {n} chosen", "Send {n} chosen", len(chosen), n=n)
+        check = ngettext("Check {n} chosen", "Check {n} chosen", number, n=n)
+        send = ngettext("Send {n} chosen", "Send {n} chosen", number, n=n)
+    elif number == AT_ONCE:
+        check, send = _("Check the first {n}", n=n), _("Send the first {n}", n=n)
+    edition = elements.edition("ready", process_ids)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        if st.button(check, icon=":material/fact_check:", key="ready_check"):
-            st.session_state[_LOOKED] = (tuple(chosen), _looked(chosen or _all()))
-        actor = acting.name_of_reader("ready_actor")
-        if st.button(send, icon=":material/send:", key="ready_send"):
-            _send(chosen, actor.strip())
+        _button("check", edition, check, ":material/fact_check:", _look, process_ids)
+        acting.name_of_reader("ready_actor")
+        _button("send", edition, send, ":material/send:", _send, process_ids)
     of, looked = st.session_state.get(_LOOKED, ((), None))
-    if looked is None or of != tuple(chosen):  # what was said of others is of no use here
+    if looked is None or of != process_ids:  # what was said of others is of no use here
         return
     free = sum(not it.is_held for it in looked)
     held = len(looked) - free
@@ -139,40 +163,67 @@ def _check_and_send(chosen: Sequence[str]) -> None:
     st.markdown(f"{sent}, {stopped}.")
     for each in [it for it in looked if it.is_held][:SHOWN]:
         why = "; ".join(map(refusals.reason, each.held)) or _("another attempt is under way")
-        st.markdown(f"{formats.code(each.process_id)}: {why}")
+        st.markdown(f"{formats.code(views.shown('process_id', each.process_id))}: {why}")
 
 
-def _all() -> list[str]:
-    rows = views.read("open_processes", where={"next_action": "submit"}, limit=AT_ONCE)
-    return [row["process_id"] for row in rows]
+def _button(
+    what: str,
+    edition: int,
+    label: str,
+    icon: str,
+    act: Callable[[Sequence[str]], acting.Told],
+    process_ids: Sequence[str],
+) -> None:
+    press = partial(act, process_ids)
+    acting.button(f"ready_{what} {edition}", label, press, icon=icon, may=Permission.SUBMIT)
 
 
-def _looked(process_ids: Sequence[str]) -> list[Ready] | None:
+def _still_ready(process_ids: Sequence[str]) -> list[str]:
+    """Those of them that are ready by all that stands in the log now."""
+    acting.catch_up()
+    rows = views.read("open_processes", where={**_READY, "process_id": list(process_ids)})
+    ready = {row["process_id"] for row in rows}
+    return [it for it in process_ids if it in ready]
+
+
+def _look(process_ids: Sequence[str]) -> acting.Told:
     from pipeline.submit import ready
 
+    ready_now = _still_ready(process_ids)
     try:
-        return ready.look(service.current().settings, process_ids)
+        looked = ready.look(service.current().settings, ready_now)
     except PrazoError as error:
-        elements.say(error)
-        return None
+        return acting.Told("", error=error)
+    st.session_state[_LOOKED] = (tuple(ready_now), looked)
+    return _gone(process_ids, ready_now)
 
 
-def _send(chosen: Sequence[str], actor: str) -> None:
+def _send(process_ids: Sequence[str]) -> acting.Told:
     from pipeline.submit import ready
 
+    actor = acting.actor_of("ready_actor")
     if not actor:
-        st.warning(_("A name is needed: it goes into the log."))
-        return
-    process_ids, settings = chosen or _all(), service.current().settings
+        return acting.Told(_("A name is needed: it goes into the log."))
+    settings, ready_now = service.current().settings, _still_ready(process_ids)
     held: list[Ready] = []
 
     def send() -> None:
         sent_by = f"{acting.RECORDED_BY}:{actor}"
-        held.extend(ready.send(settings, process_ids, via="api", recorded_by=sent_by))
+        held.extend(ready.send(settings, ready_now, via="api", recorded_by=sent_by))
 
-    with st.spinner(_("Sending …")):
-        is_done = acting.done(send, actor)
-    if is_done:
-        left = {it.process_id for it in held}
-        st.session_state[_LOOKED] = (tuple(it for it in chosen if it in left), held or None)
-        st.rerun()
+    if ready_now:
+        st.toast(_("Sending …"), icon=":material/send:")
+        if (error := acting.tried(send, actor)) is not None:
+            return acting.Told("", error=error)
+    st.session_state[_LOOKED] = (tuple(it.process_id for it in held), held or None)
+    st.session_state[_CHOSEN] = ()
+    return _gone(process_ids, ready_now)
+
+
+def _gone(process_ids: Sequence[str], ready_now: Sequence[str]) -> acting.Told:
+    """Says of which nothing was sent since they are not ready any more."""
+    left = [views.shown("process_id", it) for it in process_ids if it not in set(ready_now)]
+    if not left:
+        return acting.Told("")
+    names = elements.paths(left)
+    return acting.Told(_("Not ready any more, and so left alone: {processes}.", processes=names))

@@ -7,7 +7,7 @@ there. The name is asked for once: the reader's browser remembers it, in a cooki
 import contextlib
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 import streamlit as st
@@ -29,6 +29,7 @@ MAX_NAME_CHARACTERS: Final = 200
 
 _UNMASKED: Final = "unmasked until"
 _NAME: Final = "name of the reader"
+_TOLD: Final = "what became of presses"
 _COOKIE: Final = "prazo_name"
 NAME_SCRIPT: Final = f"""(() => {{
     const name = document.getElementById('prazo-name')?.dataset.name
@@ -111,22 +112,25 @@ def is_name_asked() -> bool:
     return known is not None and known.name is None
 
 
-def is_complete(reason: str, actor: str) -> bool:
-    """Whether there is a reason of bearable length, and a name; says so where there is not. An
-    input with a limit of its own would hand over nothing of a text that is too long."""
+def missing(reason: str, actor: str) -> str | None:
+    """What a reason of bearable length, and a name, lack; None where they lack nothing. An input
+    with a limit of its own would hand over nothing of a text that is too long."""
     if not reason.strip() or not actor.strip():
-        st.warning(_("A text and a name are needed: both go into the log."))
-    elif len(reason) > MAX_REASON_CHARACTERS:
-        st.warning(
-            _(
-                "At most {n} characters go into the log: this text has {total}.",
-                n=formats.number(MAX_REASON_CHARACTERS),
-                total=formats.number(len(reason)),
-            )
+        return _("A text and a name are needed: both go into the log.")
+    if len(reason) > MAX_REASON_CHARACTERS:
+        return _(
+            "At most {n} characters go into the log: this text has {total}.",
+            n=formats.number(MAX_REASON_CHARACTERS),
+            total=formats.number(len(reason)),
         )
-    else:
-        return True
-    return False
+    return None
+
+
+def is_complete(reason: str, actor: str) -> bool:
+    """Whether neither lacks anything; says so where one does."""
+    if (lacking := missing(reason, actor)) is not None:
+        st.warning(lacking)
+    return lacking is None
 
 
 Act = Callable[[], object]
@@ -136,18 +140,30 @@ Act = Callable[[], object]
 def done(act: Act, actor: str | None = None) -> bool:
     """Does what appends entries, and waits until the pages see them; says so where it failed. The
     actor is remembered."""
-    held = service.current()
+    error = tried(act, actor)
+    if error is not None:
+        elements.say(error)
+    return error is None
+
+
+def tried(act: Act, actor: str | None = None) -> PrazoError | None:
+    """The same, but that it draws nothing; what it failed with."""
     try:
         act()
     except PrazoError as error:
-        elements.say(error)
-        return False
+        return error
+    catch_up()
+    if actor is not None:
+        remember_name(actor)
+    return None
+
+
+def catch_up() -> None:
+    """Waits until the pages see all that stands in the log now."""
+    held = service.current()
     with contextlib.suppress(PrazoError):  # it stands in the log; every page says how far it lags
         held.reach(held.inbox.last()[0])
     views.forget_answers()
-    if actor is not None:
-        remember_name(actor)
-    return True
 
 
 def _recorded(
@@ -176,6 +192,80 @@ def _recorded(
         elements.say(error)
         return False
     return done(lambda: service.current().inbox.append([draft]), actor)
+
+
+# --- a press -------------------------------------------------------------------------------------
+
+
+class Told(NamedTuple):
+    """What became of a press, to be said where its button stands."""
+
+    text: str
+    is_done: bool = False
+    """Then it is said only where the button is gone: else the page shows it."""
+    error: PrazoError | None = None
+    kept: str = ""
+    """What was typed, shown again where the form is gone; or what was made."""
+
+
+Press = Callable[[], Told]
+"""What a press does for what was on the page when it was pressed."""
+
+
+def button(key: str, label: str, press: Press, *, icon: str | None = None, may: Permission) -> None:
+    """A button that acts before the page is drawn again, so that nothing that changed meanwhile
+    takes the place of what it was pressed for. `may`: what that needs."""
+    st.button(label, icon=icon, key=key, on_click=_press, args=(key, press, may))
+    _tell(key)
+
+
+def submit(key: str, label: str, press: Press, *, about: object = "", may: Permission) -> None:
+    """The same for the form that is drawn. `about`: where a form of this key can be about others
+    than before, what tells them apart: its former button must not act for these."""
+    more: dict[str, Any] = {"key": f"{key} {about}"} if about else {}
+    st.form_submit_button(label, on_click=_press, args=(key, press, may), **more)
+    _tell(key)
+
+
+def typed(key: str) -> str:
+    """What stands in an input, also where it is not drawn any more."""
+    return (st.session_state.get(key) or "").strip()
+
+
+def actor_of(key: str) -> str:
+    """Who pressed: whoever is known, or what `name_of_reader` was given."""
+    return reader_name() or typed(key)
+
+
+def say_rest() -> None:
+    """What became of presses whose buttons the page does not have any more."""
+    for told in st.session_state.pop(_TOLD, {}).values():
+        if told.is_done:
+            st.success(told.text, icon=":material/check:")
+        else:
+            _say(told)
+        if told.kept:
+            st.code(told.kept, language=None, wrap_lines=True)
+
+
+def _press(key: str, press: Press, may: Permission) -> None:
+    if views.as_of() is None and access.may(may):
+        told = press()
+        if told.text or told.error is not None:
+            st.session_state.setdefault(_TOLD, {})[key] = told
+
+
+def _tell(key: str) -> None:
+    told: Told | None = st.session_state.get(_TOLD, {}).pop(key, None)
+    if told is not None and not told.is_done:
+        _say(told)
+
+
+def _say(told: Told) -> None:
+    if told.error is not None:
+        elements.say(told.error)
+    if told.text:
+        st.warning(told.text)
 
 
 # --- personal data -------------------------------------------------------------------------------

@@ -54,6 +54,16 @@ def details(
     st.table(frame, hide_index=False, hide_header=True, border="horizontal", width=width, alt=alt)
 
 
+def edition(name: str, ids: Sequence[str]) -> int:
+    """A number that changes with the ids that something is about: in its key, a press or a tick
+    that was meant for others cannot reach it."""
+    known, number = st.session_state.get(f"edition of {name}", ((), 0))
+    if known != tuple(ids):
+        number += 1
+        st.session_state[f"edition of {name}"] = tuple(ids), number
+    return int(number)
+
+
 def say(error: PrazoError) -> None:
     """Shows what failed, why, and what to do: in a few words of the reader's language, then in the
     error's own words, by which whoever runs Prazo finds it in the log."""

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import elements, views
+from app_pages.parts import acting, elements, views
 from pipeline import instants
 from pipeline.ledger import service
 from pipeline.ledger.following import follower
@@ -31,8 +31,10 @@ def place(heading: DeltaGenerator) -> DeltaGenerator:
 def show() -> None:
     """As of when, up to which entry, is the ledger verified, do deliveries come in; live.
 
-    To be called once the page has read what it shows: its oldest answer counts.
+    To be called once the page has read what it shows: its oldest answer counts. Above it stands
+    what became of presses whose buttons the page does not have any more.
     """
+    acting.say_rest()
     _freshness(*views.rests_on())
 
 

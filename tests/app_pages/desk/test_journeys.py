@@ -1,16 +1,22 @@
 """An officer makes a link where they look, and submits what sellers have answered."""
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+from streamlit.testing.v1.element_tree import Block
+
+from app_pages.parts import views
 from pipeline import instants
 from pipeline.contract.body import parse_json
+from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import COLLECTION, SUBMISSION_STARTED
 from pipeline.log.ndjson import read_line
 from sandbox.server import Handle
 from tests.app_pages.conftest import OpenLog, Visit, follow
-from tests.app_pages.support.occurrences import before, review
+from tests.app_pages.support.occurrences import before, collected, review
 from tests.app_pages.support.reading import page_text, press
 from tests.support.marketplace import _sandbox, platform, way_to
 
@@ -44,45 +50,58 @@ def test_without_a_page_for_sellers_there_is_no_button(open_log: OpenLog, visit:
     assert "link_form prc_open" not in {it.form_id for it in app.button}
 
 
-def test_what_is_answered_is_checked_and_sent_from_submissions(
-    open_log: OpenLog, visit: Visit, platform: Handle, tmp_path: Path
-) -> None:
-    named = way_to(platform, tmp_path).items()
-    way = {name.removeprefix("PRAZO_").lower(): it for name, it in named}
-    sellers = [platform.adopt_seller() for _ in range(2)]
-    heard = len(platform.events)
-    sent, held = (
-        platform.require_review(seller, "ACI", requested_fields=("revenue",), days_ago=0.01)
-        for seller in sellers
-    )
-    with open_log([], **way) as service:
-        service.inbox.append(
-            [
-                delivery(event.body, occurred_at=instants.now(), recorded_by="webhook")
-                for event in platform.events[heard:]
-            ]
+Answered = Callable[..., str]
+
+
+@pytest.fixture
+def answered(platform: Handle) -> Answered:
+    """`answered(service)`: the id of a new review of the revenue, which its seller has answered."""
+
+    def asked(service: LedgerService, band: str = "1000_to_5000") -> str:
+        seller, heard = platform.adopt_seller(), len(platform.events)
+        process = platform.require_review(
+            seller, "ACI", requested_fields=("revenue",), days_ago=0.01
         )
-        for process, seller, band in zip(
-            (sent, held), sellers, ("1000_to_5000", "much"), strict=True
-        ):
-            line = {
-                "kind": "collection",
-                "occurred_at": instants.canonical(instants.now()),
-                "process_id": process,
-                "seller_id": seller,
-                "journey_id": f"journey of {process}",
-                "step": "answered",
-                "channel": "in_app",
-                "source": "seller",
-                "fields": {"revenue": band, "type": "individual"},
-            }
-            service.inbox.append([read_line(json.dumps(line).encode(), recorded_by="test")])
+        line = {
+            "kind": "collection",
+            "occurred_at": instants.canonical(instants.now()),
+            "process_id": process,
+            "seller_id": seller,
+            "journey_id": f"journey of {process}",
+            "step": "answered",
+            "channel": "in_app",
+            "source": "seller",
+            "fields": {"revenue": band, "type": "individual"},
+        }
+        events = [
+            delivery(event.body, occurred_at=instants.now(), recorded_by="webhook")
+            for event in platform.events[heard:]
+        ]
+        answer = read_line(json.dumps(line).encode(), recorded_by="test")
+        service.inbox.append([*events, answer])
         follow(service)
+        return process
+
+    return asked
+
+
+@pytest.fixture
+def way(platform: Handle, tmp_path: Path) -> dict[str, str]:
+    """The settings by which the platform is reached."""
+    named = way_to(platform, tmp_path).items()
+    return {name.removeprefix("PRAZO_").lower(): it for name, it in named}
+
+
+def test_what_is_answered_is_checked_and_sent_from_submissions(
+    open_log: OpenLog, visit: Visit, platform: Handle, answered: Answered, way: dict[str, str]
+) -> None:
+    with open_log([], **way) as service:
+        sent, held = answered(service), answered(service, "much")
         app = visit("submissions", as_of=None)
-        press(app, "Check all")
+        press(app, "Check all (2)")
         checked = page_text(app)
         in_portuguese = visit("submissions", as_of=None, lang="pt")
-        in_portuguese.button(key="ready_check").click().run()
+        press(in_portuguese, "Verificar todos (2)")
         checked_in_portuguese = page_text(in_portuguese)
         app.checkbox(key=f"choose {held}").check().run()
         press(app, "Check 1 chosen")
@@ -90,6 +109,8 @@ def test_what_is_answered_is_checked_and_sent_from_submissions(
         app.checkbox(key=f"choose {held}").uncheck()
         app.checkbox(key=f"choose {sent}").check().run()
         of_others = page_text(app)
+        press(app, "Send 1 chosen")
+        assert "A name is needed" in page_text(app)
         assert not service.inbox.find(kind=SUBMISSION_STARTED)
         app.text_input(key="ready_actor").set_value("Ana Lima")
         press(app, "Send 1 chosen")
@@ -104,3 +125,92 @@ def test_what_is_answered_is_checked_and_sent_from_submissions(
     assert (start.process_id, start.recorded_by) == (sent, "dashboard:Ana Lima")
     assert platform.process(sent)["status"] == "FINISHED"
     assert platform.process(held)["status"] == "OVERDUE"
+
+
+def sent_by(service: LedgerService) -> dict[str, str]:
+    """Process -> who has sent it."""
+    starts = service.inbox.find(kind=SUBMISSION_STARTED)
+    return {it.process_id or "": it.recorded_by.partition(":")[2] for it in starts}
+
+
+def test_what_was_chosen_and_somebody_else_has_sent_sends_nothing_in_its_place(
+    open_log: OpenLog, visit: Visit, answered: Answered, way: dict[str, str]
+) -> None:
+    """It sent every process that was ready: nothing that was chosen was left in the list, and
+    nothing chosen meant all."""
+    with open_log([], **way) as service:
+        chosen, other = answered(service), answered(service)
+        rita, otto = (visit("submissions", as_of=None) for _ in range(2))
+        for app, name in ((rita, "Rita"), (otto, "Otto")):
+            app.text_input(key="ready_actor").set_value(name)
+            app.checkbox(key=f"choose {chosen}").check().run()
+        press(otto, "Send 1 chosen")
+        follow(service)
+        press(rita, "Send 1 chosen")
+        shown = page_text(rita)
+        assert sent_by(service) == {chosen: "Otto"}
+        assert f"Not ready any more, and so left alone: {chosen}." in shown
+        assert "Send all (1)" in shown
+        press(rita, "Check all (1)")
+        assert "1 would be sent, 0 held." in page_text(rita)
+        press(rita, "Send all (1)")
+        assert sent_by(service) == {chosen: "Otto", other: "Rita"}
+
+
+def test_all_are_those_that_were_there_when_it_was_pressed(
+    open_log: OpenLog, visit: Visit, answered: Answered, way: dict[str, str]
+) -> None:
+    with open_log([], **way) as service:
+        there = {answered(service), answered(service)}
+        app = visit("submissions", as_of=None)
+        app.text_input(key="ready_actor").set_value("Rita")
+        came_since = answered(service)
+        press(app, "Send all (2)")
+        assert set(sent_by(service)) == there
+        assert f"choose {came_since}" in [it.key for it in app.checkbox]
+
+
+def test_the_page_says_which_of_those_that_were_chosen_has_left_the_list(
+    open_log: OpenLog, visit: Visit, answered: Answered, way: dict[str, str]
+) -> None:
+    """The buttons stand for all that is left then."""
+    with open_log([], **way) as service:
+        chosen, _ = answered(service), answered(service)
+        rita, otto = (visit("submissions", as_of=None) for _ in range(2))
+        for app in (rita, otto):
+            app.text_input(key="ready_actor").set_value("Otto")
+            app.checkbox(key=f"choose {chosen}").check().run()
+        press(otto, "Send 1 chosen")
+        views.forget_answers()
+        rita.run()
+        assert f"Chosen before, and not ready any more: {chosen}." in page_text(rita)
+        assert "not ready any more" not in page_text(otto)
+
+
+def test_an_id_that_looks_personal_is_masked_where_answers_are_held(
+    open_log: OpenLog, visit: Visit, way: dict[str, str]
+) -> None:
+    cpf = "529.982.247-25"
+    history = [
+        review(cpf, before(days=2), fields=["revenue"]),
+        collected(
+            cpf, "answered", before(days=1), fields={"revenue": "much", "type": "individual"}
+        ),
+    ]
+    with open_log(history, **way):
+        app = visit("submissions", as_of=None)
+        press(app, "Check all (1)")
+        shown = page_text(app)
+        keys = [it.key for kind in ("button", "checkbox") for it in app.get(kind)]
+        blocks = [str(it.proto) for it in _blocks(app._tree)]
+    assert "revenue: the value is not in the form" in shown
+    assert cpf not in shown
+    assert any("ready_***25~" in it for it in blocks)
+    assert not [it for it in (*keys, *blocks) if cpf in (it or "")]
+
+
+def _blocks(block: Block) -> Iterator[Block]:
+    for inner in block.children.values():
+        if isinstance(inner, Block):
+            yield inner
+            yield from _blocks(inner)
