@@ -1,6 +1,7 @@
 """Alerts: what is due, who was told, who sees to it; and what could not be delivered, in red."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -112,47 +113,74 @@ def _who_knows(alert: str) -> None:
 
 
 def _take(row: views.Row) -> None:
-    alert = row["alert_id"]
+    own = views.shown("alert_id", row["alert_id"])
     with st.container(horizontal=True, gap="small"):
         if row["acknowledged_at"] is None:
             with (
                 st.popover(_("I see to it"), icon=":material/check:"),
-                st.form(f"acknowledge {alert}", border=False),
+                st.form(f"acknowledge {own}", border=False),
             ):
-                actor = acting.name_of_reader(f"acknowledge_actor {alert}")
-                if st.form_submit_button(_("Record it: nobody else is told")):
-                    _record(lambda: _acknowledge(alert, actor))
+                acting.name_of_reader(f"acknowledge_actor {own}")
+                _submit("acknowledge", _("Record it: nobody else is told"), _acknowledge, row, own)
         with (
             st.popover(_("Put off"), icon=":material/snooze:"),
-            st.form(f"snooze {alert}", border=False),
+            st.form(f"snooze {own}", border=False),
         ):
-            hours = st.selectbox(
+            st.selectbox(
                 _("For how long?"),
                 list(SNOOZES),
                 format_func=lambda code: formats.seconds(SNOOZES[code] * 3600),
-                key=f"snooze_hours {alert}",
+                key=f"snooze_hours {own}",
             )
-            why = st.text_input(_("Why can it wait?"), key=f"snooze_reason {alert}")
-            actor = acting.name_of_reader(f"snooze_actor {alert}")
-            if st.form_submit_button(_("Record it")):
-                _record(lambda: _snooze(alert, SNOOZES[hours], why, actor))
+            st.text_input(_("Why can it wait?"), key=f"snooze_reason {own}")
+            acting.name_of_reader(f"snooze_actor {own}")
+            _submit("snooze", _("Record it"), _snooze, row, own)
 
 
-def _acknowledge(alert: str, actor: str) -> None:
-    inbox = service.current().inbox
-    acknowledge(inbox, alert, actor=actor.strip(), recorded_by=acting.RECORDED_BY)
+def _submit(
+    what: str,
+    label: str,
+    act: Callable[[views.Row, str], acting.Told],
+    row: views.Row,
+    own: str,
+) -> None:
+    acting.submit(f"{what} {own}", label, partial(act, row, own), may=Permission.ANNOTATE)
 
 
-def _snooze(alert: str, hours: int, why: str, actor: str) -> None:
-    inbox = service.current().inbox
-    snooze(
-        inbox,
-        alert,
-        until=instants.now() + hours * instants.HOUR,
-        reason=why,
-        actor=actor.strip(),
-        recorded_by=acting.RECORDED_BY,
-    )
+def _acknowledge(row: views.Row, own: str) -> acting.Told:
+    actor = acting.actor_of(f"acknowledge_actor {own}")
+
+    def act() -> None:
+        inbox = service.current().inbox
+        acknowledge(inbox, row["alert_id"], actor=actor, recorded_by=acting.RECORDED_BY)
+
+    return _recorded(row, acting.tried(act), "")
+
+
+def _snooze(row: views.Row, own: str) -> acting.Told:
+    actor, why = acting.actor_of(f"snooze_actor {own}"), acting.typed(f"snooze_reason {own}")
+    hours = SNOOZES[acting.typed(f"snooze_hours {own}")]
+
+    def act() -> None:
+        snooze(
+            service.current().inbox,
+            row["alert_id"],
+            until=instants.now() + hours * instants.HOUR,
+            reason=why,
+            actor=actor,
+            recorded_by=acting.RECORDED_BY,
+        )
+
+    return _recorded(row, acting.tried(act), why)
+
+
+def _recorded(row: views.Row, error: PrazoError | None, typed: str) -> acting.Told:
+    if error is not None:
+        return acting.Told("", error=error, kept=typed)
+    process = row["process_id"] or ""
+    about = [occurrences.alert_name(row["kind"]), views.shown("process_id", process)]
+    names = " ".join(formats.plain(it) for it in about if it)
+    return acting.Told(_("Recorded for {processes}.", processes=names), is_done=True)
 
 
 def _record(act: acting.Act) -> None:

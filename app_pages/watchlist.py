@@ -8,7 +8,7 @@ from datetime import datetime, time, timedelta
 
 import streamlit as st
 
-from app_pages.desk import casework, people, saved
+from app_pages.desk import casework, many, people, saved
 from app_pages.language import formats, moments, next_actions, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
@@ -52,7 +52,7 @@ def listed() -> lists.Listed:
         },
         alt=_("Processes of the watchlist, the most urgent first"),
         sorts={"time_left": "deadline_at"},
-        act=casework.for_many if casework.is_open() else None,
+        act=many.for_many if casework.is_open() else None,
     )
 
 

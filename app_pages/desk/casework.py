@@ -4,71 +4,28 @@ Each is an entry of the log under a name. Nothing of it is written into the past
 while a page looks at another instant.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
 
 import streamlit as st
 
-from app_pages.desk import journeys, messages, people
+from app_pages.desk import journeys, messages, people, records
 from app_pages.door import access
-from app_pages.language import formats, occurrences, words
-from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import acting, elements, lists, views
-from pipeline.alert.acting import acknowledge
-from pipeline.ledger import service
-from pipeline.log.actions import action, reminder, ticket
-from pipeline.log.entries import Draft
+from app_pages.language import formats
+from app_pages.language.i18n import _, ngettext
+from app_pages.parts import acting, elements, views
+from pipeline.log.actions import reminder, ticket
 from pipeline.serve.roles import Permission
 
 NOTES: Final = 10
 
-_WRITTEN: Final = "notes written"
-_ACTS: Final[Mapping[str, str]] = {
-    "assign": N_("Assign"),
-    "note": N_("Note"),
-    "remind": N_("Seller reminded"),
-    "ticket": N_("Ticket opened"),
-    "acknowledge": N_("I see to their alerts"),
-}
 _LANGUAGES: Final[Mapping[str, str]] = {"pt": "Português", "en": "English"}
 
 
 def is_open() -> bool:
     """Whether whoever looks may do something about what they see."""
     return views.as_of() is None and access.may(Permission.ANNOTATE)
-
-
-# --- the drafts ----------------------------------------------------------------------------------
-
-
-def _assignment(row: views.Row, assignee: str, why: str, actor: str) -> Draft:
-    return action(
-        "assignment",
-        reason=why.strip() or _("assigned on the dashboard"),
-        assignee=assignee.strip(),
-        **_signed(row, actor),
-    )
-
-
-def _note(row: views.Row, text: str, actor: str) -> Draft:
-    return action("note", reason=text.strip(), **_signed(row, actor))
-
-
-def _signed(row: views.Row, actor: str) -> dict[str, Any]:
-    return {
-        "actor": actor.strip(),
-        "recorded_by": acting.RECORDED_BY,
-        "process_id": row["process_id"],
-        "seller_id": row["seller_id"],
-    }
-
-
-def _record(drafts: Callable[[], Sequence[Draft]], actor: str) -> None:
-    """Appends the entries and draws the page again; says what is wrong where they are refused."""
-    if not actor.strip():
-        st.warning(_("A name is needed: it goes into the log."))
-    elif acting.done(lambda: service.current().inbox.append(drafts()), actor):
-        st.rerun()
 
 
 # --- one process ---------------------------------------------------------------------------------
@@ -86,7 +43,7 @@ def buttons(process: views.Row) -> None:
             remind(process)
             journeys.make_link(process)
             open_or_close_ticket(process)
-            _acknowledge([process])
+            _acknowledge(process)
 
 
 def _take(process: views.Row) -> None:
@@ -94,60 +51,71 @@ def _take(process: views.Row) -> None:
     me = acting.reader_name()
     if me is None or process.get("assignee") == me:
         return
-    if st.button(
-        _("Assign to me"), icon=":material/person_add:", key=f"take {process['process_id']}"
-    ):
-        _record(lambda: [_assignment(process, me, "", me)], me)
+
+    def take() -> acting.Told:
+        return records.record([process], lambda: [records.assignment(process, me, "", me)], me, "")
+
+    key, icon = f"take {records.key_of(process)}", ":material/person_add:"
+    acting.button(key, _("Assign to me"), take, icon=icon, may=Permission.ANNOTATE)
 
 
 def assign(process: views.Row) -> None:
     """The form that gives a process to somebody."""
-    own = process["process_id"]
+    own = records.key_of(process)
+
+    def record() -> acting.Told:
+        assignee, why = records.assignee_of(own), acting.typed(f"assignment_text {own}")
+        actor = acting.actor_of(f"assignment_actor {own}")
+        if not assignee:
+            return acting.Told(_("Say who will take care of it."), kept=why)
+        return records.record(
+            [process],
+            lambda: [records.assignment(process, assignee, why, actor)],
+            actor,
+            f"{assignee} {why}".strip(),
+        )
+
     with (
         st.popover(_("Assign"), icon=":material/group_add:", key=f"assign {own}"),
         st.form(f"assignment {own}", border=False),
     ):
-        assignee, why = _whom(own), st.text_input(_("Why?"), key=f"assignment_text {own}")
-        actor = acting.name_of_reader(f"assignment_actor {own}")
-        if st.form_submit_button(_("Record the assignment")):
-            if not assignee:
-                st.warning(_("Say who will take care of it."))
-            else:
-                _record(lambda: [_assignment(process, assignee, why, actor)], actor)
-
-
-def _whom(key: str) -> str:
-    """Whoever is chosen, or typed, to take care of something."""
-    chosen = st.selectbox(
-        _("Who will take care of it?"),
-        people.known(),
-        index=None,
-        accept_new_options=True,
-        placeholder=_("Choose or type a name"),
-        key=f"assignee {key}",
-    )
-    return (chosen or "").strip()[: acting.MAX_NAME_CHARACTERS]
+        records.ask_whom(own)
+        st.text_input(_("Why?"), key=f"assignment_text {own}")
+        acting.name_of_reader(f"assignment_actor {own}")
+        records.submit(f"assignment {own}", _("Record the assignment"), record)
 
 
 def note(process: views.Row) -> None:
     """The form that writes a note on a process."""
-    own = process["process_id"]
+    own = records.key_of(process)
+
+    def record() -> acting.Told:
+        text, actor = acting.typed(f"note_text {own}"), acting.actor_of(f"note_actor {own}")
+        if (lacking := acting.missing(text, actor)) is not None:
+            return acting.Told(lacking, kept=text)
+        told = records.record([process], lambda: [records.note(process, text, actor)], actor, text)
+        records.empty(f"note_text {own}", told)
+        return told
+
     with (
         st.popover(_("Write a note"), icon=":material/sticky_note_2:", key=f"write {own}"),
         st.form(f"note {own}", border=False),
     ):
-        # Under another key it is empty: what was refused stays, to be corrected.
-        written = st.session_state.setdefault(_WRITTEN, 0)
-        text = st.text_area(_("Note"), key=f"note_text {own} {written}")
-        actor = acting.name_of_reader(f"note_actor {own}")
-        if st.form_submit_button(_("Record the note")) and acting.is_complete(text, actor):
-            st.session_state[_WRITTEN] += 1
-            _record(lambda: [_note(process, text, actor)], actor)
+        st.text_area(_("Note"), key=f"note_text {own}")
+        acting.name_of_reader(f"note_actor {own}")
+        records.submit(f"note {own}", _("Record the note"), record)
 
 
 def remind(process: views.Row) -> None:
     """The message that reminds a seller, to copy, and the form that records that it was sent."""
-    own = process["process_id"]
+    own = records.key_of(process)
+
+    def record() -> acting.Told:
+        channel, actor = records.channel_of(own), acting.actor_of(f"reminder_actor {own}")
+        return records.record(
+            [process], lambda: [reminder(channel, **records.signed(process, actor))], actor, ""
+        )
+
     with st.popover(_("Remind the seller"), icon=":material/notifications_active:", key=f"r {own}"):
         for tab, code in zip(st.tabs(list(_LANGUAGES.values())), _LANGUAGES, strict=True):
             text = messages.reminder(
@@ -155,7 +123,7 @@ def remind(process: views.Row) -> None:
                 process["deadline_at"],
                 is_late=(process["seconds_to_deadline"] or 0) <= 0,
                 into=code,
-                link=journeys.link_of(own) or messages.LINK,
+                link=journeys.link_of(process["process_id"]) or messages.LINK,
             )
             tab.code(text, language=None, wrap_lines=True)
         st.markdown(
@@ -164,51 +132,59 @@ def remind(process: views.Row) -> None:
             )
         )
         with st.form(f"reminder {own}", border=False):
-            channel = _channel(own)
-            actor = acting.name_of_reader(f"reminder_actor {own}")
-            if st.form_submit_button(_("Record the reminder")):
-                _record(lambda: [reminder(channel, **_signed(process, actor))], actor)
-
-
-def _channel(key: str) -> str:
-    return st.selectbox(
-        _("How was the seller reminded?"),
-        list(occurrences.CHANNELS),
-        format_func=lambda code: words.word(occurrences.CHANNELS, code),
-        key=f"reminder_channel {key}",
-    )
+            records.ask_channel(own)
+            acting.name_of_reader(f"reminder_actor {own}")
+            records.submit(f"reminder {own}", _("Record the reminder"), record)
 
 
 def open_or_close_ticket(process: views.Row) -> None:
     """The form that records a support ticket as opened; as closed, while one is open."""
-    own = process["process_id"]
-    latest = views.read_one("tickets", where={"process_id": own})
-    if latest is not None and latest["step"] == "opened":
+    own = records.key_of(process)
+    latest = views.read_one("tickets", where={"process_id": process["process_id"]})
+    is_open = latest is not None and latest["step"] == "opened"
+    if is_open:
         with (
             st.popover(_("Close the ticket"), icon=":material/support_agent:", key=f"t {own}"),
             st.form(f"ticket_closed {own}", border=False),
         ):
-            actor = acting.name_of_reader(f"ticket_actor {own}")
-            if st.form_submit_button(_("Record it as closed")):
-                _record(lambda: [ticket("closed", **_signed(process, actor))], actor)
+            acting.name_of_reader(f"ticket_actor {own}")
+            records.submit(
+                f"ticket_closed {own}", _("Record it as closed"), partial(_close, process)
+            )
         return
     with (
         st.popover(_("Record a ticket"), icon=":material/support_agent:", key=f"t {own}"),
         st.form(f"ticket_opened {own}", border=False),
     ):
-        number = _ticket_number(own)
-        actor = acting.name_of_reader(f"ticket_actor {own}")
-        if st.form_submit_button(_("Record it as opened")):
-            if not number.strip():
-                st.warning(_("A number and a name are needed: both go into the log."))
-            else:
-                _record(lambda: [ticket("opened", number=number, **_signed(process, actor))], actor)
+        records.ask_number(own)
+        acting.name_of_reader(f"ticket_actor {own}")
+        records.submit(f"ticket_opened {own}", _("Record it as opened"), partial(_open, process))
 
 
-def _ticket_number(key: str) -> str:
-    return st.text_input(
-        _("Number of the ticket"), max_chars=acting.MAX_NAME_CHARACTERS, key=f"ticket_number {key}"
+def _close(process: views.Row) -> acting.Told:
+    actor = acting.actor_of(f"ticket_actor {records.key_of(process)}")
+    return records.record(
+        [process], lambda: [ticket("closed", **records.signed(process, actor))], actor, ""
     )
+
+
+def _open(process: views.Row) -> acting.Told:
+    """Records a ticket as opened, unless somebody else has opened one since the form was drawn."""
+    own = records.key_of(process)
+    number, actor = acting.typed(records.number_key(own)), acting.actor_of(f"ticket_actor {own}")
+    if not number or not actor:
+        wanted = _("A number and a name are needed: both go into the log.")
+        return acting.Told(wanted, kept=number)
+    if (standing := records.ticket_in_the_way([process], number)) is not None:
+        return standing
+    told = records.record(
+        [process],
+        lambda: [ticket("opened", number=number, **records.signed(process, actor))],
+        actor,
+        number,
+    )
+    records.empty(records.number_key(own), told)
+    return told
 
 
 def notes(process: views.Row) -> None:
@@ -289,97 +265,17 @@ def contacts(process: views.Row) -> None:
 # --- alerts --------------------------------------------------------------------------------------
 
 
-def _acknowledge(processes: Sequence[views.Row]) -> None:
+def _acknowledge(process: views.Row) -> None:
     """Takes the alerts that nobody has taken yet, where there are any."""
-    alerts = _open_alerts(processes)
+    alerts = records.open_alerts([process])
     me = acting.reader_name()
     if not alerts or me is None:
         return
     label = ngettext(
         "I see to {n} alert", "I see to {n} alerts", len(alerts), n=formats.number(len(alerts))
     )
-    if st.button(label, icon=":material/check:", key=f"acknowledge {processes[0]['process_id']}"):
-        _take_alerts(alerts, me)
-
-
-def _open_alerts(processes: Sequence[views.Row]) -> list[str]:
-    """The alerts on these processes that somebody was told of and nobody has taken. All such alerts
-    are asked for, which is one question for every row and every reader."""
-    ids = {row["process_id"] for row in processes}
-    columns = ["alert_id", "process_id", "raised_at"]
-    found = views.groups("alerts", columns, where={"is_open": True}, is_shown=False)
-    raised = (row for row in found if row["raised_at"] is not None)
-    return [row["alert_id"] for row in raised if row["process_id"] in ids]
-
-
-def _take_alerts(alerts: Sequence[str], actor: str) -> None:
-    inbox = service.current().inbox
-
-    def take() -> None:
-        for alert in alerts:
-            acknowledge(inbox, alert, actor=actor, recorded_by=acting.RECORDED_BY)
-
-    if acting.done(take, actor):
-        st.rerun()
-
-
-# --- many processes ------------------------------------------------------------------------------
-
-
-def for_many(rows: Sequence[views.Row]) -> None:
-    """What can be done about all processes that were ticked, in one step."""
-    if not is_open():
-        return
-    label = (
-        ngettext("{n} ticked", "{n} ticked", len(rows), n=formats.number(len(rows)))
-        if rows
-        else _("None ticked")
+    key, take = (
+        f"acknowledge {records.key_of(process)}",
+        partial(records.take_alerts, [process], alerts, me),
     )
-    with st.popover(
-        label, icon=":material/checklist:", disabled=not rows, key=f"many {lists.unticked()}"
-    ):
-        what = st.segmented_control(
-            _("What to do"),
-            list(_ACTS),
-            format_func=lambda code: _(_ACTS[code]),
-            default="assign",
-            required=True,
-            key="many_what",
-        )
-        with st.form("many_form", border=False):
-            drafts = _asked_of_many(what or "assign")
-            actor = acting.name_of_reader("many_actor")
-            if not st.form_submit_button(_("Record it")) or not rows:
-                return
-            if what == "acknowledge":
-                lists.untick()
-                if actor.strip():
-                    _take_alerts(_open_alerts(rows), actor.strip())
-                return
-            if drafts is None:
-                st.warning(_("Something is still missing: what is recorded goes into the log."))
-                return
-            made = drafts
-            lists.untick()
-            _record(lambda: [made(row, actor) for row in rows], actor)
-
-
-def _asked_of_many(what: str) -> Callable[[views.Row, str], Draft] | None:
-    """The inputs of a form for many processes; what drafts one of them, None while that cannot be
-    said yet."""
-    if what == "assign":
-        assignee, why = _whom("many"), st.text_input(_("Why?"), key="many_why")
-        return (lambda row, actor: _assignment(row, assignee, why, actor)) if assignee else None
-    if what == "note":
-        text = st.text_area(_("Note"), key="many_note")
-        return (lambda row, actor: _note(row, text, actor)) if text.strip() else None
-    if what == "remind":
-        channel = _channel("many")
-        return lambda row, actor: reminder(channel, **_signed(row, actor))
-    if what == "ticket":
-        number = _ticket_number("many")
-        if not number.strip():
-            return None
-        return lambda row, actor: ticket("opened", number=number, **_signed(row, actor))
-    st.markdown(_("Nobody else is told of the alerts on these processes."))
-    return None
+    acting.button(key, label, take, icon=":material/check:", may=Permission.ANNOTATE)

@@ -3,7 +3,7 @@
 The database pages: what a browser does not show is never sent to it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -15,7 +15,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, language
-from app_pages.parts import address, compared, downloads, elements, views
+from app_pages.parts import address, compared, downloads, elements, links, views
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.formats import plain
 from pipeline.ledger.reader import Ranges
@@ -166,7 +166,10 @@ def with_card(
                     on_click=_close_card,
                     key="card_closed",
                 )
-            card(page.drawn)
+            if page.drawn.row is None:
+                _say_left(view)
+            else:
+                card(page.drawn.row)
     elif when_empty is not None and not values and not parts and not ranges:
         when_empty()
     else:
@@ -181,6 +184,22 @@ def seller_names(rows: Sequence[views.Row]) -> dict[str | None, str]:
         return {}
     known = views.read("seller_names", where={"seller_id": ids})
     return {row["seller_id"]: row["seller_name"] for row in known if row["seller_name"]}
+
+
+def _say_left(view: str) -> None:
+    """Says that the row in the address is not in the list: another row's card in its place would
+    be taken for the one that was meant."""
+    column, *others = public()[view].key
+    chosen = address.chosen()
+    name = _("the row that was chosen") if others else formats.code(views.shown(column, chosen))
+    st.info(
+        _("Choose another row, or go on with the list as it is now."),
+        title=_("This list does not have {row}, or not any more", row=name),
+        icon=":material/playlist_remove:",
+    )
+    if column == "process_id" and not others:
+        links.to_process(chosen)
+    st.button(_("Show the first row"), on_click=_close_card, key="card_of_first")
 
 
 def _close_card() -> None:
@@ -206,6 +225,19 @@ def _sorts(view: str, listed: Listed) -> dict[str, str]:
     return {name: column for name, column in own.items() if column in public()[view].columns}
 
 
+class _Drawn(NamedTuple):
+    row: views.Row | None  # the one that is chosen; None where it is not in the list
+
+
+class _Ticks(NamedTuple):
+    """What is ticked in a grid."""
+
+    key: str
+    unticked: int  # how often nothing was ticked any more before it
+    begun_with: list[int]
+    ticked: Set[str]  # the rows' names
+
+
 class _Grid:
     """One page of rows of which one is chosen, and any may be ticked."""
 
@@ -213,17 +245,15 @@ class _Grid:
         self._view, self._listed, self._order = view, listed, order
         self._ticked: list[views.Row] = []
 
-    def draw(self, rows: Sequence[views.Row], key: str) -> views.Row:
+    def draw(self, rows: Sequence[views.Row], key: str) -> _Drawn:
         """Draws the rows; gives back the chosen one, which is the first until one is chosen."""
         names = [self._name(row) for row in rows]
-        chosen = address.chosen()
-        row = rows[names.index(chosen)] if chosen in names else None
-        if row is None and chosen:
-            row = self._elsewhere(chosen)
-        if row is None:
-            row = rows[0]
-        asked = self._name(row)
-        key = f"{key} {self._order or ''} {unticked()}"
+        row = self._chosen(rows, names)
+        asked = None if row is None else self._name(row)
+        # Ticks come as numbers of rows: among other rows they would be others'.
+        listed = elements.edition(f"list {self._view}", names)
+        key = f"{key} {self._order or ''} {unticked()} {listed}"
+        kept = self._kept(key, names)
         modes: list[Any] = ["single-cell", "single-column"]
         if self._listed.act is not None:
             modes.append("multi-row")
@@ -247,13 +277,17 @@ class _Grid:
             height=height_of(rows),
             on_select=partial(self._take, key, names),
             selection_mode=modes,
+            selection_default={"selection": {"rows": kept}} if kept else None,
             column_config={MARK: text("▸", 20), **self._columns()},
             column_order=[MARK, *self._listed.columns],
             alt=self._listed.alt,
         )
         printed(shown, self._listed.columns)
-        self._ticked = [rows[it] for it in event["selection"]["rows"] if it < len(rows)]
-        return row
+        ticked = [it for it in event["selection"]["rows"] if it < len(rows)]
+        self._ticked = [rows[it] for it in ticked]
+        ticks = _Ticks(key, unticked(), kept, {names[it] for it in ticked})
+        st.session_state[f"ticks of {self._view}"] = ticks
+        return _Drawn(row)
 
     def act(self) -> None:
         """What can be done with the list, and with the rows that were ticked."""
@@ -264,6 +298,23 @@ class _Grid:
     def _name(self, row: views.Row) -> str:
         """What tells a row from the others, as it stands in the URL."""
         return " ".join(str(plain(row[column])) for column in public()[self._view].key)
+
+    def _kept(self, key: str, names: Sequence[str]) -> list[int]:
+        """Where the rows stand that were ticked in the grid before this one: what a grid begins
+        with stays the same for as long as the grid does. Of one that nobody saw in the run before,
+        on another page, nothing is kept."""
+        last: _Ticks | None = st.session_state.get(f"ticks of {self._view}")
+        if last is None or last.key not in st.session_state or last.unticked != unticked():
+            return []
+        if last.key == key:
+            return last.begun_with
+        return [number for number, name in enumerate(names) if name in last.ticked]
+
+    def _chosen(self, rows: Sequence[views.Row], names: Sequence[str]) -> views.Row | None:
+        chosen = address.chosen()
+        if not chosen:
+            return rows[0]
+        return rows[names.index(chosen)] if chosen in names else self._elsewhere(chosen)
 
     def _elsewhere(self, chosen: str) -> views.Row | None:
         """The chosen row, where it stands on another page; None where it is not in the view."""

@@ -269,7 +269,7 @@ def test_a_note_and_an_assignment_are_entries_under_a_name_that_is_asked_once(
     with open_log([review("prc_1", before(days=40))]) as service:
         app = visit("process", as_of=None, process="prc_1")
         assert "Nobody is assigned." in page_text(app)
-        app.text_area(key="note_text prc_1 0").set_value("Called; [they](x) answer tomorrow")
+        app.text_area(key="note_text prc_1").set_value("Called; [they](x) answer tomorrow")
         app.text_input(key="note_actor prc_1").set_value("Bia")
         press(app, "Record the note")
         app.selectbox(key="assignee prc_1").set_value("Bia")
@@ -293,14 +293,14 @@ def test_a_note_and_an_assignment_are_entries_under_a_name_that_is_asked_once(
 def test_a_note_that_is_too_long_is_kept_and_says_so(open_log: OpenLog, visit: Visit) -> None:
     with open_log([review("prc_1", before(days=40))]) as service:
         app = visit("process", as_of=None, process="prc_1")
-        app.text_area(key="note_text prc_1 0").set_value("x" * 2001)
+        app.text_area(key="note_text prc_1").set_value("x" * 2001)
         app.text_input(key="note_actor prc_1").set_value("Bia")
         press(app, "Record the note")
         assert "At most 2,000 characters go into the log: this text has 2,001." in page_text(app)
-        assert app.text_area(key="note_text prc_1 0").value == "x" * 2001
-        app.text_area(key="note_text prc_1 0").set_value("x" * 2000)
+        assert app.text_area(key="note_text prc_1").value == "x" * 2001
+        app.text_area(key="note_text prc_1").set_value("x" * 2000)
         press(app, "Record the note")
-        assert app.text_area(key="note_text prc_1 1").value == ""
+        assert app.text_area(key="note_text prc_1").value == ""
         assert service.inbox.last()[0] == 2
 
 
@@ -374,7 +374,7 @@ def test_a_reminder_is_recorded_with_its_channel(open_log: OpenLog, visit: Visit
 def test_nothing_is_noted_without_a_name_or_in_the_past(open_log: OpenLog, visit: Visit) -> None:
     with open_log([review("prc_1", before(days=40))]) as service:
         app = visit("process", as_of=None, process="prc_1")
-        app.text_area(key="note_text prc_1 0").set_value("Called")
+        app.text_area(key="note_text prc_1").set_value("Called")
         press(app, "Record the note")
         assert "A text and a name are needed" in page_text(app)
         assert service.status().last_seq == 1

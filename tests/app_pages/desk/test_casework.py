@@ -51,7 +51,9 @@ def test_the_chosen_row_is_in_the_url_and_a_link_opens_its_card(
     assert metrics(app)["Deadline"][0] == "4 days left"
     assert list(app.dataframe[0].value["chosen"]) == ["", "▸", ""]
     assert metrics(elsewhere)["Deadline"][0] == "50 days left"
-    assert metrics(unknown)["Deadline"][0] == "10 days late"
+    assert "This list does not have prc_nobody, or not any more" in page_text(unknown)
+    assert "Deadline" not in metrics(unknown)
+    assert list(unknown.dataframe[0].value["chosen"]) == ["", "", ""]
 
 
 def test_the_lanes_part_what_can_still_be_saved_from_what_has_expired(

@@ -1,0 +1,103 @@
+"""Does about many processes at once what can be done about one: those that were ticked."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+import streamlit as st
+
+from app_pages.desk import casework, records
+from app_pages.language import formats
+from app_pages.language.i18n import N_, _, ngettext
+from app_pages.parts import acting, elements, lists, views
+from pipeline.log.actions import reminder, ticket
+from pipeline.log.entries import Draft
+
+_ACTS: Final[Mapping[str, str]] = {
+    "assign": N_("Assign"),
+    "note": N_("Note"),
+    "remind": N_("Seller reminded"),
+    "ticket": N_("Ticket opened"),
+    "acknowledge": N_("I see to their alerts"),
+}
+
+
+def for_many(rows: Sequence[views.Row]) -> None:
+    """What can be done about all processes that were ticked, in one step."""
+    if not casework.is_open():
+        return
+    label = (
+        ngettext("{n} ticked", "{n} ticked", len(rows), n=formats.number(len(rows)))
+        if rows
+        else _("None ticked")
+    )
+    with st.popover(
+        label, icon=":material/checklist:", disabled=not rows, key=f"many {lists.unticked()}"
+    ):
+        what = st.segmented_control(
+            _("What to do"),
+            list(_ACTS),
+            format_func=lambda code: _(_ACTS[code]),
+            default="assign",
+            required=True,
+            key="many_what",
+        )
+        with st.form("many_form", border=False):
+            _ask_of_many(what or "assign")
+            acting.name_of_reader("many_actor")
+            ticked = elements.edition("many", [row["process_id"] for row in rows])
+            press = partial(_do_to_many, rows, what or "assign")
+            records.submit("many", _("Record it"), press, about=ticked)
+
+
+def _do_to_many(rows: Sequence[views.Row], what: str) -> acting.Told:
+    """Records it for exactly the processes that were ticked when it was pressed. What is refused
+    leaves ticks and text as they are."""
+    actor = acting.actor_of("many_actor")
+    if not rows:
+        return acting.Told(_("None ticked"))
+    if what == "acknowledge":
+        told = records.take_alerts(rows, records.open_alerts(rows), actor)
+    else:
+        told = _draft_for_many(rows, what, actor)
+    if told.is_done:
+        lists.untick()
+        for key in ("many_why", "many_note", records.number_key("many")):
+            records.empty(key, told)
+    return told
+
+
+def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.Told:
+    text = acting.typed(
+        {"note": "many_note", "ticket": records.number_key("many")}.get(what, "many_why")
+    )
+    assignee, channel = records.assignee_of("many"), records.channel_of("many")
+    made: Mapping[str, Callable[[views.Row], Draft]] = {
+        "assign": lambda row: records.assignment(row, assignee, text, actor),
+        "note": lambda row: records.note(row, text, actor),
+        "remind": lambda row: reminder(channel, **records.signed(row, actor)),
+        "ticket": lambda row: ticket("opened", number=text, **records.signed(row, actor)),
+    }
+    if what == "note" and (lacking := acting.missing(text, actor)) is not None:
+        return acting.Told(lacking, kept=text)
+    if (what == "assign" and not assignee) or (what == "ticket" and not text):
+        wanted = _("Something is still missing: what is recorded goes into the log.")
+        return acting.Told(wanted, kept=text)
+    if what == "ticket" and (standing := records.ticket_in_the_way(rows, text)) is not None:
+        return standing
+    return records.record(rows, lambda: [made[what](row) for row in rows], actor, text)
+
+
+def _ask_of_many(what: str) -> None:
+    """The inputs of a form for many processes."""
+    if what == "assign":
+        records.ask_whom("many")
+        st.text_input(_("Why?"), key="many_why")
+    elif what == "note":
+        st.text_area(_("Note"), key="many_note")
+    elif what == "remind":
+        records.ask_channel("many")
+    elif what == "ticket":
+        records.ask_number("many")
+    else:
+        st.markdown(_("Nobody else is told of the alerts on these processes."))

@@ -1,0 +1,164 @@
+"""What forms about processes share: their inputs, and the entries that they make under a name."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from app_pages.desk import people
+from app_pages.language import formats, occurrences, words
+from app_pages.language.i18n import _
+from app_pages.parts import acting, elements, views
+from pipeline.alert.acting import acknowledge
+from pipeline.ledger import service
+from pipeline.log.actions import action
+from pipeline.log.entries import Draft
+from pipeline.serve.roles import Permission
+
+
+def assignment(row: views.Row, assignee: str, why: str, actor: str) -> Draft:
+    return action(
+        "assignment",
+        reason=why.strip() or _("assigned on the dashboard"),
+        assignee=assignee.strip(),
+        **signed(row, actor),
+    )
+
+
+def note(row: views.Row, text: str, actor: str) -> Draft:
+    return action("note", reason=text.strip(), **signed(row, actor))
+
+
+def signed(row: views.Row, actor: str) -> dict[str, Any]:
+    return {
+        "actor": actor.strip(),
+        "recorded_by": acting.RECORDED_BY,
+        "process_id": row["process_id"],
+        "seller_id": row["seller_id"],
+    }
+
+
+def record(
+    processes: Sequence[views.Row], drafts: Callable[[], Sequence[Draft]], actor: str, kept: str
+) -> acting.Told:
+    """Appends the entries, and says of which processes; or what is wrong, where they are refused.
+    `kept`: what was typed."""
+    if not actor.strip():
+        return acting.Told(_("A name is needed: it goes into the log."), kept=kept)
+    error = acting.tried(lambda: service.current().inbox.append(drafts()), actor)
+    if error is not None:
+        return acting.Told("", error=error, kept=kept)
+    return recorded(processes)
+
+
+def recorded(processes: Sequence[views.Row]) -> acting.Told:
+    names = [key_of(it) for it in processes]
+    return acting.Told(
+        _("Recorded for {processes}.", processes=elements.paths(names)), is_done=True
+    )
+
+
+def key_of(process: views.Row) -> str:
+    """A process's id as pages show it: keys of elements stand in the page, too."""
+    return views.shown("process_id", process["process_id"])
+
+
+# --- their inputs --------------------------------------------------------------------------------
+
+
+def submit(key: str, label: str, press: acting.Press, *, about: object = "") -> None:
+    acting.submit(key, label, press, about=about, may=Permission.ANNOTATE)
+
+
+def ask_whom(key: str) -> None:
+    """Asks who takes care of something: chosen, or typed."""
+    st.selectbox(
+        _("Who will take care of it?"),
+        people.known(),
+        index=None,
+        accept_new_options=True,
+        placeholder=_("Choose or type a name"),
+        key=f"assignee {key}",
+    )
+
+
+def assignee_of(key: str) -> str:
+    return acting.typed(f"assignee {key}")[: acting.MAX_NAME_CHARACTERS]
+
+
+def empty(key: str, told: acting.Told) -> None:
+    """Empties an input once what stood in it is recorded: what was refused stays, to be
+    corrected."""
+    if told.is_done:
+        st.session_state[key] = ""
+
+
+def ask_channel(key: str) -> None:
+    st.selectbox(
+        _("How was the seller reminded?"),
+        list(occurrences.CHANNELS),
+        format_func=lambda code: words.word(occurrences.CHANNELS, code),
+        key=f"reminder_channel {key}",
+    )
+
+
+def channel_of(key: str) -> str:
+    return acting.typed(f"reminder_channel {key}")
+
+
+def ask_number(key: str) -> None:
+    label = _("Number of the ticket")
+    st.text_input(label, max_chars=acting.MAX_NAME_CHARACTERS, key=number_key(key))
+
+
+def number_key(key: str) -> str:
+    return f"ticket_number {key}"
+
+
+def ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.Told | None:
+    """Says that a ticket was not recorded since somebody has opened another one; None where none of
+    the processes has one that is open, by all that stands in the log now."""
+    acting.catch_up()
+    ids = [it["process_id"] for it in processes]
+    found = views.read("tickets", where={"process_id": ids, "step": "opened"}, limit=1)
+    if not found:
+        return None
+    other = found[0]
+    text = _(
+        "{number} was not recorded: for {process}, ticket {other} has been open since {instant}, by"
+        " {name}. Close that one first.",
+        number=formats.plain(number),
+        process=formats.plain(key_of(other)),
+        other=formats.plain(other["number"] or "–"),
+        instant=formats.minute(other["recorded_at"]),
+        name=formats.plain(other["actor"] or "–"),
+    )
+    return acting.Told(text, kept=number)
+
+
+# --- alerts --------------------------------------------------------------------------------------
+
+
+def open_alerts(processes: Sequence[views.Row]) -> list[str]:
+    """The alerts on these processes that somebody was told of and nobody has taken. All such alerts
+    are asked for, which is one question for every row and every reader."""
+    ids = {row["process_id"] for row in processes}
+    columns = ["alert_id", "process_id", "raised_at"]
+    found = views.groups("alerts", columns, where={"is_open": True}, is_shown=False)
+    raised = (row for row in found if row["raised_at"] is not None)
+    return [row["alert_id"] for row in raised if row["process_id"] in ids]
+
+
+def take_alerts(processes: Sequence[views.Row], alerts: Sequence[str], actor: str) -> acting.Told:
+    if not actor:
+        return acting.Told(_("A name is needed: it goes into the log."))
+    if not alerts:
+        return acting.Told(_("Nobody was told of an alert on these that is not taken yet."))
+    inbox = service.current().inbox
+
+    def take() -> None:
+        for alert in alerts:
+            acknowledge(inbox, alert, actor=actor, recorded_by=acting.RECORDED_BY)
+
+    error = acting.tried(take, actor)
+    return recorded(processes) if error is None else acting.Told("", error=error)

@@ -1,0 +1,180 @@
+"""An act reaches the processes that were ticked, or typed for, whatever has come in their place."""
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app_pages.parts import views
+from pipeline.ledger.service import LedgerService
+from pipeline.log.ndjson import read_line
+from tests.app_pages.conftest import OpenLog, Visit, follow
+from tests.app_pages.support.occurrences import Occurrence, before, review
+from tests.app_pages.support.reading import links, page_text, press
+
+HISTORY = [review(f"prc_{n}", before(days=50 - n)) for n in range(4)]
+END = before(days=1)
+
+
+def tick(app: AppTest, *rows: int) -> None:
+    """Ticks rows of the list, as a browser says so: by their numbers."""
+    _, _, key = app.dataframe[0].proto.id.split("-", 2)
+    app.session_state[key] = {"selection": {"rows": list(rows), "columns": [], "cells": []}}
+    app.run()
+    assert not app.exception, app.exception
+
+
+def comes(service: LedgerService, *occurrences: Occurrence) -> None:
+    """They are in the log now, and in the answers that pages give."""
+    lines = [json.dumps(it).encode() for it in occurrences]
+    service.inbox.append([read_line(it, recorded_by="test") for it in lines])
+    follow(service)
+    views.forget_answers()
+
+
+def ends(service: LedgerService, process: str, days: int) -> None:
+    comes(service, review(process, before(days=days), status="FINISHED", at=END))
+
+
+def recorded(service: LedgerService, kind: str) -> list[tuple[str, str]]:
+    """Of which processes, and in which words, in their order."""
+    rows = service.reader.read("timeline", where={"kind": kind}).to_pylist()
+    return sorted((row["process_id"], row["reason"] or row["detail"] or "") for row in rows)
+
+
+def test_what_is_done_to_many_is_done_to_those_that_were_ticked(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """The second row ended, and its note stood on the third."""
+    with open_log(HISTORY) as service:
+        app = visit("watchlist", as_of=None)
+        assert list(app.dataframe[0].value["process_id"]) == ["prc_0", "prc_1", "prc_2", "prc_3"]
+        app.segmented_control(key="many_what").set_value("note").run()
+        tick(app, 1, 2)
+        ends(service, "prc_1", 49)
+        app.text_area(key="many_note").set_value("called")
+        app.text_input(key="many_actor").set_value("Bia")
+        press(app, "Record it")
+        assert recorded(service, "note") == [("prc_1", "called"), ("prc_2", "called")]
+        assert list(app.dataframe[0].value["process_id"]) == ["prc_0", "prc_2", "prc_3"]
+        assert "Recorded for prc_1 prc_2." not in page_text(app)
+        assert app.text_area(key="many_note").value == ""
+
+
+def test_ticks_stay_on_their_rows_when_others_leave_the_list_or_it_is_filtered(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """They stayed on the numbers of rows, where others stood then."""
+    history = [*HISTORY, review("prc_acp", before(days=70), kind="ACP")]
+    with open_log(history) as service:
+        app = visit("watchlist", as_of=None)
+        app.segmented_control(key="many_what").set_value("note").run()
+        names = list(app.dataframe[0].value["process_id"])
+        tick(app, names.index("prc_2"), names.index("prc_acp"))
+        app.pills(key="type").set_value(["ACI"]).run()
+        ends(service, "prc_0", 50)
+        app.run()
+        assert list(app.dataframe[0].value["process_id"]) == ["prc_1", "prc_2", "prc_3"]
+        app.text_area(key="many_note").set_value("called")
+        app.text_input(key="many_actor").set_value("Bia")
+        press(app, "Record it")
+        assert recorded(service, "note") == [("prc_2", "called")]
+
+
+def test_what_is_refused_leaves_the_ticks_and_the_text(open_log: OpenLog, visit: Visit) -> None:
+    """They were gone, and the second try recorded nothing and said nothing."""
+    with open_log(HISTORY) as service:
+        app = visit("watchlist", as_of=None)
+        app.segmented_control(key="many_what").set_value("note").run()
+        tick(app, 0, 3)
+        app.text_area(key="many_note").set_value("x" * 2001)
+        press(app, "Record it")
+        assert "A text and a name are needed" in page_text(app)
+        app.text_input(key="many_actor").set_value("Bia")
+        press(app, "Record it")
+        assert "At most 2,000 characters go into the log: this text has 2,001." in page_text(app)
+        assert recorded(service, "note") == []
+        app.text_area(key="many_note").set_value("x" * 2000)
+        press(app, "Record it")
+        assert [it for it, _ in recorded(service, "note")] == ["prc_0", "prc_3"]
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        ("assign", "Something is still missing"),
+        ("remind", "A name is needed"),
+        ("ticket", "Something is still missing"),
+        ("acknowledge", "A name is needed"),
+    ],
+)
+def test_each_act_says_what_it_lacks(open_log: OpenLog, visit: Visit, what: str, says: str) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("watchlist", as_of=None)
+        app.segmented_control(key="many_what").set_value(what).run()
+        tick(app, 0)
+        press(app, "Record it")
+        assert says in page_text(app)
+        assert service.inbox.last()[0] == len(HISTORY)
+
+
+def test_to_see_to_alerts_that_are_not_there_says_so(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist", as_of=None)
+        app.segmented_control(key="many_what").set_value("acknowledge").run()
+        tick(app, 0)
+        app.text_input(key="many_actor").set_value("Bia")
+        press(app, "Record it")
+        assert "Nobody was told of an alert on these that is not taken yet." in page_text(app)
+
+
+def test_a_note_is_of_the_process_that_it_was_typed_for_though_it_ended_meanwhile(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """The text was gone without a word, and another process's card stood in its place."""
+    with open_log(HISTORY) as service:
+        app = visit("watchlist", as_of=None, row="prc_2")
+        ends(service, "prc_2", 48)
+        app.text_area(key="note_text prc_2").set_value("they sent it by post")
+        app.text_input(key="note_actor prc_2").set_value("Bia")
+        press(app, "Record the note")
+        shown = page_text(app)
+        assert recorded(service, "note") == [("prc_2", "they sent it by post")]
+        assert "Recorded for prc_2." in shown
+        assert "This list does not have prc_2, or not any more" in shown
+        assert ("Open the process", "process=prc_2") in links(app)
+        press(app, "Show the first row")
+        assert "Recorded for" not in page_text(app)
+        assert list(app.dataframe[0].value["chosen"]) == ["▸", "", ""]
+
+
+def test_a_note_that_is_refused_for_a_process_that_ended_is_shown_again(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("watchlist", as_of=None, row="prc_2")
+        ends(service, "prc_2", 48)
+        app.text_area(key="note_text prc_2").set_value("they sent it by post")
+        press(app, "Record the note")
+        assert recorded(service, "note") == []
+        assert "A text and a name are needed" in page_text(app)
+        assert "they sent it by post" in [it.value for it in app.code]
+
+
+def test_a_second_ticket_says_that_another_one_is_open_and_keeps_its_number(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Bruno's number vanished: the form that it was typed into was not drawn any more."""
+    with open_log(HISTORY) as service:
+        ana, bruno = (visit("process", as_of=None, process="prc_2") for _ in range(2))
+        for app, name, number in ((ana, "Ana", "T-1"), (bruno, "Bruno", "T-2")):
+            app.text_input(key="ticket_number prc_2").set_value(number)
+            app.text_input(key="ticket_actor prc_2").set_value(name)
+            press(app, "Record it as opened")
+        shown = page_text(bruno)
+        [row] = service.reader.read("tickets").to_pylist()
+        assert (row["number"], row["actor"]) == ("T-1", "Ana")
+        assert "T-2 was not recorded: for prc_2, ticket T-1 has been open since" in shown
+        assert "by Ana. Close that one first." in shown
+        assert "T-2" in [it.value for it in bruno.code]
+        assert "Record it as closed" in [it.label for it in bruno.button]
