@@ -29,8 +29,9 @@ _READY: Final = {"next_action": "submit"}
 
 def link_of(process_id: str) -> str | None:
     """The link that this reader has just made for a process; nobody else can read it again."""
-    made: dict[str, str] = st.session_state.get(_MADE, {})
-    return made.get(process_id)
+    made: dict[str, tuple[str, str | None]] = st.session_state.get(_MADE, {})
+    actor, link = made.get(process_id, ("", None))
+    return link if actor == acting.reader_name() else None
 
 
 def make_link(process: views.Row) -> None:
@@ -83,7 +84,7 @@ def _make(process_id: str, own: str) -> acting.Told:
 
     if (error := acting.tried(mint, actor)) is not None:
         return acting.Told("", error=error)
-    st.session_state.setdefault(_MADE, {})[process_id] = made[0]
+    st.session_state.setdefault(_MADE, {})[process_id] = actor, made[0]
     told = _("Recorded for {processes}.", processes=formats.code(own))
     return acting.Told(told, is_done=True, kept=made[0])
 

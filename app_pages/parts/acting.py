@@ -67,7 +67,10 @@ def name_of_reader(key: str) -> str:
 
 
 def remember_name(name: str) -> None:
-    """Takes what the reader says their name is; nothing to be asked for it again."""
+    """Takes what the reader says their name is; nothing to be asked for it again. What somebody
+    else gave a reason to see is masked again."""
+    if reader_name() not in (None, name.strip()):
+        st.session_state.get(_UNMASKED, {}).clear()
     st.session_state[_NAME] = name.strip() or None
 
 

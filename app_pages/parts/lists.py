@@ -15,7 +15,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, language
-from app_pages.parts import address, compared, downloads, elements, links, views
+from app_pages.parts import acting, address, compared, downloads, elements, links, views
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.formats import plain
 from pipeline.ledger.reader import Ranges
@@ -188,7 +188,8 @@ def seller_names(rows: Sequence[views.Row]) -> dict[str | None, str]:
 
 def _say_left(view: str) -> None:
     """Says that the row in the address is not in the list: another row's card in its place would
-    be taken for the one that was meant."""
+    be taken for the one that was meant. Here its forms were, so what they did is said here."""
+    acting.say_rest()
     column, *others = public()[view].key
     chosen = address.chosen()
     name = _("the row that was chosen") if others else formats.code(views.shown(column, chosen))

@@ -1,12 +1,13 @@
 """Alerts: what is due and who was told, and the forms by which somebody takes one."""
 
 import hashlib
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages.parts import acting
+from app_pages.parts import acting, views
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Item, Subject
@@ -156,3 +157,32 @@ def test_what_was_sent_stays_on_the_page_with_what_the_channel_answered(
     [row] = grid.to_dict("records")
     assert (row["recipient"], row["via"], row["kind"]) == ("ana", "e-mail", "Less than 3 days left")
     assert (row["answer"], row["tries"]) == ("550 mailbox full", 1)
+
+
+def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """What is refused keeps the text; what is recorded is said where the card is gone."""
+    late_since = datetime.now(UTC) - timedelta(days=31)
+    with open_log([review("prc_late", late_since)]) as service:
+        at = instants.now()
+        [late] = service.reader.read("alerts", as_of=at).to_pylist()
+        subject = Subject(process_id=late["process_id"], seller_id="sel_ana")
+        level = Due(late["alert_id"], late["kind"], late["severity"], "officer", 0)
+        service.inbox.append([entries.raised(level, subject, at)])
+        follow(service)
+        views.forget_answers()
+        app = visit("alerts", as_of=None, shown="open")
+        own = late["alert_id"]
+        app.text_input(key=f"snooze_reason {own}").set_value("the seller is ill")
+        press(app, "Record it")
+        assert "a name" in page_text(app)
+        assert app.text_input(key=f"snooze_reason {own}").value == "the seller is ill"
+        taken = entries.acknowledged(own, subject, actor="Eva", recorded_by="test", reason=None)
+        service.inbox.append([taken])
+        follow(service)
+        app.text_input(key=f"snooze_actor {own}").set_value("Bia")
+        press(app, "Record it")
+        assert "Recorded for Deadline passed (EXPIRED) prc_late." in page_text(app)
+        steps = service.reader.read("timeline", where={"process_id": "prc_late"}).to_pylist()
+        assert "Bia" in [row["actor"] for row in steps]

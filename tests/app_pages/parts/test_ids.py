@@ -73,6 +73,24 @@ def test_who_gave_a_reason_sees_the_seller_by_its_id(open_log: OpenLog, visit: V
         assert CPF in [plain(it.value) for it in app.header]
 
 
+def test_personal_data_is_masked_again_for_whoever_comes_next(open_log: OpenLog, visit: Visit):
+    """The next person saw it without having said why, and the log named nobody but the first."""
+    with open_log(HISTORY):
+        app = visit("seller", seller_id=CPF)
+        app.text_input(key="unmask_seller_state_reason").input("a call")
+        app.text_input(key="unmask_seller_state_actor").input("Ana")
+        press(app, "Record the reason and show it")
+        assert CPF in everything(app)
+        press(app, "I am somebody else")
+        assert CPF not in everything(app)
+        app.text_input(key="name header").set_value("Bruno")
+        press(app, "That is me")
+        assert CPF not in everything(app)
+        app.text_input(key="unmask_seller_state_reason").input("a complaint")
+        press(app, "Record the reason and show it")
+        assert CPF in everything(app)
+
+
 def test_an_id_with_spaces_around_it_has_a_page_and_what_is_typed_with_them_is_found(
     open_log: OpenLog, visit: Visit
 ):
