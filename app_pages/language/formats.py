@@ -235,7 +235,10 @@ def spoken(markdown: str) -> str:
 
 
 def code(text: object) -> str:
-    """An id from outside in fixed width; its backticks cannot end the span."""
+    """An id from outside in fixed width; its backticks cannot end the span. Streamlit writes what
+    begins like the name of an icon otherwise, there too: such a text has the width of others."""
+    if ":material/" in str(text):
+        return plain(text)
     body = printable(" ".join(str(text).split()))
     fence = "`" * (max((len(run) for run in re.findall(r"`+", body)), default=0) + 1)
     edge = " " if body.startswith("`") or body.endswith("`") else ""

@@ -111,6 +111,9 @@ def test_text_from_outside_is_escaped(text: str, shown: str) -> None:
         ("`a``", "``` `a`` ```"),
         ("a\n\nb", "`a b`"),
         ("a\u202eb", "`a\\u202eb`"),
+        (":red[x] $y$ **z**", "`:red[x] $y$ **z**`"),
+        # In fixed width, too, Streamlit would write `:material_delete:`.
+        ("x:material/delete:", "x\\:material\\/delete\\:"),
     ],
 )
 def test_an_id_in_fixed_width_cannot_end_its_span(text: str, shown: str) -> None:
