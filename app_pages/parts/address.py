@@ -124,12 +124,6 @@ OF_THE_FRAME: Final = frozenset({"as_of", "tz", "lang"})
 """What stands in the URL of every page: Streamlit's own binding writes it."""
 
 
-def of_the_frame() -> dict[str, list[str]]:
-    """What the reader chose for every page. Streamlit carries it to the next one, but not into a
-    tab that a link is opened in: the past would be the present there."""
-    return {key: st.query_params.get_all(key) for key in OF_THE_FRAME & st.query_params.keys()}
-
-
 def filters() -> list[tuple[str, str]]:
     """The filters and the order that stand in the URL."""
     left_out = {*OF_THE_FRAME, PAGE, CHOSEN}

@@ -25,9 +25,26 @@ COPY_SCRIPT: Final = """(() => {
         document.execCommand('copy')
         typed.remove()
     }, true)
+    const carry = reached => {
+        const link = reached.target.closest?.(`[data-testid*="NavLink"][href]`)
+        if (!link) return
+        const address = new URL(link.href), here = new URLSearchParams(location.search)
+        for (const key of ['as_of', 'tz', 'lang']) {
+            if (here.has(key)) address.searchParams.set(key, here.get(key))
+            else address.searchParams.delete(key)
+        }
+        if (address.href !== link.href) link.href = address.href
+    }
+    for (const way of ['pointerover', 'pointerdown', 'focusin']) {
+        document.addEventListener(way, carry, true)
+    }
 })()"""
 """The same for everybody, so that the content security policy can name it by its digest. Browsers
-have a newer way to copy, but not where the page came without TLS."""
+have a newer way to copy, but not where the page came without TLS.
+
+Instant, zone and language are put into a link's address once somebody points at it: a tab that it
+is opened in would show the present. Streamlit carries them to the next page of a session itself,
+and would have them twice if the page had put them there."""
 
 _LEADS = "a click leads to"
 _PAGES = "pages that links lead to"
@@ -137,5 +154,5 @@ def _to(
             label=label,
             icon=f":material/{icon}:",
             icon_position="right" if position == "right" else "left",
-            query_params={**address.of_the_frame(), **query},
+            query_params=query,
         )

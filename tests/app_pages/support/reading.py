@@ -1,7 +1,6 @@
 """What a page shows, as a reader would read it."""
 
 import re
-from urllib.parse import parse_qsl, urlencode
 
 from streamlit.testing.v1 import AppTest
 
@@ -76,12 +75,8 @@ def links(app: AppTest) -> list[tuple[str, str]]:
 
 
 def all_links(app: AppTest) -> list[tuple[str, str]]:
-    """Label and query of the links to other pages, without what is the same in each of them."""
-    return [(plain(it.label), _own(it.proto.query_string)) for it in app.get("page_link")]
-
-
-def _own(query: str) -> str:
-    return urlencode([it for it in parse_qsl(query) if it[0] not in ("as_of", "tz", "lang")])
+    """Label and query of the links to other pages."""
+    return [(plain(it.label), it.proto.query_string) for it in app.get("page_link")]
 
 
 def chart(app: AppTest, number: int = 0) -> dict[str, object]:
