@@ -154,7 +154,7 @@ with st.container(key="figures").grid(4, min_column_width=170):
         )
         shares = [week["denial_share"] for week in weeks]
         _course(by_week, shares, RED, formats.share)
-        links.to_more("denials")
+        links.to_more("denials", ends=str(views.moment().date()))
 
 # --- what to do today --------------------------------------------------------------------------
 

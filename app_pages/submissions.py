@@ -93,25 +93,20 @@ def waiting_row(row: views.Row) -> None:
         row["next_action"],
         f"{outcome_badge(row['last_outcome'])} {left}",
         partial(links.to_process, row["process_id"], is_named=True),
-        key=f"waits_{row['process_id']}",
+        key=f"waits_{views.shown('process_id', row['process_id'])}",
     )
 
 
 def take_place(point: Mapping[str, Any]) -> None:
     """Shows the attempts behind a bar: of an outcome, at a place."""
     outcome, place = by_place["data"][point["curve_number"]]["meta"][point["point_index"]]
-    _ask(outcome, place=str(place), day="")
+    address.take([("outcome", outcome), ("place", str(place))])
 
 
 def take_day(point: Mapping[str, Any]) -> None:
     """Shows the attempts behind a bar: of an outcome, on a day."""
     outcome, day = by_day["data"][point["curve_number"]]["meta"][point["point_index"]]
-    _ask(outcome, day=day, place="")
-
-
-def _ask(outcome: str, **led: str) -> None:
-    asked = {"outcome": outcome, "standing": "", **led, address.PAGE: "", address.CHOSEN: ""}
-    st.query_params.update({key: [it] if it else [] for key, it in asked.items()})
+    address.take([("outcome", outcome), ("day", day)])
 
 
 def only_led(key: str, text: str) -> None:

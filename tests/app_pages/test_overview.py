@@ -89,7 +89,7 @@ def test_each_figure_leads_to_what_it_counts(open_log: OpenLog, visit: Visit) ->
     with open_log(HISTORY):
         app = visit()
     figures = [query for label, query in links(app) if label == "Show"][:4]
-    assert figures == ["state=EXPIRED", "state=OVERDUE", "due=7", ""]
+    assert figures == ["state=EXPIRED", "state=OVERDUE", "due=7", "ends=2026-06-01"]
     assert app.header[0].value == "What needs action today"
 
 

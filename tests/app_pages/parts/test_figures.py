@@ -61,6 +61,18 @@ def test_figures_of_submissions_lead_to_their_attempts(open_log: OpenLog, visit:
     assert "Attempts that wait for a retry." in page_text(every[2])
 
 
+def test_the_overviews_denial_rate_leads_to_the_denials_that_it_counts(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Those of the last 7 days, as the same figure of Denials does; it led to all."""
+    with open_log(HISTORY):
+        app = visit()
+        [query] = [query for query in leads(app) if "ends" in query]
+        listed = visit("denials", **query).dataframe[0].value["seller_id"]
+        of_denials = pressed(visit, "denials")[0].dataframe[0].value["seller_id"]
+    assert list(listed) == list(of_denials) == ["sel_2", "sel_5"]
+
+
 def test_figures_of_denials_lead_to_their_denials(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         every = pressed(visit, "denials")

@@ -21,8 +21,11 @@ from tests.app_pages.support.occurrences import (
 )
 from tests.support.dashboard import Reader, dashboard
 
+ICON = "**x**:material/delete:"
+"""A requested field that would be bold, with a picture in it."""
 HISTORY = [
     *(review(f"prc_{n:03}", before(days=40, minutes=500 - n)) for n in range(60)),
+    review("prc_icon", before(days=35), seller="sel_icon", fields=["revenue", ICON]),
     seller_event("sel_ana", "created", before(days=100)),
     seller_event(
         "sel_caio",
@@ -129,12 +132,23 @@ def test_the_filters_of_every_list_stand_in_one_line(tab: Reader) -> None:
     assert broken == []
 
 
+def test_a_field_stands_there_as_the_platform_wrote_it(tab: Reader) -> None:
+    tab.go("/process?process=prc_icon")
+    tab.page.get_by_role("cell", name=ICON, exact=True).wait_for()
+    tab.go("/watchlist?seller=icon")
+    tab.page.get_by_text(ICON).wait_for()
+
+
 def test_a_bar_and_a_cell_lead_to_their_rows(tab: Reader) -> None:
     page = tab.page
     page.set_viewport_size({"width": 1440, "height": 1600})
     for path, mark, led in (
         (f"/denials?as_of={AS_OF}", ".st-key-denial_weeks .scatterlayer path", "reason=DOCUMENT"),
-        ("/submissions", ".st-key-outcomes_by_attempt .barlayer path", "outcome=platform_error"),
+        (
+            "/submissions?via=gateway&of=nobody&sort=via",
+            ".st-key-outcomes_by_attempt .barlayer path",
+            "/submissions?outcome=platform_error&place=1",
+        ),
     ):
         tab.open(path)
         box = page.locator(mark).first.bounding_box()
