@@ -1,7 +1,9 @@
 """What stands around every page: instant, zone and language, and which instant it shows."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -11,6 +13,8 @@ from app_pages.language.i18n import LANGUAGES, _, ngettext, preferred
 from app_pages.parts import acting, links, views
 from pipeline import instants
 from pipeline.ledger import service
+
+PAGES: Final = Path(__file__).parents[1]
 
 DRAWER_SCRIPT: Final = """(() => {
     if (window.prazoDrawer) return
@@ -154,11 +158,26 @@ def _back_to_now() -> None:
     st.session_state["picked"] = None
 
 
+def _is_asked_for_closed_page() -> bool:
+    """Streamlit shows the first page in place of one that it was not given, as if that had been
+    asked for; the address still names the other one then."""
+    asked = urlsplit(st.context.url or "").path.rstrip("/").rpartition("/")[2]
+    is_page = asked.isidentifier() and (PAGES / f"{asked}.py").is_file()
+    return is_page and not access.may_open(asked)
+
+
 # --- what every page says ------------------------------------------------------------------------
 
 
 def time_travel_banner() -> None:
-    """Says that the page shows another instant than now; nothing when it shows now."""
+    """Says that the page shows another instant than now, and that it is not the page that was asked
+    for, where that is closed to the reader; nothing otherwise."""
+    if _is_asked_for_closed_page():
+        st.warning(
+            _("Ask whoever runs Prazo for a role: see *Who may look* in the guide *Operations*."),
+            title=_("The page that you asked for is not open to your role"),
+            icon=":material/lock:",
+        )
     if views.as_of() is not None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.warning(

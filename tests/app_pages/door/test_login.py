@@ -181,8 +181,13 @@ def test_whoever_the_proxy_names_sees_the_pages_of_their_role(inner: str, browse
         assert analyst.title() == "Denials and retries"
         assert analyst.page.get_by_role("link", name="Watchlist").count() == 0
         analyst.page.goto(f"{url}/process?process=prc_1")
-        analyst.page.wait_for_timeout(2500)
+        analyst.page.get_by_text("The page that you asked for is not open to your role").wait_for()
+        analyst.page.keyboard.press("Escape")
+        assert analyst.settled().title() == "Overview"
         assert "prc_1" not in analyst.text()
+        analyst.page.get_by_role("link", name="Findings").first.click()
+        analyst.page.get_by_role("heading", name="Findings", exact=True).wait_for()
+        assert "not open to your role" not in analyst.settled().text()
         analyst.page.close()
 
         proxy.headers = forwarded(user="eve", groups="sales")
