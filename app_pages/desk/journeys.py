@@ -1,6 +1,7 @@
 """Makes links to the seller's page, and submits what sellers have answered, from the dashboard."""
 
 from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -163,7 +164,8 @@ def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
     stopped = ngettext("{n} held", "{n} held", held, n=formats.number(held))
     st.markdown(f"{sent}, {stopped}.")
     for each in [it for it in looked if it.is_held][:SHOWN]:
-        why = "; ".join(map(refusals.reason, each.held)) or _("another attempt is under way")
+        masked = (replace(it, path=views.masked(it.path)) for it in each.held)
+        why = "; ".join(map(refusals.reason, masked)) or _("another attempt is under way")
         st.markdown(f"{formats.code(views.shown('process_id', each.process_id))}: {why}")
 
 

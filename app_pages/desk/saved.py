@@ -17,6 +17,7 @@ from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, address, views
 from pipeline.ledger import service
 from pipeline.log.actions import view_step
+from pipeline.texts import printable
 
 Query = Sequence[tuple[str, str]]
 
@@ -50,7 +51,8 @@ def show(page: str) -> None:
         found = _found(page)
         for row in found:
             query = parse_qsl(row["query"] or "")
-            _open(formats.plain(row["view_name"]), query, f"saved: {_identity(row)}")
+            key = f"saved: {views.masked(_identity(row))}"
+            _open(formats.plain(views.masked(row["view_name"])), query, key)
         if casework.is_open():
             _save(page)
             if page == "watchlist":
@@ -117,7 +119,7 @@ def _drop(page: str, rows: Sequence[views.Row]) -> None:
     chosen = st.selectbox(
         _("Take a view away"),
         list(names),
-        format_func=lambda key: names[key]["view_name"],
+        format_func=lambda key: printable(views.masked(names[key]["view_name"])),
         index=None,
         placeholder=_("None"),
         key="view_to_drop",

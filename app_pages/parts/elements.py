@@ -141,7 +141,7 @@ def action_row(code: str, badges: str, lead: Callable[[], None], *, key: str) ->
 
 def paths(fields: Sequence[str]) -> str:
     """Fields side by side, as names; of very many the first."""
-    shown = " ".join(map(formats.code, fields[:MAX_PATHS])) or "–"
+    shown = " ".join(formats.code(views.masked(it)) for it in fields[:MAX_PATHS]) or "–"
     rest = len(fields) - MAX_PATHS
     return shown if rest <= 0 else f"{shown} {_('and {n} more', n=formats.number(rest))}"
 

@@ -89,7 +89,9 @@ def _body(body: bytes | None, is_masked: bool, *, alt: str) -> None:
     if isinstance(content, dict) and content:
         elements.details(
             {
-                formats.code(path): _value(path, value, is_masked)
+                formats.code(views.masked(path) if is_masked else path): _value(
+                    path, value, is_masked
+                )
                 for path, value in dict(flatten(content)).items()
             },
             alt=alt,

@@ -21,6 +21,7 @@ TICK_SECONDS: Final = 5
 SUBJECTS: Final = ("process_id", "seller_id")
 """Whoever asks about one of these wants to know how that one stands: every entry that names it
 counts, down to the newest. Figures and lists of many may be older."""
+_PATHS: Final = ("path", "requested_fields")
 _OLDEST: Final = "oldest_answer"
 
 Row = dict[str, Any]
@@ -167,9 +168,17 @@ def _frozen(asked: Mapping[str, Any]) -> Hashable:
 
 def shown(column: str, text: str) -> str:
     """A text of a view's column as pages show it: an id that looks like a tax id or an e-mail
-    address is masked, as the API masks it. Links and questions take the id itself."""
+    address is masked, as the API masks it, and so is a requested path. Links and questions take
+    the id itself."""
+    if column in _PATHS:
+        return masked(text)
     hide = identifiers.mask_of(column)
     return text if hide is None else hide(text, service.current().inbox.log_key)
+
+
+def masked(text: str) -> str:
+    """Any text from outside, with the mask of each id in it that looks personal."""
+    return identifiers.mask_within(text, service.current().inbox.log_key)
 
 
 def as_of() -> int | None:

@@ -97,3 +97,18 @@ def test_every_list_with_filters_has_its_views(open_log: OpenLog, visit: Visit) 
     with open_log([*HISTORY, *sent]):
         without = [it for it in LISTS if "Save it" not in names(visit(it, as_of=None))]
     assert without == []
+
+
+def test_a_name_that_looks_personal_is_masked_wherever_a_view_is_named(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    cpf = "529.982.247-25"
+    with open_log(HISTORY):
+        app = visit("watchlist", as_of=None, lane="savable")
+        save(app, f"of {cpf}", actor="Ana")
+        labels = [it for it in names(app) if it.startswith("of ")]
+        keys = [button.key or "" for button in app.button]
+        offered = app.selectbox(key="view_to_drop").options
+        assert opened(app, labels[0]) == {"lane": "savable"}
+    assert [it.startswith("of ***25~") for it in offered] == [True]
+    assert not [it for it in (*labels, *keys, *offered) if cpf in it]

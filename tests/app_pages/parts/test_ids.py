@@ -57,6 +57,16 @@ def test_no_page_shows_an_id_that_looks_personal(open_log: OpenLog, visit: Visit
         assert any(it in shown for it in masks)
 
 
+def test_a_requested_path_that_looks_personal_is_masked(open_log: OpenLog, visit: Visit):
+    with open_log([review("prc_1", before(days=40), fields=[CPF, MAIL, "revenue"])]):
+        pages = [visit("process", process="prc_1"), visit("watchlist", row="prc_1")]
+        shown = "\n".join(map(everything, pages)).replace("\N{WORD JOINER}", "")
+    assert "revenue" in shown
+    assert "01~" in shown
+    assert CPF not in shown
+    assert MAIL not in shown
+
+
 def test_links_lead_to_the_id_itself(open_log: OpenLog, visit: Visit):
     with open_log(HISTORY) as service:
         shown = mask(CNPJ, service.inbox.log_key)
