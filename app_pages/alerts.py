@@ -104,7 +104,8 @@ def _who_knows(alert: str) -> None:
     """Who was told of it, by which channel and when."""
     sent = views.read("alerts_sent", where={"alert_id": alert})
     for row in sent:
-        who = f"{formats.plain(row['recipient'] or _('nobody'))} · {formats.plain(row['via'])}"
+        via = words.word(occurrences.CHANNELS, row["via"])
+        who = f"{formats.plain(row['recipient'] or _('nobody'))} · {formats.plain(via)}"
         if row["sent_at"] is not None:
             said = _("told {instant}", instant=formats.minute(row["sent_at"]))
         else:
@@ -272,7 +273,7 @@ def scheduled(rules: AlertRules) -> None:
     st.header(_("Scheduled reports"), anchor=False)
     reports = rules.reports.values()
     lists_of = [formats.code(it.filters or "–") for it in reports]
-    saved_as = [it.saved and formats.plain(it.saved) for it in reports]
+    saved_as = [it.saved and formats.plain(views.masked(it.saved)) for it in reports]
     st.table(
         {
             _("Report"): [formats.plain(it) for it in rules.reports],

@@ -42,6 +42,8 @@ _SORTED: Final = N_("Sorted by")
 _THEN: Final = N_("{column}, then")
 _DOWN: Final = N_("{column}, the highest first")
 _OR: Final = N_(" or ")
+_YES: Final = N_("yes")
+_NO: Final = N_("no")
 _PERSONAL: Final = N_("Personal data")
 _MASKED: Final = N_("masked")
 
@@ -219,6 +221,8 @@ def _conditions(question: Question, reader: Reader) -> Iterator[tuple[str, str]]
     def said(column: str, value: object) -> str:
         if isinstance(value, datetime):
             return formats.second_in(value, *reader)
+        if isinstance(value, bool):
+            return said_in(into, _YES if value else _NO)
         text = str(tables.plain(value))
         return words.get(column, {}).get(text, views.shown(column, text))
 

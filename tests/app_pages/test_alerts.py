@@ -169,7 +169,9 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         [late] = service.reader.read("alerts", as_of=at).to_pylist()
         subject = Subject(process_id=late["process_id"], seller_id="sel_ana")
         level = Due(late["alert_id"], late["kind"], late["severity"], "officer", 0)
-        service.inbox.append([entries.raised(level, subject, at)])
+        sent = (Item(level, level=0, number=1), "eva", "email", "m", subject, at)
+        raised = [entries.raised(level, subject, at), entries.tried(*sent)]
+        service.inbox.append(raised)
         follow(service)
         views.forget_answers()
         app = visit("alerts", as_of=None, shown="open")
@@ -182,6 +184,9 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         service.inbox.append([taken])
         follow(service)
         app.text_input(key=f"snooze_actor {own}").set_value("Bia")
+        shown = page_text(visit("alerts", as_of=None, lang="pt"))
+        assert "Em alerta desde" in shown
+        assert "eva · e-mail · " in shown
         press(app, "Record it")
         assert "Recorded for Deadline passed (EXPIRED) prc_late." in page_text(app)
         steps = service.reader.read("timeline", where={"process_id": "prc_late"}).to_pylist()

@@ -123,6 +123,14 @@ def test_xlsx_says_what_was_asked_in_the_readers_words(open_log: OpenLog) -> Non
     assert asked["Tipo"] == "Inconsistência (ACI)"
 
 
+def test_what_is_true_or_not_is_asked_for_in_the_readers_words() -> None:
+    """It said `Due in 7 days: True`."""
+    asked = downloads.Question("open_processes", None, {"is_due_within_7_days": [True, False]})
+    said = [downloads.in_words(asked, reader, at=0, last_seq=1, rows=1) for reader in (ANA, BIA)]
+    assert said[0]["Due in 7 days"] == "yes or no"
+    assert said[1]["Vencem em 7 dias"] == "sim ou não"
+
+
 def test_xlsx_is_as_a_person_would_make_it_and_runs_no_formula(open_log: OpenLog) -> None:
     """Dates that sort, in the reader's zone; names and words of their language; a header that
     stays; columns wide enough."""
