@@ -142,7 +142,7 @@ def replay(
     Example: prazo forward replay erp --seq 812 --reason "the import is repaired" --actor ana
     """
     from pipeline import instants
-    from pipeline.forward import operating
+    from pipeline.forward import endpoints, operating
 
     if sum(it is not None for it in (seq, from_seq, from_time)) != 1:
         raise WrongUsage(
@@ -158,9 +158,11 @@ def replay(
             "write it as 2026-03-01T12:00:00Z",
         )
     by = operating.By(reason, actor, user())
-    with _opened(Settings.load()) as inbox:
+    settings = Settings.load()
+    with _opened(settings) as inbox:
         if seq is not None:
-            operating.replay_one(inbox, endpoint, seq, by)
+            given = endpoints.load(settings.forward_file)
+            operating.replay_one(inbox, given, endpoint, seq, by)
             say(f"Delivery {seq} goes to {endpoint} once more.")
             return
         if from_seq is not None:

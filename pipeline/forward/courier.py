@@ -233,6 +233,9 @@ class Courier:
     async def _try(self, tried: Try, lanes: Lanes) -> None:
         try:
             entry = tried.entry or await self._ask(self._entry, tried.seq)
+            if entry is not None and not messages.is_for(entry, self._endpoint):
+                await self._drop(tried, entry, lanes)
+                return
             answer = Answer(None, "the entry is gone") if entry is None else await self._send(entry)
             if answer.is_withheld:
                 lanes.put_off(tried, self._inbox.clock() + instants.SECOND)
@@ -254,13 +257,26 @@ class Courier:
         try:
             return await self._post.send(
                 message_id,
-                messages.body_of(entry),
+                messages.body_of(entry, self._endpoint),
                 messages.content_type(entry),
                 self._inbox.clock(),
             )
         except Exception as error:
             LOG.exception("entry %d could not be passed on to %s", entry.seq, name)
             return Answer(None, f"it could not be sent: {type(error).__name__}")
+
+    async def _drop(self, tried: Try, entry: Entry, lanes: Lanes) -> None:
+        """Takes a message out of its lane that is not for the endpoint, or is no longer since its
+        settings were changed: nothing is sent, and what comes next in the lane goes on."""
+        successor = await self._successor(tried, lanes)
+        why = messages.why_not_for(entry, self._endpoint) or ""
+        LOG.warning("entry %d is not for %s: %s", entry.seq, self._endpoint.name, why)
+        lanes.drop(tried, successor)
+        if tried.letter is not None:
+            draft = records.dropped(
+                self._endpoint.name, tried.letter, entry, why, self._inbox.clock()
+            )
+            self._drafts.append(draft)
 
     async def _taken(self, tried: Try, lanes: Lanes) -> None:
         successor = await self._successor(tried, lanes)

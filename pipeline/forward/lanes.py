@@ -168,21 +168,25 @@ class Lanes:
 
     def taken(self, tried: Try, successor: Waiting | None, now: int, random: float) -> None:
         """The endpoint has it. `successor`: what comes next in a lane that waits, up to `after`."""
-        self._busy.pop(tried.lane)
-        if tried.letter is not None:
-            self._follow(tried.lane, successor)
-        else:
-            waiting = self._fresh[tried.lane]
-            del self._open[waiting.popleft().seq]
-            if waiting:
-                self._ready.append(tried.lane)
-            else:
-                del self._fresh[tried.lane]
+        self.drop(tried, successor)
         if self.is_down:
             for lane, letter in self._stuck.items():
                 soon = now + round(SPREAD * ((random + letter.seq * 0.618) % 1))
                 self._stuck[lane] = letter._replace(due_at=min(letter.due_at, soon))
         self.failures, self._not_before = 0, 0
+
+    def drop(self, tried: Try, successor: Waiting | None) -> None:
+        """Settles a message of which nothing is heard: what follows in its lane goes on."""
+        self._busy.pop(tried.lane)
+        if tried.letter is not None:
+            self._follow(tried.lane, successor)
+            return
+        waiting = self._fresh[tried.lane]
+        del self._open[waiting.popleft().seq]
+        if waiting:
+            self._ready.append(tried.lane)
+        else:
+            del self._fresh[tried.lane]
 
     def failed(
         self, tried: Try, error: str, *, now: int, asked: int | None, random: float

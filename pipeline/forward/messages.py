@@ -28,20 +28,29 @@ STEP_VERSION: Final = 1
 
 def is_for(entry: Entry, endpoint: Endpoint) -> bool:
     """Whether an entry goes to an endpoint (docs/forwarding.md#what-is-passed-on)."""
+    return why_not_for(entry, endpoint) is None
+
+
+def why_not_for(entry: Entry, endpoint: Endpoint) -> str | None:
+    """Why an entry does not go to an endpoint, in words; None where it does."""
     if entry.kind not in PASSED_ON or entry.origin != LIVE or entry.body is None:
-        return False
+        return "it is not a live delivery"
     if entry.kind == COLLECTION:
         step = _step_of(entry)
+        if step is None:
+            return "it is a collection, and no step of the seller's page"
         # `*` stands for all that the platform sends.
         named = [it for it in endpoint.events if it != EVERYTHING]
-        return step is not None and any(matches(it, f"{STEP}{step['step']}") for it in named)
-    if entry.is_again and not endpoint.redeliveries:
-        return False
+        of_step = f"{STEP}{step['step']}"
+        return None if any(matches(it, of_step) for it in named) else f"{of_step} is not named"
     if "supplied" in entry.particulars:
-        return False  # these bytes are ours: they never came
+        return "a person completed it by hand: its bytes did not come from the platform"
+    if entry.is_again and not endpoint.redeliveries:
+        return "it is a redelivery, of which it takes none"
     if EVERYTHING in endpoint.events:
-        return True
-    return endpoint.takes(_type_of(entry))
+        return None
+    its_type = _type_of(entry)
+    return None if endpoint.takes(its_type) else f"{its_type} is not named"
 
 
 def _type_of(entry: Entry) -> str:
@@ -65,11 +74,18 @@ def _step_of(entry: Entry) -> dict[str, JsonValue] | None:
     return said if said.get("step") == "invited" or said.get("source") == "seller" else None
 
 
-def body_of(entry: Entry) -> bytes:
-    """The bytes that are sent: those that came, or an event of ours without any answer in it."""
-    step = _step_of(entry) if entry.kind == COLLECTION else None
-    if step is None:
-        return entry.body or b""
+def body_of(entry: Entry, endpoint: Endpoint) -> bytes:
+    """The bytes that are sent: those that came, or an event of ours without any answer in it.
+
+    Raises `ValueError` for an entry that is not for the endpoint, whoever asks: whatever may be in
+    it, such as a seller's answers, there is no message of it.
+    """
+    why_not = why_not_for(entry, endpoint)
+    if why_not is not None or entry.body is None:
+        raise ValueError(f"entry {entry.seq} is not for {endpoint.name}: {why_not}")
+    if entry.kind != COLLECTION:
+        return entry.body
+    step = _step_of(entry) or {}
     known = ("journey_id", "step", "channel", "screen", "language", "is_whole", "expires_at")
     data = {
         "process_id": entry.process_id,

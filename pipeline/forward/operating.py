@@ -105,24 +105,38 @@ def replay_since(inbox: Inbox, name: str, instant: int, by: By) -> int:
     return seq
 
 
-def replay_one(inbox: Inbox, name: str, seq: int, by: By) -> None:
-    """Has an endpoint get one delivery once more, by itself: a dead letter, or any other."""
+def replay_one(inbox: Inbox, given: Sequence[Endpoint], name: str, seq: int, by: By) -> None:
+    """Has an endpoint get one delivery once more, by itself: a dead letter, or any other that is
+    for it. `given`: the endpoints that are set, which say what is for whom. Raises `CallerError`
+    also for what is not for it, and for an endpoint that is set no longer."""
     _check(inbox, name)
-    entry = _delivery(inbox, seq)
+    entry = _for_it(inbox, given, name, seq)
     draft = records.asked("replayed", name, entry=entry, seq=seq, **by._asdict())
     again = Statement(_ONCE_MORE, (name, messages.alone(seq), seq))
     inbox.change(Statement(_IS_THERE, (name,)), [again], [draft])
 
 
-def _delivery(inbox: Inbox, seq: int) -> Entry:
-    found = [it for it in inbox.read(seq - 1, 1) if it.seq == seq]
-    if not found or found[0].kind not in messages.PASSED_ON or found[0].origin != LIVE:
+def _for_it(inbox: Inbox, given: Sequence[Endpoint], name: str, seq: int) -> Entry:
+    what = f"Entry {seq} was not replayed to {name}"
+    endpoint = next((it for it in given if it.name == name), None)
+    if endpoint is None:
         raise CallerError(
-            f"Entry {seq} was not replayed",
-            "it is not a live delivery",
-            "`prazo forward dead` names what was given up",
+            what,
+            "the file of endpoints has no such part any more, and so nothing is for it",
+            "add the endpoint to the file that PRAZO_FORWARD_FILE names",
         )
-    return found[0]
+    found = next((it for it in inbox.read(seq - 1, 1) if it.seq == seq), None)
+    why_not = "there is no such entry"
+    if found is not None:
+        why_not = messages.why_not_for(found, endpoint) or ""
+    if found is None or why_not:
+        raise CallerError(
+            what,
+            f"it is not for {name}: {why_not}",
+            f"name a delivery that is: `events` and `redeliveries` of {name} in the file of "
+            f"endpoints say which, and `prazo forward dead {name}` names what was given up",
+        )
+    return found
 
 
 def _check(inbox: Inbox, name: str) -> Standing:

@@ -40,20 +40,31 @@ def put_back(endpoint: str, position: int, settled: int, now: int) -> Draft:
 def died(endpoint: str, letter: Waiting, entry: Entry, now: int) -> Draft:
     """A delivery was given up; recorded once, also where the commit's answer was lost."""
     key = b"dead letter %b %d %d" % (endpoint.encode(), letter.seq, letter.first_tried_at or 0)
+    return _ended("dead", endpoint, letter, entry, now, error=letter.error)._replace(
+        ingest_key=hashlib.sha256(key + entry.leaf).digest()
+    )
+
+
+def dropped(endpoint: str, letter: Waiting, entry: Entry, why: str, now: int) -> Draft:
+    """A delivery waited and is no longer for the endpoint: it is not tried again. Recorded as often
+    as that happens, since a person may change the settings to and fro."""
+    return _ended("dropped", endpoint, letter, entry, now, why=why)
+
+
+def _ended(
+    step: str, endpoint: str, letter: Waiting, entry: Entry, now: int, **content: JsonValue
+) -> Draft:
+    """What waited does so no longer; in its seller's and its process's streams."""
     draft = _said(
-        "dead",
+        step,
         endpoint,
         now,
         seq=letter.seq,
         tries=letter.tries,
         first_tried_us=letter.first_tried_at,
-        error=letter.error,
+        **content,
     )
-    return draft._replace(
-        process_id=entry.process_id,
-        seller_id=entry.seller_id,
-        ingest_key=hashlib.sha256(key + entry.leaf).digest(),
-    )
+    return draft._replace(process_id=entry.process_id, seller_id=entry.seller_id)
 
 
 def asked(

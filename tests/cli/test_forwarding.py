@@ -97,7 +97,7 @@ def test_what_a_person_asks_for_is_done_and_recorded(prazo, begun) -> None:
         (("--from-time", "yesterday"), 2, "yesterday is not an instant"),
         (("--from-seq", "3"), 1, "it is at entry 2"),
         (("--seq", "1"), 1, "it is not a live delivery"),
-        (("--seq", "77"), 1, "it is not a live delivery"),
+        (("--seq", "77"), 1, "there is no such entry"),
     ],
 )
 def test_a_wish_that_cannot_be_done_is_refused(prazo, begun, options, code, words) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline import instants
 from pipeline.errors import CallerError
-from pipeline.forward import operating, progress
+from pipeline.forward import endpoints, operating, progress
 from pipeline.forward.operating import By
 from pipeline.inbox import Inbox
 from tests.forward.conftest import Forwarding, deliver, has_begun, of_seller
@@ -79,13 +79,14 @@ def test_a_dead_letter_that_is_replayed_comes_by_itself(
 ) -> None:
     poison, behind = events.review(customer_id="sel_1"), of_seller("sel_1")
     market.answer = lambda received: Reply(422) if received.body == poison else OK
-    with forwarding({"url": market.url, "give_up_hours": 0.0001}):
+    with forwarding({"url": market.url, "give_up_hours": 0.0001}) as settings:
+        given = endpoints.load(settings.forward_file)
         has_begun(inbox)
         [bad, _] = deliver(inbox, poison, behind)
         wait_until(lambda: progress.dead(inbox, "to_1") != [], seconds=120)
         wait_until(lambda: market.bodies == [behind])
         market.answer = lambda received: OK
-        operating.replay_one(inbox, "to_1", bad.seq, ANA)
+        operating.replay_one(inbox, given, "to_1", bad.seq, ANA)
         wait_until(lambda: len(market.taken) == 2)
         wait_until(lambda: progress.waiting(inbox, "to_1") == [])
     assert market.bodies == [behind, poison]
@@ -130,7 +131,7 @@ def test_what_cannot_be_done_is_refused_in_words(inbox: Inbox, location: str) ->
         lambda: operating.pause(inbox, "erp", ANA),
         lambda: operating.resume(inbox, "erp", ANA),
         lambda: operating.replay_from(inbox, "erp", 1, ANA),
-        lambda: operating.replay_one(inbox, "erp", 1, ANA),
+        lambda: operating.replay_one(inbox, (), "erp", 1, ANA),
     ):
         with pytest.raises(CallerError, match="No forwarder has seen an endpoint erp"):
             wish()
