@@ -51,7 +51,8 @@ def list_() -> None:
     from pipeline.forward import endpoints
     from pipeline.http import addresses
 
-    for endpoint in endpoints.load(_settings().forward_file):
+    given = endpoints.load(_settings().forward_file)
+    for endpoint in given:
         once = "" if endpoint.redeliveries else ", each event once"
         say(
             f"{endpoint.name}  {addresses.shown(endpoint.url)}",
@@ -59,6 +60,8 @@ def list_() -> None:
             f"  limits       {endpoint.timeout_seconds:g} s, {endpoint.concurrency} at a time,"
             f" given up after {endpoint.give_up_hours:g} hours",
         )
+    if not given:
+        say("There is no endpoint.")
 
 
 @forward.command()
@@ -111,11 +114,11 @@ def dead(endpoint: str) -> None:
 
     Example: prazo forward dead erp
     """
-    from pipeline.forward import progress
+    from pipeline.forward import operating
     from pipeline.forward.operating import readable
 
     with _opened(Settings.load()) as inbox:
-        letters = progress.dead(inbox, endpoint)
+        letters = operating.dead(inbox, endpoint)
     for letter in letters:
         since = f"{letter.tries} tries since {readable(letter.first_tried_at)}"
         say(

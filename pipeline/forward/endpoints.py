@@ -80,7 +80,7 @@ def matches(pattern: str, event_type: str) -> bool:
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    endpoint: tuple[Endpoint, ...] = Field(min_length=1, max_length=MAX_ENDPOINTS)
+    endpoint: tuple[Endpoint, ...] = Field((), max_length=MAX_ENDPOINTS)  # none: to nobody
 
     @field_validator("endpoint")
     @classmethod

@@ -100,6 +100,8 @@ class _Forwarder:
         couriers = [Courier(self._inbox, it, held) for it in given]
         for endpoint in given:
             LOG.info("deliveries go to %s, %s", endpoint.name, addresses.shown(endpoint.url))
+        if not given:
+            LOG.warning("deliveries go to nobody: the file of endpoints has none")
         running = [asyncio.create_task(it.run(over)) for it in couriers]
         try:
             while not stop.is_set() and not any(it.done() for it in running):
@@ -115,7 +117,8 @@ class _Forwarder:
             over.set()
             renewing = asyncio.create_task(self._keep_until_done(held))
             try:
-                await asyncio.wait(running)
+                if running:
+                    await asyncio.wait(running)
             finally:
                 renewing.cancel()
                 await asyncio.to_thread(held.end)

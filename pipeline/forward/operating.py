@@ -139,6 +139,13 @@ def _for_it(inbox: Inbox, given: Sequence[Endpoint], name: str, seq: int) -> Ent
     return found
 
 
+def dead(inbox: Inbox, name: str) -> list[Waiting]:
+    """What was given up for an endpoint, in order of seq. Raises `CallerError` for one that is not
+    known."""
+    _check(inbox, name)
+    return progress.dead(inbox, name)
+
+
 def _check(inbox: Inbox, name: str) -> Standing:
     """The endpoint's row; raises `CallerError` where it has none."""
     row = progress.standing(inbox, name)

@@ -137,7 +137,23 @@ def test_the_doctor_says_who_can_read_the_endpoints_secrets(begun: Path, file: P
 
 
 def test_the_doctor_names_the_faults_of_the_file(begun: Path, file: Path) -> None:
-    file.write_text("")
+    file.write_text("[[endpoints]]")
     [fault] = of_forwarding(begun, file)
     assert fault.verdict == "fault"
-    assert "endpoint: Field required" in fault.found
+    assert "endpoints: Extra inputs are not permitted" in fault.found
+
+
+def test_a_file_without_endpoints_is_none_of_them_and_no_fault(prazo, begun, file) -> None:
+    file.write_text("# nobody any more\n")
+    listed = prazo("forward", "list")
+    assert (listed.returncode, listed.stdout) == (0, "There is no endpoint.\n")
+    assert prazo("forward", "status").stdout.startswith("erp  (no longer in the file of endpoints)")
+    with closing(open_inbox(begun / "inbox.db")) as inbox:
+        beat(inbox, Part.FORWARDER)
+    assert [it.verdict for it in of_forwarding(begun, file)] == ["ok"]
+
+
+def test_the_dead_letters_of_an_endpoint_that_nobody_has_seen_are_refused(prazo, begun) -> None:
+    refused = prazo("forward", "dead", "nosuch")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "No forwarder has seen an endpoint nosuch: known here: erp" in refused.stderr

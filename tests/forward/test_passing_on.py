@@ -79,6 +79,23 @@ def test_a_file_that_changes_is_followed_and_one_with_a_mistake_stops_nothing(
     assert market.bodies[-1] == other.bodies[-1] == last
 
 
+def test_an_endpoint_that_is_taken_out_of_the_file_gets_nothing_more_the_last_one_too(
+    inbox: Inbox, market: Sink, forwarding: Forwarding, tmp_path: Path
+) -> None:
+    """A file without endpoints was taken for one with a mistake, and the former one held on."""
+    with forwarding({"url": market.url}):
+        has_begun(inbox)
+        deliver(inbox, first := of_seller("sel_1"))
+        wait_until(lambda: len(market.taken) == 1)
+        (tmp_path / "forward.toml").write_text("# nobody any more\n")
+        time.sleep(4)  # the file is looked at once a second
+        deliver(inbox, later := of_seller("sel_1"))
+        time.sleep(2)
+        assert [it.body for it in market.all] == [first]
+        endpoints_file(tmp_path, {"url": market.url})
+        wait_until(lambda: market.bodies == [first, later])
+
+
 def test_an_endpoint_gets_the_event_types_that_it_asks_for(
     inbox: Inbox, market: Sink, forwarding: Forwarding
 ) -> None:
