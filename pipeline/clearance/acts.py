@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json
+from pipeline.errors import CallerError
 from pipeline.ledger.arrow import MASKED_COLUMNS
 from pipeline.ledger.formats import plain
 from pipeline.settings import FourEyes, Settings
@@ -37,12 +38,27 @@ _UNSEEN: Final = (
 )
 """What Unicode says is not shown (Default_Ignorable_Code_Point), or shown as a blank, beside what
 its categories say."""
-_LOOK_ALIKES: Final = str.maketrans(
-    "авекмнорстухіјѕԁԛԝһӏαβεζηικμνορτυχı",
-    "abekmhopctyxijsdqwhlabezhikmnoptyxi",
+_PAIRS: Final = (
+    # Greek, capital and small, with its older letters and symbols
+    "ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX ΘƟ ϜF ϺM ͿJ ϽƆ ϾC ϿƆ ͲT ͰⱵ ϷÞ "
+    "αa βb γy εe ζz ηn ιi κk μu νv οo ρp σo τt υu χx ωw θɵ ϝf ϻm ϳj ͻɔ ͼc ͽɔ ͳt ͱⱶ ϸþ "
+    "ᴦr ᴨn ᴩp "
+    # Cyrillic, capital and small, with the letters of other languages than Russian
+    "АA ВB ЕE КK МM НH ОO РP СC ТT УY ХX ЬB ІI ЈJ ЅS ЄE ҪÇ ҮY ҺH ӀI ӔÆ ӘƏ ӨƟ "
+    "ԀD ԌG ԚQ ԜW ѠW ѲƟ ѴV ꙆI ꙌW ꙨO ꙊY "
+    "аa вb гr еe кk мm нh оo пn рp сc тt уy хx шw ьb іi јj ѕs єe ҫç үy һh ӏl ӕæ әə өɵ "
+    "ԁd ԍg ԛq ԝw ѡw ѳɵ ѵv ꙇi ꙍw ꙩo ꙋy ћħ ҽe ᲀb ᲂo ᲃc ᲄt ᲅt "
+    # an i without its dot
+    "ıi"
 )
-"""Letters of Cyrillic and Greek, small or capital, and an i without its dot, that look like
-these."""
+_LOOKS: Final = str.maketrans({it[0]: it[1] for it in _PAIRS.split()})
+"""Letters of Greek and Cyrillic, and what each looks like as it is written: a capital may look like
+another letter than its small one."""
+_LUNATE: Final = str.maketrans("Ϲϲ", "Сс")
+"""Greek letters that Unicode's forms take for a sigma, and the Cyrillic one that looks the same."""
+_ALIKE: Final = frozenset({"LATIN", "GREEK", "CYRILLIC"})
+"""Alphabets whose letters look alike."""
+_LETTERS: Final = ("Lu", "Ll", "Lt", "Lo")
 
 
 class Terms(NamedTuple):
@@ -75,17 +91,54 @@ class Asked(NamedTuple):
     seller_id: str | None = None
 
     def request_id(self, actor: str, number: int) -> str:
-        """The name of one person's request for exactly this, the `number`-th of them."""
-        question = {"act": self.act, "what": dict(self.what), "actor": folded(actor), "n": number}
+        """The name of one person's request for exactly this, the `number`-th of them. Raises
+        `CallerError` for a name that cannot be compared: who has it could approve it under another.
+        """
+        name = folded(actor)
+        if actor.strip() and not name:
+            raise CallerError(
+                "A second person's word is needed, and nobody was asked for it",
+                "nobody can tell how your name reads: it mixes alphabets, or cannot be seen",
+                "write it in letters of one alphabet",
+            )
+        question = {"act": self.act, "what": dict(self.what), "actor": name, "n": number}
         return f"clr_{hashlib.sha256(canonical_json(question)).hexdigest()[:24]}"
 
 
 def folded(name: str) -> str:
     """A name as it is compared: upper case, width, spaces, what nobody sees and a letter of another
-    alphabet that looks the same make no other."""
-    spaced = " ".join(unicodedata.normalize("NFKC", name).split())
-    seen = "".join(it for it in spaced if not _is_unseen(it)).casefold()
-    return " ".join(unicodedata.normalize("NFKC", seen).translate(_LOOK_ALIKES).split())
+    alphabet that looks the same make no other. Empty where nobody can say how it reads: in one of
+    its words alphabets are mixed otherwise, or it reads in two ways."""
+    spaced = " ".join(unicodedata.normalize("NFKC", name.translate(_LUNATE)).split())
+    words = "".join(it for it in spaced if not _is_unseen(it)).split()
+    read = [_read(it) for it in words]
+    return " ".join(read) if all(read) else ""
+
+
+def _read(word: str) -> str:
+    alphabets = _alphabets(word)
+    if alphabets <= {"LATIN"}:
+        return _seen(word)
+    # A small letter may look like another one than its capital does: who writes it chooses.
+    readings = {_seen(it) for it in (word, word.upper(), word.lower())}
+    latin = [it for it in readings if _alphabets(it) <= {"LATIN"}]
+    if latin:
+        return latin[0] if len(latin) == 1 else ""
+    if len(alphabets) > 1 and alphabets & _ALIKE:
+        return ""
+    return unicodedata.normalize("NFKC", word.casefold())
+
+
+def _seen(word: str) -> str:
+    """How a word looks, in small Latin letters where it has letters that look like these. Accents
+    are apart from their letters meanwhile."""
+    looks = unicodedata.normalize("NFKD", word).translate(_LOOKS)
+    return unicodedata.normalize("NFKC", looks.casefold())
+
+
+def _alphabets(word: str) -> set[str]:
+    letters = [it for it in word if unicodedata.category(it) in _LETTERS]
+    return {unicodedata.name(it, "?").split()[0] for it in letters}
 
 
 def _is_unseen(character: str) -> bool:

@@ -1,6 +1,9 @@
-"""What is asked of a second person shows no value that says something about a person."""
+"""What is asked of a second person shows no value that says something about a person, and a name
+that looks like another one is that one."""
 
-from pipeline.clearance.acts import HIDDEN, rows
+import pytest
+
+from pipeline.clearance.acts import HIDDEN, folded, rows
 from pipeline.ledger.catalogue import public
 
 
@@ -19,3 +22,43 @@ def test_a_request_shows_no_value_of_a_column_that_a_view_calls_personal() -> No
         assert asked.what["where"] == {column: "Zé"}
         assert asked.shown["where"] == {column: HIDDEN}
         assert asked.shown["contains"] == {column: HIDDEN, "status": "a"}
+
+
+# By hand, from how they look in print: each of the first looks like the second in some case.
+ALIKE = {
+    "greek": "ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX ϹC ͿJ ϺM ϜF αa οo νv ιi κk ρp τt χx ϲc ϳj "
+    "γy",
+    "cyrillic": "АA ВB ЕE КK МM НH ОO РP СC ТT УY ХX ІI ЈJ ЅS ҮY ѴV ԌG ԀD ԚQ ԜW ҺH ЬB ӀI ӏl "
+    "аa еe кk мm оo рp сc тt уy хx іi јj ѕs үy ѵv ԍg ԁd ԛq ԝw һh",
+}
+
+
+@pytest.mark.parametrize("pair", [it for some in ALIKE.values() for it in some.split()])
+def test_no_letter_that_looks_like_a_latin_one_makes_another_name(pair: str) -> None:
+    """The name may be told to be the same, or that nobody can tell: it is never another one."""
+    alike, latin = pair
+    for before, after in (("", "arla"), ("Carl", ""), ("C", "rla"), ("", "")):
+        name = folded(before + latin + after)
+        assert name != ""
+        for other in (alike, alike.upper(), alike.lower()):
+            assert folded(before + other + after) in (name, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_as"),
+    [
+        *[(it, "carla") for it in ("Ϲarla", "ϲarla", "Сarla", "СARLA", "Ｃarla", "Cаrlа")],
+        *[("Үara", "yara"), ("Ѵera", "vera"), ("Ԍil", "gil"), ("Ϳose", "jose"), ("Јοѕе", "jose")],
+        *[("Jοsέ", "josé"), ("JОSÉ", "josé"), ("Zoё", "zoë"), ("Μаria", "")],
+        *[("Иван", "иван"), ("ИВАН", "иван"), ("Νίκος", "νίκοσ"), ("ΝΊΚΟΣ", "νίκοσ")],
+        *[("José da Silva", "josé da silva"), ("OʼBrien", "oʼbrien"), ("山田さん", "山田さん")],
+        *[("Ana-2", "ana-2"), ("ana@x.example", "ana@x.example"), ("Straße", "strasse")],
+    ],
+)
+def test_a_name_is_compared_by_what_is_seen(name: str, is_as: str) -> None:
+    assert folded(name) == is_as
+
+
+def test_names_that_look_different_are_different() -> None:
+    names = ["Ana", "Ava", "Aha", "Ama", "Иван", "Ιван", "Олег", "Νίκος", "Carla", "Caria", "Karla"]
+    assert len({folded(it) for it in names}) == len(names)

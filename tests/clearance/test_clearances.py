@@ -113,12 +113,27 @@ def test_nobody_approves_what_they_asked_for(inbox: Inbox, name: str) -> None:
     assert waits(inbox) == request
 
 
-@pytest.mark.parametrize("name", ["", "\u3164", "\u200b\ufe0f"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", "\u3164", "\u200b\ufe0f"),
+        *("\u0391\u03bd\u03b1", "A\u03bda"),  # nu looks like v, and its capital like N
+        *("\u0410na\u0436", "Ana\u0585", "\u042fna"),  # letters that no Latin one looks like
+    ],
+)
 def test_nobody_decides_under_a_name_that_nobody_can_read(inbox: Inbox, name: str) -> None:
     request = waits(inbox)
     with pytest.raises(CallerError, match="Nothing was decided: nobody can read the name"):
         decide(inbox, request, name)
     assert waits(inbox) == request
+
+
+def test_nobody_asks_under_a_name_that_can_be_read_in_two_ways(inbox: Inbox) -> None:
+    """Else who asked could approve it under what the name looks like."""
+    for name in ("A\u03bda", "Ana\u0436", "\u3164"):
+        with pytest.raises(CallerError, match="nobody can tell how your name reads"):
+            settle(inbox, actor=name)
+    assert steps(inbox) == []
 
 
 def test_where_people_log_in_a_name_alone_decides_nothing(inbox: Inbox) -> None:
