@@ -28,11 +28,12 @@ from pipeline.audit.backup import (
 )
 from pipeline.audit.stores import Roots, audit
 from pipeline.audit.verify import Verdict
-from pipeline.errors import InboxForked, LedgerInUse, OperatorError, PrazoError
+from pipeline.errors import InboxForked, InboxUnavailable, LedgerInUse, OperatorError, PrazoError
 from pipeline.inbox import Inbox, kept_heads, migrations, schema
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.kept_heads import KeptHead
 from pipeline.inbox.signing_keys import log_keys
+from pipeline.inbox.sqlite import make_whole
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import Keys
 from pipeline.ledger.service import LedgerService
@@ -196,6 +197,12 @@ def _replaced_inbox(settings: Settings, identity: Identity, notes: list[str]) ->
         with opened_inbox(str(draft), identity) as inbox:
             yield inbox
             lacking = _lacking(settings.inbox, inbox)
+        make_whole(draft)
+    except InboxUnavailable as error:
+        files.remove_database(draft)
+        raise InboxUnavailable(
+            "The inbox was not put back; the present one is as it was", error.finding, error.remedy
+        ) from error
     except BaseException:
         files.remove_database(draft)
         raise
@@ -206,6 +213,7 @@ def _replaced_inbox(settings: Settings, identity: Identity, notes: list[str]) ->
             " if it is sound, move it back to its place (docs/operations.md#backup-and-restore)"
         )
     draft.rename(settings.inbox)
+    files.sync(draft.parent)  # or a power cut might take both names
 
 
 def _lacking(location: str, restored: Inbox) -> int:

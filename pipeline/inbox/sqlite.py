@@ -198,6 +198,8 @@ class SqliteInbox(Inbox):
                         **schema.meta_of(last=self.version),
                     }.items(),
                 )
+                _move_in_wal(connection)
+            sync(draft)
             with contextlib.suppress(FileExistsError):
                 os.link(draft, self._path)
         for place in (folder, *(it.parent for it in missing)):
@@ -399,6 +401,32 @@ class SqliteInbox(Inbox):
             self._is_closed = True
             self._drop_writer()
         self._readers.close()
+
+
+def make_whole(path: Path) -> None:
+    """Returns once a closed inbox's file alone holds all of it, on disk: what is still in its WAL
+    would be lost where the file takes another name. Raises `InboxUnavailable` where it cannot be
+    done, for want of room for example: SQLite says nothing of that when the inbox is closed."""
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    try:
+        with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
+            _move_in_wal(connection)
+        sync(path)
+    except (sqlite3.Error, OSError) as error:
+        raise InboxUnavailable(
+            f"The inbox {path} is not whole",
+            str(error),
+            "make room on its disk, and see that nobody has the file open; then try again",
+        ) from error
+
+
+def _move_in_wal(connection: sqlite3.Connection) -> None:
+    """Moves the WAL's pages into the file and syncs it. Closing does so too, and fails in silence:
+    what lies in a WAL is then no part of a file that takes another name."""
+    connection.execute("pragma synchronous = full")
+    row = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+    if row != (0, 0, 0):  # busy, pages in the WAL, pages of these that were moved
+        raise sqlite3.OperationalError(f"its WAL could not be moved into it: {row}")
 
 
 def version_of(path: Path, connection: sqlite3.Connection) -> int:

@@ -1,19 +1,25 @@
 """A disk that is slow, fails or fills up: what is acknowledged is on it, and stays."""
 
+import os
 import shutil
 import signal
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from pipeline.audit import backup as backups
+from pipeline.audit import restore as restores
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
 from pipeline.inbox.sqlite import SqliteInbox
-from tests.faults.shim import FsyncShim
+from pipeline.ledger.service import LedgerService
+from tests.faults.shim import SMALL_DISK_BYTES, FsyncShim
 from tests.inbox.appender import Appender, appenders
 from tests.inbox.drafts import note
 from tests.support.postgres import PostgresServer
 from tests.support.soundness import all_entries, assert_sound
+from tests.support.stores import settings_in
 
 
 def _seqs_in(path: Path) -> list[int]:
@@ -133,6 +139,63 @@ def test_sqlite_makes_nothing_on_a_disk_that_is_full_already(small_disk: Path):
     with pytest.raises(InboxUnavailable, match="cannot be opened"):
         SqliteInbox(small_disk / "inbox.db")
     assert [it.name for it in small_disk.iterdir()] == ["ballast"]
+
+
+def test_sqlite_makes_an_inbox_whole_or_none_whatever_room_there_is(small_disk: Path):
+    """Where its WAL had room and its file had not, the file took its place without what was in the
+    WAL, and was malformed for ever."""
+    path, ballast = small_disk / "inbox.db", small_disk / "ballast"
+    made = 0
+    for free in range(0, 1600, 40):
+        ballast.write_bytes(bytes(SMALL_DISK_BYTES - free * 1024))
+        try:
+            SqliteInbox(path).close()
+        except InboxUnavailable:
+            assert [it.name for it in small_disk.iterdir()] == ["ballast"]
+        ballast.unlink()
+        made += path.exists()
+        with closing(SqliteInbox(path)) as inbox:
+            assert inbox.append([note()])[0].entry is not None
+        for file in small_disk.iterdir():
+            file.unlink()
+    assert 0 < made < 40
+
+
+def test_a_restore_for_which_there_is_no_room_leaves_the_present_inbox(
+    small_disk: Path, tmp_path: Path
+):
+    """The restored file was put into its place before its WAL was in it: a malformed inbox replaced
+    a healthy one."""
+    settings = settings_in(tmp_path, inbox=str(small_disk / "inbox.db"))
+    with closing(LedgerService(settings)) as service:
+        for _ in range(20):
+            service.inbox.append([note(body=os.urandom(30_000))])
+        service.catch_up()
+        service.checkpoint()
+        backups.backup(settings, tmp_path / "saved")
+        last = service.inbox.last()[0]
+    present, ballast = small_disk / "inbox.db", small_disk / "ballast"
+    said: list[str] = []
+    for free in range(0, 2000, 100):
+        room = shutil.disk_usage(small_disk).free
+        ballast.write_bytes(bytes(max(0, room - free * 1024)))
+        before = present.read_bytes()
+        try:
+            restores.restore(settings, tmp_path / "saved")
+        except InboxUnavailable as error:
+            said.append(str(error))
+            assert present.read_bytes() == before
+            assert sorted(it.name for it in small_disk.iterdir()) == ["ballast", "inbox.db"]
+        ballast.unlink()
+        assert _seqs_in(present) == [*range(1, last + 1)]
+        for former in small_disk.glob("*set-aside*"):
+            former.unlink()
+    assert 0 < len(said) < 20
+    for words in said:
+        assert words.startswith(
+            "The inbox was not put back; the present one is as it was: The inbox"
+        )
+        assert "make room" in words or "check the disk's free space" in words
 
 
 # --- PostgreSQL ------------------------------------------------------------------------------
