@@ -4,6 +4,7 @@
     ├── OperatorError          whoever runs Prazo: settings, files, disks     exit code 2
     │   ├── SettingsError
     │   ├── InboxUnavailable   the inbox cannot be read or written            exit code 1
+    │   ├── NoRoom             a disk is full                                exit code 1
     │   ├── LedgerInUse        another process holds the DuckDB file          exit code 1
     │   ├── LedgerRefused      the ledger and the inbox disagree on history
     │   └── InboxForked        both of it: the inbox lacks what was recorded  exit code 1
@@ -59,6 +60,12 @@ class InboxUnavailable(OperatorError):
 
 class InboxMissing(InboxUnavailable):
     """There is no inbox, and this command only reads."""
+
+
+class NoRoom(OperatorError):
+    """A disk is full: what was to be written there is not there."""
+
+    exit_code = 1  # neither the command nor the settings are wrong
 
 
 class LedgerInUse(OperatorError):

@@ -1,6 +1,7 @@
 """Handles files with care: writes them whole or not at all, sets databases aside, and rereads
 small files (secrets, tokens, credentials) when they change."""
 
+import contextlib
 import errno
 import fcntl
 import logging
@@ -30,6 +31,8 @@ def written_whole(path: Path, *, may_replace: bool = True, mode: int = 0o600) ->
     """A file to write, which only its owner can read unless `mode` says otherwise. When the block
     ends, it is at `path` and on disk; if the block fails, `path` is unchanged.
 
+    A full disk raises an `OSError` that names the folder; `is_full` tells it.
+
     A link at `path` is replaced and never followed. What is neither a file nor a link there, such
     as a device, raises `FileExistsError`. `may_replace`: if false, a file raises it too.
     """
@@ -37,18 +40,40 @@ def written_whole(path: Path, *, may_replace: bool = True, mode: int = 0o600) ->
         raise FileExistsError(errno.EEXIST, "is there, and not a file", str(path))
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(descriptor, "wb") as file:
+        with _draft(draft, mode) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
         if may_replace:
             draft.replace(path)
         else:
             os.link(draft, path)
         sync(path.parent)
+    except OSError as error:
+        if is_full(error):
+            raise OSError(error.errno, error.strerror, str(path.parent)) from error
+        raise
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def _draft(path: Path, mode: int) -> Iterator[BinaryIO]:
+    """A new file, which is on disk when the block ends. Where that fails, its closing, which would
+    write what is left, says nothing more."""
+    file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115
+    try:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+    except BaseException:
+        with contextlib.suppress(OSError):
+            file.close()
+        raise
+    file.close()
+
+
+def is_full(error: OSError) -> bool:
+    """Whether a disk, or what one may take of it, is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def write_whole(path: Path, content: bytes, *, may_replace: bool = True, mode: int = 0o600) -> None:

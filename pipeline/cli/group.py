@@ -5,12 +5,14 @@ import getpass
 import logging
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from pipeline import memory
 from pipeline.errors import PrazoError
+from pipeline.files import is_full
 from pipeline.texts import LogLines, printable
 
 
@@ -33,6 +35,10 @@ class _Group(click.Group):
                 raise
             what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
             remedy = "check the path, the permissions and the disk's free space"
+            if is_full(error):
+                folder = Path(error.filename).absolute() if error.filename else "a folder it uses"
+                what = f"`prazo {ctx.invoked_subcommand}` was not done: no room is left in {folder}"
+                remedy = "make room there, then run it again"
             say(*_lines(what, remedy), err=True)
             ctx.exit(1)
 
