@@ -1,16 +1,17 @@
 """Defines the errors that a person or a program must act on, sorted by who has to act.
 
     PrazoError
-    ├── OperatorError          whoever runs Prazo: settings, files, disks     exit code 2
+    ├── OperatorError          whoever runs Prazo: settings, files, disks   exit code 2
     │   ├── SettingsError
-    │   ├── InboxUnavailable   the inbox cannot be read or written            exit code 1
-    │   ├── NoRoom             a disk is full                                exit code 1
-    │   ├── LedgerInUse        another process holds the DuckDB file          exit code 1
+    │   ├── InboxUnavailable   the inbox cannot be read or written          exit code 1
+    │   ├── NoRoom             a disk is full                               exit code 1
+    │   ├── NotRestored        a backup is damaged, changed or unsigned     exit code 1
+    │   ├── LedgerInUse        another process holds the DuckDB file        exit code 1
     │   ├── LedgerRefused      the ledger and the inbox disagree on history
-    │   └── InboxForked        both of it: the inbox lacks what was recorded  exit code 1
-    └── CallerError            whoever sent the input                         exit code 1
+    │   └── InboxForked        both of it: the inbox lacks what was recordedexit code 1
+    └── CallerError            whoever sent the input                       exit code 1
         ├── Unreadable         bytes that are not an event, occurrence or payload
-        └── WrongUsage         a question that cannot be asked like that      exit code 2
+        └── WrongUsage         a question that cannot be asked like that    exit code 2
             └── UnknownView
 
 Every error carries what failed, why, and what to do; `str()` joins them for standard error.
@@ -66,6 +67,12 @@ class NoRoom(OperatorError):
     """A disk is full: what was to be written there is not there."""
 
     exit_code = 1  # neither the command nor the settings are wrong
+
+
+class NotRestored(OperatorError):
+    """What was to be put back is damaged, was changed, or no signature covers it."""
+
+    exit_code = 1  # the answer is no
 
 
 class LedgerInUse(OperatorError):

@@ -5,8 +5,8 @@ import secrets
 from pathlib import Path
 from typing import Final
 
-from pipeline.errors import OperatorError
-from pipeline.files import write_whole
+from pipeline.errors import NoRoom, OperatorError
+from pipeline.files import is_full, write_whole
 
 KEY_BYTES: Final = 32
 
@@ -14,7 +14,8 @@ KEY_BYTES: Final = 32
 def secret_key(path: Path) -> bytes:
     """The 32 bytes in a key file (64 hex digits). A missing file is made, with mode 0600.
 
-    Raises `OperatorError` if the file cannot be read or does not hold such a key.
+    Raises `OperatorError` if the file cannot be read or does not hold such a key, and `NoRoom` if
+    there is no room to make it.
     """
     try:
         if not path.exists():
@@ -23,6 +24,12 @@ def secret_key(path: Path) -> bytes:
             with contextlib.suppress(FileExistsError):  # another process was faster: its key stays
                 write_whole(path, new_key, may_replace=False)
     except OSError as error:
+        if is_full(error):
+            raise NoRoom(
+                f"The key file {path} was not made",
+                f"there is no room left in {path.absolute().parent}",
+                "make room there, then run it again; nothing was left of it",
+            ) from None
         raise _unusable(path, error) from None
     return read_key(path)
 

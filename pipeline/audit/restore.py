@@ -5,10 +5,10 @@ it sets the present files aside.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pipeline import files
 from pipeline.audit.backup import (
@@ -28,7 +28,14 @@ from pipeline.audit.backup import (
 )
 from pipeline.audit.stores import Roots, audit
 from pipeline.audit.verify import Verdict
-from pipeline.errors import InboxForked, InboxUnavailable, LedgerInUse, OperatorError, PrazoError
+from pipeline.errors import (
+    InboxForked,
+    InboxUnavailable,
+    LedgerInUse,
+    NotRestored,
+    OperatorError,
+    PrazoError,
+)
 from pipeline.inbox import Inbox, kept_heads, migrations, schema
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.kept_heads import KeptHead
@@ -45,6 +52,8 @@ from pipeline.log.commitments import uncommitted
 from pipeline.log.entries import RESTORATION, Entry, Identity
 from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.settings import Settings
+
+_ANOTHER: Final = "try another backup"
 
 
 class Insisted(NamedTuple):
@@ -91,12 +100,15 @@ def restore(
     the ledger, or if a PostgreSQL inbox holds other entries.
     """
     notes: list[str] = []
-    saved = str(folder / INBOX)
-    with opened_inbox(saved, version=_readable(saved)) as source:
-        on_progress("proving the backup", 0, 1)
-        known = _keys(source, settings, folder)
-        kept = _kept_head(settings, source, known)
-        proof = _proved(source, known, against=against, kept=kept)
+    with ExitStack() as opened:
+        version = _version_of(folder)
+        with _damaged(folder):
+            at = opened_inbox(str(folder / INBOX), version=min(version, schema.VERSION))
+            source = opened.enter_context(at)
+            on_progress("proving the backup", 0, 1)
+            known = _keys(source, settings, folder)
+            kept = _kept_head(settings, source, known)
+            proof = _proved(source, known, against=against, kept=kept)
         has_key = settings.signing_key_file.exists()  # it was compared with the backup's
         newer, signed = _newer_entries(settings, source, proof, kept, notes)
         _require_signatures(signed, source.last()[0] + len(newer), insisted)
@@ -227,9 +239,25 @@ def _lacking(location: str, restored: Inbox) -> int:
     return 0
 
 
-def _readable(location: str) -> int:
+def _version_of(folder: Path) -> int:
     """The version of a backup's inbox, if this release can read it: its own, or an older one."""
-    return min(migrations.version_of(location), schema.VERSION)
+    with _damaged(folder):
+        version = migrations.version_of(folder / INBOX)
+    if version > schema.VERSION:
+        schema.check(str(folder / INBOX), version)
+    return version
+
+
+@contextmanager
+def _damaged(folder: Path) -> Iterator[None]:
+    """Says of what cannot be read that it is the backup: nothing else helps than another one."""
+    try:
+        yield
+    except (InboxUnavailable, ValueError) as error:
+        why = error.why or error.what if isinstance(error, InboxUnavailable) else error
+        raise NotRestored(
+            "Nothing was restored", f"the backup in {folder} cannot be read: {why}", _ANOTHER
+        ) from error
 
 
 def _keys(source: Inbox, settings: Settings, folder: Path | None) -> LogKeys | None:
@@ -301,7 +329,7 @@ def _require_signatures(signed: int, size: int, insisted: Insisted | None) -> No
     if signed >= size or insisted is not None:
         return
     which = "its entries" if signed == 0 else f"entries {signed + 1} to {size}"
-    raise OperatorError(
+    raise NotRestored(
         "Nothing was restored",
         f"no signature covers {which}: whoever could write to them could change them",
         "take a backup whose end is signed, or give a checkpoint that was kept elsewhere"
@@ -356,10 +384,8 @@ def _proved(
             if roots.frontier.size != size or roots.at.get(at, (b"",))[0] != root:
                 raise ValueError(f"its first {at} entries lead to another root than was signed")
     except ValueError as error:
-        raise OperatorError(
-            "Nothing was restored",
-            f"what was to be put back has been changed: {error}",
-            "try another backup",
+        raise NotRestored(
+            "Nothing was restored", f"what was to be put back has been changed: {error}", _ANOTHER
         ) from None
     # A checkpoint whose signature no key here can check covers nothing.
     covered = 0 if keys is None else max((at for at, _ in vouched), default=0)

@@ -22,6 +22,8 @@ STEP_SECONDS: Final = 3600.0
 GONE_SECONDS: Final = 3.0
 """So long a server may take to notice that a session has ended."""
 
+_IN_USE: Final = "stop every process that uses it, check the disk's free space, then run it again"
+_DAMAGED: Final = "check its disk and the file's permissions; where it is damaged, restore a backup"
 _USERS: Final = """
     select count(*) from pg_stat_activity
     where datname = current_database() and application_name = 'prazo' and pid <> pg_backend_pid()"""
@@ -32,7 +34,7 @@ def version_of(location: str | Path) -> int:
     if _is_url(location):
         with _session(str(location)) as (session, place):
             return _postgres_version(session, place)
-    with _connection(Path(location)) as connection:
+    with _connection(Path(location), "read", _DAMAGED) as connection:
         return _sqlite_version(Path(location), connection)
 
 
@@ -68,7 +70,7 @@ def migrate(location: str | Path) -> list[int]:
     path = Path(location)
     _check_there(path)
     # Two that both have it open would each keep the other from having the file for itself.
-    with alone_in(path.parent), _connection(path) as connection:
+    with alone_in(path.parent), _connection(path, "migrated", _IN_USE) as connection:
         return _migrate_sqlite(path, connection)
 
 
@@ -93,7 +95,7 @@ def _check_there(path: Path) -> None:
 
 
 @contextmanager
-def _connection(path: Path) -> Iterator[sqlite3.Connection]:
+def _connection(path: Path, done: str, remedy: str) -> Iterator[sqlite3.Connection]:
     _check_there(path)
     uri = f"{path.absolute().as_uri()}?mode=rw"
     try:
@@ -103,11 +105,7 @@ def _connection(path: Path) -> Iterator[sqlite3.Connection]:
             connection.execute("pragma synchronous = full")
             yield connection
     except sqlite3.Error as error:
-        raise InboxUnavailable(
-            f"The inbox {path} cannot be migrated",
-            str(error),
-            "stop every process that uses it, check the disk's free space, then run it again",
-        ) from error
+        raise InboxUnavailable(f"The inbox {path} cannot be {done}", str(error), remedy) from error
 
 
 def _sqlite_version(path: Path, connection: sqlite3.Connection) -> int:

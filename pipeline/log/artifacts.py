@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pipeline.contract.body import JsonValue
-from pipeline.errors import OperatorError, Unreadable
-from pipeline.files import sync, write_whole
+from pipeline.errors import NoRoom, OperatorError, Unreadable
+from pipeline.files import is_full, sync, write_whole
 from pipeline.log.entries import LIVE
 from pipeline.log.ndjson import KeepArtifact
 
@@ -144,6 +144,12 @@ class FolderArtifacts(ArtifactStore):
             _make_folder(path.parent)
             write_whole(path, content)
         except OSError as error:
+            if is_full(error):
+                raise NoRoom(
+                    "The artifact was not kept",
+                    f"there is no room left in {self._folder.absolute()}",
+                    "make room there, then try again; nothing was left of it",
+                ) from None
             raise OperatorError(
                 f"An artifact cannot be written to {self._folder}",
                 error.strerror or str(error),

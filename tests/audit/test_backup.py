@@ -4,6 +4,7 @@ import json
 import re
 import stat
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pipeline.audit import export
 from pipeline.audit import restore as restores
 from pipeline.audit.request import Scope
 from pipeline.audit.verify import verify
-from pipeline.errors import LedgerRefused, OperatorError
+from pipeline.errors import LedgerRefused, NotRestored, OperatorError
 from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
@@ -123,6 +124,60 @@ def test_a_backup_that_was_changed_is_refused_before_anything_is_put_anywhere(
     with pytest.raises(OperatorError, match="Nothing was restored"):
         restores.restore(elsewhere, tmp_path / "saved")
     assert not (tmp_path / "elsewhere" / "inbox.db").exists()
+
+
+def turned(content: bytes) -> bytes:
+    """The bytes with every bit of some turned, none of them in the first pages."""
+    damaged = bytearray(content)
+    for at in range(21_000, len(damaged), 3000):
+        damaged[at] ^= 255
+    return bytes(damaged)
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut off": lambda content: content[: len(content) // 2],
+    "zeroed": lambda content: bytes(len(content)),
+    "empty": lambda content: b"",
+    "bits turned": turned,
+    "no file": lambda content: b"gone",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_backup_is_refused_as_that_with_what_to_do(
+    settings: Settings, tmp_path: Path, damage: str
+) -> None:
+    """It said that the inbox could not be migrated, and to stop every process that uses it."""
+    backups.backup(settings, tmp_path / "saved")
+    saved = tmp_path / "saved" / "inbox.db"
+    content = DAMAGES[damage](saved.read_bytes())
+    if content == b"gone":
+        saved.unlink()
+    else:
+        saved.write_bytes(content)
+    elsewhere = settings_in(tmp_path / "elsewhere")
+    with pytest.raises(NotRestored) as refused:
+        restores.restore(elsewhere, tmp_path / "saved")
+    said = refused.value
+    assert said.what == "Nothing was restored"
+    is_read = damage == "bits turned"  # and the entries are not those that were signed
+    why = f"the backup in {tmp_path / 'saved'} cannot be read: "
+    assert said.why.startswith("what was to be put back has been changed" if is_read else why)
+    assert (said.remedy, said.exit_code) == ("try another backup", 1)
+    assert not (tmp_path / "elsewhere" / "inbox.db").exists()
+
+
+def test_a_restore_that_refuses_a_changed_or_unsigned_backup_ends_with_1(
+    settings: Settings, tmp_path: Path
+) -> None:
+    for changes in (CHANGES["a body"],), UNSIGNED["heads and checkpoints deleted"]:
+        folder = tmp_path / f"saved-{len(changes)}"
+        backups.backup(settings, folder)
+        in_inbox(settings_in(folder), *changes)
+        elsewhere = settings_in(tmp_path / f"elsewhere-{len(changes)}")
+        elsewhere.ledger.parent.mkdir()
+        refused = command(elsewhere, "restore", str(folder))
+        assert (refused.returncode, "Error: Nothing was restored" in refused.stderr) == (1, True)
 
 
 UNSIGNED = {

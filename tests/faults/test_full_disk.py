@@ -1,5 +1,7 @@
 """What a command says and leaves on a full disk: one error, its remedy, and nothing half-made."""
 
+import json
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -7,9 +9,10 @@ import pytest
 
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
-from tests.audit.conftest import command
+from tests.audit.conftest import command, environment
 from tests.forward.conftest import deliver
 from tests.support import events
+from tests.support.commands import here
 from tests.support.stores import settings_in
 
 
@@ -27,7 +30,8 @@ def settings(tmp_path: Path) -> Settings:
 def fill(small_disk: Path, but: int) -> None:
     """Leaves so many bytes."""
     ballast = small_disk / "ballast"
-    ballast.write_bytes(bytes(4 * 2**20 - but))
+    ballast.unlink(missing_ok=True)
+    ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free - but))
 
 
 def test_a_package_for_which_there_is_no_room_says_so_in_one_error(
@@ -53,6 +57,38 @@ def test_a_package_for_which_there_is_no_room_says_so_in_one_error(
     assert [it.name for it in small_disk.iterdir()] == ["ballast"]
     (small_disk / "ballast").unlink()
     assert command(settings, "export", *asked, "--out", str(small_disk / "p.zip")).returncode == 0
+
+
+def test_a_full_disk_is_no_wrong_setting(settings: Settings, small_disk: Path) -> None:
+    """An artifact ended with 2, and so did a key, whose remedy was to take it from a backup."""
+    folder = settings.ledger.parent
+    (folder / "screen.png").write_bytes(b"a screen" * 1000)
+    said = {
+        "occurred_at": "2026-03-01T12:00:00Z",
+        "process_id": "prc_1",
+        "seller_id": "sel_1",
+        "journey_id": "jrn_1",
+        "step": "answered",
+        "channel": "web_form",
+        "source": "seller",
+        "fields": {"revenue": "1000_to_5000"},
+        "artifacts": [{"name": "s", "media_type": "image/png", "path": "screen.png"}],
+    }
+    (folder / "c.json").write_text(json.dumps(said))
+    (small_disk / "keys").mkdir()
+    for key in ("signing.key", "taxpayer.key"):
+        shutil.copy(folder / "keys" / key, small_disk / "keys")
+    fill(small_disk, but=0)
+    artifacts = {**environment(settings), "PRAZO_ARTIFACTS": str(small_disk / "artifacts")}
+    keys = {**environment(settings), "PRAZO_SIGNING_KEY_FILE": f"{small_disk}/keys/signing.key"}
+    for asked, where, what in (
+        (("collect", "c.json"), artifacts, "Error: The artifact was not kept: there is no room"),
+        (("rotate-key", "--actor", "Ana", "--reason", "r"), keys, "signing.key.next was not made"),
+    ):
+        refused = here(*asked, environment=where, folder=folder)
+        assert refused.returncode == 1, refused.stderr
+        assert what in refused.stderr
+        assert "make room there" in refused.stderr
 
 
 def test_rows_for_which_there_is_no_room_are_not_shown_by_half(
