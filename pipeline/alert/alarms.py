@@ -1,5 +1,6 @@
 """Remembers what became of each alert, from the log's entries alone."""
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -52,12 +53,13 @@ class Alarms(dict[str, Alarm]):
     """Alert -> what became of it."""
 
     def take(self, body: bytes | None, at: int) -> None:
-        """Takes the next entry of the kind `alert`; one whose body was erased says nothing."""
-        try:
+        """Takes the next entry of the kind `alert`; one whose body was erased, or cannot be read,
+        says nothing."""
+        with contextlib.suppress(ValueError, KeyError, TypeError):
             said = json.loads(body or b"null")
-            alert, step = said["alert"], said["step"]
-        except (ValueError, KeyError, TypeError):
-            return
+            self._take(said["alert"], said["step"], said, at)
+
+    def _take(self, alert: str, step: str, said: Mapping[str, Any], at: int) -> None:
         if step == "raised":
             since = instants.parse(said["since"])
             self.setdefault(alert, Alarm(at, said["about"], at if since is None else since))
@@ -68,7 +70,10 @@ class Alarms(dict[str, Alarm]):
         if step == "acknowledged":
             alarm.is_acknowledged = True
         elif step == "snoozed":
-            alarm.snoozed_until = instants.parse(said["until"]) or 0
+            until = instants.parse(said["until"])
+            if until is None:
+                return
+            alarm.snoozed_until = until
             for address, known in alarm.deliveries.items():
                 if known.tries:
                     n = known.tries

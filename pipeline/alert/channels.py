@@ -3,14 +3,16 @@
 A channel either takes a message or says why not; it never raises for what is outside.
 """
 
+import logging
 import re
 import smtplib
 from typing import Any, Final
 
 from pipeline import instants
+from pipeline.alert import words
 from pipeline.alert.decision import Message
 from pipeline.alert.links import Links
-from pipeline.alert.words import Text
+from pipeline.alert.words import Lists, Text
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Mail, Recipient
 from pipeline.contract.body import canonical_json
@@ -20,6 +22,8 @@ from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
 from pipeline.http.outgoing.aside import Aside
 
+LOG = logging.getLogger(__name__)
+
 SEND_SECONDS: Final = 30.0
 """For a whole message, however slowly the other side speaks."""
 MAX_FAULT_CHARACTERS: Final = 300
@@ -28,14 +32,27 @@ PAYLOAD_VERSION: Final = 1
 PAYLOAD_TYPE: Final = "prazo.alerts"
 
 
-def send(message: Message, text: Text, rules: AlertRules, now: int, links: Links) -> str | None:
-    """Sends a message, with its `links`; why the channel did not take it, or None where it did."""
+def made(message: Message, rules: AlertRules, now: int, links: Links, lists: Lists) -> Text | bytes:
+    """What a message says: words for people, the body for a webhook. `lists`: what the digests and
+    reports in it say."""
+    if message.via == "webhook":
+        return payload(message, now, links)
     recipient = rules.recipients[message.to]
-    sending = {
-        "email": lambda: _email(message, text, recipient, rules.mail),
-        "webhook": lambda: _webhook(message, recipient, now, links),
-        "apprise": lambda: _apprise(text, recipient),
-    }[message.via]
+    return words.message(message.items, message.to, recipient, links, rules.hours.zone, now, lists)
+
+
+def send(message: Message, content: Text | bytes, rules: AlertRules) -> str | None:
+    """Sends a message that was `made`; why the channel did not take it, or None where it did."""
+    recipient = rules.recipients[message.to]
+
+    def sending() -> None:
+        if isinstance(content, bytes):
+            _webhook(message, content, recipient)
+        elif message.via == "email":
+            _email(message, content, recipient, rules.mail)
+        else:
+            _apprise(content, recipient)
+
     try:
         Aside(sending, name=f"alerts to {message.to}").outcome(SEND_SECONDS)
     except TimeoutError:
@@ -48,6 +65,9 @@ def send(message: Message, text: Text, rules: AlertRules, now: int, links: Links
         return _short(f"{error.smtp_code} {text_of}")
     except (OSError, ValueError, smtplib.SMTPException) as error:
         return _short(str(error) or type(error).__name__)
+    except Exception as error:
+        LOG.exception("a message to %s failed by an error of ours", message.to)
+        return type(error).__name__
     return None
 
 
@@ -69,18 +89,18 @@ def _email(message: Message, text: Text, recipient: Recipient, mail: Mail | None
 # --- webhook ---------------------------------------------------------------------------------
 
 
-def _webhook(message: Message, recipient: Recipient, now: int, links: Links) -> None:
+def _webhook(message: Message, body: bytes, recipient: Recipient) -> None:
     assert recipient.webhook is not None
     path = recipient.webhook_secret_file
     assert path is not None
     keys = standard_webhooks.secrets_in(read_small(path), path)
-    body = payload(message, now, links)
     headers = standard_webhooks.signed(keys, message.name.encode(), instants.now(), body)
     answer = asking.post(
         recipient.webhook,
         body,
         "application/json",
         {name.decode(): value.decode() for name, value in headers},
+        is_body_needed=False,  # whatever it says besides, it has the message
     )
     if not 200 <= answer.status < 300:
         raise ValueError(f"it answered {answer.status}")

@@ -5,17 +5,17 @@ is due from the recipient's hour to the end of their day, on days on which they 
 there is something to say.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 
 from pipeline import instants
 from pipeline.alert import hours
-from pipeline.alert.alarms import Alarm
+from pipeline.alert.alarms import Alarm, Delivery
 from pipeline.alert.entries import DIGEST, Due
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
-from pipeline.alert_rules.recipients import Recipient
+from pipeline.alert_rules.recipients import Recipient, Via
 
 MAX_LISTED: Final = 20
 """Processes in one part; how many there are is said in any case."""
@@ -56,10 +56,22 @@ def awaited(rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> dict[st
             and not recipient.is_away(local.date())
         ):
             alert = _alert(name, local.date())
-            deliveries = alarms[alert].deliveries.values() if alert in alarms else ()
-            if not any(it.is_sent or it.is_given_up for it in deliveries):
+            if not is_over(alarms.get(alert), name, rules):
                 found[alert] = name
     return found
+
+
+def is_over(alarm: Alarm | None, name: str, rules: AlertRules) -> bool:
+    """Whether a recipient has a digest or a report by each of their channels, or it was given up
+    there. A program asks the views, so none goes to a webhook."""
+    ways = [it for it in rules.recipients[name].channels if it != "webhook"]
+    ended = [it.is_sent or it.is_given_up for it in _deliveries(alarm, name, ways)]
+    return len(ended) == len(ways) and all(ended)
+
+
+def _deliveries(alarm: Alarm | None, name: str, ways: Sequence[Via]) -> list[Delivery]:
+    known = {} if alarm is None else alarm.deliveries
+    return [it for to, it in known.items() if to.to == name and to.via in ways]
 
 
 def _alert(name: str, day: date) -> str:

@@ -12,19 +12,20 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NamedTuple, Protocol
 
 from pipeline import instants
-from pipeline.alert import channels, digest, entries, reports, words
+from pipeline.alert import channels, entries, reports
 from pipeline.alert.alarms import Alarm, Alarms
 from pipeline.alert.decision import GivenUp, Message, Plan, decide
-from pipeline.alert.digest import Process
 from pipeline.alert.entries import Due, Item, Subject
 from pipeline.alert.links import Fresh, Links
+from pipeline.alert.summaries import Processes, Summaries
 from pipeline.alert.watch import Watch
+from pipeline.alert.words import Lists, Text
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import InboxUnavailable, OperatorError
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.store import Outcome
-from pipeline.log.entries import Draft
+from pipeline.log.entries import LIVE, Draft
 
 LOG = logging.getLogger(__name__)
 
@@ -47,13 +48,14 @@ RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
 FORGOTTEN_AFTER: Final = 2
 """Times the look-back: what is older than that is not due any longer."""
 
-_ENTRIES = """
+# What a file says of alerts is history: it begins and ends nothing here.
+_ENTRIES = f"""
     select seq, occurred_at, body, leaf from entries
-    where kind = 'alert' and seq > $1 order by seq"""
+    where kind = 'alert' and origin = '{LIVE}' and seq > $1 order by seq"""
 _BEFORE = "select seq from entries where recorded_at < $1 order by seq desc limit 1"
 
 
-class Source(Protocol):
+class Source(Processes, Protocol):
     """The ledger, from which what is due comes."""
 
     def due(self) -> list[Due]:
@@ -62,15 +64,9 @@ class Source(Protocol):
     def new(self) -> list[Due]:
         """Those of them that were not raised, at least. Raises `OperatorError` likewise."""
 
-    def open_processes(self) -> list[Process]:
-        """The unfinished processes. Raises `OperatorError` where that cannot be said."""
-
     def subscriptions(self) -> list[dict[str, Any]]:
         """Reports that people subscribed to on pages: rows of the view `report_subscriptions`.
         Raises as `open_processes` does."""
-
-    def saved_views(self) -> dict[str, str]:
-        """Saved view of the Watchlist for all -> its filters. Raises as `open_processes` does."""
 
     def status(self) -> Mapping[str, object] | None:
         """How it stands (`Status` of the follower); None where it does not answer."""
@@ -108,11 +104,12 @@ class Dispatcher:
         self._watch = watch
         self._on_sent = on_sent
         self._now = now or inbox.now
+        self.given_up = 0
+        """How often somebody could not be told, and is not tried any longer."""
         self._alarms = Alarms()
         self._after: int | None = None  # seq up to which entries were taken; None: none yet
         self._leaf = b""  # of the alert's entry that was taken last; empty: none yet
-        self._said: dict[str, list[digest.Part]] = {}  # digest -> what it says
-        self._reported: dict[str, reports.Said] = {}  # report -> what it says
+        self._summaries = Summaries(source)
         self._under_way: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
         self._known: dict[str, Due] = {}  # alert -> as it was due when it was looked at last
@@ -136,7 +133,7 @@ class Dispatcher:
         self._look_at = self._whole_look_at = self._subscriptions_at = 0.0
         self.turn(self._deliver)
 
-    def turn(self, deliver: Callable[[Message, AlertRules], object]) -> None:
+    def turn(self, deliver: Callable[[Message, AlertRules, Lists], object]) -> None:
         """Reads on, decides, and has done what is to be done."""
         self._beat()
         loaded = self._load()
@@ -166,15 +163,13 @@ class Dispatcher:
                 if (message.to, message.via) in self._under_way:
                     continue
                 self._under_way.add((message.to, message.via))
-            deliver(message, self._rules)
+            deliver(message, self._rules, self._summaries.of(message.items))
 
     def _is_whole_due(self) -> bool:
         """Whether all that is due is to be looked at: now and then, once other rules are in force,
         and for a digest or a report."""
-        now = self._now()
-        awaited = digest.awaited(self._rules, self._alarms, now).keys() - self._said.keys()
-        awaited |= reports.awaited(self._rules, self._alarms, now).keys() - self._reported.keys()
-        return time.monotonic() >= self._whole_look_at or bool(awaited)
+        is_missing = self._summaries.is_missing(self._rules, self._alarms, self._now())
+        return is_missing or time.monotonic() >= self._whole_look_at
 
     def _looked(self, *, is_whole: bool) -> tuple[list[Due], Plan]:
         """What is due by the ledger and by what we see ourselves, and what is to be done about it.
@@ -203,8 +198,10 @@ class Dispatcher:
         )
         self._known = known | {due.alert: due for due in found}
         dues = list(self._known.values())
-        dues += self._digests(dues) + self._reports()
-        return dues, decide(dues, self._alarms, self._rules, self._now())
+        now, alarms = self._now(), self._alarms
+        dues += self._summaries.digests(self._rules, alarms, dues, now)
+        dues += self._summaries.reports(self._rules, alarms, now)
+        return dues, decide(dues, alarms, self._rules, self._now())
 
     def _asked(self, *, is_whole: bool) -> list[Due] | None:
         """What is due by the ledger: all, or what nobody has raised; None where it cannot say."""
@@ -229,28 +226,6 @@ class Dispatcher:
             self._inbox.append([entries.cleared(name, now) for name in found.over])
         return found.dues
 
-    def _digests(self, dues: list[Due]) -> list[Due]:
-        """The digests that are to be sent now; what they say is kept until then."""
-        now = self._now()
-        awaited = digest.awaited(self._rules, self._alarms, now)
-        for alert in self._said.keys() - awaited.keys():
-            del self._said[alert]
-        if awaited.keys() - self._said.keys():
-            try:
-                processes = self._source.open_processes()
-            except OperatorError as error:  # what is alarming is sent all the same
-                LOG.error("digests wait: %s", error)
-                return []
-            for alert, name in awaited.items():
-                self._said[alert] = digest.parts_for(
-                    name, self._rules, processes, dues, self._alarms, now
-                )
-        return [
-            digest.due(alert, name, self._rules, now)
-            for alert, name in awaited.items()
-            if self._said[alert]
-        ]
-
     def _subscriptions(self) -> list[dict[str, Any]]:
         """What people subscribed to, asked for now and then; what was known, if nobody can say."""
         if time.monotonic() < self._subscriptions_at:
@@ -261,24 +236,6 @@ class Dispatcher:
             return self._subscribed
         self._subscriptions_at = time.monotonic() + SUBSCRIPTIONS_SECONDS
         return found
-
-    def _reports(self) -> list[Due]:
-        """The reports that are to be sent now; what they say is kept until then."""
-        now = self._now()
-        awaited = reports.awaited(self._rules, self._alarms, now)
-        for alert in self._reported.keys() - awaited.keys():
-            del self._reported[alert]
-        if awaited.keys() - self._reported.keys():
-            try:
-                processes, saved = self._source.open_processes(), self._source.saved_views()
-            except OperatorError as error:  # what is alarming is sent all the same
-                LOG.error("reports wait: %s", error)
-                return []
-            for alert in awaited.keys() - self._reported.keys():
-                self._reported[alert] = reports.said(
-                    awaited[alert], self._rules, processes, saved, now
-                )
-        return [reports.due(alert, it, self._rules, now) for alert, it in awaited.items()]
 
     # --- the log ---
 
@@ -316,6 +273,7 @@ class Dispatcher:
             for due, address, why, _ in given_up:
                 LOG.error("%s is not told of alert %s: %s", address.to or "nobody", due.alert, why)
             self._inbox.append(drafts)
+            self.given_up += len(drafts)
 
     def _subject(self, due: Due) -> Subject:
         """The true ids of what an alert is about: views may show them masked."""
@@ -330,22 +288,28 @@ class Dispatcher:
 
     # --- one message ---
 
-    def _deliver_safely(self, message: Message, rules: AlertRules) -> None:
+    def _deliver_safely(self, message: Message, rules: AlertRules, lists: Lists) -> None:
         try:
-            self._deliver(message, rules)
+            self._deliver(message, rules, lists)
         except OperatorError as error:
             LOG.error("a message to %s waits: %s", message.to, error)
 
-    def _deliver(self, message: Message, rules: AlertRules) -> None:
-        """`rules`: those by which it was decided; others may be in force by now."""
+    def _deliver(self, message: Message, rules: AlertRules, lists: Lists) -> None:
+        """`rules`: those by which it was decided; others may be in force by now. An error of ours
+        is this message's alone."""
         try:
-            self._try(message, rules)
+            self._try(message, rules, lists)
+        except OperatorError:
+            raise
+        except Exception as error:
+            LOG.exception("a message to %s ended in an error of ours", message.to)
+            self._on_sent(Sent(message, type(error).__name__))
         finally:
             with self._lock:
                 self._under_way.discard((message.to, message.via))
             self._look_at = 0.0
 
-    def _try(self, message: Message, rules: AlertRules) -> None:
+    def _try(self, message: Message, rules: AlertRules, lists: Lists) -> None:
         began = instants.since_boot()
         subjects = [self._subject(it.due) for it in message.items]
         tried = [
@@ -353,37 +317,67 @@ class Dispatcher:
             for item, subject in zip(message.items, subjects, strict=True)
         ]
         receipts = self._inbox.append(tried)
-        ours: list[tuple[Item, Subject]] = [
-            (item, subject)
+        ours: dict[Item, Subject] = {
+            item: subject
             for item, subject, receipt in zip(message.items, subjects, receipts, strict=True)
             if receipt.outcome is Outcome.RECORDED
-        ]
+        }
         if not ours:
             return
-        message = message._replace(items=tuple(item for item, _ in ours))
-        now = self._now()
-        recipient = rules.recipients[message.to]
-        fresh = self._fresh if recipient.seller_links else None
+        message = message._replace(items=tuple(ours))
+        fresh = self._fresh if rules.recipients[message.to].seller_links else None
         links = Links(rules.dashboard_url, self._inbox.log_key, fresh)
-        zone = rules.hours.zone
-        text = words.message(
-            message.items, message.to, recipient, links, zone, now, self._said, self._reported
-        )
+        content, faults = self._made(message, rules, links, lists)
+        if faults:
+            lost = message._replace(items=tuple(faults))
+            self._answer(lost, ours, faults)
+            message = message._replace(items=tuple(it for it in ours if it not in faults))
+        if content is None:
+            return
         if instants.since_boot() - began > LATEST_SECONDS * instants.SECOND:
             LOG.warning("a message to %s was not sent: it would come late", message.to)
             return
-        fault = channels.send(message, text, rules, now, links)
+        fault = channels.send(message, content, rules)
         if fault is not None:
             LOG.warning("a message to %s by %s failed: %s", message.to, message.via, fault)
+        self._answer(message, ours, dict.fromkeys(message.items, fault))
+
+    def _made(
+        self, message: Message, rules: AlertRules, links: Links, lists: Lists
+    ) -> tuple[Text | bytes | None, dict[Item, str]]:
+        """What a message says, without those of its alerts of which it cannot be made, and what
+        each of these raised. None where none is left."""
+        try:
+            return channels.made(message, rules, self._now(), links, lists), {}
+        except OperatorError:
+            raise
+        except Exception as error:
+            LOG.exception("a message to %s could not be made", message.to)
+            fault = type(error).__name__
+        if len(message.items) == 1:
+            return None, {message.items[0]: fault}
+        faults: dict[Item, str] = {}
+        for item in message.items:
+            faults |= self._made(message._replace(items=(item,)), rules, links, lists)[1]
+        rest = tuple(it for it in message.items if it not in faults)
+        if not rest or not faults:  # each can be said, and all together cannot
+            return None, faults or dict.fromkeys(message.items, fault)
+        content, more = self._made(message._replace(items=rest), rules, links, lists)
+        return content, faults | more
+
+    def _answer(
+        self, message: Message, subjects: Mapping[Item, Subject], faults: Mapping[Item, str | None]
+    ) -> None:
+        """Writes down what came of a message, alert by alert."""
+        now, name = self._now(), message.name
+        to, via = message.to, message.via
         self._record(
             [
-                entries.answered(
-                    item, message.to, message.via, message.name, subject, self._now(), fault=fault
-                )
-                for item, subject in ours
+                entries.answered(item, to, via, name, subjects[item], now, fault=fault)
+                for item, fault in faults.items()
             ]
         )
-        self._on_sent(Sent(message, fault))
+        self._on_sent(Sent(message, next(iter(faults.values()))))
 
     def _record(self, drafts: list[Draft]) -> None:
         """Records what came of a try. Without it the message would be sent again, so it waits for

@@ -18,7 +18,7 @@ from pipeline import instants, periods
 from pipeline.alert import hours
 from pipeline.alert.alarms import Alarm
 from pipeline.alert.decision import present
-from pipeline.alert.digest import MAX_LISTED, Part, Process, urgency
+from pipeline.alert.digest import MAX_LISTED, Part, Process, is_over, urgency
 from pipeline.alert.entries import REPORT, Due
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
@@ -42,6 +42,7 @@ class Occasion(NamedTuple):
 
     report: str
     to: str  # the recipient, or whoever stands in
+    of: str  # the recipient, whose list it is
 
 
 class Said(NamedTuple):
@@ -62,9 +63,13 @@ def awaited(rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> dict[st
             if day is None:
                 continue
             alert = name_of(REPORT, f"{report_name}:{name}:{day.isoformat()}")
-            deliveries = alarms[alert].deliveries.values() if alert in alarms else ()
-            if not any(it.is_sent or it.is_given_up for it in deliveries):
-                found[alert] = Occasion(report_name, present(name, rules, now))
+            to = present(name, rules, now)
+            if not is_reachable(rules, to):
+                to = name  # better late, once they are back, than nobody
+            elif to != name and to in report.to:
+                continue  # the stand-in has it already
+            if not is_over(alarms.get(alert), to, rules):
+                found[alert] = Occasion(report_name, to, name)
     return found
 
 
@@ -163,7 +168,7 @@ def said(
     query = report.filters if report.saved is None else saved.get(report.saved)
     if query is None or names_a_person(query):
         return Said(occasion.report, "", 0, [])
-    listed = [it for it in processes if fits(it, query, occasion.to, rules, now)]
+    listed = [it for it in processes if fits(it, query, occasion.of, rules, now)]
     by_state = {state: [it for it in listed if it.state == state] for state in _STATES}
     parts = [
         Part(state, len(some), tuple(sorted(some, key=urgency)[:MAX_LISTED]))
@@ -186,7 +191,7 @@ def fits(process: Process, query: str, name: str, rules: AlertRules, now: int) -
     zone = ZoneInfo(recipient.zone or rules.hours.zone)
     moment = instants.of(now).replace(tzinfo=None)
     first, beyond = periods.period(asked.get("period", ["all"])[0], moment, zone)
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, OverflowError):
         first = datetime.combine(date.fromisoformat(asked.get("day", [""])[0]), time())
         beyond = first + timedelta(days=1)
     return (

@@ -3,7 +3,7 @@
 import secrets
 
 from pipeline import instants
-from pipeline.alert import channels, words
+from pipeline.alert import channels
 from pipeline.alert.decision import Message
 from pipeline.alert.entries import Due, Item
 from pipeline.alert.links import Links
@@ -25,8 +25,9 @@ def try_channels(rules: AlertRules, name: str) -> dict[str, str | None]:
     links = Links(None, b"")
     due = Due(secrets.token_hex(16), "test", "notice", recipient.role, now)
     items = (Item(due, 0, 1),)
-    text = words.message(items, name, recipient, links, rules.hours.zone, now)
-    return {
-        via: channels.send(Message(name, via, items), text, rules, now, links)
-        for via in recipient.channels
-    }
+    found: dict[str, str | None] = {}
+    for via in recipient.channels:
+        message = Message(name, via, items)
+        content = channels.made(message, rules, now, links, {})
+        found[via] = channels.send(message, content, rules)
+    return found

@@ -3,8 +3,8 @@
 No message holds personal data: channels keep copies, and forward them.
 """
 
+import contextlib
 from collections.abc import Mapping
-from datetime import datetime
 from html import escape
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from pipeline import instants
 from pipeline.alert.digest import Part
-from pipeline.alert.entries import Due, Item
+from pipeline.alert.entries import DIGEST, REPORT, Due, Item
 from pipeline.alert.links import Links
 from pipeline.alert.reports import Said
 from pipeline.alert_rules.recipients import Recipient
@@ -20,6 +20,8 @@ from pipeline.texts import printable
 
 Language = Literal["pt", "en"]
 MAX_ID_CHARACTERS: Final = 100
+Lists = Mapping[str, list[Part] | Said | Exception]
+"""A digest or a report -> what it says, or why that could not be made."""
 _BOTH = Mapping[str, tuple[str, str]]  # code -> Portuguese, English
 
 _RUNGS: Final[_BOTH] = {
@@ -148,25 +150,22 @@ def message(
     links: Links,
     zone: str,
     now: int,
-    digests: Mapping[str, list[Part]] = MappingProxyType({}),
-    reported: Mapping[str, Said] = MappingProxyType({}),
+    lists: Lists = MappingProxyType({}),
 ) -> Text:
     """What one recipient is told about some alerts. `zone`: of the marketplace, where the recipient
-    has none. `digests`, `reported`: alert -> what it says."""
+    has none. `lists`: what those of them that are digests and reports say."""
     language = recipient.language
     here = ZoneInfo(recipient.zone or zone)
     parts = [
-        _summary(digests[due.alert], language, here)
-        if due.alert in digests
-        else _report(reported[due.alert], language, here, links)
-        if due.alert in reported
+        _listing(lists[due.alert], language, links, here)
+        if due.kind in (DIGEST, REPORT)
         else _lines(due, name, language, links, here, now)
         for due, *_ in items
     ]
     first = items[0].due
     heading = title(first.kind, language)
-    if first.alert in reported:
-        heading += f": {_id(reported[first.alert].name)} ({reported[first.alert].total})"
+    if isinstance(report := lists.get(first.alert), Said):
+        heading += f": {_id(report.name)} ({report.total})"
     about = first.process_id or first.seller_id
     subject = f"[Prazo] {heading}" + (f" – {_id(about)}" if about else "")
     if len(items) > 1:
@@ -199,6 +198,16 @@ def time_left(seconds: int, language: Language) -> str:
 def seconds_parts(seconds: int) -> tuple[int, int, int]:
     """Whole days, hours and minutes."""
     return seconds // 86_400, seconds // 3600 % 24, seconds // 60 % 60
+
+
+def _listing(
+    of: list[Part] | Said | Exception, language: Language, links: Links, here: ZoneInfo
+) -> list[tuple[str, str]]:
+    if isinstance(of, Exception):
+        raise of
+    if isinstance(of, Said):
+        return _report(of, language, here, links)
+    return _summary(of, language, here)
 
 
 def _summary(parts: list[Part], language: Language, here: ZoneInfo) -> list[tuple[str, str]]:
@@ -262,8 +271,11 @@ def _lines(
 
 def local(at: int, zone: ZoneInfo) -> str:
     """An instant on a clock in a zone, with the zone's offset."""
-    there = datetime.fromtimestamp(at / instants.SECOND, zone)
-    return f"{there:%d/%m/%Y %H:%M} ({there:%Z})"
+    there = instants.of(at)
+    # At the edges of the calendar a zone leads out of it: there it is said in UTC.
+    with contextlib.suppress(OverflowError):
+        there = there.astimezone(zone)
+    return f"{there:%d/%m}/{there.year:04d} {there:%H:%M (%Z)}"
 
 
 def _plain(label: str, value: str) -> str:

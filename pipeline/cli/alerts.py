@@ -124,10 +124,9 @@ def send() -> None:
         open_ledger(settings) as ledger,
     ):
         fresh = _fresh_links(settings, inbox)
-        Dispatcher(
-            inbox, OpenLedger(ledger), lambda: rules, on_sent=on_sent, fresh=fresh
-        ).run_once()
-    sys.exit(1 if faults else 0)
+        sends = Dispatcher(inbox, OpenLedger(ledger), lambda: rules, on_sent=on_sent, fresh=fresh)
+        sends.run_once()
+    sys.exit(1 if faults or sends.given_up else 0)
 
 
 def _fresh_links(settings: Settings, inbox: "Inbox") -> "Fresh | None":

@@ -25,7 +25,7 @@ def is_tax_id(text: str) -> bool:
 
 def mask(identifier: str, log_key: bytes) -> str:
     """The id itself, or its mask where it looks personal."""
-    if TAX_ID.fullmatch(identifier):
+    if is_tax_id(identifier):
         shown = f"***{identifier[-2:]}"
     elif "@" in identifier:
         shown = f"{identifier[:1]}***"

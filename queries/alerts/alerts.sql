@@ -40,7 +40,7 @@ raised as (
         count(distinct recipient) filter (step = 'undelivered') as undelivered,
         min(step_at) filter (step = 'acknowledged') as acknowledged_at,
         arg_min(actor, seq) filter (step = 'acknowledged') as acknowledged_by,
-        max(until) filter (step = 'snoozed' and until > as_of()) as snoozed_until
+        arg_max(until, seq) filter (step = 'snoozed') as last_snooze
     from steps
     group by alert_id
 ),
@@ -82,8 +82,8 @@ select
     coalesce(undelivered, 0) as undelivered,
     acknowledged_at,
     acknowledged_by,
-    acknowledged_at is null and snoozed_until is null as is_open,
-    snoozed_until
+    acknowledged_at is null and coalesce(last_snooze <= as_of(), true) as is_open,
+    if(last_snooze > as_of(), last_snooze, null) as snoozed_until
 from (
     from due_alerts
     union all by name

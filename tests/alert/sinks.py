@@ -1,5 +1,6 @@
 """What takes messages in the tests: a mail server with TLS, and a server for webhooks."""
 
+import contextlib
 import email
 import ssl
 from collections.abc import Iterator
@@ -71,11 +72,12 @@ class Posted(NamedTuple):
 
 
 class WebhookServer:
-    """Takes webhooks; `status`: what it answers, as soon as `gate` is set."""
+    """Takes webhooks; `status` and `answer`: what it answers, as soon as `gate` is set."""
 
     def __init__(self) -> None:
         self.taken: list[Posted] = []
         self.status = 204
+        self.answer = b""
         self.gate = Event()
         self.gate.set()
         outer = self
@@ -89,7 +91,10 @@ class WebhookServer:
                 outer.taken.append(Posted(headers, body))
                 outer.gate.wait()
                 self.send_response(outer.status)
+                self.send_header("content-length", str(len(outer.answer)))
                 self.end_headers()
+                with contextlib.suppress(ConnectionError):  # whoever asked may read no further
+                    self.wfile.write(outer.answer)
 
             def log_message(self, *_: object) -> None:
                 pass

@@ -15,17 +15,19 @@ from typing import Any
 import pytest
 
 from pipeline import alert_rules, instants
-from pipeline.alert import acting
+from pipeline.alert import acting, words
 from pipeline.alert.decision import BACKOFF
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due
 from pipeline.alert.links import Links
 from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.recipients import Route
 from pipeline.errors import CallerError
 from pipeline.http import standard_webhooks
 from pipeline.inbox import Inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
+from pipeline.log.ndjson import read_line
 from pipeline.serve.commands import OwnLedger
 from pipeline.serve.due_alerts import OpenLedger
 from tests.alert.sinks import MailServer, WebhookServer
@@ -176,6 +178,88 @@ def test_what_was_put_off_is_sent_again_when_that_is_over_as_a_message_of_its_ow
         ("ana", 2, False),
         ("ops", 2, False),
     ]
+
+
+@pytest.mark.parametrize("deadline", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+@pytest.mark.parametrize("zone", ["America/Sao_Paulo", "Asia/Tokyo"])
+def test_a_deadline_at_an_end_of_the_calendar_keeps_no_other_alert_back(
+    stores: Stores, rules: AlertRules, mail: MailServer, deadline: str, zone: str
+) -> None:
+    """Other programs write such an instant where they have none: it failed the whole message."""
+    odd = review(process_id="p2", customer_id="s2", status="OVERDUE", deadline_at=deadline)
+    stores.inbox.append([delivery(odd, occurred_at=instants.now(), recorded_by="webhook")])
+    hours = rules.hours.model_copy(update={"zone": zone})
+    stores.dispatcher(rules.model_copy(update={"hours": hours})).run_once()
+    said = "".join(it.get_body(("plain",)).get_content() for it in mail.taken)
+    assert "p1" in said
+    assert "p2" in said
+    told = [it for it in stores.rows("alerts_sent") if it["recipient"] == "ana"]
+    assert [bool(it["sent_at"]) for it in told] == [True, True]
+
+
+def test_an_alert_of_which_no_message_can_be_made_is_a_failed_try_of_its_own(
+    stores: Stores, rules: AlertRules, mail: MailServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By an error of ours, say: the others of the message leave all the same."""
+    event = review(process_id="p2", customer_id="s2", deadline_at="2099-01-01T00:00:00Z")
+    stores.inbox.append([delivery(event, occurred_at=instants.now(), recorded_by="webhook")])
+    lines = words._lines
+
+    def broken(due: Due, *more: Any) -> Any:
+        if due.process_id == "p2":
+            raise ZeroDivisionError("s2 is called Ana")
+        return lines(due, *more)
+
+    monkeypatch.setattr(words, "_lines", broken)
+    stores.dispatcher(rules).run_once()
+    [message] = mail.taken
+    assert "p1" in message["Subject"]
+    told = {it["process_id"]: it for it in stores.rows("alerts_sent") if it["recipient"] == "ana"}
+    assert told["p1"]["sent_at"] is not None
+    assert (told["p2"]["sent_at"], told["p2"]["answer"]) == (None, "ZeroDivisionError")
+
+
+def test_a_webhook_that_takes_a_message_and_says_much_has_it(
+    stores: Stores, rules: AlertRules, webhook: WebhookServer
+) -> None:
+    webhook.status, webhook.answer = 200, b"x" * 1_000_000
+    stores.dispatcher(rules).run_once()
+    [told] = [it for it in stores.rows("alerts_sent") if it["recipient"] == "ops"]
+    assert told["sent_at"] is not None
+
+
+SAID_BY_A_FILE = (
+    {"step": "raised"},
+    {"step": "raised", "since": 7, "about": "expired"},
+    {"step": "snoozed"},
+    {"step": "snoozed", "until": "never"},
+    {"step": "sent"},
+    {"step": "sent", "to": [], "via": {}, "level": "x", "try": None},
+    {"step": "acknowledged"},
+    {"step": ["acknowledged"]},
+)
+
+
+@pytest.mark.parametrize("origin", ["live", "ingested"])
+@pytest.mark.parametrize("said", SAID_BY_A_FILE)
+def test_no_line_of_a_file_stops_alerts_or_ends_one(
+    stores: Stores, rules: AlertRules, mail: MailServer, said: dict[str, Any], origin: str
+) -> None:
+    """Whoever may ingest wrote one that stopped the process for two weeks."""
+    after_an_hour = {"after": "1h", "to": ["ana"]}
+    steps = Route.model_validate(
+        {"to": ["ops"], "at_any_hour": ["risk"], "escalate": [after_an_hour]}
+    )
+    by = rules.model_copy(update={"routes": (steps,)})
+    stores.dispatcher(by).run_once()
+    [alert] = stores.rows("alerts")
+    line = {"kind": "alert", "occurred_at": "2026-01-01T00:00:00Z", "alert": alert["alert_id"]}
+    draft = read_line(json.dumps(line | said).encode(), recorded_by="file")
+    stores.inbox.append([draft._replace(origin=origin)])
+    later = instants.now() + 2 * instants.HOUR
+    stores.dispatcher(by, now=lambda: later).run_once()
+    is_ended = origin == "live" and said["step"] == "acknowledged"
+    assert len(mail.taken) == (0 if is_ended else 1)
 
 
 def test_whom_a_turn_tells_is_said_by_the_rules_in_force(

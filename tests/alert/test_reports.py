@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from pipeline import instants
 from pipeline.alert import digest, reports
-from pipeline.alert.alarms import Alarms
+from pipeline.alert.alarms import Alarm, Alarms, Delivery
+from pipeline.alert.entries import Address
 from pipeline.alert.reports import Occasion
 from pipeline.alert_rules import AlertRules
 from pipeline.log.actions import report_step, view_step
@@ -87,7 +88,44 @@ def test_where_the_clocks_change_it_comes_once_all_the_same() -> None:
 def test_whoever_is_away_is_stood_in_for() -> None:
     away = {"away": [{"first": "2026-03-02", "last": "2026-03-02"}], "stand_in": "bruno"}
     found = reports.awaited(by(away), Alarms(), at("2026-03-02T11:00:00Z"))
-    assert list(found.values()) == [Occasion("late", "bruno")]
+    assert list(found.values()) == [Occasion("late", "bruno", "ana")]
+
+
+def test_who_stands_in_for_somebody_gets_their_list_and_none_that_they_have_already() -> None:
+    monday = at("2026-03-02T11:00:00Z")
+    away = {"away": [{"first": "2026-03-02", "last": "2026-03-02"}], "stand_in": "bruno"}
+    of = by(away, filters="whose=mine&lane=EXPIRED")
+    processes = [
+        digest.Process(f"of {name}", "EXPIRED", None, None, None, name) for name in ("ana", "bruno")
+    ]
+    found = reports.said(Occasion("late", "bruno", "ana"), of, processes, {}, monday)
+    assert [it.process_id for part in found.parts for it in part.listed] == ["of ana"]
+    occasions = reports.awaited(by(away, to=["ana", "bruno"]), Alarms(), monday).values()
+    assert list(occasions) == [Occasion("late", "bruno", "bruno")]
+
+
+def test_where_a_stand_in_can_be_sent_none_it_goes_to_whoever_is_away() -> None:
+    away = {"away": [{"first": "2026-03-02", "last": "2026-03-02"}], "stand_in": "bruno"}
+    desk = {"webhook": "https://desk.market.example/prazo", "webhook_secret_file": "keys/desk"}
+    of = by(away)
+    bruno = of.recipients["bruno"].model_validate(desk)
+    of = of.model_copy(update={"recipients": {**of.recipients, "bruno": bruno}})
+    found = reports.awaited(of, Alarms(), at("2026-03-02T11:00:00Z"))
+    assert list(found.values()) == [Occasion("late", "ana", "ana")]
+
+
+def test_one_channel_that_took_it_does_not_end_the_tries_of_another() -> None:
+    monday = at("2026-03-02T11:00:00Z")
+    of = by({"apprise_file": "keys/ana"})
+    [alert] = reports.awaited(of, Alarms(), monday)
+    failed = Delivery(1, monday, monday)
+    alarm = Alarm(monday, "report", monday)
+    alarm.deliveries[Address("ana", "email", 0)] = failed._replace(is_sent=True)
+    alarm.deliveries[Address("ana", "apprise", 0)] = failed
+    alarms = Alarms({alert: alarm})
+    assert list(reports.awaited(of, alarms, monday)) == [alert]
+    alarm.deliveries[Address("ana", "apprise", 0)] = failed._replace(is_given_up=True)
+    assert not reports.awaited(of, alarms, monday)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +215,7 @@ def test_one_that_was_not_taken_goes_out_after_a_restart(
 def test_a_list_without_its_saved_view_is_empty() -> None:
     of = by(saved="gone")
     process = digest.Process("p1", "EXPIRED", None, None, None, None)
-    found = reports.said(Occasion("late", "ana"), of, [process], {}, 0)
+    found = reports.said(Occasion("late", "ana", "ana"), of, [process], {}, 0)
     assert (found.total, found.parts) == (0, [])
 
 
@@ -185,11 +223,12 @@ def test_a_saved_view_that_names_a_person_is_neither_listed_nor_linked() -> None
     """Ids that look personal are masked where a report is made: it would say that there is none."""
     process = digest.Process("p1", "EXPIRED", None, None, None, None, seller_id="***25~0a1b2c3d4e")
     for query in ("seller=52998224725", "seller=529.982.247-25", "seller=ana%40market.example"):
-        found = reports.said(Occasion("late", "ana"), by(saved="x"), [process], {"x": query}, 0)
+        hers = Occasion("late", "ana", "ana")
+        found = reports.said(hers, by(saved="x"), [process], {"x": query}, 0)
         assert found == ("late", "", 0, [])
     process = process._replace(assignee="ana@market.example")  # as whoever logged in is named
     query = "assignee=ana%40market.example"
-    found = reports.said(Occasion("late", "ana"), by(saved="x"), [process], {"x": query}, 0)
+    found = reports.said(Occasion("late", "ana", "ana"), by(saved="x"), [process], {"x": query}, 0)
     assert (found.query, found.total) == (query, 1)
 
 

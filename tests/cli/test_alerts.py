@@ -2,6 +2,7 @@
 
 import json
 
+from pipeline import instants
 from tests.support.lines import aci
 
 ALERTS = """
@@ -63,3 +64,16 @@ def test_settings_with_a_fault_are_refused(prazo, environment, tmp_path) -> None
     refused = prazo("alerts", "routes")
     assert refused.returncode == 2
     assert "look_back_days" in refused.stderr
+
+
+def test_an_alert_that_leads_to_nobody_ends_with_1(prazo, environment, tmp_path) -> None:
+    (tmp_path / "secret").write_text("whsec_" + "QUFB" * 8)
+    (tmp_path / "alerts.toml").write_text(ALERTS)
+    environment["PRAZO_ALERTS_FILE"] = "alerts.toml"
+    assert prazo("alerts", "send").returncode == 0  # there is nothing to tell anybody yet
+    soon = instants.canonical(instants.now() + instants.DAY)
+    event = aci(created_at=instants.canonical(instants.now()), deadline_at=soon)
+    assert prazo("ingest", "-", given=json.dumps(event)).returncode == 0
+    done = prazo("alerts", "send")
+    assert "no recipient is named for it" in done.stderr
+    assert done.returncode == 1

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -29,8 +30,11 @@ def post(
     content: bytes,
     media_type: str,
     headers: Mapping[str, str] = MappingProxyType({}),
+    *,
+    is_body_needed: bool = True,
 ) -> Answer:
     """The answer to a POST; ValueError, with the reason, where none came whole and in time.
+    `is_body_needed`: false where the status alone says what became of it.
 
     On a thread of its own: whoever calls may have an event loop, and waits no longer than it may.
     """
@@ -39,7 +43,8 @@ def post(
         "Accept-Encoding": "identity",  # what is packed small may be large
         **headers,
     }
-    asked = Aside(lambda: asyncio.run(_exchange(url, content, sent)), name="asking")
+    exchange = partial(_exchange, url, content, sent, is_body_needed=is_body_needed)
+    asked = Aside(lambda: asyncio.run(exchange()), name="asking")
     try:
         return asked.outcome(ANSWER_SECONDS + ASIDE_SECONDS)
     except TimeoutError:
@@ -48,7 +53,9 @@ def post(
         raise ValueError(str(error)) from None
 
 
-async def _exchange(url: str, content: bytes, headers: Mapping[str, str]) -> Answer:
+async def _exchange(
+    url: str, content: bytes, headers: Mapping[str, str], *, is_body_needed: bool
+) -> Answer:
     address = addresses.parted(url)
     login = None if address.user is None else (address.user, address.password or "")
     async with (
@@ -56,6 +63,8 @@ async def _exchange(url: str, content: bytes, headers: Mapping[str, str]) -> Ans
         httpx.AsyncClient(timeout=ANSWER_SECONDS, follow_redirects=False) as client,
         client.stream("POST", address.url, content=content, headers=headers, auth=login) as answer,
     ):
+        if not is_body_needed:
+            return Answer(answer.status_code, b"")
         body = await bounded.body_of(answer)
         if body is None:
             raise ValueError(f"its answer is over {bounded.MAX_ANSWER_BYTES} bytes")

@@ -124,6 +124,7 @@ class Codes:
             body,
             "application/json",
             {key.decode(): value.decode() for key, value in headers},
+            is_body_needed=False,
         )
         if not 200 <= answer.status < 300:
             raise ValueError(f"it answered {answer.status}")

@@ -1,0 +1,92 @@
+"""Keeps what digests and reports say, from the moment their hour has come until they are sent."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from pipeline.alert import digest, reports
+from pipeline.alert.alarms import Alarm
+from pipeline.alert.digest import Process
+from pipeline.alert.entries import Due, Item
+from pipeline.alert.reports import Said
+from pipeline.alert.words import Lists
+from pipeline.alert_rules import AlertRules
+from pipeline.errors import OperatorError
+
+LOG = logging.getLogger(__name__)
+
+
+class Processes(Protocol):
+    """What a digest and a report are made from."""
+
+    def open_processes(self) -> list[Process]:
+        """The unfinished processes. Raises `OperatorError` where that cannot be said."""
+
+    def saved_views(self) -> dict[str, str]:
+        """Saved view of the Watchlist for all -> its filters. Raises as `open_processes` does."""
+
+
+class Summaries:
+    """What digests and reports say. One that cannot be made is due all the same: it fails as a
+    message does, and keeps no other back."""
+
+    def __init__(self, source: Processes) -> None:
+        self._source = source
+        self._digests: dict[str, list[digest.Part] | Exception] = {}
+        self._reports: dict[str, Said | Exception] = {}
+
+    def is_missing(self, rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> bool:
+        """Whether one is awaited whose processes nobody has looked at yet."""
+        awaited = digest.awaited(rules, alarms, now).keys() - self._digests.keys()
+        return bool(awaited or reports.awaited(rules, alarms, now).keys() - self._reports.keys())
+
+    def of(self, items: Iterable[Item]) -> Lists:
+        """What those of a message say, to keep: others may be awaited by the time it leaves."""
+        every: Lists = {**self._digests, **self._reports}
+        return {item.due.alert: every[item.due.alert] for item in items if item.due.alert in every}
+
+    def digests(
+        self, rules: AlertRules, alarms: Mapping[str, Alarm], dues: list[Due], now: int
+    ) -> list[Due]:
+        """The digests that are to be sent now. `dues`: what else is due."""
+        awaited = digest.awaited(rules, alarms, now)
+        for alert in self._digests.keys() - awaited.keys():
+            del self._digests[alert]
+        if awaited.keys() - self._digests.keys():
+            try:
+                processes = self._source.open_processes()
+            except OperatorError as error:  # what is alarming is sent all the same
+                LOG.error("digests wait: %s", error)
+                return []
+            for alert, name in awaited.items():
+                try:
+                    parts = digest.parts_for(name, rules, processes, dues, alarms, now)
+                    self._digests[alert] = parts
+                except Exception as error:
+                    LOG.exception("the digest of %s could not be made", name)
+                    self._digests[alert] = error
+        return [
+            digest.due(alert, name, rules, now)
+            for alert, name in awaited.items()
+            if self._digests[alert]
+        ]
+
+    def reports(self, rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> list[Due]:
+        """The reports that are to be sent now."""
+        awaited = reports.awaited(rules, alarms, now)
+        for alert in self._reports.keys() - awaited.keys():
+            del self._reports[alert]
+        if awaited.keys() - self._reports.keys():
+            try:
+                processes, saved = self._source.open_processes(), self._source.saved_views()
+            except OperatorError as error:  # what is alarming is sent all the same
+                LOG.error("reports wait: %s", error)
+                return []
+            for alert in awaited.keys() - self._reports.keys():
+                try:
+                    said = reports.said(awaited[alert], rules, processes, saved, now)
+                    self._reports[alert] = said
+                except Exception as error:
+                    LOG.exception("the report %s could not be made", awaited[alert].report)
+                    self._reports[alert] = error
+        return [reports.due(alert, it, rules, now) for alert, it in awaited.items()]
