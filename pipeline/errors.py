@@ -121,7 +121,7 @@ class LedgerDamaged(OperatorError):
 
 
 class LedgerStalled(OperatorError):
-    """The file is sound, and has no room for more: memory or disk."""
+    """The file may be sound: memory or disk has no room for more, or nobody here may write it."""
 
     exit_code = 1
 

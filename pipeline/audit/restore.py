@@ -41,6 +41,7 @@ from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.kept_heads import KeptHead
 from pipeline.inbox.signing_keys import log_keys
 from pipeline.inbox.sqlite import make_whole
+from pipeline.inbox.store import Statement
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import Keys
 from pipeline.ledger.service import LedgerService
@@ -54,6 +55,8 @@ from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.settings import Settings
 
 _ANOTHER: Final = "try another backup"
+_OF_JOURNEYS: Final = ("journeys", "journey_sessions", "journey_flow")
+ROWS_PER_COMMIT: Final = 1000
 
 
 class Insisted(NamedTuple):
@@ -209,6 +212,7 @@ def _replaced_inbox(settings: Settings, identity: Identity, notes: list[str]) ->
         with opened_inbox(str(draft), identity) as inbox:
             yield inbox
             lacking = _lacking(settings.inbox, inbox)
+            _keep_journeys(settings.inbox, inbox)
         make_whole(draft)
     except InboxUnavailable as error:
         files.remove_database(draft)
@@ -237,6 +241,23 @@ def _lacking(location: str, restored: Inbox) -> int:
             if seq > 0 and present.leaf(seq) == restored.leaf(seq):
                 return present.last()[0] - seq
     return 0
+
+
+def _keep_journeys(location: str, restored: Inbox) -> None:
+    """Copies the links of sellers from the present inbox, where it can be read: they stand beside
+    the log, and in no backup. Without them a link that somebody was sent opens nothing, and what a
+    seller has confirmed is not submitted by itself."""
+    with suppress(PrazoError), opened_inbox(location) as present:
+        if present.log != restored.log:
+            return
+        for table in _OF_JOURNEYS:
+            rows = present.query(f"select * from {table}")
+            for first in range(0, len(rows), ROWS_PER_COMMIT):
+                some = rows[first : first + ROWS_PER_COMMIT]
+                places = ", ".join(f"${number}" for number in range(1, len(some[0]) + 1))
+                insert = f"insert into {table} values ({places})"
+                claim, *besides = (Statement(insert, tuple(row)) for row in some)
+                restored.change(claim, besides)
 
 
 def _version_of(folder: Path) -> int:

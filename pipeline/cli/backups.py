@@ -68,8 +68,9 @@ def _sign(settings: Settings) -> None:
         with open_ledger(settings) as ledger:
             ledger.catch_up(CATCH_UP_SECONDS)
             ledger.checkpoint()
-    except PrazoError as error:
-        say(f"nothing could be signed now: {error.what}", err=True)
+    except (PrazoError, OSError) as error:
+        why = error.what if isinstance(error, PrazoError) else error
+        say(f"nothing could be signed now: {why}", err=True)
 
 
 @main.command()

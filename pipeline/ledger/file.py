@@ -39,6 +39,7 @@ NOT_WORTH_THEIR_TIME: Final = frozenset(
 (docs/decisions/queries.md#optimizers-that-find-nothing-are-left-out)."""
 
 _FULL_DISK: Final = ("No space left on device", "Disk quota exceeded")
+_NOT_ALLOWED: Final = ("Permission denied", "Read-only file system", "Operation not permitted")
 _MACROS: Final = hashlib.sha256(script("macros").encode()).hexdigest()
 
 
@@ -120,7 +121,14 @@ def closed_on_error(connection: duckdb.DuckDBPyConnection, path: Path | None) ->
 
 
 def fault(path: Path | None, error: duckdb.Error, what: str) -> OperatorError:
-    """What DuckDB's error means: no rebuild helps against a full disk or memory."""
+    """What DuckDB's error means: no rebuild helps against a full disk or memory, or where the file
+    may not be written."""
+    if any(it in str(error) for it in _NOT_ALLOWED):
+        return LedgerStalled(
+            f"The ledger {path} {what}",
+            str(error).splitlines()[0],
+            "let the user that runs Prazo read and write it, and its folder",
+        )
     is_full = any(it in str(error) for it in _FULL_DISK)
     why = str(error).splitlines()[0]
     if is_full or isinstance(error, duckdb.OutOfMemoryException):

@@ -387,3 +387,31 @@ def test_the_commands_tell_what_was_copied_and_what_was_put_back(
     assert done.stdout.startswith("16 entries of prazo/")
     assert "  note     the former inbox.db was kept as inbox.db.set-aside-" in done.stdout
     assert done.stdout.endswith("VERIFIED\n")
+
+
+@pytest.mark.parametrize("is_from_ledger", [False, True])
+def test_a_restore_leaves_sellers_their_links(
+    settings: Settings, tmp_path: Path, is_from_ledger: bool
+) -> None:
+    """They stand beside the log, and in no backup: each opened nothing any more."""
+    backups.backup(settings, tmp_path / "saved")
+    tables = ("journeys", "journey_sessions", "journey_flow")
+    with closing(open_inbox(settings.inbox)) as inbox:
+        for number in range(3):
+            row = (f"r{number}", f"t{number}", "p1", "s1", "email", "a@b.example", None, None, "{}")
+            inbox.execute(
+                "insert into journeys (ref, token_sha256, process_id, seller_id, channel, email,"
+                " return_url, only_paths, review, minted_at, expires_at)"
+                " values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, 2)",
+                *row,
+            )
+            inbox.execute("insert into journey_sessions values ($1, $2, 3, 4)", *row[1::-1])
+            inbox.execute("insert into journey_flow values ($1, 5, 'opened', null, null)", row[0])
+        before = [inbox.query(f"select * from {it} order by 1") for it in tables]
+    if is_from_ledger:
+        restores.restore_from_ledger(settings)
+    else:
+        restores.restore(settings, tmp_path / "saved")
+    with closing(open_inbox(settings.inbox)) as inbox:
+        assert [inbox.query(f"select * from {it} order by 1") for it in tables] == before
+    assert [len(it) for it in before] == [3, 3, 3]

@@ -414,9 +414,11 @@ def test_indexes_are_let_go_of_before_they_fill_the_memory(settings, inbox, monk
     [
         (duckdb.OutOfMemoryException("Out of Memory Error: 2GB used"), "PRAZO_LEDGER_MEMORY"),
         (duckdb.IOException("Could not write file: No space left on device"), "room on its disk"),
+        (duckdb.IOException('Cannot open file "l.wal": Permission denied'), "read and write it"),
+        (duckdb.IOException('Cannot open file "l.wal": Read-only file system'), "read and write"),
     ],
 )
-def test_a_ledger_without_room_is_not_taken_for_a_damaged_one(
+def test_a_ledger_that_cannot_be_written_is_not_taken_for_a_damaged_one(
     settings, inbox, monkeypatch, error: duckdb.Error, remedy: str
 ):
     def fail(*_: object, **__: object) -> None:
