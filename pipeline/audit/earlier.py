@@ -4,11 +4,14 @@ A person who has the signing key and both stores can rewrite all three. Only a c
 out of their reach reveals it.
 """
 
+import contextlib
+
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Head
 from pipeline.ledger.following.recovery import abandoned_by
 from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Checkpoint
+from pipeline.log.reconciling import Reconciliation
 from pipeline.log.signing import open_checkpoint
 
 
@@ -29,6 +32,9 @@ def continued(service: LedgerService, note: str, size: int) -> Checkpoint:
     try:
         held = open_checkpoint(note, service.signing.known())
     except ValueError as error:
+        lost = _of_a_lost_past(service, note)
+        if lost is not None:
+            raise _abandoned(*lost) from None
         raise CallerError("The earlier checkpoint cannot be used", str(error)) from None
     if held.log != service.inbox.log or held.size > size:
         raise CallerError(
@@ -39,13 +45,7 @@ def continued(service: LedgerService, note: str, size: int) -> Checkpoint:
     if service.ledger.root_at(held.size) != held.root:
         ended = abandoned_by(service.ledger, Head(held.size, held.root))
         if ended is not None:
-            raise PastAbandoned(
-                "The earlier checkpoint is of a past that was given up",
-                f"the inbox lost what followed entry {ended.fork}; entry {ended.seq} says why, and"
-                f" the {held.size - ended.fork} entries that this checkpoint covers beyond it"
-                " follow there again, each with the digest that leads to its root",
-                "read that entry; ask for a checkpoint of the log as it is now",
-            )
+            raise _abandoned(held, ended)
         raise LogRewritten(
             "The earlier checkpoint contradicts this log",
             f"the log had another root when it had {held.size} entries",
@@ -53,3 +53,26 @@ def continued(service: LedgerService, note: str, size: int) -> Checkpoint:
             " find the copy that the checkpoint belongs to",
         )
     return held
+
+
+def _of_a_lost_past(service: LedgerService, note: str) -> tuple[Checkpoint, Reconciliation] | None:
+    """What a note says that another key of the log signed than the one that signs for its size now,
+    and the reconciliation that explains it: in the past that was lost, that key was in force
+    sooner. None where nothing explains it."""
+    for tenure in service.signing.known() or ():
+        with contextlib.suppress(ValueError):
+            held = Checkpoint.read(tenure.key.opened(note))
+            ended = abandoned_by(service.ledger, Head(held.size, held.root))
+            if ended is not None and held.log == service.inbox.log:
+                return held, ended
+    return None
+
+
+def _abandoned(held: Checkpoint, ended: Reconciliation) -> PastAbandoned:
+    return PastAbandoned(
+        "The earlier checkpoint is of a past that was given up",
+        f"the inbox lost what followed entry {ended.fork}; entry {ended.seq} says why, and"
+        f" the {held.size - ended.fork} entries that this checkpoint covers beyond it"
+        " follow there again, each with the digest that leads to its root",
+        "read that entry; ask for a checkpoint of the log as it is now",
+    )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.audit import stores
 from pipeline.audit.backup import backup
 from pipeline.errors import InboxForked, OperatorError
 from pipeline.inbox import Head, SignedHead, open_inbox
@@ -156,11 +157,20 @@ def test_a_key_whose_rotation_was_lost_has_its_row_again(
         service.catch_up()
         service.sign()
         key = str(service.signing.present())
+        signed = service.checkpoint()
+        assert signed is not None
     past.put_back()
     in_inbox(settings, range(200, 200 + others))
     reconciled(settings)
     with closing(open_inbox(settings.inbox)) as inbox:
         assert [it.key for it in registered(inbox)][1:] == [key]
+    # By the new key, at a size at which the log as it is now was signed by the first.
+    assert audit(settings, signed.note, lambda *_: None).faults == []
+    with closing(LedgerService(settings)) as service:
+        assert service.signer is not None
+        for size in (SHARED - 1, SHARED + 1):
+            forged = service.signer.checkpoint(size, b"r" * 32)
+            assert stores.audit(service, against=forged).faults != []
 
 
 @ON_SQLITE
