@@ -78,9 +78,10 @@ def _draw() -> None:
             links.copy_this()
             access.leave(whoever)
     sections = _sections(whoever)
-    current = st.navigation(
-        {heading: list(pages.values()) for heading, pages in sections.items()}, position="top"
-    )
+    offered = {heading: list(pages.values()) for heading, pages in sections.items()}
+    # Else Streamlit shows the first page under the address of one that is closed.
+    offered.setdefault("", []).extend(_closed(sections))
+    current = st.navigation(offered, position="top")
     links.lead_to({name: it for pages in sections.values() for name, it in pages.items()})
     st.set_page_config(page_title=f"{current.title} · Prazo")
     with title:
@@ -138,6 +139,16 @@ def _sections(whoever: Person) -> dict[str, dict[str, st.Page]]:
         for heading, pages in sections.items()
     }
     return {heading: pages for heading, pages in open_to_them.items() if pages}
+
+
+def _closed(sections: dict[str, dict[str, st.Page]]) -> list[st.Page]:
+    """For each page that is not among these, one in its place that says so."""
+    is_open = {name for pages in sections.values() for name in pages}
+    return [
+        st.Page(frame.closed_page, title=_("Not open"), url_path=path.stem, visibility="hidden")
+        for path in sorted(PAGES.glob("[a-z]*.py"))
+        if path.stem not in is_open
+    ]
 
 
 @asynccontextmanager

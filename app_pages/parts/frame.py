@@ -1,20 +1,16 @@
 """What stands around every page: instant, zone and language, and which instant it shows."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 import streamlit as st
 
 from app_pages.door import access
 from app_pages.language import formats, moments
 from app_pages.language.i18n import LANGUAGES, _, ngettext, preferred
-from app_pages.parts import acting, links, views
+from app_pages.parts import acting, elements, links, views
 from pipeline import instants
 from pipeline.ledger import service
-
-PAGES: Final = Path(__file__).parents[1]
 
 DRAWER_SCRIPT: Final = """(() => {
     if (window.prazoDrawer) return
@@ -158,26 +154,11 @@ def _back_to_now() -> None:
     st.session_state["picked"] = None
 
 
-def _is_asked_for_closed_page() -> bool:
-    """Streamlit shows the first page in place of one that it was not given, as if that had been
-    asked for; the address still names the other one then."""
-    asked = urlsplit(st.context.url or "").path.rstrip("/").rpartition("/")[2]
-    is_page = asked.isidentifier() and (PAGES / f"{asked}.py").is_file()
-    return is_page and not access.may_open(asked)
-
-
 # --- what every page says ------------------------------------------------------------------------
 
 
 def time_travel_banner() -> None:
-    """Says that the page shows another instant than now, and that it is not the page that was asked
-    for, where that is closed to the reader; nothing otherwise."""
-    if _is_asked_for_closed_page():
-        st.warning(
-            _("Ask whoever runs Prazo for a role: see *Who may look* in the guide *Operations*."),
-            title=_("The page that you asked for is not open to your role"),
-            icon=":material/lock:",
-        )
+    """Says that the page shows another instant than now; nothing when it shows now."""
     if views.as_of() is not None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.warning(
@@ -198,3 +179,11 @@ def time_travel_banner() -> None:
             title=_("That is not an instant, so the page shows the present"),
             icon=":material/event_busy:",
         )
+
+
+def closed_page() -> None:
+    """What stands in the place of a page that the reader's role does not open."""
+    elements.empty(
+        _("This page is not open to your role"),
+        _("Ask whoever runs Prazo for a role: see *Who may look* in the guide *Operations*."),
+    )
