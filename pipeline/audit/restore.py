@@ -29,6 +29,7 @@ from pipeline.audit.backup import (
 from pipeline.audit.stores import Roots, audit
 from pipeline.audit.verify import Verdict
 from pipeline.errors import (
+    CallerError,
     InboxForked,
     InboxUnavailable,
     LedgerInUse,
@@ -274,8 +275,9 @@ def _damaged(folder: Path) -> Iterator[None]:
     """Says of what cannot be read that it is the backup: nothing else helps than another one."""
     try:
         yield
-    except (InboxUnavailable, ValueError) as error:
-        why = error.why or error.what if isinstance(error, InboxUnavailable) else error
+    # Where bytes were turned, SQLite may give values of other types than were written.
+    except (InboxUnavailable, CallerError, ValueError, TypeError) as error:
+        why = error.why or error.what if isinstance(error, PrazoError) else error
         raise NotRestored(
             "Nothing was restored", f"the backup in {folder} cannot be read: {why}", _ANOTHER
         ) from error

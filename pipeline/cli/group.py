@@ -36,8 +36,9 @@ class _Group(click.Group):
             what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
             remedy = "check the path, the permissions and the disk's free space"
             if is_full(error):
-                folder = Path(error.filename).absolute() if error.filename else "a folder it uses"
-                what = f"`prazo {ctx.invoked_subcommand}` was not done: no room is left in {folder}"
+                where = Path(error.filename).absolute() if error.filename else "what it writes to"
+                why = f"no room is left in {where} ({error.strerror})"
+                what = f"`prazo {ctx.invoked_subcommand}` was not done: {why}"
                 remedy = "make room there, then run it again"
             say(*_lines(what, remedy), err=True)
             ctx.exit(1)

@@ -98,6 +98,6 @@ def test_rows_for_which_there_is_no_room_are_not_shown_by_half(
     out = small_disk / "rows.csv"
     refused = command(settings, "show", "process_state", "--format", "csv", "--out", str(out))
     assert refused.returncode == 1
-    words = f"Error: `prazo show` was not done: no room is left in {small_disk}\n"
+    words = f"Error: `prazo show` was not done: no room is left in {small_disk} ("
     assert words in refused.stderr
     assert [it.name for it in small_disk.iterdir()] == ["ballast"]
