@@ -4,17 +4,20 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from pipeline.files import write_whole
 from pipeline.ledger import formats
 from pipeline.ledger.catalogue import View
 from pipeline.texts import printable
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 PIPE_WIDTH = 200
 """Columns where the output is not a terminal: wide enough to keep most rows on one line."""
@@ -27,6 +30,8 @@ OnProgress = Callable[[str, int, int], None]
 @contextmanager
 def progress() -> Iterator[OnProgress]:
     """A bar on standard error for each thing that is done, where somebody is looking."""
+    from rich.progress import Progress
+
     tasks: dict[str, TaskID] = {}
     with Progress(console=Console(stderr=True), transient=True) as bars:
 

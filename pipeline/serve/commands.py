@@ -3,24 +3,27 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
 
 from pipeline import instants
-from pipeline.audit import stores
-from pipeline.audit.export import Exported, OnProgress, export
-from pipeline.audit.request import Request
-from pipeline.audit.verify import Verdict
 from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Clearance
 from pipeline.errors import LedgerRefused
+from pipeline.http import holder as announcements
 from pipeline.ledger import formats, reader
 from pipeline.ledger.service import LedgerService, SignedCheckpoint, unheld_ledger
 from pipeline.log.actions import unmasking
 from pipeline.serve import identifiers
-from pipeline.serve.remote import Unmasking, holder
 from pipeline.settings import Settings
+
+if TYPE_CHECKING:  # these load templates, HTTP and proofs: a fifth of the start of most commands
+    from pipeline.audit import stores
+    from pipeline.audit.export import Exported, OnProgress
+    from pipeline.audit.request import Request
+    from pipeline.audit.verify import Verdict
+    from pipeline.serve.remote import Unmasking
 
 CATCH_UP_SECONDS: Final = 10.0
 
@@ -38,7 +41,7 @@ class Ledger(Protocol):
         as_of: int | None = None,
         filters: Sequence[str] = (),
         limit: int | None = None,
-        unmask: Unmasking | None = None,
+        unmask: "Unmasking | None" = None,
     ) -> pa.Table:
         """The rows of a view, in its own order; their metadata say of which instant."""
 
@@ -48,10 +51,10 @@ class Ledger(Protocol):
     def checkpoint(self) -> SignedCheckpoint:
         """The latest signed checkpoint and the keys of the log."""
 
-    def audit(self, against: str | None, on_progress: stores.OnProgress) -> Verdict:
+    def audit(self, against: str | None, on_progress: "stores.OnProgress") -> "Verdict":
         """Verifies ledger and inbox themselves."""
 
-    def export(self, request: Request, out: Path, on_progress: OnProgress) -> Exported:
+    def export(self, request: "Request", out: Path, on_progress: "OnProgress") -> "Exported":
         """Writes an audit package to a file."""
 
 
@@ -61,16 +64,19 @@ def open_ledger(settings: Settings, *, is_keeper: bool = True) -> Iterator[Ledge
 
     Raises `LedgerInUse` if another process holds it and does not answer.
     """
-    with holder(settings) as asked:
-        if asked is not None:
-            yield asked
-            return
+    if announcements.find(settings.ledger) is not None:
+        from pipeline.serve.remote import holder
+
+        with holder(settings) as asked:
+            if asked is not None:
+                yield asked
+                return
     with unheld_ledger(settings, is_keeper=is_keeper) as service:
         yield OwnLedger(service)
 
 
 def unmask_rows(
-    service: LedgerService, view: str, asked: Mapping[str, Any], unmask: Unmasking
+    service: LedgerService, view: str, asked: Mapping[str, Any], unmask: "Unmasking"
 ) -> Clearance | None:
     """Records that personal values of rows are about to be shown; the second person's word, where
     these rows need one. `asked`: as for `pipeline.clearance.acts.rows`.
@@ -92,7 +98,7 @@ def unmask_rows(
     return clearance
 
 
-def audit(settings: Settings, against: str | None, on_progress: stores.OnProgress) -> Verdict:
+def audit(settings: Settings, against: str | None, on_progress: "stores.OnProgress") -> "Verdict":
     """Checks ledger and inbox against each other and against what was signed.
 
     A ledger that must not be served at all is a fault in the verdict.
@@ -101,6 +107,8 @@ def audit(settings: Settings, against: str | None, on_progress: stores.OnProgres
         with open_ledger(settings, is_keeper=False) as ledger:
             return ledger.audit(against, on_progress)
     except LedgerRefused as error:
+        from pipeline.audit.verify import Verdict
+
         verdict = Verdict()
         verdict.fault(str(error))
         return verdict
@@ -125,7 +133,7 @@ class OwnLedger:
         as_of: int | None = None,
         filters: Sequence[str] = (),
         limit: int | None = None,
-        unmask: Unmasking | None = None,
+        unmask: "Unmasking | None" = None,
     ) -> pa.Table:
         """The rows of a view; personal values are shown only after their entry is in the log."""
         where = reader.parse_filters(filters)
@@ -155,10 +163,14 @@ class OwnLedger:
         self._service.catch_up()
         return self._service.signed_checkpoint()
 
-    def audit(self, against: str | None, on_progress: stores.OnProgress) -> Verdict:
+    def audit(self, against: str | None, on_progress: "stores.OnProgress") -> "Verdict":
         """Runs every check on ledger and inbox; see `pipeline.audit.stores.audit`."""
+        from pipeline.audit import stores
+
         return stores.audit(self._service, against=against, on_progress=on_progress)
 
-    def export(self, request: Request, out: Path, on_progress: OnProgress) -> Exported:
+    def export(self, request: "Request", out: Path, on_progress: "OnProgress") -> "Exported":
         """Records the export and writes its package to `out`."""
+        from pipeline.audit.export import export
+
         return export(self._service, request, out, on_progress)

@@ -5,21 +5,23 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import httpx
 import pyarrow as pa
 
 from pipeline import instants
-from pipeline.audit.export import Exported, OnProgress
-from pipeline.audit.request import Request, to_json
-from pipeline.audit.stores import OnProgress as OnChecked
-from pipeline.audit.verify import Verdict
 from pipeline.errors import CallerError, OperatorError, UnknownView, WrongUsage
 from pipeline.files import written_whole
 from pipeline.http import holder as announcements
 from pipeline.ledger.service import SignedCheckpoint
 from pipeline.settings import Settings
+
+if TYPE_CHECKING:  # as in commands.py
+    from pipeline.audit.export import Exported, OnProgress
+    from pipeline.audit.request import Request
+    from pipeline.audit.stores import OnProgress as OnChecked
+    from pipeline.audit.verify import Verdict
 
 ALIVE_SECONDS: Final = 2.0
 ROWS_SECONDS: Final = 300.0
@@ -114,8 +116,10 @@ class Holder:
         answer = self._get("/api/checkpoint").json()
         return SignedCheckpoint(answer["checkpoint"], answer["key"], answer["earlier_keys"])
 
-    def audit(self, against: str | None, on_progress: OnChecked) -> Verdict:
+    def audit(self, against: str | None, on_progress: "OnChecked") -> "Verdict":
         """Runs every check on ledger and inbox; see `pipeline.audit.stores.audit`."""
+        from pipeline.audit.verify import Verdict
+
         with _answering():
             answer = _checked(self._client.post("/api/audits", json={"against": against})).json()
         verdict = Verdict()
@@ -124,8 +128,11 @@ class Holder:
         verdict.faults = answer["faults"]
         return verdict
 
-    def export(self, request: Request, out: Path, on_progress: OnProgress) -> Exported:
+    def export(self, request: "Request", out: Path, on_progress: "OnProgress") -> "Exported":
         """Lets the holder make a package, and writes it to `out`, whole or not at all."""
+        from pipeline.audit.export import Exported
+        from pipeline.audit.request import to_json
+
         on_progress("the ledger's holder makes the package", 0, 1)
         with (
             _answering(),
