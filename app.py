@@ -90,6 +90,7 @@ def _draw() -> None:
         visits.remember()
         acting.keep_name()
         frame.close_drawer()
+        links.carry_choices()
     with search:
         find.box()
     with bell:
@@ -193,6 +194,7 @@ else:
                     visits.SCRIPT,
                     acting.NAME_SCRIPT,
                     links.COPY_SCRIPT,
+                    links.CARRY_SCRIPT,
                     frame.DRAWER_SCRIPT,
                 ],
             ),

@@ -25,6 +25,12 @@ COPY_SCRIPT: Final = """(() => {
         document.execCommand('copy')
         typed.remove()
     }, true)
+})()"""
+"""The same for everybody, so that the content security policy can name it by its digest. Browsers
+have a newer way to copy, but not where the page came without TLS."""
+CARRY_SCRIPT: Final = """(() => {
+    if (window.prazoCarries) return
+    window.prazoCarries = true
     const carry = reached => {
         const link = reached.target.closest?.(`[data-testid*="NavLink"][href]`)
         if (!link) return
@@ -39,10 +45,7 @@ COPY_SCRIPT: Final = """(() => {
         document.addEventListener(way, carry, true)
     }
 })()"""
-"""The same for everybody, so that the content security policy can name it by its digest. Browsers
-have a newer way to copy, but not where the page came without TLS.
-
-Instant, zone and language are put into a link's address once somebody points at it: a tab that it
+"""Puts instant, zone and language into a link's address once somebody points at it: a tab that it
 is opened in would show the present. Streamlit carries them to the next page of a session itself,
 and would have them twice if the page had put them there."""
 
@@ -54,6 +57,11 @@ def lead_to(pages: Mapping[str, st.Page]) -> None:
     """Says which pages links lead to, by the stems of their files: those of the navigation. Given
     a path, Streamlit would look at each of its folders on the disk, for every link."""
     st.session_state[_PAGES] = pages
+
+
+def carry_choices() -> None:
+    """Lets links that are opened in another tab keep instant, zone and language."""
+    st.html(f"<script>{CARRY_SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
 def copy_this() -> None:
