@@ -184,11 +184,6 @@ def _recorded(row: views.Row, error: PrazoError | None, typed: str) -> acting.To
     return acting.Told(_("Recorded for {processes}.", processes=names), is_done=True)
 
 
-def _record(act: acting.Act) -> None:
-    if acting.done(act):
-        st.rerun()
-
-
 def sent() -> None:
     """Who was told of what: the newest messages, with what the channel answered."""
     st.header(_("Messages sent"), anchor=False)
@@ -255,13 +250,22 @@ def recipients(rules: AlertRules) -> None:
     if views.as_of() is not None or not access.may(Permission.ANNOTATE):
         return
     with st.form("trial", border=False):
-        chosen = st.selectbox(_("Send a test message to"), list(rules.recipients))
-        if st.form_submit_button(_("Send it"), icon=":material/send:"):
-            for via, fault in try_channels(rules, chosen).items():
-                if fault is None:
-                    st.success(_("{channel}: sent", channel=via))
-                else:
-                    st.error(_("{channel}: {fault}", channel=via, fault=formats.plain(fault)))
+        st.selectbox(_("Send a test message to"), list(rules.recipients), key="trial_to")
+        press, icon = partial(_try, rules), ":material/send:"
+        acting.submit("trial", _("Send it"), press, icon=icon, may=Permission.ANNOTATE)
+
+
+def _try(rules: AlertRules) -> acting.Told:
+    """Sends the test message; what became of it, channel by channel."""
+    became = try_channels(rules, acting.typed("trial_to"))
+    said = [
+        _("{channel}: sent", channel=via)
+        if fault is None
+        else _("{channel}: {fault}", channel=via, fault=formats.plain(fault))
+        for via, fault in became.items()
+    ]
+    is_done = not any(became.values())
+    return acting.Told("  \n".join(said), is_done=is_done, is_shown=False)
 
 
 def scheduled(rules: AlertRules) -> None:
@@ -307,9 +311,12 @@ def calendars(rules: AlertRules) -> None:
     if NEW_CALENDAR in st.session_state:
         st.warning(_("Whoever has this address reads the calendar. It is shown this once."))
         st.code(st.session_state[NEW_CALENDAR], language=None, wrap_lines=True)
-        if st.button(_("I have copied it"), icon=":material/check:"):
-            del st.session_state[NEW_CALENDAR]
-            st.rerun()
+        st.button(
+            _("I have copied it"),
+            icon=":material/check:",
+            on_click=st.session_state.pop,
+            args=(NEW_CALENDAR, None),
+        )
     with st.container(horizontal=True, gap="small"):
         _make_calendar(rules)
         if feeds:
@@ -321,27 +328,32 @@ def _make_calendar(rules: AlertRules) -> None:
         st.popover(_("New calendar"), icon=":material/calendar_add_on:"),
         st.form("calendar_made", border=False),
     ):
-        assignee = st.text_input(
+        st.text_input(
             _("Deadlines of whom? Empty: of all"),
             max_chars=acting.MAX_NAME_CHARACTERS,
             key="calendar_assignee",
         )
-        actor = acting.name_of_reader("calendar_actor")
-        if st.form_submit_button(_("Make it and show its address")):
-            held = service.current()
+        acting.name_of_reader("calendar_actor")
+        label, press = _("Make it and show its address"), partial(_made, rules)
+        acting.submit("calendar_made", label, press, may=Permission.ANNOTATE)
 
-            def make() -> None:
-                secret = calendar.make(
-                    held.inbox,
-                    assignee=assignee.strip() or None,
-                    actor=actor.strip(),
-                    recorded_by=acting.RECORDED_BY,
-                )
-                st.session_state[NEW_CALENDAR] = calendar.address(
-                    held.settings, rules, secret.token
-                )
 
-            _record(make)
+def _made(rules: AlertRules) -> acting.Told:
+    assignee, actor = acting.typed("calendar_assignee"), acting.actor_of("calendar_actor")
+    if not actor:
+        return acting.Told(_("A name is needed: it goes into the log."), kept=assignee)
+    held = service.current()
+
+    def make() -> None:
+        by = {"actor": actor, "recorded_by": acting.RECORDED_BY}
+        secret = calendar.make(held.inbox, assignee=assignee or None, **by)
+        st.session_state[NEW_CALENDAR] = calendar.address(held.settings, rules, secret.token)
+
+    if (error := acting.tried(make, actor)) is not None:
+        return acting.Told("", error=error, kept=assignee)
+    told = acting.Told("", is_done=True)
+    acting.empty(told, "calendar_assignee")
+    return told
 
 
 def _revoke_calendar(feeds: Sequence[str]) -> None:
@@ -349,14 +361,24 @@ def _revoke_calendar(feeds: Sequence[str]) -> None:
         st.popover(_("Revoke a calendar"), icon=":material/event_busy:"),
         st.form("calendar_revoked", border=False),
     ):
-        chosen = st.selectbox(_("Calendar"), feeds, key="calendar_chosen")
-        actor = acting.name_of_reader("calendar_revoker")
-        if st.form_submit_button(_("Revoke it: its address is wrong from then on")):
-            _record(
-                lambda: service.current().inbox.append(
-                    [calendar_revoked(chosen, actor=actor.strip(), recorded_by=acting.RECORDED_BY)]
-                )
-            )
+        st.selectbox(_("Calendar"), feeds, key="calendar_chosen")
+        acting.name_of_reader("calendar_revoker")
+        label = _("Revoke it: its address is wrong from then on")
+        acting.submit("calendar_revoked", label, _revoked, may=Permission.ANNOTATE)
+
+
+def _revoked() -> acting.Told:
+    feed, actor = acting.typed("calendar_chosen"), acting.actor_of("calendar_revoker")
+    if not actor:
+        return acting.Told(_("A name is needed: it goes into the log."))
+
+    def revoke() -> None:
+        drafted = calendar_revoked(feed, actor=actor, recorded_by=acting.RECORDED_BY)
+        service.current().inbox.append([drafted])
+
+    if (error := acting.tried(revoke, actor)) is not None:
+        return acting.Told("", error=error)
+    return acting.Told(_("Recorded for {processes}.", processes=formats.code(feed)), is_done=True)
 
 
 clearances.show()

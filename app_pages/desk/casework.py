@@ -94,7 +94,7 @@ def note(process: views.Row) -> None:
         if (lacking := acting.missing(text, actor)) is not None:
             return acting.Told(lacking, kept=text)
         told = records.record([process], lambda: [records.note(process, text, actor)], actor, text)
-        records.empty(f"note_text {own}", told)
+        acting.empty(told, f"note_text {own}")
         return told
 
     with (
@@ -175,15 +175,8 @@ def _open(process: views.Row) -> acting.Told:
     if not number or not actor:
         wanted = _("A number and a name are needed: both go into the log.")
         return acting.Told(wanted, kept=number)
-    if (standing := records.ticket_in_the_way([process], number)) is not None:
-        return standing
-    told = records.record(
-        [process],
-        lambda: [ticket("opened", number=number, **records.signed(process, actor))],
-        actor,
-        number,
-    )
-    records.empty(records.number_key(own), told)
+    told = records.open_tickets([process], number, actor)
+    acting.empty(told, records.number_key(own))
     return told
 
 

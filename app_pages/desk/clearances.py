@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -23,6 +24,10 @@ STATES = {
     "refused": N_("refused"),
     "used": N_("done"),
     "expired": N_("ended, not done"),
+}
+_DECISIONS: dict[Decision, tuple[str, str]] = {
+    "approved": (N_("Approve"), ":material/check:"),
+    "refused": (N_("Refuse"), ":material/block:"),
 }
 _LATER = [state for state in STATES if state != "requested"]
 
@@ -133,30 +138,40 @@ def _is_own(row: views.Row) -> bool:
 
 
 def _decide(row: views.Row) -> None:
-    with st.form(f"decide {row['request_id']}", border=False):
-        why = st.text_input(_("Why?"), key=f"decide_reason {row['request_id']}")
-        actor = acting.name_of_reader(f"decide_actor {row['request_id']}")
+    own = row["request_id"]
+    with st.form(f"decide {own}", border=False):
+        st.text_input(_("Why?"), key=f"decide_reason {own}")
+        acting.name_of_reader(f"decide_actor {own}")
+        may = next(iter(PERMISSIONS_OF_ACTS[row["act"]]))  # all of them were asked for above
         with st.container(horizontal=True, gap="small"):
-            is_approved = st.form_submit_button(_("Approve"), icon=":material/check:")
-            is_refused = st.form_submit_button(_("Refuse"), icon=":material/block:")
-    if not (is_approved or is_refused) or not acting.is_complete(why, actor):
-        return
-    decision: Decision = "approved" if is_approved else "refused"
-    held = service.current()
-    if acting.done(
+            for decision, (label, icon) in _DECISIONS.items():
+                press = partial(_decided, row, decision)
+                acting.submit(f"{decision} {own}", _(label), press, icon=icon, may=may)
+
+
+def _decided(row: views.Row, decision: Decision) -> acting.Told:
+    own, held = row["request_id"], service.current()
+    why, actor = acting.typed(f"decide_reason {own}"), acting.actor_of(f"decide_actor {own}")
+    if (lacking := acting.missing(why, actor)) is not None:
+        return acting.Told(lacking, kept=why)
+    error = acting.tried(
         lambda: clearances.decide(
             held.inbox,
             acts.Terms.of(held.settings),
-            row["request_id"],
+            own,
             decision,
-            reason=why.strip(),
-            actor=actor.strip(),
+            reason=why,
+            actor=actor,
             recorded_by=acting.RECORDED_BY,
             is_proved=held.settings.login != "none",
         ),
         actor,
-    ):
-        st.rerun()
+    )
+    if error is not None:
+        acting.catch_up()  # somebody else may have decided
+        return acting.Told("", error=error, kept=why)
+    act, state = _(occurrences.ACTS[row["act"]]), words.word(STATES, decision)
+    return acting.Told(f"{act}: {state}", is_done=True)
 
 
 def _table(rows: Sequence[views.Row]) -> None:

@@ -154,8 +154,11 @@ def _samples() -> None:
                 " away. Do it in a log that is for trying out."
             )
         )
-        if st.button(_("Load them"), key="samples"):
-            held = service.current()
-            store = artifacts.artifact_store(held.settings, held.inbox)
-            if acting.done(lambda: ingest.ingest(SAMPLES, held.inbox, lambda _: None, store)):
-                st.rerun()
+        acting.button("samples", _("Load them"), _load, may=Permission.ANNOTATE)
+
+
+def _load() -> acting.Told:
+    held = service.current()
+    store = artifacts.artifact_store(held.settings, held.inbox)
+    error = acting.tried(lambda: ingest.ingest(SAMPLES, held.inbox, lambda _: None, store))
+    return acting.Told("", is_done=error is None, error=error)

@@ -13,6 +13,7 @@ from pipeline.alert.reports import is_reachable, subscription
 from pipeline.alert_rules.reports import Report
 from pipeline.ledger import service
 from pipeline.log.actions import report_step
+from pipeline.serve.roles import Permission
 
 DAYS = {
     "business": N_("every working day"),
@@ -37,33 +38,50 @@ def subscribe() -> None:
     reached = [it for it in rules.recipients if is_reachable(rules, it)]
     if not reached:
         return
-    with st.form("subscribe", border=True, clear_on_submit=True):
-        name = st.text_input(
+    with st.form("subscribe", border=True):
+        st.text_input(
             _("Send this list by mail as"), key="report_name", max_chars=acting.MAX_NAME_CHARACTERS
         )
-        to = st.selectbox(_("To"), reached, key="report_to")
-        days = st.selectbox(_("When"), list(DAYS), format_func=_day_name, key="report_days")
-        weekday = st.selectbox(
+        st.selectbox(_("To"), reached, key="report_to")
+        st.selectbox(_("When"), list(DAYS), format_func=_day_name, key="report_days")
+        st.selectbox(
             _("Day of a weekly one"),
             hours.DAYS,
             format_func=lambda day: formats.weekday(hours.DAYS.index(day)),
             key="report_weekday",
         )
-        time = st.selectbox(_("At"), TIMES, index=TIMES.index("08:00"), key="report_at")
-        actor = acting.name_of_reader("report_actor")
-        if not st.form_submit_button(_("Schedule it")):
-            return
-        if not name.strip() or not actor.strip():
-            st.warning(_("A text and a name are needed: both go into the log."))
-            return
-        asked = [it for it in address.filters() if it[0] != compared.WITH]
-        said = {"days": days, "weekday": weekday, "at": time, "filters": urlencode(asked)}
-        by = {"actor": actor.strip(), "recorded_by": acting.RECORDED_BY}
-        if acting.done(
-            lambda: service.current().inbox.append([subscription(rules, name, to, **by, **said)]),
-            actor,
-        ):
-            st.rerun()
+        st.selectbox(_("At"), TIMES, index=TIMES.index("08:00"), key="report_at")
+        acting.name_of_reader("report_actor")
+        acting.submit("subscribe", _("Schedule it"), _subscribe, may=Permission.ANNOTATE)
+
+
+def _subscribe() -> acting.Told:
+    """Schedules what the page shows: its filters are in the address that it was pressed on."""
+    name, actor = acting.typed("report_name"), acting.actor_of("report_actor")
+    if (lacking := acting.missing(name, actor)) is not None:
+        return acting.Told(lacking, kept=name)
+    asked = [it for it in address.filters() if it[0] != compared.WITH]
+    to, *said = (acting.typed(f"report_{it}") for it in ("to", "days", "weekday", "at"))
+
+    def record() -> None:
+        drafted = subscription(
+            people.rules(),
+            name,
+            to,
+            actor=actor,
+            recorded_by=acting.RECORDED_BY,
+            filters=urlencode(asked),
+            **dict(zip(("days", "weekday", "at"), said, strict=True)),
+        )
+        service.current().inbox.append([drafted])
+
+    if (error := acting.tried(record, actor)) is not None:
+        return acting.Told("", error=error, kept=name)
+    # The page Alerts lists it: here nothing else would say that it is scheduled.
+    text = _("Recorded for {processes}.", processes=formats.plain(name))
+    told = acting.Told(text, is_done=True, is_shown=False)
+    acting.empty(told, "report_name")
+    return told
 
 
 def _day_name(code: str) -> str:
@@ -72,18 +90,34 @@ def _day_name(code: str) -> str:
 
 def end() -> None:
     """The form that ends a report to which somebody subscribed; nothing where there is none."""
-    names = [row["report_name"] for row in views.read("report_subscriptions")]
+    names = _names()
     if not names:
         return
     with (
         st.popover(_("End a report"), icon=":material/unsubscribe:"),
         st.form("end_report", border=False),
     ):
-        chosen = st.selectbox(_("Report"), names, key="report_to_end")
-        actor = acting.name_of_reader("report_ender")
-        if st.form_submit_button(_("It is not sent any more")):
-            draft = report_step(
-                "ended", chosen, actor=actor.strip(), recorded_by=acting.RECORDED_BY
-            )
-            if acting.done(lambda: service.current().inbox.append([draft]), actor):
-                st.rerun()
+        st.selectbox(_("Report"), names, key="report_to_end")
+        acting.name_of_reader("report_ender")
+        acting.submit("end_report", _("It is not sent any more"), _end, may=Permission.ANNOTATE)
+
+
+def _names() -> list[str]:
+    return [row["report_name"] for row in views.read("report_subscriptions")]
+
+
+def _end() -> acting.Told:
+    name, actor = acting.typed("report_to_end"), acting.actor_of("report_ender")
+    if not actor:
+        return acting.Told(_("A name is needed: it goes into the log."))
+    acting.catch_up()
+    said = _("{report} is not sent any more.", report=formats.plain(name))
+    if name not in _names():  # somebody else has ended it
+        return acting.Told(said, is_done=True)
+
+    def record() -> None:
+        drafted = report_step("ended", name, actor=actor, recorded_by=acting.RECORDED_BY)
+        service.current().inbox.append([drafted])
+
+    error = acting.tried(record, actor)
+    return acting.Told(said, is_done=True) if error is None else acting.Told("", error=error)

@@ -10,7 +10,7 @@ from app_pages.desk import casework, records
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import acting, elements, lists, views
-from pipeline.log.actions import reminder, ticket
+from pipeline.log.actions import reminder
 from pipeline.log.entries import Draft
 
 _ACTS: Final[Mapping[str, str]] = {
@@ -62,8 +62,7 @@ def _do_to_many(rows: Sequence[views.Row], what: str) -> acting.Told:
         told = _draft_for_many(rows, what, actor)
     if told.is_done:
         lists.untick()
-        for key in ("many_why", "many_note", records.number_key("many")):
-            records.empty(key, told)
+        acting.empty(told, "many_why", "many_note", records.number_key("many"))
     return told
 
 
@@ -76,15 +75,16 @@ def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.
         "assign": lambda row: records.assignment(row, assignee, text, actor),
         "note": lambda row: records.note(row, text, actor),
         "remind": lambda row: reminder(channel, **records.signed(row, actor)),
-        "ticket": lambda row: ticket("opened", number=text, **records.signed(row, actor)),
     }
     if what == "note" and (lacking := acting.missing(text, actor)) is not None:
         return acting.Told(lacking, kept=text)
     if (what == "assign" and not assignee) or (what == "ticket" and not text):
         wanted = _("Something is still missing: what is recorded goes into the log.")
         return acting.Told(wanted, kept=text)
-    if what == "ticket" and (standing := records.ticket_in_the_way(rows, text)) is not None:
-        return standing
+    if what == "ticket" and not actor:
+        return acting.Told(_("A name is needed: it goes into the log."), kept=text)
+    if what == "ticket":
+        return records.open_tickets(rows, text, actor)
     return records.record(rows, lambda: [made[what](row) for row in rows], actor, text)
 
 

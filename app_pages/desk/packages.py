@@ -5,6 +5,7 @@ import tempfile
 import weakref
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,7 +19,7 @@ from pipeline import instants
 from pipeline.audit.export import Exported, export
 from pipeline.audit.request import Request, Scope
 from pipeline.clearance.clearances import Awaited
-from pipeline.errors import CallerError, PrazoError
+from pipeline.errors import CallerError
 from pipeline.ledger import service
 from pipeline.serve.roles import Permission
 
@@ -38,6 +39,8 @@ _STAGES: Final = {
 }
 _MAX_DAYS: Final = 366
 _MADE: Final = "package made"
+_WAITS: Final = "package waits"
+_ICON: Final = ":material/inventory_2:"
 
 
 class _Subject(NamedTuple):
@@ -67,14 +70,6 @@ class _Subject(NamedTuple):
             since=_start_of(self.days[0]) if self.is_period else None,
             until=_start_of(self.days[1] + timedelta(1)) if self.is_period else None,
         )
-
-
-class _Asked(NamedTuple):
-    """What else the reader said when they pressed the button."""
-
-    reason: str
-    actor: str
-    is_full: bool
 
 
 class _Package:
@@ -107,24 +102,12 @@ def show() -> None:
     asking, beside = st.columns([1, 1], gap="medium")
     with asking, st.container(key="asked_for"):
         subject = _choose_subject()
-        asked = _ask()
+        _ask(subject)
     with beside, st.container(border=True, height="stretch"):
         st.header(_("What goes in"), anchor=False)
         _preview(subject)
-    if asked is not None and access.may(Permission.EXPORT):
-        st.session_state.pop(_MADE, None)
-        if not subject.is_complete:
-            st.warning(_("First say what the package is about."))
-        elif acting.is_complete(asked.reason, asked.actor):
-            _make(
-                Request(
-                    subject.scope(),
-                    reason=asked.reason.strip(),
-                    actor=asked.actor.strip(),
-                    recorded_by=acting.RECORDED_BY,
-                    profile="full" if asked.is_full else "masked",
-                )
-            )
+    if st.session_state.pop(_WAITS, False):
+        _say_that_it_waits()
     if _MADE in st.session_state and all(map(access.may, st.session_state[_MADE].permissions)):
         _offer(st.session_state[_MADE])
 
@@ -148,10 +131,19 @@ def _choose_subject() -> _Subject:
     return _Subject(kind, subject)
 
 
-def _ask() -> _Asked | None:
-    """Profile, reason and name; None until the button is pressed."""
+def _chosen() -> _Subject:
+    """What the inputs say now."""
+    kind = st.session_state.get("scope") or next(iter(_SCOPES))
+    if kind == "period":
+        days = st.session_state.get("days") or ()
+        return _Subject(kind, days=tuple(days) if isinstance(days, tuple) else (days,))
+    return _Subject(kind, acting.typed("subject"))
+
+
+def _ask(subject: _Subject) -> None:
+    """Profile, reason and name, and the button for the subject whose contents stand beside it."""
     is_full_allowed = _may_take_everything()
-    profile = st.radio(
+    st.radio(
         _("Profile"),
         list(_PROFILES) if is_full_allowed else ["masked"],
         format_func=lambda code: _(_PROFILES[code]),
@@ -167,10 +159,41 @@ def _ask() -> _Asked | None:
             )
         )
     with st.form("package", border=False):
-        reason = st.text_area(_("Why is it needed?"), key="reason", height=80)
-        actor = acting.name_of_reader("actor")
-        is_asked = st.form_submit_button(_("Make the package"), icon=":material/inventory_2:")
-    return _Asked(reason, actor, profile == "full" and is_full_allowed) if is_asked else None
+        st.text_area(_("Why is it needed?"), key="reason", height=80)
+        acting.name_of_reader("actor")
+        acting.submit(
+            "package",
+            _("Make the package"),
+            partial(_order, subject),
+            icon=":material/inventory_2:",
+            may=Permission.EXPORT,
+            in_past=True,
+        )
+
+
+def _order(subject: _Subject) -> acting.Told:
+    """Makes the package that was asked for, or says what is missing."""
+    reason, actor = acting.typed("reason"), acting.actor_of("actor")
+    is_full = st.session_state["profile"] == "full" and _may_take_everything()
+    st.session_state.pop(_MADE, None)
+    if _chosen() != subject._replace(id=subject.id.strip()):
+        unseen = _(
+            "What goes in was not shown yet for what you chose: look at it, and press again."
+        )
+        return acting.Told(unseen, kept=reason)
+    if not subject.is_complete:
+        return acting.Told(_("First say what the package is about."), kept=reason)
+    if (lacking := acting.missing(reason, actor)) is not None:
+        return acting.Told(lacking, kept=reason)
+    return _make(
+        Request(
+            subject.scope(),
+            reason=reason,
+            actor=actor,
+            recorded_by=acting.RECORDED_BY,
+            profile="full" if is_full else "masked",
+        )
+    )
 
 
 def _may_take_everything() -> bool:
@@ -248,38 +271,47 @@ def _start_of(day: date) -> int:
 # --- making it and handing it out ----------------------------------------------------------------
 
 
-def _make(request: Request) -> None:
-    """Makes the package, in a folder that goes with the session."""
+def _make(request: Request) -> acting.Told:
+    """Makes the package, in a folder that goes with the session. Meanwhile nothing can be drawn on
+    the page: how far it is stands in the corner."""
     folder = Path(tempfile.mkdtemp(prefix="prazo-export-"))
-    bar = st.progress(0.0, _("Making the package …"))
+    corner = st.toast(_("Making the package …"), icon=_ICON, duration="infinite")
+    said = ""
 
     def show(what: str, done: int, total: int) -> None:
-        bar.progress(min(done / max(total, 1), 1.0), formats.plain(words.word(_STAGES, what)))
+        nonlocal said
+        stage = formats.plain(words.word(_STAGES, what))
+        text = f"{stage} {formats.plain(formats.share(min(done / max(total, 1), 1.0)))}"
+        if text != said:
+            said = text
+            corner.toast(text, icon=_ICON, duration="infinite")
 
+    made: list[Exported] = []
+    path = folder / "audit-package.zip"
     try:
-        try:
-            exported = export(service.current(), request, folder / "audit-package.zip", show)
-        finally:
-            views.forget_answers()  # an export is an entry, even one that came to nothing
-    except BaseException as error:  # a click elsewhere ends the run, too: nothing stays behind
-        shutil.rmtree(folder, ignore_errors=True)
-        if not isinstance(error, PrazoError):
-            raise
-        bar.empty()
-        if isinstance(error, Awaited):
-            _say_that_it_waits(request.actor)
-        else:
-            elements.say(error)
-        return
-    bar.empty()
-    made = _Package(exported, request)
-    weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
-    st.session_state[_MADE] = made
+        error = acting.tried(
+            lambda: made.append(export(service.current(), request, path, show)), request.actor
+        )
+    finally:
+        ended = _("The package is ready") if made else _("The package was not made")
+        corner.toast(ended, icon=_ICON)
+        if not made:
+            shutil.rmtree(folder, ignore_errors=True)
+    if error is None:
+        package = _Package(made[0], request)
+        weakref.finalize(package, shutil.rmtree, folder, ignore_errors=True)
+        st.session_state[_MADE] = package
+        return acting.Told("", is_done=True)
+    acting.catch_up()  # an export is an entry, even one that came to nothing, and so is a request
+    if not isinstance(error, Awaited):
+        return acting.Told("", error=error, kept=request.reason)
+    acting.remember_name(request.actor)
+    st.session_state[_WAITS] = True
+    return acting.Told("", is_done=True)
 
 
-def _say_that_it_waits(actor: str) -> None:
+def _say_that_it_waits() -> None:
     """Where a full package needs a second person: what happens next."""
-    acting.done(lambda: None, actor)  # the request is an entry already; the pages are to see it
     st.info(
         _(
             "It is asked for, and stands in the log. Somebody else approves or refuses it on the"

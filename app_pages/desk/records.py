@@ -1,7 +1,7 @@
 """What forms about processes share: their inputs, and the entries that they make under a name."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import streamlit as st
 
@@ -10,10 +10,14 @@ from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import _
 from app_pages.parts import acting, elements, views
 from pipeline.alert.acting import acknowledge
+from pipeline.inbox import Outcome, Receipt
 from pipeline.ledger import service
-from pipeline.log.actions import action
+from pipeline.log.actions import action, ticket
 from pipeline.log.entries import Draft
 from pipeline.serve.roles import Permission
+
+MOST_TIMES: Final = 5
+"""A ticket is tried to be recorded while other entries of its process keep coming in."""
 
 
 def assignment(row: views.Row, assignee: str, why: str, actor: str) -> Draft:
@@ -86,13 +90,6 @@ def assignee_of(key: str) -> str:
     return acting.typed(f"assignee {key}")[: acting.MAX_NAME_CHARACTERS]
 
 
-def empty(key: str, told: acting.Told) -> None:
-    """Empties an input once what stood in it is recorded: what was refused stays, to be
-    corrected."""
-    if told.is_done:
-        st.session_state[key] = ""
-
-
 def ask_channel(key: str) -> None:
     st.selectbox(
         _("How was the seller reminded?"),
@@ -115,10 +112,54 @@ def number_key(key: str) -> str:
     return f"ticket_number {key}"
 
 
-def ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.Told | None:
+def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> acting.Told:
+    """Records a ticket as opened for each of these processes. Between the look whether another one
+    is open and the entry, nothing else is recorded of a process: of two people who open one in the
+    same moment, the second is refused."""
+    left = list(processes)
+    for _time in range(MOST_TIMES):
+        found = _open_if_none_is(left, number, actor)
+        if isinstance(found, acting.Told):
+            return found
+        if not found:
+            return recorded(processes)
+        left = found
+    busy = _("Something else was recorded at the same moment: press again.")
+    return acting.Told(busy, kept=number)
+
+
+def _open_if_none_is(
+    processes: Sequence[views.Row], number: str, actor: str
+) -> list[views.Row] | acting.Told:
+    """Those of which something else was recorded meanwhile; or why nothing was recorded."""
+    lengths: dict[str, int] = {}
+    receipts: list[Receipt] = []
+
+    def append() -> None:
+        drafts = [ticket("opened", number=number, **signed(it, actor)) for it in processes]
+        expected = [it._replace(expected_process_n=lengths[it.process_id or ""]) for it in drafts]
+        receipts.extend(service.current().inbox.append(expected))
+
+    error = acting.tried(lambda: lengths.update(_lengths(processes)))
+    if error is None and (standing := _ticket_in_the_way(processes, number)) is not None:
+        return standing
+    error = error or acting.tried(append, actor)
+    if error is not None:
+        return acting.Told("", error=error, kept=number)
+    pairs = zip(processes, receipts, strict=True)
+    return [row for row, receipt in pairs if receipt.outcome is Outcome.CONFLICT]
+
+
+def _lengths(processes: Sequence[views.Row]) -> Mapping[str, int]:
+    """How many entries the inbox holds of each."""
+    count = "select coalesce(max(process_n), 0) from entries where process_id = $1"
+    ids = [it["process_id"] for it in processes]
+    return {name: service.current().inbox.query(count, name)[0][0] for name in ids}
+
+
+def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.Told | None:
     """Says that a ticket was not recorded since somebody has opened another one; None where none of
-    the processes has one that is open, by all that stands in the log now."""
-    acting.catch_up()
+    the processes has one that is open, by what the pages see."""
     ids = [it["process_id"] for it in processes]
     found = views.read("tickets", where={"process_id": ids, "step": "opened"}, limit=1)
     if not found:

@@ -5,6 +5,7 @@ own is not hidden from those who read the log; it only stands in nobody else's l
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -14,9 +15,11 @@ from app_pages.desk import casework, mailed
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _
-from app_pages.parts import acting, address, views
+from app_pages.parts import acting, address, elements, views
+from pipeline.errors import PrazoError
 from pipeline.ledger import service
 from pipeline.log.actions import view_step
+from pipeline.serve.roles import Permission
 from pipeline.texts import printable
 
 Query = Sequence[tuple[str, str]]
@@ -53,6 +56,7 @@ def show(page: str) -> None:
             query = parse_qsl(row["query"] or "")
             key = f"saved: {views.masked(_identity(row))}"
             _open(formats.plain(views.masked(row["view_name"])), query, key)
+        elements.say_if_cut("saved_views", found, MOST, where=_offered(page))
         if casework.is_open():
             _save(page)
             if page == "watchlist":
@@ -61,33 +65,50 @@ def show(page: str) -> None:
 
 
 def _found(page: str) -> Sequence[views.Row]:
-    owners = ["", acting.reader_name()] if acting.reader_name() else [""]
-    return views.read("saved_views", where={"page": page, "owner": owners}, limit=MOST)
+    """What is offered on a page, the reader's own before those for all: where there are too many,
+    theirs are not among those that are left out."""
+    return views.read("saved_views", where=_offered(page), order_by="owner desc", limit=MOST)
+
+
+def _offered(page: str) -> dict[str, object]:
+    return {"page": page, "owner": ["", *filter(None, [acting.reader_name()])]}
 
 
 def _save(page: str) -> None:
-    with st.form("save_view", border=True, clear_on_submit=True):
-        name = st.text_input(
-            _("Save this view as"), key="view_name", max_chars=acting.MAX_NAME_CHARACTERS
-        )
-        for_all = st.toggle(_("For all"), key="view_for_all")
-        actor = acting.name_of_reader("view_actor")
-        if not st.form_submit_button(_("Save it")):
-            return
-        if not name.strip() or not actor.strip():
-            st.warning(_("A text and a name are needed: both go into the log."))
-            return
-        draft = view_step(
-            "saved",
-            page,
-            name,
-            query=urlencode(address.filters()),
-            for_all=for_all,
-            actor=actor.strip(),
-            recorded_by=acting.RECORDED_BY,
-        )
-        if acting.done(lambda: service.current().inbox.append([draft]), actor):
-            st.rerun()
+    def record() -> acting.Told:
+        name, actor = acting.typed("view_name"), acting.actor_of("view_actor")
+        if (lacking := acting.missing(name, actor)) is not None:
+            return acting.Told(lacking, kept=name)
+
+        def save() -> None:
+            drafted = view_step(
+                "saved",
+                page,
+                name,
+                query=urlencode(address.filters()),
+                for_all=st.session_state.get("view_for_all", False),
+                actor=actor,
+                recorded_by=acting.RECORDED_BY,
+            )
+            service.current().inbox.append([drafted])
+
+        told = _recorded(acting.tried(save, actor), name, kept=name)
+        acting.empty(told, "view_name")
+        return told
+
+    with st.form("save_view", border=True):
+        st.text_input(_("Save this view as"), key="view_name", max_chars=acting.MAX_NAME_CHARACTERS)
+        st.toggle(_("For all"), key="view_for_all")
+        acting.name_of_reader("view_actor")
+        acting.submit("save_view", _("Save it"), record, about=page, may=Permission.ANNOTATE)
+
+
+def _recorded(error: PrazoError | None, name: str, kept: str = "") -> acting.Told:
+    """What became of a step of a view, by its name."""
+    if error is not None:
+        return acting.Told("", error=error, kept=kept)
+    said = _("Recorded for {processes}.", processes=formats.plain(views.masked(name)))
+    return acting.Told(said, is_done=True)
 
 
 def _identity(row: views.Row) -> str:
@@ -124,15 +145,28 @@ def _drop(page: str, rows: Sequence[views.Row]) -> None:
         placeholder=_("None"),
         key="view_to_drop",
     )
-    if chosen is None or not st.button(_("Take it away"), icon=":material/bookmark_remove:"):
-        return
-    draft = view_step(
-        "dropped",
-        page,
-        names[chosen]["view_name"],
-        for_all=not names[chosen]["owner"],
-        actor=actor,
-        recorded_by=acting.RECORDED_BY,
-    )
-    if acting.done(lambda: service.current().inbox.append([draft]), actor):
-        st.rerun()
+    if chosen is not None:
+        key, icon = (
+            f"drop view {elements.edition('dropped view', [page, chosen])}",
+            ":material/bookmark_remove:",
+        )
+        drop = partial(_dropped, page, names[chosen], actor)
+        acting.button(key, _("Take it away"), drop, icon=icon, may=Permission.ANNOTATE)
+
+
+def _dropped(page: str, row: views.Row, actor: str) -> acting.Told:
+    def drop() -> None:
+        drafted = view_step(
+            "dropped",
+            page,
+            row["view_name"],
+            for_all=not row["owner"],
+            actor=actor,
+            recorded_by=acting.RECORDED_BY,
+        )
+        service.current().inbox.append([drafted])
+
+    told = _recorded(acting.tried(drop, actor), row["view_name"])
+    if told.is_done:
+        st.session_state["view_to_drop"] = None
+    return told

@@ -5,6 +5,7 @@ there. The name is asked for once: the reader's browser remembers it, in a cooki
 """
 
 import contextlib
+import math
 import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -26,10 +27,13 @@ RECORDED_BY: Final = "dashboard"
 WATCH_SECONDS: Final = 11
 """Between two looks at whether that time is over; no multiple of other fragments' pauses."""
 MAX_NAME_CHARACTERS: Final = 200
+DOUBLE_CLICK_SECONDS: Final = 1.0
+"""After an act, for which a press of the same button is the second click of a double click."""
 
 _UNMASKED: Final = "unmasked until"
 _NAME: Final = "name of the reader"
 _TOLD: Final = "what became of presses"
+_PRESSED: Final = "presses that were acts"
 _COOKIE: Final = "prazo_name"
 NAME_SCRIPT: Final = f"""(() => {{
     const name = document.getElementById('prazo-name')?.dataset.name
@@ -70,7 +74,7 @@ def remember_name(name: str) -> None:
     """Takes what the reader says their name is; nothing to be asked for it again. What somebody
     else gave a reason to see is masked again."""
     if reader_name() not in (None, name.strip()):
-        st.session_state.get(_UNMASKED, {}).clear()
+        _unmasked().clear()
     st.session_state[_NAME] = name.strip() or None
 
 
@@ -88,11 +92,14 @@ def keep_name() -> None:
 
 def ask_for_name(key: str) -> None:
     """The form by which a reader says who they are; whatever depends on it is drawn then."""
+
+    def remember() -> None:
+        remember_name(typed(f"name {key}"))
+
     with st.form(f"name form {key}", border=False):
-        name = st.text_input(_("Your name"), key=f"name {key}", max_chars=MAX_NAME_CHARACTERS)
-        if st.form_submit_button(_("That is me"), icon=":material/account_circle:"):
-            remember_name(name)
-            st.rerun()
+        st.text_input(_("Your name"), key=f"name {key}", max_chars=MAX_NAME_CHARACTERS)
+        icon = ":material/account_circle:"
+        st.form_submit_button(_("That is me"), icon=icon, on_click=remember)
 
 
 def name_yourself() -> None:
@@ -129,28 +136,13 @@ def missing(reason: str, actor: str) -> str | None:
     return None
 
 
-def is_complete(reason: str, actor: str) -> bool:
-    """Whether neither lacks anything; says so where one does."""
-    if (lacking := missing(reason, actor)) is not None:
-        st.warning(lacking)
-    return lacking is None
-
-
 Act = Callable[[], object]
 """Records something in the inbox; raises `PrazoError` where it cannot."""
 
 
-def done(act: Act, actor: str | None = None) -> bool:
-    """Does what appends entries, and waits until the pages see them; says so where it failed. The
-    actor is remembered."""
-    error = tried(act, actor)
-    if error is not None:
-        elements.say(error)
-    return error is None
-
-
 def tried(act: Act, actor: str | None = None) -> PrazoError | None:
-    """The same, but that it draws nothing; what it failed with."""
+    """Does what appends entries, and waits until the pages see them; what it failed with. The actor
+    is remembered."""
     try:
         act()
     except PrazoError as error:
@@ -169,34 +161,6 @@ def catch_up() -> None:
     views.forget_answers()
 
 
-def _recorded(
-    kind: str,
-    *,
-    reason: str,
-    actor: str,
-    process_id: str | None,
-    seller_id: str | None,
-    **more: str,
-) -> bool:
-    """Records an action of the reader; says what is missing where it is not complete."""
-    if not is_complete(reason, actor):
-        return False
-    try:
-        draft = action(
-            kind,
-            reason=reason.strip(),
-            actor=actor.strip(),
-            recorded_by=RECORDED_BY,
-            process_id=process_id,
-            seller_id=seller_id,
-            **more,
-        )
-    except PrazoError as error:
-        elements.say(error)
-        return False
-    return done(lambda: service.current().inbox.append([draft]), actor)
-
-
 # --- a press -------------------------------------------------------------------------------------
 
 
@@ -209,24 +173,53 @@ class Told(NamedTuple):
     error: PrazoError | None = None
     kept: str = ""
     """What was typed, shown again where the form is gone; or what was made."""
+    is_shown: bool = True
+    """Whether the page shows what was done; if not, it is said at the button, too."""
+
+
+class _Pressed(NamedTuple):
+    """What a session has done by presses of one key."""
+
+    acts: int = 0
+    ended_at: float = -math.inf  # of the last one, `time.monotonic`
+    told: Told | None = None
 
 
 Press = Callable[[], Told]
 """What a press does for what was on the page when it was pressed."""
 
 
-def button(key: str, label: str, press: Press, *, icon: str | None = None, may: Permission) -> None:
+def button(
+    key: str,
+    label: str,
+    press: Press,
+    *,
+    icon: str | None = None,
+    may: Permission,
+    in_past: bool = False,
+) -> None:
     """A button that acts before the page is drawn again, so that nothing that changed meanwhile
-    takes the place of what it was pressed for. `may`: what that needs."""
-    st.button(label, icon=icon, key=key, on_click=_press, args=(key, press, may))
+    takes the place of what it was pressed for. `may`: what that needs. `in_past`: whether also
+    while the page looks at an instant that is over."""
+    st.button(label, icon=icon, key=key, on_click=_press, args=_asked(key, press, may, in_past))
     _tell(key)
 
 
-def submit(key: str, label: str, press: Press, *, about: object = "", may: Permission) -> None:
+def submit(
+    key: str,
+    label: str,
+    press: Press,
+    *,
+    about: object = "",
+    icon: str | None = None,
+    may: Permission,
+    in_past: bool = False,
+) -> None:
     """The same for the form that is drawn. `about`: where a form of this key can be about others
     than before, what tells them apart: its former button must not act for these."""
     more: dict[str, Any] = {"key": f"{key} {about}"} if about else {}
-    st.form_submit_button(label, on_click=_press, args=(key, press, may), **more)
+    asked = _asked(key, press, may, in_past)
+    st.form_submit_button(label, icon=icon, on_click=_press, args=asked, **more)
     _tell(key)
 
 
@@ -240,34 +233,61 @@ def actor_of(key: str) -> str:
     return reader_name() or typed(key)
 
 
+def empty(told: Told, *keys: str) -> None:
+    """Empties inputs once what stood in them is recorded: what was refused stays, to be
+    corrected."""
+    if told.is_done:
+        for key in keys:
+            st.session_state[key] = ""
+
+
 def say_rest() -> None:
     """What became of presses whose buttons the page does not have any more."""
     for told in st.session_state.pop(_TOLD, {}).values():
-        if told.is_done:
-            st.success(told.text, icon=":material/check:")
-        else:
-            _say(told)
+        _say(told)
         if told.kept:
             st.code(told.kept, language=None, wrap_lines=True)
 
 
-def _press(key: str, press: Press, may: Permission) -> None:
-    if views.as_of() is None and access.may(may):
+def _asked(key: str, press: Press, may: Permission, in_past: bool) -> tuple[Any, ...]:
+    return key, press, may, in_past, _pressed(key).acts
+
+
+def _pressed(key: str) -> _Pressed:
+    known: dict[str, _Pressed] = st.session_state.setdefault(_PRESSED, {})
+    return known.get(key, _Pressed())
+
+
+def _press(key: str, press: Press, may: Permission, in_past: bool, acts: int) -> None:
+    """Acts, unless it is the second click of a double click: that comes from a page that was drawn
+    before the act, or right after it. What became of the first is then said once more, since the
+    second broke off the page that said so."""
+    if not access.may(may) or (views.as_of() is not None and not in_past):
+        return
+    before = _pressed(key)
+    if acts != before.acts or time.monotonic() - before.ended_at < DOUBLE_CLICK_SECONDS:
+        told = before.told
+    else:
         told = press()
-        if told.text or told.error is not None:
-            st.session_state.setdefault(_TOLD, {})[key] = told
+        if told.is_done:
+            now = _Pressed(before.acts + 1, time.monotonic(), told)
+            st.session_state[_PRESSED][key] = now
+    if told is not None and (told.text or told.error is not None):
+        st.session_state.setdefault(_TOLD, {})[key] = told
 
 
 def _tell(key: str) -> None:
     told: Told | None = st.session_state.get(_TOLD, {}).pop(key, None)
-    if told is not None and not told.is_done:
+    if told is not None and not (told.is_done and told.is_shown):
         _say(told)
 
 
 def _say(told: Told) -> None:
     if told.error is not None:
         elements.say(told.error)
-    if told.text:
+    if told.text and told.is_done:
+        st.success(told.text, icon=":material/check:")
+    elif told.text:
         st.warning(told.text)
 
 
@@ -276,7 +296,7 @@ def _say(told: Told) -> None:
 
 def may_see_personal_data(view: str, subject: str) -> bool:
     """Whether this session has said why it needs the subject's personal data, not long ago."""
-    until = st.session_state.get(_UNMASKED, {}).get((view, subject), 0)
+    until = _unmasked().get((view, subject), 0)
     return access.may(Permission.UNMASK) and time.monotonic() < until
 
 
@@ -286,15 +306,46 @@ def ask_for_personal_data(
     """The form that shows personal data once a reason and a name stand in the log."""
     if not access.may(Permission.UNMASK):
         return
-    shown: dict[tuple[str, str], float] = st.session_state.setdefault(_UNMASKED, {})
     if may_see_personal_data(view, subject):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(_("Personal data is shown; the log says to whom and why."))
-            if st.button(_("Mask it again"), icon=":material/visibility_off:", key=f"mask_{view}"):
-                shown.pop((view, subject))
-                st.rerun()
+            st.button(
+                _("Mask it again"),
+                icon=":material/visibility_off:",
+                key=f"mask_{view}",
+                on_click=_mask,
+                args=(view, subject),
+            )
         _mask_in_time(view, subject)
         return
+
+    def record() -> Told:
+        key = f"unmask_{view}"
+        reason, actor = typed(f"{key}_reason"), actor_of(f"{key}_actor")
+        if (lacking := missing(reason, actor)) is not None:
+            return Told(lacking, kept=reason)
+
+        def append() -> None:
+            drafted = action(
+                UNMASK,
+                reason=reason,
+                actor=actor,
+                recorded_by=RECORDED_BY,
+                process_id=process_id,
+                seller_id=seller_id,
+                view=view,
+            )
+            service.current().inbox.append([drafted])
+
+        error = tried(append, actor)
+        if error is not None:
+            return Told("", error=error, kept=reason)
+        until = time.monotonic() + service.current().settings.unmask_seconds
+        _unmasked()[(view, subject)] = until
+        told = Told("", is_done=True)
+        empty(told, f"{key}_reason")
+        return told
+
     with (
         st.popover(_("Show personal data"), icon=":material/visibility:"),
         st.form(f"unmask_{view}", border=False),
@@ -306,19 +357,20 @@ def ask_for_personal_data(
                 time=shown_for,
             )
         )
-        reason = st.text_input(_("Why is it needed?"), key=f"unmask_{view}_reason")
-        actor = name_of_reader(f"unmask_{view}_actor")
-        if st.form_submit_button(_("Record the reason and show it")) and _recorded(
-            UNMASK,
-            reason=reason,
-            actor=actor,
-            process_id=process_id,
-            seller_id=seller_id,
-            view=view,
-        ):
-            until = time.monotonic() + service.current().settings.unmask_seconds
-            shown[(view, subject)] = until
-            st.rerun()
+        st.text_input(_("Why is it needed?"), key=f"unmask_{view}_reason")
+        name_of_reader(f"unmask_{view}_actor")
+        label, of = _("Record the reason and show it"), elements.edition(view, [subject])
+        submit(f"unmask_{view}", label, record, about=of, may=Permission.UNMASK, in_past=True)
+
+
+def _mask(view: str, subject: str) -> None:
+    _unmasked().pop((view, subject), None)
+
+
+def _unmasked() -> dict[tuple[str, str], float]:
+    """What this session may see -> until when, as `time.monotonic`."""
+    until: dict[tuple[str, str], float] = st.session_state.setdefault(_UNMASKED, {})
+    return until
 
 
 @st.fragment(run_every=WATCH_SECONDS)

@@ -155,6 +155,14 @@ def _the_browser_remembers_no_name() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _a_press_is_an_act_however_fast() -> Iterator[None]:
+    """A person takes more than a second to write the next view; a test does not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(acting, "DOUBLE_CLICK_SECONDS", 0)
+        yield
+
+
 @pytest.fixture
 def bell() -> None:
     """With the bell, which a quarter of the time of a test's first page goes into."""

@@ -131,11 +131,15 @@ def test_a_calendar_is_made_shown_once_and_revoked(
         assert token not in page_text(app)
         assert feed["feed_id"] in page_text(app)
 
+        press(app, "I am somebody else")
+        press(app, "Revoke it: its address is wrong from then on")
+        assert "A name is needed" in page_text(app)
         app.text_input(key="calendar_revoker").set_value("Bia")
         press(app, "Revoke it: its address is wrong from then on")
         [feed] = service.reader.read("calendar_feeds").to_pylist()
         assert feed["revoked_by"] == "Bia"
-        assert feed["feed_id"] not in page_text(app)
+        assert f"Recorded for {feed['feed_id']}." in page_text(app)
+        assert feed["feed_id"] not in page_text(app.run())
 
 
 def test_what_was_sent_stays_on_the_page_with_what_the_channel_answered(

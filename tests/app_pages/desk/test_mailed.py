@@ -38,8 +38,12 @@ def test_a_list_is_scheduled_and_ended_by_entries(
         app.text_input(key="report_name").set_value("late ones")
         app.selectbox(key="report_days").set_value("weekly")
         app.selectbox(key="report_weekday").set_value("fri")
+        press(app, "Schedule it")
+        assert "A text and a name are needed" in page_text(app)
+        assert app.text_input(key="report_name").value == "late ones"
         app.text_input(key="report_actor").set_value("Bia")
         press(app, "Schedule it")
+        assert "Recorded for late ones." in page_text(app)
         [row] = service.reader.read("report_subscriptions").to_pylist()
         said = [row[it] for it in ("report_name", "recipient", "filters", "days", "at", "actor")]
         assert said == ["late ones", "ana", "lane=EXPIRED", "weekly", "08:00", "Bia"]
@@ -48,8 +52,11 @@ def test_a_list_is_scheduled_and_ended_by_entries(
         assert [it for it in listed if it[0] != "monday"] == [
             ["late ones", "lane=EXPIRED", "every week (Friday), 08:00", "ana"]
         ]
+        press(app, "It is not sent any more")
+        assert "A name is needed" in page_text(app)
         app.text_input(key="report_ender").set_value("Bia")
         press(app, "It is not sent any more")
+        assert "late ones is not sent any more." in page_text(app)
         assert "late ones" not in page_text(visit("alerts", as_of=None))
 
 

@@ -1,12 +1,15 @@
 """An act reaches the processes that were ticked, or typed for, whatever has come in their place."""
 
 import json
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages.parts import views
+from app_pages.desk import records
+from app_pages.parts import acting, views
 from pipeline.ledger.service import LedgerService
+from pipeline.log.actions import ticket
 from pipeline.log.ndjson import read_line
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import Occurrence, before, review
@@ -178,3 +181,48 @@ def test_a_second_ticket_says_that_another_one_is_open_and_keeps_its_number(
         assert "by Ana. Close that one first." in shown
         assert "T-2" in [it.value for it in bruno.code]
         assert "Record it as closed" in [it.label for it in bruno.button]
+
+
+def test_of_two_who_open_a_ticket_in_the_same_moment_the_second_is_refused(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both had looked before either was recorded, and both were."""
+    looked = records._ticket_in_the_way
+    by = {"actor": "Bruno", "recorded_by": "test", "process_id": "prc_2", "seller_id": "sel_ana"}
+    with open_log(HISTORY) as service:
+
+        def look(*asked: Any) -> acting.Told | None:
+            found = looked(*asked)
+            if found is None:
+                service.inbox.append([ticket("opened", number="T-2", **by)])
+            return found
+
+        monkeypatch.setattr(records, "_ticket_in_the_way", look)
+        app = visit("process", as_of=None, process="prc_2")
+        app.text_input(key="ticket_number prc_2").set_value("T-1")
+        app.text_input(key="ticket_actor prc_2").set_value("Ana")
+        press(app, "Record it as opened")
+        numbers = [json.loads(it.body or b"")["number"] for it in service.inbox.find(kind="ticket")]
+    assert numbers == ["T-2"]
+    assert "T-1 was not recorded: for prc_2, ticket T-2 has been open since" in page_text(app)
+
+
+def test_a_double_click_acts_once(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second click of one comes from the page as it was before the act, or right after it."""
+    with open_log(HISTORY) as service:
+        app = visit("process", as_of=None, process="prc_2")
+        app.text_input(key="reminder_actor prc_2").set_value("Bia")
+        press(app, "Record the reminder")
+        press(app, "Record the reminder")
+        monkeypatch.setattr(acting, "DOUBLE_CLICK_SECONDS", 60)
+        press(app, "Record the reminder")
+        assert len(service.inbox.find(kind="reminded")) == 2
+        monkeypatch.setattr(acting, "DOUBLE_CLICK_SECONDS", 0)
+        pressed = dict(app.session_state["presses that were acts"])
+        app.session_state["presses that were acts"] = {
+            key: before._replace(acts=before.acts + 1) for key, before in pressed.items()
+        }
+        press(app, "Record the reminder")
+        assert len(service.inbox.find(kind="reminded")) == 2

@@ -1,8 +1,11 @@
 """Filters and an order are saved under a name: for oneself, or for all."""
 
+import pytest
+
+from app_pages.desk import saved
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review
-from tests.app_pages.support.reading import press
+from tests.app_pages.support.reading import page_text, press
 
 HISTORY = [review("prc_late", before(days=40)), review("prc_soon", before(days=26))]
 
@@ -53,11 +56,28 @@ def test_a_view_is_taken_away_by_an_entry(open_log: OpenLog, visit: Visit) -> No
     with open_log(HISTORY) as service:
         app = visit("watchlist", as_of=None, type="ACI")
         save(app, "soon", actor="Ana")
+        save(app, "later")
         app.selectbox(key="view_to_drop").set_value("'Ana' 'soon'").run()
         press(app, "Take it away")
         assert "soon" not in names(app)
+        assert app.selectbox(key="view_to_drop").value is None
         steps = service.reader.read("timeline", where={"kind": "saved_view"}).to_pylist()
-    assert [it["step"] for it in steps] == ["saved", "dropped"]
+    assert [it["step"] for it in steps] == ["saved", "saved", "dropped"]
+
+
+def test_where_more_are_saved_than_are_offered_the_page_says_so_and_has_ones_own(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saved, "MOST", 3)
+    with open_log(HISTORY):
+        app = visit("watchlist", as_of=None, type="ACI")
+        save(app, "a", actor="Ana", for_all=True)
+        for name in ("b", "c"):
+            save(app, name)
+        assert "Showing" not in page_text(app)
+        save(app, "z", for_all=False)
+        assert "Showing 3 of 4." in page_text(app)
+        assert "z" in names(app)
 
 
 def test_names_that_look_alike_and_names_of_views_from_the_start_are_views_of_their_own(
@@ -77,6 +97,10 @@ def test_names_that_look_alike_and_names_of_views_from_the_start_are_views_of_th
 def test_a_name_is_needed_and_nothing_is_saved_in_the_past(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY) as service:
         app = visit("watchlist", as_of=None)
+        save(app, "soon", for_all=True)
+        assert "A text and a name are needed" in page_text(app)
+        assert app.text_input(key="view_name").value == "soon"
+        assert app.toggle(key="view_for_all").value
         save(app, " ", actor="Ana")
         assert service.inbox.last()[0] == 2
         then = visit("watchlist")
