@@ -90,6 +90,7 @@ def _draw() -> None:
         visits.remember()
         acting.keep_name()
         frame.close_drawer()
+        frame.enter_popovers()
         links.carry_choices()
     with search:
         find.box()
@@ -196,6 +197,7 @@ else:
                     links.COPY_SCRIPT,
                     links.CARRY_SCRIPT,
                     frame.DRAWER_SCRIPT,
+                    frame.ENTER_SCRIPT,
                 ],
             ),
             Middleware(NotStored),

@@ -351,9 +351,7 @@ def _made(rules: AlertRules) -> acting.Told:
 
     if (error := acting.tried(make, actor)) is not None:
         return acting.Told("", error=error, kept=assignee)
-    told = acting.Told("", is_done=True)
-    acting.empty(told, "calendar_assignee")
-    return told
+    return acting.Told("", is_done=True, empties=("calendar_assignee",))
 
 
 def _revoke_calendar(feeds: Sequence[str]) -> None:

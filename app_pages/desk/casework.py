@@ -94,8 +94,7 @@ def note(process: views.Row) -> None:
         if (lacking := acting.missing(text, actor)) is not None:
             return acting.Told(lacking, kept=text)
         told = records.record([process], lambda: [records.note(process, text, actor)], actor, text)
-        acting.empty(told, f"note_text {own}")
-        return told
+        return told._replace(empties=(f"note_text {own}",))
 
     with (
         st.popover(_("Write a note"), icon=":material/sticky_note_2:", key=f"write {own}"),
@@ -176,8 +175,7 @@ def _open(process: views.Row) -> acting.Told:
         wanted = _("A number and a name are needed: both go into the log.")
         return acting.Told(wanted, kept=number)
     told = records.open_tickets([process], number, actor)
-    acting.empty(told, records.number_key(own))
-    return told
+    return told._replace(empties=(records.number_key(own),))
 
 
 def notes(process: views.Row) -> None:

@@ -79,9 +79,7 @@ def _subscribe() -> acting.Told:
         return acting.Told("", error=error, kept=name)
     # The page Alerts lists it: here nothing else would say that it is scheduled.
     text = _("Recorded for {processes}.", processes=formats.plain(name))
-    told = acting.Told(text, is_done=True, is_shown=False)
-    acting.empty(told, "report_name")
-    return told
+    return acting.Told(text, is_done=True, is_shown=False, empties=("report_name",))
 
 
 def _day_name(code: str) -> str:

@@ -62,7 +62,7 @@ def _do_to_many(rows: Sequence[views.Row], what: str) -> acting.Told:
         told = _draft_for_many(rows, what, actor)
     if told.is_done:
         lists.untick()
-        acting.empty(told, "many_why", "many_note", records.number_key("many"))
+        return told._replace(empties=("many_why", "many_note", records.number_key("many")))
     return told
 
 

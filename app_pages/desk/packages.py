@@ -275,7 +275,7 @@ def _make(request: Request) -> acting.Told:
     """Makes the package, in a folder that goes with the session. Meanwhile nothing can be drawn on
     the page: how far it is stands in the corner."""
     folder = Path(tempfile.mkdtemp(prefix="prazo-export-"))
-    corner = st.toast(_("Making the package …"), icon=_ICON, duration="infinite")
+    corner = st.toast(_("Making the package …"), icon=_ICON, duration="long")
     said = ""
 
     def show(what: str, done: int, total: int) -> None:
@@ -284,7 +284,7 @@ def _make(request: Request) -> acting.Told:
         text = f"{stage} {formats.plain(formats.share(min(done / max(total, 1), 1.0)))}"
         if text != said:
             said = text
-            corner.toast(text, icon=_ICON, duration="infinite")
+            corner.toast(text, icon=_ICON, duration="long")
 
     made: list[Exported] = []
     path = folder / "audit-package.zip"
@@ -293,7 +293,7 @@ def _make(request: Request) -> acting.Told:
             lambda: made.append(export(service.current(), request, path, show)), request.actor
         )
     finally:
-        ended = _("The package is ready") if made else _("The package was not made")
+        ended = _("Package made") if made else _("The package was not made")
         corner.toast(ended, icon=_ICON)
         if not made:
             shutil.rmtree(folder, ignore_errors=True)

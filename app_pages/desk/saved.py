@@ -93,8 +93,7 @@ def _save(page: str) -> None:
             service.current().inbox.append([drafted])
 
         told = _recorded(acting.tried(save, actor), name, kept=name)
-        acting.empty(told, "view_name")
-        return told
+        return told._replace(empties=("view_name",))
 
     with st.form("save_view", border=True):
         st.text_input(_("Save this view as"), key="view_name", max_chars=acting.MAX_NAME_CHARACTERS)

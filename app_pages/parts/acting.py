@@ -6,12 +6,14 @@ there. The name is asked for once: the reader's browser remembers it, in a cooki
 
 import contextlib
 import math
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from app_pages.door import access
 from app_pages.language import formats
@@ -33,7 +35,7 @@ DOUBLE_CLICK_SECONDS: Final = 1.0
 _UNMASKED: Final = "unmasked until"
 _NAME: Final = "name of the reader"
 _TOLD: Final = "what became of presses"
-_PRESSED: Final = "presses that were acts"
+_PRESSES: Final = "presses"
 _COOKIE: Final = "prazo_name"
 NAME_SCRIPT: Final = f"""(() => {{
     const name = document.getElementById('prazo-name')?.dataset.name
@@ -175,6 +177,9 @@ class Told(NamedTuple):
     """What was typed, shown again where the form is gone; or what was made."""
     is_shown: bool = True
     """Whether the page shows what was done; if not, it is said at the button, too."""
+    empties: tuple[str, ...] = ()
+    """Inputs to be emptied once what stood in them is recorded: what was refused stays, to be
+    corrected."""
 
 
 class _Pressed(NamedTuple):
@@ -183,6 +188,22 @@ class _Pressed(NamedTuple):
     acts: int = 0
     ended_at: float = -math.inf  # of the last one, `time.monotonic`
     told: Told | None = None
+
+
+class _Presses:
+    """The presses of a session, one after the other: a click that comes while another one's act
+    goes on is answered by Streamlit on a thread of its own, at the same time."""
+
+    def __init__(self) -> None:
+        self.turn = threading.Lock()
+        self._by_key: dict[str, _Pressed] = {}
+
+    def of(self, key: str) -> _Pressed:
+        return self._by_key.get(key, _Pressed())
+
+    def note(self, key: str, told: Told) -> None:
+        acts = self.of(key).acts + 1
+        self._by_key[key] = _Pressed(acts, time.monotonic(), told)
 
 
 Press = Callable[[], Told]
@@ -233,14 +254,6 @@ def actor_of(key: str) -> str:
     return reader_name() or typed(key)
 
 
-def empty(told: Told, *keys: str) -> None:
-    """Empties inputs once what stood in them is recorded: what was refused stays, to be
-    corrected."""
-    if told.is_done:
-        for key in keys:
-            st.session_state[key] = ""
-
-
 def say_rest() -> None:
     """What became of presses whose buttons the page does not have any more."""
     for told in st.session_state.pop(_TOLD, {}).values():
@@ -250,30 +263,50 @@ def say_rest() -> None:
 
 
 def _asked(key: str, press: Press, may: Permission, in_past: bool) -> tuple[Any, ...]:
-    return key, press, may, in_past, _pressed(key).acts
+    presses: _Presses = st.session_state.setdefault(_PRESSES, _Presses())
+    return key, press, may, in_past, presses, presses.of(key).acts
 
 
-def _pressed(key: str) -> _Pressed:
-    known: dict[str, _Pressed] = st.session_state.setdefault(_PRESSED, {})
-    return known.get(key, _Pressed())
-
-
-def _press(key: str, press: Press, may: Permission, in_past: bool, acts: int) -> None:
+def _press(
+    key: str, press: Press, may: Permission, in_past: bool, presses: _Presses, acts: int
+) -> None:
     """Acts, unless it is the second click of a double click: that comes from a page that was drawn
-    before the act, or right after it. What became of the first is then said once more, since the
-    second broke off the page that said so."""
-    if not access.may(may) or (views.as_of() is not None and not in_past):
+    before the act, or right after it. What became of the first is then said by the second, which
+    broke off the page that would have said so."""
+    with _unbroken(), presses.turn:
+        if not access.may(may) or (views.as_of() is not None and not in_past):
+            return
+        before = presses.of(key)
+        if acts != before.acts or time.monotonic() - before.ended_at < DOUBLE_CLICK_SECONDS:
+            told = before.told
+        else:
+            told = press()
+            if told.is_done:
+                presses.note(key, told)
+        if told is None:
+            return
+        for emptied in told.empties if told.is_done else ():
+            st.session_state[emptied] = ""
+        if told.text or told.error is not None:
+            st.session_state.setdefault(_TOLD, {})[key] = told
+
+
+@contextlib.contextmanager
+def _unbroken() -> Iterator[None]:
+    """Where another click comes, Streamlit breaks a run off at its next look into the session, and
+    a callback as well: between an entry and the note that it was made, for one. Here it does not,
+    by what it does itself where it must not break off."""
+    context = get_script_run_ctx()
+    asks = None if context is None else context.session_state._yield_callback
+    runner: Any = getattr(asks, "__self__", None)
+    if runner is None:  # in a test of this module alone
+        yield
         return
-    before = _pressed(key)
-    if acts != before.acts or time.monotonic() - before.ended_at < DOUBLE_CLICK_SECONDS:
-        told = before.told
-    else:
-        told = press()
-        if told.is_done:
-            now = _Pressed(before.acts + 1, time.monotonic(), told)
-            st.session_state[_PRESSED][key] = now
-    if told is not None and (told.text or told.error is not None):
-        st.session_state.setdefault(_TOLD, {})[key] = told
+    runner._execing = False
+    try:
+        yield
+    finally:
+        runner._execing = True
 
 
 def _tell(key: str) -> None:
@@ -342,9 +375,7 @@ def ask_for_personal_data(
             return Told("", error=error, kept=reason)
         until = time.monotonic() + service.current().settings.unmask_seconds
         _unmasked()[(view, subject)] = until
-        told = Told("", is_done=True)
-        empty(told, f"{key}_reason")
-        return told
+        return Told("", is_done=True, empties=(f"{key}_reason",))
 
     with (
         st.popover(_("Show personal data"), icon=":material/visibility:"),

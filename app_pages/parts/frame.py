@@ -23,6 +23,25 @@ DRAWER_SCRIPT: Final = """(() => {
 })()"""
 """On a narrow screen the navigation is a drawer, which Streamlit leaves open over the page that was
 chosen in it."""
+ENTER_SCRIPT: Final = """(() => {
+    if (window.prazoEnters) return
+    window.prazoEnters = true
+    const enter = (opener, frames) => {
+        if (document.activeElement !== opener) return
+        const opened = document.querySelector('[data-testid="stPopoverBody"]')
+        const first = opened?.querySelector('input, textarea, button, a[href], [tabindex="0"]')
+        const isThere = first && !opened.querySelector('[data-testid="stSkeleton"]')
+        if (isThere) first.focus()
+        else if (frames) requestAnimationFrame(() => enter(opener, frames - 1))
+    }
+    document.addEventListener('keyup', pressed => {
+        if (pressed.key !== 'Enter' && pressed.key !== ' ') return
+        const opener = pressed.target.closest('[data-testid="stPopoverButton"]')
+        if (opener?.getAttribute('aria-expanded') === 'true') enter(opener, 60)
+    })
+})()"""
+"""What a button opens stands at the end of the page, behind all that Tab goes through first: so
+whoever opens it by the keyboard is led into it. Escape leads back to the button."""
 ZONES: Final = (
     "America/Sao_Paulo",
     "America/Manaus",
@@ -36,6 +55,11 @@ ZONES: Final = (
 def close_drawer() -> None:
     """Closes the drawer of a narrow screen once a page was chosen in it."""
     st.html(f"<script>{DRAWER_SCRIPT}</script>", unsafe_allow_javascript=True)
+
+
+def enter_popovers() -> None:
+    """Leads the keyboard into what a button has opened."""
+    st.html(f"<script>{ENTER_SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
 def bell() -> None:

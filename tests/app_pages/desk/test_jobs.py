@@ -235,6 +235,13 @@ def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]
     with capsys.disabled():
         for name, count, seconds in took:
             sys.stdout.write(f"\n  {type(hand).__name__}: {name}, {count} clicks, {seconds:.1f} s")
+    go(tab, "/process?process=prc_later")
+    page.get_by_role("button", name="Remind the seller").click()
+    page.get_by_role("button", name="Record the reminder").dblclick()
+    said = page.get_by_text("Seller reminded", exact=True)
+    said.first.wait_for()
+    tab.settled()
+    assert said.count() == 1  # a second one was recorded six milliseconds after the first
     assert tab.complaints == []
 
 
@@ -254,6 +261,16 @@ def test_ten_jobs_are_done_by_the_keyboard_alone(
     with capsys.disabled():
         for name, presses in took:
             sys.stdout.write(f"\n  Keys: {name}, {presses} key presses")
+    go(keys.tab, "/process?process=prc_soon")
+    page, keys.presses = keys.tab.page, 0
+    keys.click(page.get_by_role("button", name="Write a note"))
+    keys.write(page.get_by_label("Note", exact=True), "called")
+    keys.press("Control+Enter")
+    page.get_by_text("called", exact=True).wait_for()
+    with capsys.disabled():
+        sys.stdout.write(f"\n  Keys: a note, {keys.presses} key presses")
+    page.keyboard.press("Escape")
+    assert page.get_by_role("button", name="Write a note").evaluate(HAS_FOCUS)
     assert keys.tab.complaints == []
 
 
