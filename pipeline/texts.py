@@ -2,6 +2,7 @@
 tells what in it looks like the id of a person."""
 
 import logging
+import operator
 import re
 import unicodedata
 from typing import Any, Final
@@ -14,11 +15,32 @@ _TAX_ID: Final = "|".join(
     )
 )
 TAX_ID: Final = re.compile(_TAX_ID)
-PERSONAL: Final = re.compile(
-    rf"(?<![A-Za-z0-9])(?:{_TAX_ID})(?![A-Za-z0-9])"
-    r"|[^\s\"',:;/()\[\]{}@]+@[^\s\"',:;/()\[\]{}]+"
-)
+_WITHIN: Final = rf"(?<![A-Za-z0-9])(?:cpf|CPF|cnpj|CNPJ)?(?:{_TAX_ID})(?![A-Za-z0-9])"
+TAX_ID_WITHIN: Final = re.compile(_WITHIN)
+"""A tax id among other characters, which are neither letters nor digits, with what says that it is
+one."""
+PERSONAL: Final = re.compile(rf"{_WITHIN}|[^\s\"',:;/()\[\]{{}}@]+@[^\s\"',:;/()\[\]{{}}]+")
 """A tax id, or an e-mail address, among other words."""
+
+
+def is_marked_or_checked(tax_id: str) -> bool:
+    """Whether what looks like a CPF or a CNPJ has all the separators that one is written with, or
+    the check digits of one: so no run of digits passes for one by chance, such as a time of day."""
+    number = re.sub(r"^(?:CPF|CNPJ)(?=.{11})", "", tax_id.upper())
+    bare = re.sub(r"[-./ ]", "", number)
+    is_marked = len(number) - len(bare) == (3 if len(bare) == 11 else 4)
+    return is_marked or _check_digits(bare[:-2]) == bare[-2:]
+
+
+def _check_digits(number: str) -> str:
+    """Of a CPF or a CNPJ without them. A letter counts by its place in ASCII, since July 2026."""
+    most = 11 if len(number) == 9 else 9  # the highest weight
+    for _digit in range(2):
+        weights = [2 + place % (most - 1) for place in range(len(number))]
+        values = [ord(it) - ord("0") for it in reversed(number)]
+        rest = sum(map(operator.mul, values, weights)) % 11
+        number += str(0 if rest < 2 else 11 - rest)
+    return number[-2:]
 
 
 def printable(text: object) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from pipeline.texts import PERSONAL, TAX_ID
+from pipeline.texts import PERSONAL, TAX_ID, TAX_ID_WITHIN, is_marked_or_checked
 
 _TEXTS_WITH_IDS: Final = frozenset({"alert_id", "detail", "query", "subject", "uri"})
 """Columns whose text may hold an id among other words."""
@@ -24,13 +24,21 @@ def is_tax_id(text: str) -> bool:
 
 
 def mask(identifier: str, log_key: bytes) -> str:
-    """The id itself, or its mask where it looks personal."""
+    """The id itself, or its mask where it looks personal; of an id that holds a tax id among other
+    characters (`cpf-529.982.247-25`), with the mask of that."""
     if is_tax_id(identifier):
-        shown = f"***{identifier[-2:]}"
-    elif "@" in identifier:
-        shown = f"{identifier[:1]}***"
-    else:
-        return identifier
+        return _mask(identifier, f"***{identifier[-2:]}", log_key)
+    if "@" in identifier:
+        return _mask(identifier, f"{identifier[:1]}***", log_key)
+    return TAX_ID_WITHIN.sub(lambda found: _mask_if_sure(found[0], log_key), identifier)
+
+
+def _mask_if_sure(found: str, log_key: bytes) -> str:
+    """Ids are made of digits as well: what looks like a tax id in one may be a time or a number."""
+    return _mask(found, f"***{found[-2:]}", log_key) if is_marked_or_checked(found) else found
+
+
+def _mask(identifier: str, shown: str, log_key: bytes) -> str:
     digest = hmac.new(log_key, identifier.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
     return f"{shown}~{digest[:_DIGEST_DIGITS]}"
 

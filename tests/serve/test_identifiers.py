@@ -41,6 +41,42 @@ def test_any_other_id_stays_as_it_is(identifier: str) -> None:
     assert mask(identifier, KEY) == identifier
 
 
+@pytest.mark.parametrize(
+    ("identifier", "before", "behind"),
+    [
+        ("cpf-123.456.789-09", "cpf-***09~", ""),
+        ("cpf-52998224725", "cpf-***25~", ""),
+        ("cpf52998224725", "***25~", ""),
+        ("CNPJ11222333000181", "***81~", ""),
+        ("sel_12.345.678/0001-95:2", "sel_***95~", ":2"),
+        ("br/12ABC34501DE35/3", "br/***35~", "/3"),
+        ("111.444.777-35 2026", "***35~", " 2026"),
+    ],
+)
+def test_a_tax_id_within_an_id_is_masked_there(identifier: str, before: str, behind: str) -> None:
+    """A prefix was enough to have a CPF shown whole on pages, in files, calendars and messages."""
+    found = mask(identifier, KEY)
+    assert found.startswith(before)
+    assert found.endswith(behind)
+    assert len(found) == len(before) + 10 + len(behind)
+    assert mask(found, KEY) == found
+    assert mask_within(identifier, KEY) == found
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        "prc-20261125083217",  # a time
+        "prc_52998224726",  # no CPF has these check digits
+        "f4fc712993f52998224725aa",
+        "cpf-529982247250",
+        "SEL-8F2K1L9Q0Z7712",
+    ],
+)
+def test_what_only_looks_like_one_within_an_id_stays(identifier: str) -> None:
+    assert mask(identifier, KEY) == identifier
+
+
 def test_columns_of_ids_are_masked_and_so_are_ids_in_texts() -> None:
     """A finding names the journey that served two processes: an e-mail address was shown whole."""
     rows = pa.table(
