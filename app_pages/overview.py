@@ -9,7 +9,7 @@ import streamlit as st
 from app_pages.charts.deadlines import deadline_bars, review_flow
 from app_pages.charts.figure import AMBER, RED
 from app_pages.charts.sparkline import sparkline
-from app_pages.desk import first_steps
+from app_pages.desk import first_steps, processes
 from app_pages.language import formats, words
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import elements, explained, links, views
@@ -49,20 +49,6 @@ def lead_to_day(point: Mapping[str, Any]) -> None:
     """From a bar to the processes that are due on its day."""
     links.lead("watchlist", day=str(point["x"])[:10])
 
-
-# Where the rows behind an end of the flow stand: Plotly tells of no click on a flow. No list has
-# all that was finished in time, so its link says which of it there is.
-FLOW_LEADS: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
-    "expired": (words.ENDS["expired"], "watchlist", {"state": "EXPIRED"}),
-    "overdue": (words.ENDS["overdue"], "watchlist", {"state": "OVERDUE"}),
-    "pending": (words.ENDS["pending"], "watchlist", {"state": "PENDING"}),
-    "finished_late": (words.ENDS["finished_late"], "findings", {"rule": "finished_late"}),
-    "finished_in_time": (
-        N_("Finished since last Friday"),
-        "since",
-        {"change": "finished", "since": "friday"},
-    ),
-}
 
 links.follow()
 figures = views.read_one("overview_figures")
@@ -213,6 +199,6 @@ with right.container(border=True, height="stretch"):
         alt=_("Flow from the type of review to its state"),
     )
     with st.container(horizontal=True, gap="small", key="flow_leads"):
-        for end, (label, page, query) in FLOW_LEADS.items():
+        for end in words.ENDS:  # Plotly tells of no click on a flow
             if any(row["ends_as"] == end for row in flow):
-                links.to_named(page, _(label), **query)
+                processes.to_rows_of_flow(end)

@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from app_pages.charts.course import process_clock
-from app_pages.desk import casework
+from app_pages.desk import casework, processes
 from app_pages.language import formats, occurrences, rulebook, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import (
@@ -124,11 +124,8 @@ def finding_line(finding: views.Row) -> str:
 
 asked = address.text(_("Process"), "process", placeholder="prc_…", width=360)
 if not asked:
-    elements.empty(
-        _("Which process?"),
-        _("Type the id of a review process, or choose one on the watchlist."),
-    )
-    links.to_watchlist()
+    st.markdown(_("Type the id of a review process, or choose one of all that are known."))
+    processes.show()
     elements.end_page()
 
 this = {"process_id": asked}

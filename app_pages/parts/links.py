@@ -117,7 +117,7 @@ def to_more(page: str, **query: str | Sequence[str]) -> None:
     _to(page, _("Show"), "arrow_forward", position="right", **query)
 
 
-def to_named(page: str, label: str, **query: str) -> None:
+def to_named(page: str, label: str, **query: str | Sequence[str]) -> None:
     """From a part of a summary to its rows, under the part's own name."""
     _to(page, label, "arrow_forward", position="right", **query)
 

@@ -124,7 +124,9 @@ def test_a_process_without_an_event_says_that_its_deadline_is_unknown(
 
 def test_no_id_and_an_unknown_id_say_what_to_do(open_log: OpenLog, visit: Visit) -> None:
     with open_log(LATE):
-        assert "Which process?" in page_text(visit("process"))
+        app = visit("process")
+        assert "or choose one of all that are known" in page_text(app)
+        assert list(app.dataframe[0].value["process_id"]) == ["prc_late"]
         assert "No entry of the log names prc_x" in page_text(visit("process", process="prc_x"))
 
 

@@ -5,9 +5,17 @@ from urllib.parse import parse_qs
 from streamlit.testing.v1 import AppTest
 
 from app_pages.language import words
+from pipeline import instants
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.support.occurrences import attempt, before, collected, review, seller_event
-from tests.app_pages.support.reading import links, metrics, page_text
+from tests.app_pages.support.occurrences import (
+    AS_OF,
+    attempt,
+    before,
+    collected,
+    review,
+    seller_event,
+)
+from tests.app_pages.support.reading import links, metrics, page_text, press
 
 # prc_late failed and was given up; prc_soon failed a minute ago and is to be sent again.
 HISTORY = [
@@ -117,3 +125,44 @@ def test_figures_of_the_ledger_lead_to_the_views_with_their_rows(
             for found in (visit("dictionary", **entries), visit("dictionary", **deliveries))
         ]
     assert opened == [["log_entries"], ["deliveries"]]
+
+
+def test_each_end_of_the_overviews_flow_leads_to_exactly_the_processes_that_it_counts(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """It counts those opened in 90 days; the lists had all, or those of another time."""
+    unknown = review("prc_unknown", before(days=40))
+    unknown["body"]["payload"]["object"]["type"] = "ANOTHER"
+    history = [
+        unknown,
+        review("prc_edge", before(days=90)),
+        review("prc_old", before(days=100)),
+        review("prc_expired", before(days=89)),
+        review("prc_overdue", before(days=9)),
+        review("prc_pending", before(days=9), kind="ACP"),
+        *(review(f"prc_{it}", before(days=60)) for it in ("in_time", "in_time_too", "late")),
+        *attempt("prc_in_time", before(days=50), status=200),
+        *attempt("prc_in_time_too", before(days=49), status=200),
+        *attempt("prc_late", before(days=5), status=200),
+        review("prc_old_late", before(days=100)),
+        *attempt("prc_old_late", before(days=5), status=200),
+    ]
+    with open_log(history) as service:
+        flow = service.reader.read("review_flow", as_of=instants.parse(AS_OF)).to_pylist()
+        led = {}
+        for query in (parse_qs(it) for _, it in links(visit()) if "opened=" in it):
+            app = visit("process", **query)
+            [led[query["ends"][0]]] = [list(app.dataframe[0].value["process_id"])]
+        press(app, "Open the process")
+        assert app.query_params["process"] in ("prc_expired", ["prc_expired"])
+    assert led == {
+        "finished_in_time": ["prc_in_time", "prc_in_time_too"],
+        "finished_late": ["prc_late"],
+        "pending": ["prc_pending"],
+        "overdue": ["prc_overdue"],
+        "expired": ["prc_expired"],
+    }
+    counted: dict[str, int] = {}
+    for row in flow:
+        counted[row["ends_as"]] = counted.get(row["ends_as"], 0) + row["processes"]
+    assert counted == {end: len(rows) for end, rows in led.items()}

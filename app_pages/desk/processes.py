@@ -1,0 +1,144 @@
+"""Lists every review process, finished ones too, by how it stands and when it was opened."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import streamlit as st
+
+from app_pages.desk import saved
+from app_pages.language import formats, words
+from app_pages.language.i18n import _, ngettext
+from app_pages.parts import address, elements, links, lists, views
+
+OPENED_DAYS: Final = "90"
+"""As the Overview counts: of a process that was opened just so long ago it says nothing more."""
+ANY: Final = "any"
+_FINISHED: Final[Mapping[str, Sequence[object]]] = {
+    "finished_in_time": [False, None],  # None where no deadline is known, as the Overview has it
+    "finished_late": [True],
+}
+
+
+def listed() -> lists.Listed:
+    """What the list shows of each row."""
+    states = {code: words.word(words.STATES, code) for code in words.STATES}
+
+    def cells(row: views.Row) -> dict[str, object]:
+        return {
+            "state": [states[row["state"]]],
+            "review_type": row["review_type"] or "",
+            "time_left": ""
+            if row["seconds_to_deadline"] is None
+            else formats.time_left(row["seconds_to_deadline"]),
+        }
+
+    return lists.Listed(
+        cells,
+        {
+            "process_id": lists.text(_("Process"), 150),
+            lists.SELLER: lists.text(_("Seller"), 110),
+            "review_type": lists.text(_("Type"), 54),
+            "state": lists.chips(
+                _("State"), {states[code]: words.STATE_COLOURS[code] for code in states}
+            ),
+            "opened_at": lists.instant(_("Opened at")),
+            "deadline_at": lists.instant(_("Deadline")),
+            "finished_at": lists.instant(_("Finished at")),
+            "time_left": lists.text(_("Time left"), 104),
+        },
+        alt=_("Review processes, the newest first"),
+        sorts={"time_left": "deadline_at"},
+    )
+
+
+def card(row: views.Row) -> None:
+    """How a process stands, and the way to its story."""
+    st.markdown(f"{elements.cell(row, 'process_id')} {elements.cell(row, 'seller_id')}")
+    state = row["state"]
+    badges = [
+        formats.badge(
+            words.word(words.STATES, state), words.STATE_COLOURS[state], words.STATE_ICONS[state]
+        ),
+        formats.badge(formats.plain(words.word(words.REVIEW_TYPES, row["review_type"])), "gray"),
+    ]
+    if row["finished_late"]:
+        badges.append(formats.badge(_("Finished late"), "violet", ":material/schedule:"))
+    st.markdown(" ".join(badges))
+    elements.details(
+        {
+            _("Opened at"): formats.minute(row["opened_at"]),
+            _("Deadline"): formats.minute(row["deadline_at"]),
+            _("Finished at"): formats.minute(row["finished_at"]),
+            _("Attempts"): formats.number(row["attempts"]),
+        },
+        alt=_("The chosen process"),
+    )
+    # A link to the page that is shown would leave its query out.
+    st.button(
+        _("Open the process"),
+        icon=":material/timeline:",
+        type="tertiary",
+        on_click=address.take,
+        args=([("process", row["process_id"])],),
+        key="open_listed",
+    )
+    links.to_seller(row["seller_id"])
+
+
+def counted(total: int) -> str:
+    return ngettext("{n} process", "{n} processes", total, n=formats.number(total))
+
+
+def show() -> None:
+    """The list under its filters, all of which stand in the address."""
+    with lists.filters():
+        with st.container(width="content"):
+            saved.show("process")
+        with st.container(width="content"):
+            end = address.choice(
+                _("Stands"),
+                {ANY: _("Any"), **{code: _(it) for code, it in words.ENDS.items()}},
+                "ends",
+            )
+        with st.container(width="content"):
+            opened = address.choices(_("Opened"), {OPENED_DAYS: _("In the last 90 days")}, "opened")
+        with st.container(width="content"):
+            types = address.choices(_("Type"), {code: code for code in words.REVIEW_TYPES}, "type")
+        with st.container(width=210):
+            seller = address.text(
+                _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
+            )
+    lists.with_card(
+        "process_state",
+        listed(),
+        card,
+        counted=counted,
+        where={
+            "state": [] if end == ANY else ["FINISHED"] if end in _FINISHED else [end.upper()],
+            "finished_late": _FINISHED.get(end, []),
+            "review_type": types,
+        },
+        contains={"seller_id": seller},
+        between={"opened_at": (_opened_since() if opened else None, None)},
+        order_by="opened_at desc",
+        nothing_matches=_("No process matches these filters"),
+        when_empty=lambda: elements.empty(
+            _("No review has come yet"), _("The Overview says what is left to do before one can.")
+        ),
+    )
+
+
+def _opened_since() -> datetime:
+    """The first instant that is less than so many days ago, as `review_flow` counts them."""
+    return views.moment() - timedelta(days=int(OPENED_DAYS)) + timedelta(microseconds=1)
+
+
+FLOW_TYPES: Final = tuple(words.REVIEW_TYPES)
+"""The Overview's flow begins with the type, and so has no process of an unknown one."""
+
+
+def to_rows_of_flow(end: str) -> None:
+    """From an end of the Overview's flow to exactly the processes that it counts."""
+    label = _(words.ENDS[end])
+    links.to_named("process", label, ends=end, opened=OPENED_DAYS, type=FLOW_TYPES)
