@@ -170,7 +170,7 @@ with st.container(border=True):
     cost, remedy = st.columns(2, gap="medium")
     cost.markdown(_(words.COSTS[state]))
     if next_up is not None:
-        remedy.markdown(elements.next_step(next_up))
+        remedy.markdown(elements.next_step({**next_up, "review_type": process["review_type"]}))
     elements.say_deleted(process)
 
 with elements.facts(4):

@@ -121,9 +121,12 @@ def _ready_row(row: views.Row, *, may_choose: bool) -> bool:
             label = _("Choose {process}", process=formats.plain(own))
             is_chosen = st.checkbox(label, key=f"choose {own}", label_visibility="collapsed")
         with st.container():
+            badges = [formats.badge(formats.time_left(row["seconds_to_deadline"]), "gray")]
+            if row["review_type"] is None:  # it is sent like an ACI
+                badges.append(formats.badge(_("type of review unknown"), "orange"))
             elements.action_row(
                 row["next_action"],
-                formats.badge(formats.time_left(row["seconds_to_deadline"]), "gray"),
+                " ".join(badges),
                 partial(links.to_process, process_id, is_named=True),
                 key=f"ready_{own}",
             )

@@ -109,7 +109,7 @@ def _end() -> acting.Told:
     if not actor:
         return acting.Told(_("A name is needed: it goes into the log."))
     acting.catch_up()
-    said = _("{report} is not sent any more.", report=formats.plain(name))
+    said = _("Not sent any more: {report}.", report=formats.plain(name))
     if name not in _names():  # somebody else has ended it
         return acting.Told(said, is_done=True)
 

@@ -146,14 +146,23 @@ ACTIONS: Final[Mapping[str, NextAction]] = {
 }
 
 
+_AS_ACI: Final = N_(
+    "The contract does not list the type of this review: it is answered like an inconsistency"
+    " (ACI), with the requested fields and nothing else. Ask the platform what it is."
+)
+
+
 def action(code: str) -> str:
     """The short name of a next action."""
     return _(ACTIONS[code].name)
 
 
 def how(process: Mapping[str, Any]) -> str:
-    """How the next action of a process is done; of a reminder also how much is answered already."""
+    """How the next action of a process is done; of a reminder also how much is answered already, of
+    a submission also as what a review of a type that the contract does not list is answered."""
     sentence = _(ACTIONS[process["next_action"]].how)
+    if process["next_action"] == "submit" and process["review_type"] is None:
+        return f"{sentence} {_(_AS_ACI)}"
     if process["next_action"] != "remind_seller" or not process["fields_required"]:
         return sentence
     answered = ngettext(

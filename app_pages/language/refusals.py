@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from app_pages.language import formats, words
-from app_pages.language.i18n import N_
+from app_pages.language.i18n import N_, _
 from pipeline.submit.decision import Objection
 
 REASONS: Final[Mapping[str, str]] = {
@@ -26,8 +26,15 @@ REASONS: Final[Mapping[str, str]] = {
     "retry_pending": N_("another payload waits for a retry, and may have been processed"),
     "not_confirmed": N_("the seller has answered it on their page, and not confirmed it yet"),
 }
+_NO_TYPE: Final = N_(
+    "nobody knows whether the seller is an individual or a business: their journey has to ask it,"
+    " or whoever sends it by a command says so"
+)
+"""It is not asked for by the platform, and no answer of the seller proves it."""
 
 
 def reason(objection: Objection) -> str:
     """An objection as Markdown: the field, and what keeps it from being sent."""
-    return f"{formats.code(objection.path)}: {words.word(REASONS, objection.rule)}"
+    is_type = (objection.path, objection.rule) == ("type", "missing")
+    why = _(_NO_TYPE) if is_type else words.word(REASONS, objection.rule)
+    return f"{formats.code(objection.path)}: {why}"

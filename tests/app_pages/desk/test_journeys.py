@@ -187,6 +187,34 @@ def test_the_page_says_which_of_those_that_were_chosen_has_left_the_list(
         assert "not ready any more" not in page_text(otto)
 
 
+def test_what_nobody_knows_of_an_answered_review_is_said_before_it_is_sent(
+    open_log: OpenLog, visit: Visit, way: dict[str, str]
+) -> None:
+    """Of the seller's type it said that the seller had not answered it, which nobody had asked."""
+    unknown = review("prc_unknown", before(days=4))
+    unknown["body"]["payload"]["object"]["type"] = "ANOTHER"
+    fields = {"revenue": "1000_to_5000"}
+    history = [
+        unknown,
+        review("prc_nobody", before(days=4), seller="sel_bia"),
+        collected("prc_nobody", "answered", before(days=3), fields=fields, seller="sel_bia"),
+        collected(
+            "prc_unknown", "answered", before(days=3), fields={**fields, "type": "individual"}
+        ),
+    ]
+    with open_log(history, **way):
+        app = visit("submissions", as_of=None)
+        press(app, "Check all (2)")
+        shown = page_text(app)
+        card = page_text(visit("watchlist", as_of=None, row="prc_unknown"))
+        process = page_text(visit("process", as_of=None, process="prc_unknown"))
+    assert shown.count("type of review unknown") == 1
+    assert "1 would be sent, 1 held." in shown
+    assert "prc_nobody: type: nobody knows whether the seller is an individual" in shown
+    assert "it is answered like an inconsistency (ACI)" in card
+    assert "it is answered like an inconsistency (ACI)" in process
+
+
 def test_an_id_that_looks_personal_is_masked_where_answers_are_held(
     open_log: OpenLog, visit: Visit, way: dict[str, str]
 ) -> None:

@@ -56,7 +56,7 @@ def test_a_list_is_scheduled_and_ended_by_entries(
         assert "A name is needed" in page_text(app)
         app.text_input(key="report_ender").set_value("Bia")
         press(app, "It is not sent any more")
-        assert "late ones is not sent any more." in page_text(app)
+        assert "Not sent any more: late ones." in page_text(app)
         assert "late ones" not in page_text(visit("alerts", as_of=None))
 
 

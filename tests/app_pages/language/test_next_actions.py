@@ -25,6 +25,16 @@ def test_a_reminder_says_how_many_of_how_many_are_answered(
     assert said not in waiting
 
 
+def test_a_review_of_an_unknown_type_is_sent_only_with_the_word_that_it_is_answered_like_an_aci(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(i18n, "language", lambda: "en")
+    unknown = next_actions.how({"next_action": "submit", "review_type": None})
+    assert "it is answered like an inconsistency (ACI)" in unknown
+    known = next_actions.how({"next_action": "submit", "review_type": "ACP"})
+    assert "ACI" not in known
+
+
 def test_every_next_action_of_the_view_has_words_and_no_other_has() -> None:
     codes = re.findall(r"(?:then|else) '(\w+)'", catalogue()["unfinished_work"].sql)
     assert set(codes) == set(next_actions.ACTIONS)
