@@ -452,7 +452,7 @@ def test_the_link_to_a_page_is_copied_with_one_click(browser: Browser, url: str)
 
 def test_a_page_prints_whole_and_without_its_controls(look: Look) -> None:
     """A grid scrolls on a screen and draws no row that is out of sight."""
-    reader = look().open(f"/watchlist?as_of={AS_OF}")
+    reader = look(color_scheme="dark").open(f"/watchlist?as_of={AS_OF}")
     page = reader.page
     rows = page.locator(".prazo-printed tbody tr")
     assert rows.count() == 50
@@ -465,6 +465,11 @@ def test_a_page_prints_whole_and_without_its_controls(look: Look) -> None:
         found = page.locator(f'[data-testid="{control}"]')
         assert not any(found.nth(n).is_visible() for n in range(found.count())), control
     assert page.evaluate(OVERFLOW) <= 0
+    for ink in ("h1", '[data-testid="stMarkdownContainer"] p', ".prazo-printed td"):
+        colour = page.locator(ink).first.evaluate("it => getComputedStyle(it).color")
+        assert contrast(colour, BACKGROUNDS["light"]) >= 4.5, ink  # it was white on black paper
+    ground = "getComputedStyle(document.querySelector('[data-testid=\"stApp\"]')).backgroundColor"
+    assert page.evaluate(ground) == BACKGROUNDS["light"]
     reader.open(f"/process?process=prc_acp&as_of={AS_OF}")
     cut = """() => [...document.querySelectorAll('[data-testid="stVerticalBlock"]')]
         .filter(it => getComputedStyle(it).overflowY !== 'visible').length"""
