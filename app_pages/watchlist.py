@@ -45,7 +45,7 @@ def listed() -> lists.Listed:
                 _("State"), {states[code]: words.STATE_COLOURS[code] for code in UNFINISHED}
             ),
             "time_left": lists.text(_("Time left"), 104),
-            "next_action": lists.text(_("Next action"), 150),
+            "next_action": lists.text(_("Next action"), 140),
             "deadline_at": lists.instant(_("Deadline"), 134),
             "assignee": lists.text(_("Assigned to"), 88),
             "review_type": lists.text(_("Type"), 48),

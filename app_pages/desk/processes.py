@@ -36,15 +36,15 @@ def listed() -> lists.Listed:
     return lists.Listed(
         cells,
         {
-            "process_id": lists.text(_("Process"), 150),
-            lists.SELLER: lists.text(_("Seller"), 110),
-            "review_type": lists.text(_("Type"), 54),
+            "process_id": lists.text(_("Process"), 136),
+            lists.SELLER: lists.text(_("Seller"), 100),
+            "review_type": lists.text(_("Type"), 48),
             "state": lists.chips(
                 _("State"), {states[code]: words.STATE_COLOURS[code] for code in states}
             ),
-            "opened_at": lists.instant(_("Opened at")),
-            "deadline_at": lists.instant(_("Deadline")),
-            "finished_at": lists.instant(_("Finished at")),
+            "opened_at": lists.instant(_("Opened at"), 126),
+            "deadline_at": lists.instant(_("Deadline"), 126),
+            "finished_at": lists.instant(_("Finished at"), 126),
             "time_left": lists.text(_("Time left"), 104),
         },
         alt=_("Review processes, the newest first"),

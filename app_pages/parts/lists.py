@@ -458,7 +458,7 @@ def instant(label: str, width: int | None = 138) -> Any:
     )
 
 
-def chips(label: str, colours: Mapping[str, str], width: int | None = 92) -> Any:
+def chips(label: str, colours: Mapping[str, str], width: int | None = 102) -> Any:
     """Cells are lists of words; each word a chip in its colour."""
     return st.column_config.MultiselectColumn(
         label, options=list(colours), color=list(colours.values()), width=width
