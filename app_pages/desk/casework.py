@@ -140,16 +140,14 @@ def open_or_close_ticket(process: views.Row) -> None:
     """The form that records a support ticket as opened; as closed, while one is open."""
     own = records.key_of(process)
     latest = views.read_one("tickets", where={"process_id": process["process_id"]})
-    is_open = latest is not None and latest["step"] == "opened"
-    if is_open:
+    if latest is not None and latest["step"] == "opened":
         with (
             st.popover(_("Close the ticket"), icon=":material/support_agent:", key=f"t {own}"),
             st.form(f"ticket_closed {own}", border=False),
         ):
             acting.name_of_reader(f"ticket_actor {own}")
-            records.submit(
-                f"ticket_closed {own}", _("Record it as closed"), partial(_close, process)
-            )
+            close, of = partial(_close, process, latest), latest["seq"]
+            records.submit(f"ticket_closed {own}", _("Record it as closed"), close, about=of)
         return
     with (
         st.popover(_("Record a ticket"), icon=":material/support_agent:", key=f"t {own}"),
@@ -160,8 +158,14 @@ def open_or_close_ticket(process: views.Row) -> None:
         records.submit(f"ticket_opened {own}", _("Record it as opened"), partial(_open, process))
 
 
-def _close(process: views.Row) -> acting.Told:
+def _close(process: views.Row, drawn: views.Row) -> acting.Told:
+    """Records the ticket that was drawn as closed, unless somebody else has closed it since."""
     actor = acting.actor_of(f"ticket_actor {records.key_of(process)}")
+    acting.catch_up()
+    now = views.read_one("tickets", where={"process_id": process["process_id"]})
+    if now is None or now["seq"] != drawn["seq"]:
+        number = formats.plain(drawn["number"] or "–")
+        return acting.Told(_("Ticket {number} is not open any more.", number=number))
     return records.record(
         [process], lambda: [ticket("closed", **records.signed(process, actor))], actor, ""
     )

@@ -186,6 +186,27 @@ def test_a_second_ticket_says_that_another_one_is_open_and_keeps_its_number(
         assert "Record it as closed" in [it.label for it in bruno.button]
 
 
+def test_a_ticket_that_was_opened_since_is_not_closed_in_the_place_of_the_one_that_was_drawn(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """In another tab of the same person, for one."""
+    by = {"recorded_by": "test", "process_id": "prc_2", "seller_id": "sel_ana", "actor": "Bruno"}
+    with open_log(HISTORY) as service:
+        service.inbox.append([ticket("opened", number="T-1", **by)])
+        follow(service)
+        app = visit("process", as_of=None, process="prc_2")
+        service.inbox.append([ticket("closed", **by)])
+        service.inbox.append([ticket("opened", number="T-2", **by)])
+        app.text_input(key="ticket_actor prc_2").set_value("Ana")
+        press(app, "Record it as closed")
+        [row] = service.reader.read("tickets").to_pylist()
+        assert (row["step"], row["number"]) == ("opened", "T-2")
+        assert "Ticket T-1 is not open any more." in page_text(app)
+        press(app, "Record it as closed")
+        [row] = service.reader.read("tickets").to_pylist()
+        assert (row["step"], row["actor"]) == ("closed", "Ana")
+
+
 def test_of_two_who_open_a_ticket_in_the_same_moment_the_second_is_refused(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
