@@ -4,6 +4,7 @@ It first proves the entries against what was signed over them. Only then does it
 it sets the present files aside.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ from pipeline.log.actions import action
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.checkpoints import Signer, VerificationKey
 from pipeline.log.commitments import uncommitted
-from pipeline.log.entries import RESTORATION, Entry, Identity
+from pipeline.log.entries import RESTORATION, Entry
 from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.settings import Settings
 
@@ -123,7 +124,8 @@ def restore(
                 if not (has_key and used == settings.signing_key_file)
             ]
         )
-        with _replaced_inbox(settings, source.identity, notes) as inbox:
+        with _replaced_inbox(settings, source, notes) as inbox:
+            _require_the_same(source, inbox)
             copy_entries(source, inbox, on_progress)
             if newer:
                 inbox.copy(newer)
@@ -150,22 +152,20 @@ def restore_from_ledger(
 ) -> Restored:
     """Rebuilds the inbox from the ledger's entries, when its own were changed or are missing.
 
-    The present inbox is set aside. It still supplies the log's identity, what was signed over it,
-    and the entries that the ledger has not followed yet. Raises
-    `OperatorError`, and changes nothing, unless every entry is as it was recorded, all of them
-    lead to the signed roots, and a signature covers each or a person `insisted`.
+    The present inbox is set aside: a file under another name, the tables of a database in another
+    schema. It still supplies the log's identity, what was signed over it, and the entries that the
+    ledger has not followed yet. Raises `OperatorError`, and changes nothing, unless every entry is
+    as it was recorded, all of them lead to the signed roots, and a signature covers each or a
+    person `insisted`.
     """
-    if "://" in settings.inbox:
-        raise OperatorError(
-            "The inbox was not rebuilt",
-            "its database cannot be replaced from here",
-            "restore a backup of it; or `prazo backup`, and restore into an empty database",
-        )
     notes: list[str] = []
+    replaced = _replaced_inbox
+    if "://" in settings.inbox:
+        from pipeline.audit.set_aside import replaced_tables as replaced  # imports the driver
     with (
         opened_inbox(settings.inbox) as damaged,
         closing(_ledger(settings, damaged)) as ledger,
-        _replaced_inbox(settings, damaged.identity, notes) as inbox,
+        replaced(settings, damaged, notes) as inbox,
     ):
         for first in range(1, ledger.size + 1, ENTRIES_PER_BATCH):
             on_progress("entries", first - 1, ledger.size)
@@ -201,16 +201,17 @@ def _verified(
 
 
 @contextmanager
-def _replaced_inbox(settings: Settings, identity: Identity, notes: list[str]) -> Iterator[Inbox]:
-    """An inbox to fill. It replaces the present one when the block ends without an error."""
+def _replaced_inbox(settings: Settings, log: Inbox, notes: list[str]) -> Iterator[Inbox]:
+    """An inbox to fill, of the log of another. It replaces the present one when the block ends
+    without an error; in a database, what it is filled with completes that one."""
     if "://" in settings.inbox:
-        with opened_inbox(settings.inbox, identity) as inbox:
+        with opened_inbox(settings.inbox, log.identity) as inbox:
             yield inbox
         return
     draft = Path(f"{settings.inbox}.restoring")
     files.remove_database(draft)
     try:
-        with opened_inbox(str(draft), identity) as inbox:
+        with opened_inbox(str(draft), log.identity) as inbox:
             yield inbox
             lacking = _lacking(settings.inbox, inbox)
             _keep_journeys(settings.inbox, inbox)
@@ -231,6 +232,28 @@ def _replaced_inbox(settings: Settings, identity: Identity, notes: list[str]) ->
         )
     draft.rename(settings.inbox)
     files.sync(draft.parent)  # or a power cut might take both names
+
+
+def _require_the_same(source: Inbox, inbox: Inbox) -> None:
+    """Raises `NotRestored` where the inbox, in a database, has anything that the backup has not: a
+    backup is put back into an empty one, or completes one that was cut off."""
+    size = inbox.last()[0]
+    held = 0
+    if inbox.identity == source.identity and size <= source.last()[0]:
+        pairs = zip(_each(inbox, size), _each(source, size), strict=False)
+        held = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    if held < size or inbox.identity != source.identity:
+        raise NotRestored(
+            "Nothing was restored",
+            f"the database of the inbox holds {size} entries of {inbox.log}, and they are not the"
+            f" first of the {source.last()[0]} of {source.log} in the backup",
+            "where the ledger is right, `prazo restore --from-ledger` replaces them; else let"
+            " PRAZO_INBOX name an empty database, and restore the backup into that",
+        )
+
+
+def _each(inbox: Inbox, size: int) -> Iterator[Entry]:
+    return itertools.chain.from_iterable(batches(inbox, 0, size))
 
 
 def _lacking(location: str, restored: Inbox) -> int:

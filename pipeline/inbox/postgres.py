@@ -341,6 +341,10 @@ class PostgresInbox(Inbox):
                 yield session
             session.commit_durably()
 
+    def insert(self, session: Session, entries: Sequence[Entry]) -> None:
+        """Adds entries in a transaction of somebody who replaces all of them."""
+        _PostgresTransaction(session, self.rows).insert(entries)
+
     @contextmanager
     def _using(self, done: str = "read") -> Iterator[Session]:
         """A connection on which each statement is its own transaction. What is written over it
