@@ -15,7 +15,7 @@ a format keeps them.
 
 Exit codes: 0 verified, but for what the verdict lists as not checked; 1 at least one fault (each is
 named); 2 wrong usage; 3 no fault, but undecided, because the given checkpoint is newer than the
-package.
+package, or of a past that the log says it lost.
 """
 
 from __future__ import annotations
@@ -592,6 +592,30 @@ class LogKeys:
     def at(self, size: int) -> Key:
         """The key that signs when the log has `size` entries."""
         return [key for since, key in self.tenures if since <= size][-1]
+
+
+class GivenUp(NamedTuple):
+    """What an entry says of a past that the log lost and gave up: how far both are the same, how
+    far that one went, and the roots that it had."""
+
+    seq: int
+    fork: int
+    reached: int
+    roots: set[tuple[int, bytes]]  # (size, root)
+
+
+def read_given_up(seq: int, body: bytes, log: str) -> list[GivenUp]:
+    """What a reconciliation says, if it can be read."""
+    try:
+        said = json.loads(body.decode("utf-8"))
+        roots = {(int(said["abandoned_size"]), bytes.fromhex(said["abandoned_root"]))}
+        if said["checkpoint"] is not None:
+            signed = read_checkpoint(said["checkpoint"].partition("\n\n")[0] + "\n")
+            roots |= {(signed.size, signed.root)} if signed.log == log else set()
+        reached = max(size for size, _ in roots)
+        return [GivenUp(seq, int(said["fork"]), reached, roots)]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return []
 
 
 # --- the zip and the bag ---------------------------------------------------------------------
@@ -1276,6 +1300,7 @@ class Entries:
         self._shapes: dict[tuple[Any, ...], list[str]] = {}
         self.rotations = {it.seq: it for it in sealed.rotations}
         self._named = {*self.rotations}
+        self.given_up: list[GivenUp] = []
         self.handovers: list[int] = []  # leaves of rotations that are not named, without a body
         self._stated = Stated(sealed.package, sealed.data) if sealed.is_stream else None
         self.stated_rows = 0
@@ -1376,6 +1401,8 @@ class Entries:
             raise Fault("it is not the rotation that rotations.json names")
         if is_unnamed and self._is_handover(seq, body):
             raise Fault("it replaces the log's key, and rotations.json does not name it")
+        if is_listed and leaf["kind"] == "reconciliation" and body and body.bytes is not None:
+            self.given_up += read_given_up(seq, body.bytes, leaf["log"])
         if is_listed and self._row is not None:
             self._quotes.check(self._row, leaf, hashed, body)
             self._row = next(self._rows, None)
@@ -1443,7 +1470,7 @@ class Entries:
     def _body(self, leaf: dict[str, Any], rules: LeafRules) -> Body | None:
         if "body_commitment" not in leaf:
             return None
-        keep = leaf["kind"] in ("collection", "key_rotation", "export")
+        keep = leaf["kind"] in ("collection", "key_rotation", "export", "reconciliation")
         body = self._source.body(leaf["seq"], rules, keep)
         if body.withheld is not None:
             self.withheld[leaf["kind"], body.withheld] += 1
@@ -1629,7 +1656,7 @@ def _check(sealed: Sealed, against: bytes | None, policy: Policy | None, verdict
     _check_artifacts(sealed, entries, contents, verdict)
     _check_tables(sealed, entries, contents, verdict)
     is_witnessed = _check_witnesses(sealed, policy, entries.recorded_at, verdict)
-    _check_consistency(sealed, against, is_witnessed, verdict)
+    _check_consistency(sealed, against, entries.given_up, is_witnessed, verdict)
     return entries.recorded_at
 
 
@@ -1875,7 +1902,11 @@ def _check_tables(
 
 
 def _check_consistency(
-    sealed: Sealed, against: bytes | None, is_witnessed: bool, verdict: Verdict
+    sealed: Sealed,
+    against: bytes | None,
+    given_up: list[GivenUp],
+    is_witnessed: bool,
+    verdict: Verdict,
 ) -> None:
     checkpoint = sealed.checkpoint
     proofs = sealed.package.json("data/consistency.json")
@@ -1897,23 +1928,38 @@ def _check_consistency(
             )
         return
     try:
-        stated = read_checkpoint(against.decode("utf-8").partition("\n\n")[0] + "\n")
-        text = signed_text(against, sealed.keys.at(stated.size), is_cosigned=True)
-        held = read_checkpoint(text)
+        held, key = _signed_earlier(sealed.keys, against)
     except (Fault, ValueError) as error:
         raise Fault(f"the earlier checkpoint cannot be used: {error}") from None
+    in_force = sealed.keys.at(held.size)
+    ended = [it for it in given_up if it.fork < held.size <= it.reached]
+    told = f"; entry {ended[-1].seq} says that a past was lost" if ended else ""
     if held.log != checkpoint.log:
         verdict.fault("the earlier checkpoint is of another log")
-    elif held.size == checkpoint.size and held.root == checkpoint.root:
-        verdict.passed("the earlier checkpoint is the package's own")
+    elif (held.size, held.root) in _continued(sealed) and key == in_force:
+        verdict.passed(
+            "the earlier checkpoint is the package's own"
+            if held.size == checkpoint.size
+            else f"the log continues the earlier checkpoint at {held.size}"
+        )
+    elif explained := [it for it in ended if (held.size, held.root) in it.roots]:
+        verdict.undecided.append(
+            f"the checkpoint given, of {held.size} entries, is of a past that was given up: entry"
+            f" {explained[-1].seq} says that the log lost what followed entry"
+            f" {explained[-1].fork}, and why. Read that entry, and compare with a checkpoint of the"
+            " log as it is now; `prazo verify --against` shows whether what was lost follows again"
+        )
+    elif key != in_force:
+        verdict.fault(
+            f"the checkpoint given is signed by the log's key {key}, and {in_force} is the one that"
+            f" signs for {held.size} entries{told}: it is of a past that was lost, and that"
+            " `prazo verify --against` explains, or somebody used a key that was not in force"
+        )
     elif str(held.size) in earlier:
-        if earlier[str(held.size)] != held.root:
-            verdict.fault(
-                f"THE LOG WAS REWRITTEN: the earlier checkpoint has another root at {held.size}"
-                " entries"
-            )
-        else:
-            verdict.passed(f"the log continues the earlier checkpoint at {held.size}")
+        verdict.fault(
+            f"THE LOG WAS REWRITTEN: the earlier checkpoint has another root at {held.size}"
+            f" entries{told}"
+        )
     elif held.size > checkpoint.size:
         verdict.undecided.append(
             f"newer: cannot compare. The checkpoint given has {held.size} entries, the package's"
@@ -1922,13 +1968,34 @@ def _check_consistency(
     elif held.size == checkpoint.size:
         verdict.fault(
             f"THE LOG WAS REWRITTEN: the checkpoint given has the package's own {held.size}"
-            " entries, and another root"
+            f" entries, and another root{told}"
         )
     else:
         verdict.fault(
-            f"the package proves nothing about a checkpoint of {held.size} entries: ask for a new"
-            " package, exported --against that checkpoint"
+            f"the package proves nothing about a checkpoint of {held.size} entries{told}: ask for a"
+            " new package, exported --against that checkpoint"
         )
+
+
+def _continued(sealed: Sealed) -> set[tuple[int, bytes]]:
+    """(size, root) of the checkpoints that the package's own is proved to continue."""
+    earlier = {(int(size), bytes.fromhex(root)) for size, root in sealed.parameters["earlier"]}
+    return {*earlier, (sealed.checkpoint.size, sealed.checkpoint.root)}
+
+
+def _signed_earlier(keys: LogKeys, note: bytes) -> tuple[Checkpoint, Key]:
+    """What a checkpoint says, and the key of the log that signed it: of those, the one that is in
+    force at its size, if that did. In a past that was lost, another may have been."""
+    stated = read_checkpoint(note.decode("utf-8").partition("\n\n")[0] + "\n")
+    in_force = keys.at(stated.size)
+    others = [key for _, key in keys.tenures if key != in_force]
+    refused = Fault("")
+    for key in (in_force, *others):
+        try:
+            return read_checkpoint(signed_text(note, key, is_cosigned=True)), key
+        except Fault as fault:
+            refused = refused if refused.args[0] else fault
+    raise refused
 
 
 def _check_witnesses(sealed: Sealed, policy: Policy | None, newest: str, verdict: Verdict) -> bool:
