@@ -42,9 +42,9 @@ def seal(files: Files, signer: Signer, *, form: str = FORMAT) -> Files:
     """The files with manifests, totals and signature made again over them."""
     payload = sorted(it for it in files if it.startswith("data/"))
     sizes = [len(files[it]) for it in payload]
-    info = files["bag-info.txt"].decode().partition("Payload-Oxum")[0]
+    info = files["bag-info.txt"].partition(b"Payload-Oxum")[0]  # bytes: a forger's may be no text
     sealed = {name: it for name, it in files.items() if name not in SEALS}
-    sealed["bag-info.txt"] = f"{info}Payload-Oxum: {sum(sizes)}.{len(sizes)}\n".encode()
+    sealed["bag-info.txt"] = info + b"Payload-Oxum: %d.%d\n" % (sum(sizes), len(sizes))
     sealed["manifest-sha256.txt"] = manifest(sealed, payload)
     tags = sorted(it for it in sealed if not it.startswith("data/"))
     text = f"{form}\n{signer.key.name}\n{manifest(sealed, tags).decode()}"

@@ -289,6 +289,21 @@ def test_any_change_behind_the_seals_ends_in_a_verdict_too(
 NOTE = "data/checkpoint.note"
 
 
+def test_a_sealed_description_of_the_bag_that_is_no_text_ends_in_a_verdict(
+    made: Made, believed: None, tmp_path: Path
+) -> None:
+    """The test above drew it once in ten runs, and its own forgery could not make it."""
+    files = forgery.read(made.path)
+    for before in (b"\xff", b"\xc3", b"\xed\xa0\x80"):
+        forged = forgery.seal(
+            {**files, "bag-info.txt": before + files["bag-info.txt"]}, made.signer
+        )
+        assert forged["bag-info.txt"].startswith(before)
+        verdict = verify.verify(forgery.write(tmp_path / "p.zip", forged), made.key, made.earlier)
+        assert verdict.faults
+        assert all(it.isprintable() for it in verdict.lines())
+
+
 # --- honest, and odd ----------------------------------------------------------------------------
 
 
