@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from pipeline import files
-from pipeline.errors import InboxForked, OperatorError
+from pipeline.errors import InboxForked, NoRoom, OperatorError
 from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox, schema
 from pipeline.inbox.artifacts import Lacking, artifact_store, named
 from pipeline.inbox.heartbeats import Part, beat
@@ -102,12 +102,12 @@ def backup_before_migration(
     """Copies the inbox to `folder` in the version that it has, so that the release that wrote it
     can restore it, too; or brings an earlier copy there up to date.
 
-    Raises `OperatorError`, and copies nothing, where there is no room for it.
+    Raises `NoRoom`, and copies nothing, where there is no room for it.
     """
     needed, place = migrations.size_of(settings.inbox), _existing(folder)
     free = shutil.disk_usage(place).free
     if free < needed and not (folder / INBOX).exists():
-        raise OperatorError(
+        raise NoRoom(
             "The inbox was not migrated",
             f"its backup needs {needed / 2**20:,.0f} MiB and {place} has {free / 2**20:,.0f} free",
             "make room, or name a folder on another disk with --backup",

@@ -12,8 +12,8 @@ are in the package. Entries are read and written batch by batch, so their number
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,8 +32,8 @@ from pipeline.audit.witness.cosigned import cosigned, read_policy
 from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Clearance
 from pipeline.contract.body import canonical_json
-from pipeline.errors import CallerError, OperatorError
-from pipeline.files import written_whole
+from pipeline.errors import CallerError, NoRoom, OperatorError
+from pipeline.files import is_full, written_whole
 from pipeline.http import addresses
 from pipeline.inbox import Outcome
 from pipeline.inbox.artifacts import artifact_store
@@ -118,7 +118,7 @@ def export(
     clearance = _clearance(service, request)
     if clearance is not None:
         request = replace(request, reason=clearance.reason)
-    with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
+    with _room(out.parent), TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
         for _ in range(MAX_TRIES):
             prepared = _prepare(service, request, Path(folder), on_progress)
             export_entry = _record(service, request, prepared, clearance)
@@ -129,6 +129,22 @@ def export(
         "entries of its scope kept arriving while it was prepared",
         "try again at a quieter moment",
     )
+
+
+@contextmanager
+def _room(folder: Path) -> Iterator[None]:
+    """Names the folder whose disk is full: what is prepared there does not. Once a package is begun
+    it says more (`bags.py`)."""
+    try:
+        yield
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise NoRoom(
+            "The package was not made",
+            f"there is no room left in {folder.absolute()}",
+            "make room there, then ask for it again; nothing was left there",
+        ) from error
 
 
 def _clearance(service: LedgerService, request: Request) -> Clearance | None:

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json
-from pipeline.errors import CallerError, WrongUsage
+from pipeline.errors import WrongUsage
 from pipeline.log.entries import UNMASK, Draft
 
 MAX_REASON_CHARACTERS = 2000
@@ -37,7 +37,7 @@ def action(
 ) -> Draft:
     """The draft of an occurrence that a person answers for. `content` is added to its body.
 
-    Raises `CallerError` without a reason or a name, or for a reason that is too long.
+    Raises `WrongUsage` without a reason or a name, or for a reason that is too long.
     """
     if not reason.strip() or not (actor or "").strip():
         raise WrongUsage(
@@ -46,7 +46,7 @@ def action(
             "say why, and who asks for it",
         )
     if len(reason) > MAX_REASON_CHARACTERS:
-        raise CallerError(f"The reason is over {MAX_REASON_CHARACTERS} characters")
+        raise WrongUsage(f"The reason is over {MAX_REASON_CHARACTERS} characters")
     return Draft(
         kind=kind,
         occurred_at=instants.now(),
@@ -70,10 +70,10 @@ def ticket(
     """The draft that says: a person opened a support ticket with the platform about a process, or
     closed it (docs/rules.md#tickets).
 
-    Raises `CallerError` without a name, or when a ticket is opened without a number.
+    Raises `WrongUsage` without a name, or when a ticket is opened without a number.
     """
     if step == "opened" and not (number or "").strip():
-        raise CallerError(
+        raise WrongUsage(
             "The ticket was not recorded",
             "its number is needed",
             "give the number that the platform's support gave it",
@@ -92,7 +92,7 @@ def reminder(
     channel: str, *, actor: str | None, recorded_by: str, process_id: str, seller_id: str | None
 ) -> Draft:
     """The draft that says: a person reminded the seller of a collection, by one of a collection's
-    channels. Raises `CallerError` without a name."""
+    channels. Raises `WrongUsage` without a name."""
     return _signed(
         REMINDED,
         {"channel": channel},
@@ -113,9 +113,9 @@ def calendar_made(
 ) -> Draft:
     """The draft that says: a person made a calendar feed of the deadlines of one assignee, or of
     all (docs/alerts.md#calendar). `token_sha256`: of the secret in its address, which no entry
-    holds. Raises `CallerError` without a name, or for an assignee without one."""
+    holds. Raises `WrongUsage` without a name, or for an assignee without one."""
     if assignee is not None and not assignee.strip():
-        raise CallerError(
+        raise WrongUsage(
             "The calendar was not made",
             "the assignee has no name",
             "give the name as it stands in assignments, or make one for all",
@@ -127,7 +127,7 @@ def calendar_made(
 
 
 def calendar_revoked(feed_id: str, *, actor: str | None, recorded_by: str) -> Draft:
-    """The draft that says: a person revoked a calendar feed. Raises `CallerError` without a
+    """The draft that says: a person revoked a calendar feed. Raises `WrongUsage` without a
     name."""
     revoked: dict[str, JsonValue] = {"step": "revoked", "feed": feed_id}
     return _signed(CALENDAR, revoked, actor=actor, recorded_by=recorded_by)
@@ -145,9 +145,9 @@ def view_step(
 ) -> Draft:
     """The draft that says: a person saved a view of a page under a name, or dropped it. `query`:
     what stands in its URL. `for_all`: whether everybody finds it, or only who saved it. Raises
-    `CallerError` where somebody, or the view, has no name."""
+    `WrongUsage` where somebody, or the view, has no name."""
     if not name.strip():
-        raise CallerError("The view was not saved", "it has no name", "give it one")
+        raise WrongUsage("The view was not saved", "it has no name", "give it one")
     content: dict[str, JsonValue] = {
         "step": step,
         "page": page,
@@ -168,10 +168,10 @@ def report_step(
     **said: JsonValue,
 ) -> Draft:
     """The draft that says: a person subscribed a recipient to a scheduled report, or ended it
-    (docs/alerts.md#reports). `said`: what the file of alerts would say of it. Raises `CallerError`
+    (docs/alerts.md#reports). `said`: what the file of alerts would say of it. Raises `WrongUsage`
     where somebody, or the report, has no name."""
     if not name.strip():
-        raise CallerError("The report was not scheduled", "it has no name", "give it one")
+        raise WrongUsage("The report was not scheduled", "it has no name", "give it one")
     content: dict[str, JsonValue] = {"step": step, "name": name.strip(), **said}
     return _signed(REPORT, content, actor=actor, recorded_by=recorded_by)
 
@@ -187,7 +187,7 @@ def _signed(
 ) -> Draft:
     """The draft of something a person did and puts a name to; it needs no reason beside it."""
     if not (actor or "").strip():
-        raise CallerError(f"The {kind} was not recorded", "a name is needed", "say who did it")
+        raise WrongUsage(f"The {kind} was not recorded", "a name is needed", "say who did it")
     return Draft(
         kind=kind,
         occurred_at=instants.now(),
@@ -210,7 +210,7 @@ def unmasking(
     """The draft that says: somebody is about to see a view's personal columns.
 
     `where`: column -> value, the filter of the rows. If it names a process or a seller, the entry
-    belongs to their streams. `content` is added. Raises `CallerError` like `action`.
+    belongs to their streams. `content` is added. Raises `WrongUsage` like `action`.
     """
 
     def named(column: str) -> str | None:
@@ -241,7 +241,7 @@ def exporting(
 ) -> Draft:
     """The draft that says: a package is about to be made. `content` fixes what will be in it.
 
-    Raises `CallerError` like `action`.
+    Raises `WrongUsage` like `action`.
     """
     return action(
         EXPORT,

@@ -46,7 +46,7 @@ def test_a_ticket_has_a_number_and_a_name(
     marketplace: Marketplace, review: Review, number: str, actor: str, said: str
 ) -> None:
     done = run(marketplace, "ticket", review.process_id, "--opened", number, "--actor", actor)
-    assert done.code != 0
+    assert done.code == 2  # wrong usage, as without the option
     assert said in done.err
     assert recorded(marketplace, review, "ticket") == []
 

@@ -65,5 +65,5 @@ def test_a_feed_is_of_one_assignee_or_of_all(prazo, whose: tuple[str, ...]) -> N
 )
 def test_nobody_without_a_name_has_or_makes_one(prazo, asked: tuple[str, ...], why: str) -> None:
     refused = prazo("calendar", "new", *asked)
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert why in refused.stderr

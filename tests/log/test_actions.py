@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipeline.errors import CallerError
+from pipeline.errors import WrongUsage
 from pipeline.log.actions import reminder, ticket
 
 WHO = {"recorded_by": "test", "process_id": "prc_1", "seller_id": "sel_1"}
@@ -23,7 +23,7 @@ def test_a_ticket_is_closed_without_its_number() -> None:
 
 @pytest.mark.parametrize("number", [None, "", " "])
 def test_a_ticket_is_not_opened_without_a_number(number: str | None) -> None:
-    with pytest.raises(CallerError, match="its number is needed"):
+    with pytest.raises(WrongUsage, match="its number is needed"):
         ticket("opened", number=number, actor="Bia", **WHO)
 
 
@@ -35,7 +35,7 @@ def test_a_reminder_says_its_channel_and_who_sent_it() -> None:
 
 @pytest.mark.parametrize("actor", [None, "", " "])
 def test_nothing_is_recorded_without_a_name(actor: str | None) -> None:
-    with pytest.raises(CallerError, match="a name is needed"):
+    with pytest.raises(WrongUsage, match="a name is needed"):
         reminder("phone", actor=actor, **WHO)
-    with pytest.raises(CallerError, match="a name is needed"):
+    with pytest.raises(WrongUsage, match="a name is needed"):
         ticket("closed", actor=actor, **WHO)
