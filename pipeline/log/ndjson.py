@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -12,6 +12,7 @@ from pydantic import (
     Field,
     TypeAdapter,
     ValidationError,
+    model_validator,
 )
 
 from pipeline import instants
@@ -128,7 +129,6 @@ class NamedLine(_Line):
         "override",
         "replacement",
         "note",
-        "alert",
         "assignment",
         "ticket",
         "reminded",
@@ -141,8 +141,43 @@ class NamedLine(_Line):
     attempt_id: Identifier | None = None
 
 
+class AlertLine(NamedLine):
+    """A step of an alert, as another log has it: what is said of each step is there
+    (docs/alerts.md#what-is-recorded)."""
+
+    kind: Literal["alert"]  # type: ignore[assignment]
+    alert: Identifier
+    step: Literal[
+        "raised", "tried", "sent", "failed", "undelivered", "cleared", "acknowledged", "snoozed"
+    ]
+    about: str | None = Field(default=None, min_length=1)  # its kind
+    since: OffsetInstant | None = None
+    until: OffsetInstant | None = None
+    actor: str | None = Field(default=None, min_length=1)
+    to: str | None = None  # empty where there was nobody to tell
+    via: str | None = None
+    level: int | None = Field(default=None, ge=0, strict=True)
+
+    @model_validator(mode="after")
+    def _says_what_its_step_needs(self) -> Self:
+        lacking = [it for it in _SAID_OF_A_STEP.get(self.step, ()) if getattr(self, it) is None]
+        if lacking:
+            raise ValueError(f"an alert that was {self.step} needs {', '.join(lacking)}")
+        return self
+
+
+_SAID_OF_A_STEP: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("tried", "sent", "failed", "undelivered"), ("to", "via")),
+    "snoozed": ("until",),
+}
+
 Line = Annotated[
-    WebhookLine | SubmissionStartedLine | SubmissionFinishedLine | CollectionLine | NamedLine,
+    WebhookLine
+    | SubmissionStartedLine
+    | SubmissionFinishedLine
+    | CollectionLine
+    | AlertLine
+    | NamedLine,
     Field(discriminator="kind"),
 ]
 
