@@ -17,6 +17,7 @@ from sandbox.clock import wall_clock
 from sandbox.market.endpoint import listening
 from sandbox.market.history import Past
 from sandbox.market.live import LIFELIKE
+from sandbox.market.stories import MIN_DAYS, SCRIPTED
 from sandbox.platform.webhooks import (
     Authentication,
     Basic,
@@ -28,16 +29,20 @@ from sandbox.server import Handle, running
 
 
 def main() -> None:
-    terms = _parser().parse_args()
+    parser = _parser()
+    terms = parser.parse_args()
     folder: Path = terms.folder
     folder.mkdir(parents=True, exist_ok=True)
-    past = Past(
-        wall_clock(),
-        days=terms.days,
-        sellers=terms.sellers,
-        seed=terms.seed,
-        artifacts=terms.artifacts,
-    )
+    try:
+        past = Past(
+            wall_clock(),
+            days=terms.days,
+            sellers=terms.sellers,
+            seed=terms.seed,
+            artifacts=terms.artifacts,
+        )
+    except ValueError as error:
+        parser.error(str(error))
     occurrences = past.occurrences()
     if terms.history:
         with terms.history.open("w", encoding="utf-8") as file:
@@ -107,8 +112,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--history", type=Path, help="write the history there, one occurrence per line")
     add("--artifacts", type=Path, help="write the history's screens and logs into this folder")
-    add("--days", type=int, default=120, help="how far the history reaches back")
-    add("--sellers", type=int, default=400, help="how many sellers it has")
+    add(
+        "--days",
+        type=int,
+        default=120,
+        help=f"how far the history reaches back, {MIN_DAYS} at least",
+    )
+    add(
+        "--sellers",
+        type=int,
+        default=400,
+        help=f"how many sellers it has, {len(SCRIPTED)} at least",
+    )
     add("--seed", type=int, default=7, help="the same seed gives the same history")
     add("--live", type=float, metavar="EVENTS", help="go on with so many events a minute")
     add("--receiver", help="base URL to which collections and submissions go while live")

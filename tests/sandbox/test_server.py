@@ -3,6 +3,8 @@
 import json
 import socket
 import ssl
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -471,3 +473,26 @@ def test_the_control_endpoint_says_what_is_wrong(
     response = httpx.post(platform.control_url + path, json=terms, trust_env=False)
     assert response.status_code == status
     assert response.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--days", "2"), "days must be at least 105: the situations reach that far"),
+        (("--sellers", "1"), "sellers must be at least "),
+    ],
+)
+def test_a_past_that_is_too_short_for_its_situations_is_refused_in_one_line(
+    tmp_path: Path, asked: tuple[str, str], said: str
+) -> None:
+    """It ended in a traceback."""
+    done = subprocess.run(
+        [sys.executable, "-m", "sandbox", "--folder", str(tmp_path), *asked],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert f"error: {said}" in done.stderr
+    assert "Traceback" not in done.stderr
