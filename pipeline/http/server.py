@@ -5,6 +5,7 @@ import contextlib
 import errno
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -35,6 +36,10 @@ END_SECONDS: Final = 28.0
 after 30."""
 LAST_WORDS_SECONDS: Final = 1.0
 """For saying what hangs: that could hang as well."""
+
+
+_REQUEST_LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [^ \r\n]+ HTTP/1\.[01]\r\n")
+"""Any method, whether HTTP knows it or not (RFC 9110, section 9.1)."""
 
 
 class Connection(Limited):
@@ -75,12 +80,16 @@ class Connection(Limited):
             transport.write(data)
 
     def feed(self, data: bytes) -> None:
-        """Feeds the parser; answers 400 and closes if that fails."""
+        """Feeds the parser; where that fails, answers 400 and closes, or 501 where the request
+        begins with a method that HTTP does not know (RFC 9110, section 15.6.2)."""
         self._unset_keepalive_if_required()
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as offer:
             self._ignore_offer(data[offer.args[0] :])
+        except httptools.HttpParserInvalidMethodError:
+            is_request = _REQUEST_LINE.match(data) is not None
+            self.cut_off(b"501 Not Implemented" if is_request else b"400 Bad Request")
         except httptools.HttpParserError:
             self.cut_off(b"400 Bad Request")
 

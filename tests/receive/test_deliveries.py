@@ -234,6 +234,24 @@ def test_any_method_but_post_is_answered_405(shared: RunningReceiver, method: st
     assert answer.headers["allow"] == "POST"
 
 
+@pytest.mark.parametrize("method", ["BREW", "post", "X-Y.z~1"])
+def test_a_method_that_is_none_of_https_is_answered_501(shared: RunningReceiver, method: str):
+    """RFC 9110, section 9.1: 501 for a method that is not recognised, 405 for one that is. It was
+    called a request that cannot be read."""
+    assert shared.ask(method, "/webhooks").status == 501
+    assert shared.ask("GET", "/healthz").status == 200
+
+
+@pytest.mark.parametrize(
+    "sent", [b"BREW\r\n", b"\x16\x03\x01 / HTTP/1.1\r\n\r\n", b"B REW\r\n\r\n"]
+)
+def test_what_is_no_request_is_answered_400(shared: RunningReceiver, sent: bytes):
+    with shared.wire() as wire:
+        wire.send(sent)
+        wire.stop_sending()
+        assert wire.next_line() == b"HTTP/1.1 400 Bad Request\r\n"
+
+
 @pytest.mark.parametrize("coding", ["gzip", "GZIP", "br", "identity, gzip", "gzip, identity", "x"])
 def test_any_content_encoding_but_identity_is_answered_415(shared: RunningReceiver, coding: str):
     body = event()
