@@ -298,7 +298,7 @@ _SELLER_FIELDS: Final[tuple[tuple[str, _Read], ...]] = tuple(
         **dict.fromkeys(("show_profile_online", "is_mobile", "delinquent", "retry"), _flag),
         **dict.fromkeys(("decline_on_fail_security_code", "decline_on_fail_zipcode"), _flag),
         **dict.fromkeys(("created_at", "updated_at"), instants.parse),
-        "status": code,
+        **dict.fromkeys(("status", "type"), code),
     }.items()
 )
 """What reads each field of a seller record that is not null, but for the last."""

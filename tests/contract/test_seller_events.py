@@ -105,6 +105,9 @@ def test_only_a_denial_has_reasons_and_a_retry_to_read():
         ("first_name", None, None),
         ("first_name", 7, "7"),
         ("metadata", {"b": 1, "a": [True]}, '{"a":[true],"b":1}'),
+        ("type", "business", "business"),
+        ("type", {"a": 1}, None),  # it was shown as a type of that name
+        ("type", "", None),
         ("revenue", 1000, 1000.0),
         ("revenue", "1000", None),
         ("revenue", True, None),

@@ -29,7 +29,6 @@ PLAIN_FIELDS = (
     "marketplace_id",
     "uri",
     "revenue",
-    "type",
 )
 PROMISED_SECONDS = 180
 LETTERS_AND_DIGITS = string.ascii_letters + string.digits
@@ -134,6 +133,7 @@ def seller_state(log: Log) -> list[dict]:
                 "denials": sum(denial["seller_id"] == seller_id for denial in all_denials),
                 "analysis_seconds": analysed[1] if analysed else None,
                 **{field: carried(events, field) for field in PLAIN_FIELDS},
+                "type": carried(events, "type", text_of),
                 "created_at": carried(events, "created_at", instant),
                 "updated_at": carried(events, "updated_at", instant),
                 "decision_reasons": last_reasons(events),
