@@ -6,6 +6,7 @@
     │   ├── InboxUnavailable   the inbox cannot be read or written          exit code 1
     │   ├── NoRoom             a disk is full                               exit code 1
     │   ├── NotRestored        a backup is damaged, changed or unsigned     exit code 1
+    │   ├── InboxChanged       rows of the inbox are not as recorded        exit code 1
     │   ├── LedgerInUse        another process holds the DuckDB file        exit code 1
     │   ├── LedgerRefused      the ledger and the inbox disagree on history
     │   └── InboxForked        both of it: the inbox lacks what was recordedexit code 1
@@ -71,6 +72,12 @@ class NoRoom(OperatorError):
 
 class NotRestored(OperatorError):
     """What was to be put back is damaged, was changed, or no signature covers it."""
+
+    exit_code = 1  # the answer is no
+
+
+class InboxChanged(OperatorError):
+    """Rows of the inbox are not as they were recorded: no restore would take a copy of them."""
 
     exit_code = 1  # the answer is no
 

@@ -7,25 +7,30 @@ entries name and the store lacks are named. The ledger is not copied: it follows
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
 from pipeline import files
-from pipeline.errors import InboxForked, NoRoom, OperatorError
+from pipeline.errors import InboxChanged, InboxForked, NoRoom, OperatorError, WrongUsage
 from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox, schema
 from pipeline.inbox.artifacts import Lacking, artifact_store, named
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.kept_heads import Guard
 from pipeline.inbox.signing_keys import Registered, SigningKeys, register, registered
+from pipeline.log import tree
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts, Keeper
-from pipeline.log.checkpoints import Signer
+from pipeline.log.checkpoints import Checkpoint, Signer
+from pipeline.log.commitments import uncommitted
 from pipeline.log.entries import Entry, Identity
 from pipeline.settings import Settings
 
 ENTRIES_PER_BATCH: Final = 4096
 INBOX, ARTIFACTS, KEYS = "inbox.db", "artifacts", "keys"
+CHANGED: Final = "CHANGED.txt"
+"""Beside a backup of what stands, which is none to go on with."""
+MAX_NAMED: Final = 20
 SIGNING_KEY: Final = "signing.key"
 
 OnProgress = Callable[[str, int, int], None]
@@ -36,7 +41,8 @@ OnProgress = Callable[[str, int, int], None]
 class BackedUp:
     """What a backup holds now, what this run added to it, and what it should hold and does not:
     with anything `lacking` it is not whole. `unsigned`: how many of its entries, the newest, no
-    signature covers."""
+    signature covers. `changed`: what is wrong with entries that were copied as they stand, so that
+    no restore takes them; empty for nothing."""
 
     log: str
     entries: int
@@ -45,6 +51,7 @@ class BackedUp:
     keys: tuple[Path, ...]
     lacking: tuple[Lacking, ...]
     unsigned: int
+    changed: str = ""
 
 
 def backup(
@@ -52,13 +59,16 @@ def backup(
     folder: Path,
     *,
     with_keys: bool = False,
+    as_it_stands: bool = False,
     sign: Callable[[], object] = lambda: None,
     on_progress: OnProgress = lambda *_: None,
 ) -> BackedUp:
     """Copies to `folder`, or brings an earlier copy there up to date.
 
     It holds each entry that was there when it began. `sign` lets the keeper sign them; where that
-    came about the copy ends with what was signed, so that a restore can prove all of it. Raises
+    came about the copy ends with what was signed, so that a restore can prove all of it.
+    `as_it_stands`: copies entries that are not as they were recorded as well, into an empty folder;
+    without it they raise `InboxChanged`, before anything is copied. Raises
     `OperatorError` if the folder holds another log's backup, or cannot be written, and
     `InboxForked` if the inbox lacks what was signed: a copy of it would be taken for whole.
     """
@@ -72,11 +82,20 @@ def backup(
         # Read before the entries, so that the copy holds every entry that they cover.
         vouchers = Vouchers.of(source)
         signed = max((it.size for it in vouchers.checkpoints), default=0)
+        _require_its_own(folder, as_it_stands)
+        before = 0
+        if (folder / INBOX).exists():
+            migrations.migrate(folder / INBOX)  # of an earlier release, maybe
+            with opened_inbox(str(folder / INBOX)) as copy:
+                before = copy.last()[0]
+        last = max(signed, before) if signed >= present else source.last()[0]
+        changed = _changed(source, before, last, vouchers)
+        if changed and not as_it_stands:
+            raise _not_copied(changed)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if (folder / INBOX).exists():  # of an earlier release, maybe
-            migrations.migrate(folder / INBOX)
+        if changed:
+            files.write_whole(folder / CHANGED, f"{changed}\n".encode())
         with opened_inbox(str(folder / INBOX), source.identity) as copy:
-            last = max(signed, copy.last()[0]) if signed >= present else None
             added = copy_entries(source, copy, on_progress, last=last)
             vouchers.up_to(copy.last()[0]).put(copy)
             entries = copy.last()[0]
@@ -90,10 +109,63 @@ def backup(
         if with_keys:
             _make_way(SigningKeys(source, settings.signing_key_file), folder)
             keys = copy_keys(key_files(settings, folder))
-        if not lacking:
+        if not (lacking or changed):
             beat(source, Part.BACKUP)
         unsigned = max(0, entries - signed)
-        return BackedUp(source.log, entries, added, artifacts, keys, lacking, unsigned)
+        return BackedUp(source.log, entries, added, artifacts, keys, lacking, unsigned, changed)
+
+
+def _require_its_own(folder: Path, as_it_stands: bool) -> None:
+    """Raises `WrongUsage` where a backup that can be restored, and one that cannot, would become
+    one."""
+    if as_it_stands and (folder / INBOX).exists():
+        raise WrongUsage(
+            "Nothing was copied",
+            f"{folder} holds a backup, which may be sound",
+            "give --as-it-stands a folder of its own",
+        )
+    if not as_it_stands and (folder / CHANGED).exists():
+        raise WrongUsage(
+            "Nothing was copied",
+            f"{folder} holds a copy of an inbox as it stood, with changed entries ({CHANGED})",
+            "choose another folder: no restore takes that one",
+        )
+
+
+def _changed(source: Inbox, before: int, last: int, vouchers: "Vouchers") -> str:
+    """What is wrong with the entries that are to be copied, from `before` + 1 to `last`; empty for
+    nothing. Each is what its leaf commits to, and all leaves from the first one on lead to the
+    newest root that was signed or kept for so many: a restore asks the same."""
+    expected = vouchers.newest(last)
+    found: list[int] = []
+    frontier, root = tree.Frontier(), b""
+    for entries in batches(source, 0, last):
+        hashes = [tree.leaf_hash(it.leaf) for it in entries]
+        at = max(0, expected.size - frontier.size) if expected is not None else 0
+        frontier.extend(hashes[:at])
+        if expected is not None and frontier.size == expected.size and not root:
+            root = frontier.root()
+        frontier.extend(hashes[at:])
+        new = [it for it in entries if it.seq > before]
+        found += [it.seq for it in new if uncommitted(it, source.identity)]
+    if found:
+        more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+        named = ", ".join(map(str, found[:MAX_NAMED]))
+        return f"entries {named}{more} of the inbox are not as they were recorded"
+    if frontier.size != last:
+        return f"the inbox lacks entries between the first and entry {last}"
+    if expected is not None and root != expected.root:
+        return f"the first {expected.size} entries lead to another root than was signed"
+    return ""
+
+
+def _not_copied(changed: str) -> InboxChanged:
+    return InboxChanged(
+        "Nothing was copied",
+        f"{changed}, and no restore would take them",
+        "put the inbox right first: `prazo restore --from-ledger`, or an earlier backup; to keep"
+        " it as it stands all the same, `prazo backup --as-it-stands` into a folder of its own",
+    )
 
 
 def backup_before_migration(
@@ -157,6 +229,15 @@ class Vouchers:
         """Those that so many entries can be proved by: the head may be of newer ones."""
         head = self.head if self.head is not None and self.head.size <= size else None
         return replace(self, head=head)
+
+    def newest(self, size: int) -> Head | None:
+        """The newest root that was signed or kept for so many entries or fewer."""
+        heads = [] if self.head is None else [self.head]
+        for checkpoint in self.checkpoints[-1:] if self.checkpoints else ():
+            with suppress(ValueError):
+                stated = Checkpoint.read(checkpoint.note)
+                heads.append(Head(stated.size, stated.root))
+        return max((it for it in heads if it.size <= size), default=None)
 
     def put(self, copy: Inbox) -> None:
         """Adds them to a copy of the inbox."""

@@ -23,10 +23,12 @@ MAX_NAMED: Final = 100
 @main.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--with-keys", is_flag=True, help="Copy the signing key and the tax id key as well.")
-def backup(folder: Path, with_keys: bool) -> None:
+@click.option("--as-it-stands", is_flag=True, help="Copy changed entries, too; to an empty FOLDER.")
+def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
     """Copy inbox and artifacts to FOLDER while everything runs; run it again to add what is new.
 
-    Exit 1 where the backup is not whole: each artifact that it lacks is named.
+    Exit 1 where the backup is not whole: each artifact that it lacks is named. Entries that are not
+    as they were recorded are named, and nothing is copied.
     Example: prazo backup /mnt/backup/prazo --with-keys
     """
     from pipeline.audit import backup as backups
@@ -38,6 +40,7 @@ def backup(folder: Path, with_keys: bool) -> None:
             settings,
             folder,
             with_keys=with_keys,
+            as_it_stands=as_it_stands,
             sign=lambda: _sign(settings),
             on_progress=on_progress,
         )
@@ -56,6 +59,9 @@ def backup(folder: Path, with_keys: bool) -> None:
     if done.lacking:
         _name(done.lacking)
         say(f"NOT WHOLE: {len(done.lacking)} artifacts could not be copied", err=True)
+    if done.changed:
+        say(f"NO BACKUP, but a copy of what stands: {done.changed}", err=True)
+    if done.lacking or done.changed:
         sys.exit(1)
 
 
