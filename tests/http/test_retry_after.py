@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipeline import instants
 from pipeline.http.outgoing.retry_after import retry_after
 
 
@@ -24,5 +25,12 @@ def test_retry_after_is_seconds_or_a_date(text: str | None, seconds: int | None)
     assert retry_after(text, noon) == expected
 
 
-def test_a_retry_after_beyond_reason_stays_an_instant() -> None:
-    assert retry_after("9" * 40, 0) == 10 * 366 * 86_400 * 1_000_000
+@pytest.mark.parametrize(
+    "text",
+    ["9" * 40, "Fri, 31 Dec 9999 23:59:59 GMT", "Fri, 31 Dec 9999 23:59:59 -0100"],
+)
+def test_a_retry_after_beyond_reason_stays_an_instant(text: str) -> None:
+    """A date whose offset led out of the calendar could not be written into the log."""
+    asked = retry_after(text, 0)
+    assert asked == 10 * 366 * 86_400 * 1_000_000
+    assert instants.parse(instants.canonical(asked)) == asked

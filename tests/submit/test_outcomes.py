@@ -132,6 +132,21 @@ def test_retry_after_in_seconds_is_kept_and_obeyed(marketplace: Marketplace, sta
     assert finish.particulars["retry_after_at"] == instants.canonical(ended.standing.due_at)
 
 
+def test_a_retry_after_beyond_the_calendar_leaves_the_answer_in_the_log(
+    marketplace: Marketplace,
+) -> None:
+    """It could not be written down, so that the end of an attempt that was sent was lost."""
+    review = marketplace.review()
+    beyond = "Fri, 31 Dec 9999 23:59:59 -0100"
+    marketplace.platform.add_fault(
+        kind="status", status=429, retry_after=beyond, process_id=review.process_id
+    )
+    ended = submit(marketplace, review)
+    assert sent(ended).outcome == "rate_limited"
+    [finish] = marketplace.finishes(review.process_id)
+    assert finish.status == 429
+
+
 def test_retry_after_of_a_500_is_not_asked_for_by_the_rules(marketplace: Marketplace) -> None:
     review = marketplace.review()
     marketplace.platform.add_fault(
