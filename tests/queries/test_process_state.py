@@ -392,6 +392,25 @@ def test_a_ticket_is_due_once_the_last_try_was_given_up():
     assert process(history, "2026-03-03T00:00:00")["ticket_due"] is True
 
 
+@pytest.mark.parametrize("status", [400, 404, 409, 429])
+def test_a_try_that_was_given_up_stays_so_when_its_bytes_are_sent_once_more(status):
+    history = [acp(), started(), finished("a1", None, error="timeout")]
+    again = [started("a2", "2026-03-04T00:00:00Z"), finished("a2", status, "2026-03-04T00:00:01Z")]
+    assert process([*history, *again], "2026-03-05T00:00:00")["ticket_due"] is True
+    other = {**started()["body"], "revenue": "5000_to_9000"}
+    corrected = [started("a2", "2026-03-04T00:00:00Z", body=other), again[1]]
+    assert process([*history, *corrected], "2026-03-04T12:00:00")["ticket_due"] is False
+
+
+def test_a_run_of_failures_ends_with_the_one_that_started_last():
+    """Several machines of another system may have several under way."""
+    history = failures([0.00, 0.10, 0.20, 0.40, 0.50])
+    history[8] = {**history[8], "occurred_at": "2026-03-02T01:30:00Z"}  # the fourth one's end
+    assert process(history, "2026-03-02T02:00:00")["ticket_due"] is False
+    history[10] = {**history[10], "occurred_at": "2026-03-02T01:00:00Z"}
+    assert process(history, "2026-03-02T02:00:00")["ticket_due"] is True
+
+
 def test_no_ticket_is_due_while_one_is_open_nor_once_finished():
     history = [acp(), started(), finished("a1", 500)]
     opened = action("ticket", "2026-03-04T00:00:00Z", step="opened", number="T-1")

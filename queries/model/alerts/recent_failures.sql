@@ -1,5 +1,6 @@
 -- One row per try that was given up not long ago (retries_exhausted), and per process that a support
--- ticket may be due for, since its last attempt failed not long ago (ticket_due).
+-- ticket may be due for, since its last attempt failed, or came after its try was given up, not long
+-- ago (ticket_due).
 -- reads: attempt_facts
 -- key: kind, process_id, seq
 -- column: kind | retries_exhausted or ticket_due
@@ -11,10 +12,10 @@
 with failed as (
     select
         *,
-        gives_up_at <= as_of() and (retry_ended_at is null or gives_up_at < retry_ended_at)
-            as is_given_up
+        is_retryable and gives_up_at <= as_of()
+            and (retry_ended_at is null or gives_up_at < retry_ended_at) as is_given_up
     from attempt_facts
-    where is_retryable
+    where (is_retryable or (is_last and was_given_up))
         -- No attempt is given up before its end.
         and greatest(ordered_at, gives_up_at) > as_of() - to_hours(alert_rules().look_back)
 )
@@ -32,7 +33,7 @@ select
     'ticket_due' as kind,
     concat_ws(':', process_id, epoch_us(coalesce(failing_since, ordered_at))) as subject,
     process_id,
-    coalesce(failed_at, ordered_at) as since,
+    if(outcome = 'platform_error', outcome_at, ordered_at) as since,
     coalesce(finish_seq, start_seq) as seq
 from failed
-where is_last and (is_given_up or outcome = 'platform_error')
+where is_last and (is_given_up or was_given_up or outcome = 'platform_error')

@@ -3,16 +3,16 @@
 -- reads: tries
 -- key: process_id
 -- column: process_id | the review process
--- column: is_given_up | the try was given up
+-- column: is_given_up | the try was given up, even if it was sent once more since
 -- column: platform_errors | how many attempts in a row ended as platform_error, up to the last; 0 where the last did not
 -- column: began_at | when the first of these started
--- column: ended_at | when the last of these ended
+-- column: ended_at | when the last of these to start ended
 
 select
     process_id,
-    is_given_up,
+    is_given_up or was_given_up as is_given_up,
     failures as platform_errors,
     failing_since as began_at,
-    failed_at as ended_at
+    outcome_at as ended_at
 from tries
-where is_last and (is_given_up or outcome = 'platform_error')
+where is_last and (is_given_up or was_given_up or outcome = 'platform_error')

@@ -104,6 +104,19 @@ def test_neither_while_an_attempt_is_in_flight():
     assert found("answer_lost", history, "2026-03-05T00:00:30") == [risk(3, "2026-03-05T00:00:30")]
 
 
+def test_answer_lost_is_found_once_the_last_of_several_under_way_has_ended():
+    history = [
+        acp(),
+        started("a1", "2026-03-04T23:00:00Z", timeout_seconds=7200),
+        finished("a1", 500, "2026-03-05T00:30:00Z"),
+        started("a2", "2026-03-04T23:30:00Z"),
+        finished("a2", 500, "2026-03-04T23:30:01Z"),
+        acp("e9", "2026-03-05T00:00:00Z", status="FINISHED"),
+    ]
+    assert found("answer_lost", history, "2026-03-05T00:29:59") == []
+    assert found("answer_lost", history, "2026-03-06T00:00:00") == [risk(6, "2026-03-05T00:30:00")]
+
+
 def test_the_200_that_arrives_clears_a_lost_answer():
     retried = [
         started("a2", "2026-03-05T01:00:00Z"),

@@ -26,8 +26,7 @@ ours as (
         bool_or(ordered_at < reported.finished_at and outcome in (
             'timeout', 'network_error', 'platform_error', 'unexpected_status', 'unknown'
         )) as may_have_done_it,
-        arg_max(outcome_at, struct_pack(ordered_at, attempt_id))
-            filter (where ordered_at < reported.finished_at) as ended_at
+        max(outcome_at) filter (where ordered_at < reported.finished_at) as ended_at
     from reported
     join attempts on attempts.process_id = reported.process_id
     where outcome <> 'refused'
