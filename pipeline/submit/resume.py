@@ -230,11 +230,17 @@ async def _seller_of(submissions: Submissions, process_id: str) -> str:
 
 def _seller_in(case: CaseFile, process_id: str) -> str:
     """The process's seller; raises `CallerError` where nothing names one."""
-    if case.process is None or case.process.seller_id is None:
+    if case.process is None:
         raise CallerError(
             f"There is no review process {process_id}",
             "no webhook, collection or attempt names it",
             "check the id; if its webhook was lost, name the seller and override the gate",
+        )
+    if case.process.seller_id is None:
+        raise CallerError(
+            f"Nobody knows whose review {process_id} is",
+            "its first event names no seller that can be read",
+            "ask the platform, then name the seller",
         )
     return case.process.seller_id
 

@@ -200,8 +200,9 @@ _FINISHED: Final = Violation(
 
 
 def _wrong_seller(known: Process | None, seller_id: str) -> Iterator[Violation]:
-    # Without an event the process's seller is only what an attempt or a collection claimed.
-    if known is not None and known.seller_id != seller_id:
+    # Without an event the process's seller is only what an attempt or a collection claimed. Where
+    # the event's customer_id cannot be read, nothing says that it is another one.
+    if known is not None and known.seller_id not in (None, seller_id):
         yield Violation(
             "seller_id",
             "seller_mismatch",

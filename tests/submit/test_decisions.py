@@ -11,7 +11,7 @@ from pipeline.submit.attempt import Sent
 from pipeline.submit.decision import Approval, Busy, Go, NotDue, Refused
 from pipeline.submit.resume import Ended
 from tests.submit.attempts import a_waiting_retry, submit
-from tests.support.marketplace import Marketplace, Review, payload
+from tests.support.marketplace import REVENUE, Marketplace, Review, payload
 
 MARIA = Approval("the seller confirmed by phone", "maria")
 
@@ -119,6 +119,21 @@ def test_an_expired_process_is_sent(marketplace: Marketplace) -> None:
     review = marketplace.review(days_ago=31)
     assert marketplace.state(review.process_id) == "EXPIRED"
     assert submit(marketplace, review).is_finished
+
+
+def test_a_process_without_a_readable_customer_is_sent_for_the_seller_that_is_named(
+    marketplace: Marketplace,
+) -> None:
+    review = marketplace.review(is_answered=False)
+    [first] = marketplace.inbox.find(process_id=review.process_id)
+    unread = json.loads(first.body or b"")
+    unread["id"], unread["created_at"] = f"{review.process_id} before", "2026-01-01T00:00:00Z"
+    unread["payload"]["object"]["customer_id"] = {"id": review.seller_id}
+    marketplace.append(kind="webhook", occurred_at=instants.canonical(instants.now()), body=unread)
+    marketplace.collect(review.process_id, review.seller_id, {"revenue": REVENUE})
+    with pytest.raises(CallerError, match="Nobody knows whose review"):
+        submit(marketplace, review)
+    assert submit(marketplace, review, seller_id=review.seller_id).is_finished
 
 
 def test_a_process_that_nothing_names_cannot_be_submitted_by_its_id_alone(

@@ -54,6 +54,11 @@ def test_the_seller_of_the_call_is_the_customer_of_the_process() -> None:
     assert faults(INDIVIDUAL, acp(), seller_id="sel_2") == {("seller_id", "seller_mismatch")}
 
 
+def test_where_no_customer_could_be_read_the_call_says_whose_process_it_is() -> None:
+    """Nobody could answer it otherwise, and no override waives another seller."""
+    assert faults(INDIVIDUAL, acp(seller_id=None), seller_id="sel_2") == set()
+
+
 def test_the_body_names_the_process_of_the_call() -> None:
     assert faults(without(INDIVIDUAL, "process_id"), acp()) == {("process_id", "missing")}
     assert faults(with_(INDIVIDUAL, "process_id", "rev_2"), acp()) == {
