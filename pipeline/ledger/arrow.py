@@ -33,6 +33,7 @@ MASKED_COLUMNS: Final = {
         "document_number": "mask_number(document_number)",
     },
     "facts.collections": {"actor": "mask_text(actor)"},
+    "facts.artifacts": {"name": "mask_text(name)"},
     "facts.actions": {"content": "null"},
 }
 """What a ledger without bodies, and a masked package, keep in place of personal values. Views mask

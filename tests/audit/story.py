@@ -89,7 +89,7 @@ def _drafts(store: ArtifactStore, first_answer: int) -> Iterator[tuple[str, Draf
         **_journey("p1", "s1", "j1", "answered"),
         fields={"revenue": "1000_to_5000", "address": ADDRESS},
         artifacts=[
-            {"name": "screen.png", "media_type": "image/png", **screen._asdict()},
+            {"name": "Mariana.png", "media_type": "image/png", **screen._asdict()},
             {"name": "journey.json", "media_type": "application/json", **journey._asdict()},
         ],
     )

@@ -132,10 +132,10 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "kept by another system": ("kept by another system", "mantido por outro sistema"),
     "masked_columns": (
-        "Only the first letter of personal names is shown. Tax ids, and identifiers that could be"
-        " personal, are replaced by a keyed hash.",
-        "Dos nomes de pessoas aparece apenas a primeira letra. CPF, CNPJ e identificadores que"
-        " possam ser pessoais são substituídos por um hash com chave.",
+        "Of personal names, and of the names of files, only the first letter is shown. Tax ids, and"
+        " identifiers that could be personal, are replaced by a keyed hash.",
+        "Dos nomes de pessoas e de arquivos aparece apenas a primeira letra. CPF, CNPJ e"
+        " identificadores que possam ser pessoais são substituídos por um hash com chave.",
     ),
     "outside": (
         "{rows} rows that these entries alone would suggest are not shown: other entries of the log"

@@ -184,7 +184,7 @@ def test_a_masked_package_tells_one_seller_by_one_keyed_hash(
                 "What was masked or left out",
                 "3 × Collection",
                 "body withheld (masked profile)",
-                "Only the first letter of personal names is shown.",
+                "Of personal names, and of the names of files, only the first letter is shown.",
                 "Nothing else was left out.",
             ],
         ),
@@ -193,7 +193,7 @@ def test_a_masked_package_tells_one_seller_by_one_keyed_hash(
             [
                 "O que foi mascarado ou omitido",
                 "conteúdo retido (perfil mascarado)",
-                "Dos nomes de pessoas aparece apenas a primeira letra.",
+                "Dos nomes de pessoas e de arquivos aparece apenas a primeira letra.",
                 "Nada mais foi omitido.",
             ],
         ),
