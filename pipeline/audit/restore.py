@@ -224,14 +224,18 @@ def _replaced_inbox(settings: Settings, log: Inbox, notes: list[str]) -> Iterato
     except BaseException:
         files.remove_database(draft)
         raise
-    _set_aside(Path(settings.inbox), notes)
+    present = Path(settings.inbox)
+    if present.exists():
+        with suppress(PrazoError):  # what stands in its WAL alone goes into the file, while it can
+            make_whole(present)
+    aside = files.swap_in(draft, present)  # at no moment is there none
+    if aside is not None:
+        notes.append(f"the former {present.name} was kept as {aside.name}")
     if lacking:
         notes.append(
             f"{lacking} of its newest entries were not put back: they are in no other file here;"
             " if it is sound, move it back to its place (docs/operations.md#backup-and-restore)"
         )
-    draft.rename(settings.inbox)
-    files.sync(draft.parent)  # or a power cut might take both names
 
 
 def _require_the_same(source: Inbox, inbox: Inbox) -> None:
