@@ -120,7 +120,8 @@ create or replace macro reason_pairs(reasons) as
 create or replace macro alert_rules() as from_json(
     coalesce(
         getvariable('alert_rules'),
-        '{"look_back": 168, "opened": ["ACI", "ACP"], "overdue": true, "expired": true,
+        '{"look_back": 168, "held": 336, "longest_snooze": 1440, "reach": 1944,
+          "opened": ["ACI", "ACP"], "overdue": true, "expired": true,
           "before": [{"rung": "before_15d", "hours": 360}, {"rung": "before_7d", "hours": 168},
                      {"rung": "before_3d", "hours": 72}, {"rung": "before_1d", "hours": 24},
                      {"rung": "before_4h", "hours": 4}],
@@ -128,14 +129,29 @@ create or replace macro alert_rules() as from_json(
           "conditions": ["breach", "unauthorized", "tls_refused", "ticket_due", "retries_exhausted",
                          "quarantined", "silence"]}'
     ),
-    '{"look_back": "INTEGER", "opened": ["VARCHAR"], "overdue": "BOOLEAN", "expired": "BOOLEAN",
+    '{"look_back": "INTEGER", "held": "INTEGER", "longest_snooze": "INTEGER", "reach": "INTEGER",
+      "opened": ["VARCHAR"], "overdue": "BOOLEAN", "expired": "BOOLEAN",
       "before": [{"rung": "VARCHAR", "hours": "INTEGER"}], "even_while_awaiting": "INTEGER",
       "silence": "INTEGER", "conditions": ["VARCHAR"]}'
 );
 
--- Whether an alert that is due since an instant may still be sent: not what is long past.
-create or replace macro may_alert(since) as
-    since <= as_of() and since > as_of() - to_hours(alert_rules().look_back);
+-- From when on an alert may be due. What nobody has raised is due for the look-back. What was raised is
+-- due for longer: it was raised within the look-back, put off for so long at most, and held after that.
+create or replace macro alerts_from() as
+    as_of() - to_hours(
+        if(coalesce(getvariable('unraised'), false), alert_rules().look_back, alert_rules().reach)
+    );
+
+-- Whether an alert that became due at an instant may be one still: not what is long past.
+create or replace macro may_alert(since) as since <= as_of() and since > alerts_from();
+
+-- Whether it may be raised: it became due not long ago.
+create or replace macro may_be_raised(since) as
+    since > as_of() - to_hours(alert_rules().look_back);
+
+-- Until when an alert is put off, if it is: not for longer than anybody may put it off.
+create or replace macro snooze_end(until, raised_at) as
+    if(until is null, null, least(until, raised_at + to_hours(alert_rules().longest_snooze)));
 
 -- The name of an alert, the same however often it is worked out.
 create or replace macro alert_name(kind, subject) as left(sha256(kind || ':' || subject), 32);

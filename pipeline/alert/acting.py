@@ -3,12 +3,14 @@
 Whoever acknowledges it is in the log under their name, and nobody else is told of it any more.
 """
 
+from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Subject
+from pipeline.alert_rules import LONGEST_SNOOZE_DAYS
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox
 
-_RAISED = "select process_id, seller_id from entries where ingest_key = $1"
+_RAISED = "select process_id, seller_id, occurred_at from entries where ingest_key = $1"
 
 
 def acknowledge(
@@ -41,8 +43,16 @@ def snooze(
 ) -> None:
     """Records that somebody put an alert off until an instant, in microseconds. `is_once`: the same
     person's second time until then adds nothing. Raises `CallerError` without a name, a reason or a
-    later instant, or where there is no such alert."""
-    subject = subject_of(inbox, alert)
+    later instant, where there is no such alert, or where it was raised too long before then."""
+    subject, raised_at = _raised(inbox, alert)
+    latest = raised_at + LONGEST_SNOOZE_DAYS * instants.DAY
+    if until > latest:
+        raise CallerError(
+            "The alert was not snoozed",
+            f"it can be put off for {LONGEST_SNOOZE_DAYS} days from when it was raised, which is"
+            f" until {instants.readable(latest)}",
+            "name an earlier instant, or acknowledge it if somebody sees to it",
+        )
     draft = entries.snoozed(
         alert, subject, until=until, reason=reason, actor=actor, recorded_by=recorded_by
     )
@@ -51,6 +61,11 @@ def snooze(
 
 def subject_of(inbox: Inbox, alert: str) -> Subject:
     """What an alert is about. Raises `CallerError` for one that was never raised."""
+    return _raised(inbox, alert)[0]
+
+
+def _raised(inbox: Inbox, alert: str) -> tuple[Subject, int]:
+    """What an alert is about, and when it was raised."""
     found = inbox.query(_RAISED, entries.key_of_raised(alert))
     if not found:
         raise CallerError(
@@ -58,4 +73,5 @@ def subject_of(inbox: Inbox, alert: str) -> Subject:
             "nobody was told of it, or its name is another",
             "`prazo alerts` lists the names of those that are due",
         )
-    return Subject(*found[0])
+    process_id, seller_id, raised_at = found[0]
+    return Subject(process_id, seller_id), raised_at

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from pipeline import instants
 from pipeline.alert.entries import Address
+from pipeline.alert_rules import LONGEST_SNOOZE_DAYS
 
 LASTING: Final = frozenset({"receiver_down", "ledger_down", "ledger_behind", "ledger_unverified"})
 """Kinds of what begins and ends, and that only a `cleared` entry ends."""
@@ -73,7 +74,8 @@ class Alarms(dict[str, Alarm]):
             until = instants.parse(said["until"])
             if until is None:
                 return
-            alarm.snoozed_until = until
+            # An older release let it be put off for longer than views remember it.
+            alarm.snoozed_until = min(until, alarm.raised_at + LONGEST_SNOOZE_DAYS * instants.DAY)
             for address, known in alarm.deliveries.items():
                 if known.tries:
                     n = known.tries

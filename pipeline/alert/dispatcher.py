@@ -45,13 +45,15 @@ MAX_AT_ONCE: Final = 8
 """Messages on their way at a time: a dead channel holds nobody else up."""
 RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
 """Between tries to record what came of a message."""
-FORGOTTEN_AFTER: Final = 2
-"""Times the look-back: what is older than that is not due any longer."""
+MARGIN: Final = instants.DAY
+"""For so much longer than its alerts are due an alert is remembered: clocks differ."""
+READ_AT_ONCE: Final = 10_000
 
 # What a file says of alerts is history: it begins and ends nothing here.
 _ENTRIES = f"""
     select seq, occurred_at, body, leaf from entries
-    where kind = 'alert' and origin = '{LIVE}' and seq > $1 order by seq"""
+    where kind = 'alert' and origin = '{LIVE}' and seq > $1 order by seq
+    limit {READ_AT_ONCE}"""
 _BEFORE = "select seq from entries where recorded_at < $1 order by seq desc limit 1"
 
 
@@ -214,7 +216,9 @@ class Dispatcher:
             return None
         if is_whole:
             self._whole_look_at = time.monotonic() + WHOLE_LOOK_SECONDS
-        return found
+        # What is held was raised; a file may say so of what was not (docs/alerts.md#what-is-due).
+        raised_from = self._now() - self._rules.look_back_days * instants.DAY
+        return [it for it in found if it.alert in self._alarms or it.since > raised_from]
 
     def _seen(self, status: Mapping[str, object] | None) -> list[Due]:
         """What is alarming by what we see ourselves; what is over is written down."""
@@ -245,17 +249,23 @@ class Dispatcher:
             LOG.warning("the inbox is not the one that was read: its alerts are read again")
             self._alarms, self._after, self._leaf = Alarms(), None, b""
         if self._after is None:
-            since = self._now() - FORGOTTEN_AFTER * self._rules.look_back_days * instants.DAY
-            before = self._inbox.query(_BEFORE, since)
+            before = self._inbox.query(_BEFORE, self._forgotten_before())
             self._after = before[0][0] if before else 0
-        found = self._inbox.query(_ENTRIES, self._after)
-        for seq, at, body, leaf in found:
-            self._alarms.take(body, at)
-            self._after, self._leaf = seq, leaf
-        self._alarms.forget_before(
-            self._now() - FORGOTTEN_AFTER * self._rules.look_back_days * instants.DAY
-        )
-        return bool(found)
+        is_new = False
+        while True:
+            found = self._inbox.query(_ENTRIES, self._after)
+            for seq, at, body, leaf in found:
+                self._alarms.take(body, at)
+                self._after, self._leaf = seq, leaf
+            is_new = is_new or bool(found)
+            if len(found) < READ_AT_ONCE:
+                break
+        self._alarms.forget_before(self._forgotten_before())
+        return is_new
+
+    def _forgotten_before(self) -> int:
+        """What was raised before that instant is due no longer."""
+        return self._now() - self._rules.remembered_hours * instants.HOUR - MARGIN
 
     def _raise(self, dues: Iterable[Due]) -> None:
         now = self._now()

@@ -29,6 +29,11 @@ from pipeline.texts import PERSONAL
 
 DEFAULT_ROUTES: Final = (Route(to=(ASSIGNEE,)),)
 """Whoever is assigned; where nobody is, everybody of the alert's role."""
+LONGEST_SNOOZE_DAYS: Final = 60
+"""From when an alert was raised: an ACP's whole time. What can wait for longer is acknowledged."""
+HELD_DAYS: Final = 14
+"""For so long an alert that was raised, or that is put off no longer, stays due: over the longest
+holidays, and over all repetitions after them."""
 _WHAT: Final = "The alerts' settings"
 _PAGE: Final = "docs/alerts.md"
 
@@ -131,6 +136,19 @@ class AlertRules(Part):
             **{f"recipients.{it}": [*who.described()] for it, who in self.recipients.items()},
         }
 
+    @property
+    def held_hours(self) -> int:
+        """For how long an alert stays due once it was raised, or is put off no longer: never less
+        than the look-back, and until the last recipient to whom it is escalated was told."""
+        escalated = (sum(it.after for it in route.escalate) for route in self.routes)
+        return max(self.look_back_days * 24, HELD_DAYS * 24 + max(escalated, default=0))
+
+    @property
+    def remembered_hours(self) -> int:
+        """After how long no alert is due any longer, counted from when it was raised. Whatever
+        lasts until an entry ends it is not meant."""
+        return LONGEST_SNOOZE_DAYS * 24 + self.held_hours
+
     def rungs(self) -> dict[str, int | None]:
         """The rungs of the ladder in their order, with hours before the deadline."""
         return self.ladder.rungs()
@@ -141,6 +159,9 @@ class AlertRules(Part):
         return canonical_json(
             {
                 "look_back": self.look_back_days * 24,
+                "held": self.held_hours,
+                "longest_snooze": LONGEST_SNOOZE_DAYS * 24,
+                "reach": self.look_back_days * 24 + self.remembered_hours,
                 "opened": list(ladder.opened),
                 "overdue": ladder.overdue,
                 "expired": ladder.expired,

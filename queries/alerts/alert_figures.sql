@@ -14,7 +14,7 @@ with acknowledged as (
     where kind = 'alert'
         and step = 'acknowledged'
         and occurred_at <= as_of()
-        and occurred_at > as_of() - to_hours(alert_rules().look_back)
+        and occurred_at > alerts_from()
 ),
 
 counted as (

@@ -29,7 +29,7 @@
 
 with steps as (
     -- An alert is raised no earlier than it is due, so older steps need not be read.
-    from alert_steps where step_at > as_of() - to_hours(alert_rules().look_back)
+    from alert_steps where step_at > alerts_from()
 ),
 
 raised as (
@@ -40,7 +40,7 @@ raised as (
         count(distinct recipient) filter (step = 'undelivered') as undelivered,
         min(step_at) filter (step = 'acknowledged') as acknowledged_at,
         arg_min(actor, seq) filter (step = 'acknowledged') as acknowledged_by,
-        arg_max(until, seq) filter (step = 'snoozed') as last_snooze
+        snooze_end(arg_max(until, seq) filter (step = 'snoozed'), raised_at) as last_snooze
     from steps
     group by alert_id
 ),

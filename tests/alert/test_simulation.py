@@ -1,4 +1,4 @@
-"""Process-years of alerts: a simulated clock, crashes between every two steps, dead channels.
+"""Process-years of alerts: a simulated clock, crashes at every step, snoozes, dead channels.
 
 The dispatcher is the real one. The inbox is a list that keeps what an inbox promises (an ingest key
 counts once); what is due is worked out here, in plain Python, from docs/alerts.md#the-ladder.
@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import instants
-from pipeline.alert import channels
+from pipeline.alert import channels, entries
 from pipeline.alert.decision import BACKOFF, Message
 from pipeline.alert.dispatcher import Dispatcher
-from pipeline.alert.entries import Due
+from pipeline.alert.entries import Due, Subject
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.inbox.store import Outcome, Receipt
@@ -28,7 +28,9 @@ REVIEWS = 60
 IS_LONG = (settings.default.max_examples if settings.default else 0) > 1000
 WORLDS = 1200 if IS_LONG else 3
 """A world is some 8 process-years: the long form simulates 10,000."""
-LOOK_BACK = 7 * DAY
+LOOK_BACK = DAY
+"""Shorter than a week-end: what was raised has to outlast it."""
+HELD = 14 * DAY
 LONGEST_NIGHT = 4 * DAY
 """From the evening before a long week-end to the morning after it."""
 START = instants.parse("2026-02-20T00:00:00Z")  # the clocks of Lisbon change in March
@@ -36,6 +38,7 @@ assert START is not None
 
 RULES = AlertRules.model_validate(
     {
+        "look_back_days": 1,
         "mail": {"host": "mail.market.example", "sender": "prazo@market.example"},
         "recipients": {
             "ana": {"email": "ana@market.example"},
@@ -63,7 +66,7 @@ class Review(NamedTuple):
     finished_at: int
 
     def rung(self, now: int) -> tuple[str, int] | None:
-        """The rung on which it stands and since when; None where nothing is due."""
+        """The rung on which it stands and since when; None where it stands on none."""
         if not self.opened_at <= now < self.finished_at:
             return None
         rungs = [("opened", self.opened_at)]
@@ -74,10 +77,10 @@ class Review(NamedTuple):
             rungs.append((f"before_{name}", self.deadline_at - span * HOUR))
         rungs.append(("expired", self.deadline_at))
         reached = [rung for rung in rungs if rung[1] <= now]
-        name, since = max(reached, key=lambda rung: (rung[1], rungs.index(rung)))
-        return (name, since) if now - since < LOOK_BACK else None
+        return max(reached, key=lambda rung: (rung[1], rungs.index(rung)))
 
-    def due(self, now: int) -> Due | None:
+    def alarming(self, now: int) -> Due | None:
+        """The alert of the rung on which it stands, however long it has stood there."""
         stands = self.rung(now)
         if stands is None:
             return None
@@ -109,7 +112,9 @@ class World:
         self.entries: list[tuple[int, int, bytes | None, bytes]] = []
         self.keys: set[bytes] = set()
         self.sent: Counter[tuple[str, str]] = Counter()  # (alert, recipient)
-        self.sent_at: dict[tuple[str, str], int] = {}
+        self.sent_at: dict[tuple[str, str], list[int]] = {}
+        self.raised_at: dict[str, int] = {}
+        self.snoozes: list[tuple[str, int, int]] = []  # (alert, from, until)
         self.lost_answers: Counter[tuple[str, str]] = Counter()
         self.late: list[str] = []
         self.dead_until = dict.fromkeys(RULES.recipients, 0)
@@ -147,6 +152,9 @@ class World:
             if draft.ingest_key is not None:
                 self.keys.add(draft.ingest_key)
             seq = len(self.entries) + 1
+            said = json.loads(draft.body or b"")
+            if said["step"] == "raised":
+                self.raised_at[said["alert"]] = draft.occurred_at
             self.entries.append((seq, draft.occurred_at, draft.body, b"%d" % seq))
             receipts.append(Receipt(Outcome.RECORDED, None))
         self.may_crash()
@@ -173,12 +181,16 @@ class World:
     # --- a ledger ---
 
     def due(self) -> list[Due]:
-        found = (review.due(self.clock) for review in self.reviews)
-        return [it for it in found if it is not None]
+        found = (review.alarming(self.clock) for review in self.reviews)
+        return [it for it in found if it is not None and self._is_due(it)]
+
+    def _is_due(self, due: Due) -> bool:
+        held = [until for alert, _, until in self.snoozes if alert == due.alert]
+        held += [self.raised_at[due.alert]] if due.alert in self.raised_at else []
+        return self.clock - due.since < LOOK_BACK or self.clock < max(held, default=0) + HELD
 
     def new(self) -> list[Due]:
-        raised = {json.loads(body or b"{}").get("alert") for _, _, body, _ in self.entries}
-        return [it for it in self.due() if it.alert not in raised]
+        return [it for it in self.due() if it.alert not in self.raised_at]
 
     def subscriptions(self) -> list[dict[str, Any]]:
         return []
@@ -195,7 +207,7 @@ class World:
         for item in message.items:
             told = (item.due.alert, message.to)
             self.sent[told] += 1
-            self.sent_at.setdefault(told, self.clock)
+            self.sent_at.setdefault(told, []).append(self.clock)
             review = self.reviews[int((item.due.process_id or "p")[1:])]
             if self.clock >= review.finished_at:
                 self.late.append(review.name)
@@ -206,6 +218,18 @@ class World:
             raise
         return None
 
+    def snooze(self) -> None:
+        """Somebody puts off what was raised last, for up to three weeks."""
+        alert = max(self.raised_at, key=self.raised_at.__getitem__)
+        until = self.clock + self.fate.randrange(1, 21 * 24) * HOUR
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(instants, "now", lambda: self.clock)
+            draft = entries.snoozed(
+                *(alert, Subject()), until=until, reason="ill", actor="eva", recorded_by="user:eva"
+            )
+        self.entries.append((len(self.entries) + 1, self.clock, draft.body, b"snoozed"))
+        self.snoozes.append((alert, self.clock, until))
+
     def run(self) -> None:
         """Lives through all deadlines; whoever dies is started again at the next step."""
         dispatcher: Dispatcher | None = None
@@ -215,6 +239,8 @@ class World:
                 if self.clock >= until and self.fate.random() < 0.0005:
                     self.dead_until[name] = self.clock + self.fate.randrange(60 * HOUR)
                     self.dead.append((name, self.clock, self.dead_until[name]))
+            if self.raised_at and self.fate.random() < 0.01:
+                self.snooze()
             try:
                 dispatcher = dispatcher or Dispatcher(self, self, lambda: RULES)  # type: ignore[arg-type]
                 dispatcher.run_once()
@@ -230,14 +256,30 @@ class World:
         for review in self.reviews:
             now = review.opened_at
             while now < min(review.finished_at, START + 95 * DAY):
-                due, later = review.due(now), review.due(now + LONGEST_NIGHT)
+                due, later = review.alarming(now), review.alarming(now + LONGEST_NIGHT)
                 if due is not None and later is not None and later.alert == due.alert:
-                    for name in ("ana", "bruno"):
-                        has_heard = (due.alert, name) in self.sent
+                    put_off = [it for it in self.snoozes if it[0] == due.alert]
+                    since = max((until for *_, until in put_off), default=due.since)
+                    for name in ("ana", "bruno") if since <= now else ():
+                        times = self.sent_at.get((due.alert, name), [])
+                        has_heard = any(at >= since for at in times)
                         if not has_heard and self._lived(name, due.since, now + LONGEST_NIGHT):
                             found.append((review.name, due.kind, name))
                 now += 6 * HOUR
         return found
+
+    def disturbed(self) -> list[tuple[str, int]]:
+        """Messages about what was put off just then."""
+        return [
+            (alert, at)
+            for alert, start, until in self.snoozes
+            for (told, _), times in self.sent_at.items()
+            for at in times
+            if told == alert and start <= at < until and self._is_last(alert, start, at)
+        ]
+
+    def _is_last(self, alert: str, start: int, at: int) -> bool:
+        return not any(it == alert and start < again <= at for it, again, _ in self.snoozes)
 
     def _lived(self, name: str, since: int, until: int) -> bool:
         """Whether a channel worked all the time, and an earlier outage cannot delay it now."""
@@ -258,6 +300,10 @@ def test_no_alert_is_missed_none_is_doubled_and_none_comes_after_the_finish(seed
     assert sum(world.sent.values()) > REVIEWS
     assert world.missed() == []
     assert world.late == []
+    assert world.disturbed() == []
     doubled = {told: number - 1 for told, number in world.sent.items() if number > 1}
-    # One more for each crash between a message and the entry of its end, and no other.
-    assert all(number <= world.lost_answers[told] for told, number in doubled.items()), doubled
+    # One more for each crash between a message and the entry of its end, and for each snooze.
+    snoozes = Counter(alert for alert, *_ in world.snoozes)
+    assert all(
+        number <= world.lost_answers[told] + snoozes[told[0]] for told, number in doubled.items()
+    ), doubled

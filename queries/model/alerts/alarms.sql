@@ -1,6 +1,6 @@
 -- One row per alert that may be due: of a rung, unless it is somebody else's turn, or of a condition,
--- unless it is `ticket_due` and no ticket is. Where the variable `unraised` is set, only those that were
--- not raised.
+-- unless it is `ticket_due` and no ticket is. What became due long ago is one only where it was raised in
+-- time and is held. Where the variable `unraised` is set, only those that were not raised.
 -- reads: due_rungs, alarming_findings, recent_failures, delivery_silence, raised_alerts
 -- key: alert_id
 -- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
@@ -64,8 +64,9 @@ with found as (
         'admin' as role,
         null as process_id,
         null as seller_id,
-        min(found_at) as since,
-        min(seq) as seq,
+        -- Of a day that is half in the look-back, what is in it.
+        coalesce(min(found_at) filter (may_be_raised(found_at)), min(found_at)) as since,
+        coalesce(min(seq) filter (may_be_raised(found_at)), min(seq)) as seq,
         false as is_rung
     from alarming_findings
     where rule = 'quarantined'
@@ -85,7 +86,11 @@ with found as (
     where contains(alert_rules().conditions, 'silence') and may_alert(since)
 )
 
+select found.*
 from found
-anti join (
-    select alert_id from raised_alerts where coalesce(getvariable('unraised'), false)
-) using (alert_id)
+left join raised_alerts as raised on raised.alert_id = found.alert_id
+where if(
+    coalesce(getvariable('unraised'), false),
+    raised.alert_id is null,
+    may_be_raised(since) or coalesce(raised.is_held, false)
+)

@@ -41,4 +41,4 @@ where finished_at is null
         expired_found_at,
         expired_known_at,
         first_received_at
-    ) > as_of() - to_hours(alert_rules().look_back)
+    ) > alerts_from()

@@ -1,12 +1,29 @@
 -- One row per alert that was raised not long ago. One is raised no earlier than it is due, so those that
--- are due are not among older ones.
+-- may be raised are not among older ones.
 -- reads: facts.actions
 -- key: alert_id
 -- column: alert_id | the alert
+-- column: is_held | it stays due though it became due long ago: until so long after it was raised, or after it was put off for the last time (docs/alerts.md#how-long-it-stays-due)
 
-select distinct content ->> '$.alert' as alert_id
-from facts.actions
-where kind = 'alert'
-    and step = 'raised'
-    and occurred_at <= as_of()
-    and occurred_at > as_of() - to_hours(alert_rules().look_back)
+select
+    alert_id,
+    -- The longest time counts, not the last: what a file says of alerts must not end one sooner.
+    coalesce(
+        greatest(raised_at, snooze_end(put_off_until, raised_at))
+            > as_of() - to_hours(alert_rules().held),
+        false
+    ) as is_held
+from (
+    select
+        content ->> '$.alert' as alert_id,
+        max(occurred_at) filter (where step = 'raised') as raised_at,
+        max(try_cast(content ->> '$.until' as timestamp)) filter (where step = 'snoozed')
+            as put_off_until
+    from facts.actions
+    where kind = 'alert'
+        and step in ('raised', 'snoozed')
+        and occurred_at <= as_of()
+        and occurred_at > alerts_from()
+    group by alert_id
+)
+where raised_at is not null

@@ -17,7 +17,7 @@ with failed as (
     from attempt_facts
     where (is_retryable or (is_last and was_given_up))
         -- No attempt is given up before its end.
-        and greatest(ordered_at, gives_up_at) > as_of() - to_hours(alert_rules().look_back)
+        and greatest(ordered_at, gives_up_at) > alerts_from()
 )
 
 select

@@ -11,6 +11,6 @@ from facts.actions
 where not coalesce(getvariable('unraised'), false)
     and kind = 'alert'
     and occurred_at <= as_of()
-    and occurred_at > as_of() - to_hours(alert_rules().look_back)
+    and occurred_at > alerts_from()
 group by alert_id
 having bool_or(step = 'tried') and not bool_or(step in ('sent', 'acknowledged'))

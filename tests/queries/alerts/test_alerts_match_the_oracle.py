@@ -1,5 +1,6 @@
 """`alerts` holds what docs/alerts.md says, whatever happened and whenever somebody looks."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from hypothesis import given, settings
@@ -9,8 +10,8 @@ from tests.support.histories.episodes import EPISODES
 from tests.support.histories.moments import DAY, HOUR, START, TICK, in_zulu
 from tests.support.histories.questions import histories_and_as_of
 from tests.support.ledgers import ledger_of, rows
-from tests.support.lines import aci, acp, finished, invited, started
-from tests.support.oracle.alerts import alerts
+from tests.support.lines import aci, acp, action, finished, invited, started
+from tests.support.oracle.alerts import BEFORE, alerts, nobody
 from tests.support.oracle.model import Log, entries
 
 few = settings(max_examples=settings.default.max_examples // 20)
@@ -22,13 +23,15 @@ def plain(table: list[dict]) -> list[tuple]:
     return sorted((tuple(row[name] for name in COLUMNS) for row in table), key=repr)
 
 
-def assert_same(history: list[dict], as_of: datetime) -> list[dict]:
+def assert_same(
+    history: list[dict], as_of: datetime, is_held: Callable[[dict], bool] = nobody
+) -> list[dict]:
     with ledger_of(history) as reader:
         found = rows(reader, "alerts", as_of)
         unraised = rows(reader, "new_alerts", as_of)
         next_actions = rows(reader, "next_actions", as_of)
     actions = {row["process_id"]: row["next_action"] for row in next_actions}
-    expected = alerts(Log(entries(history), as_of), actions)
+    expected = alerts(Log(entries(history), as_of), actions, is_held)
     assert plain(found) == plain(expected)
     columns = unraised[0] if unraised else ()
     assert unraised == [
@@ -90,3 +93,42 @@ def reviews_and_as_of(draw) -> tuple[list[dict], datetime]:
 def test_a_review_stands_on_the_rung_that_it_reached_last(case):
     history, as_of = case
     assert_same(history, as_of)
+
+
+HELD = 14 * DAY
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(
+    reviews_and_as_of(),
+    st.sampled_from([timedelta(0), HOUR, 5 * DAY]),  # from when it is due to when it is raised
+    st.sampled_from([None, timedelta(0), 10 * DAY]),  # from there to the end of a snooze
+    st.sampled_from([HOUR, 6 * DAY, 8 * DAY, HELD, 23 * DAY, 30 * DAY]),
+    st.sampled_from([0, -1, 1]),
+)
+def test_a_rung_that_was_raised_is_held(case, waited, put_off, later, ticks):
+    """Everything that stands on a rung is raised; after a while, what still stands there is due."""
+    history, first = case
+    steps, held = [], {}
+    raised_at = first + waited
+    for row in assert_same(history, first):
+        if row["deadline_at"] is None or row["kind"] not in LADDER:
+            continue
+        of_it = {"process_id": row["process_id"], "alert": row["alert_id"]}
+        steps.append(action("alert", in_zulu(raised_at), step="raised", **of_it))
+        until = raised_at
+        if put_off is not None:
+            until += put_off
+            said = {"step": "snoozed", "until": in_zulu(until), **of_it}
+            steps.append(action("alert", in_zulu(raised_at), **said))
+        held[row["kind"], row["process_id"], row["deadline_at"]] = until + HELD
+    as_of = raised_at + later + ticks * TICK
+
+    def is_held(row: dict) -> bool:
+        until = held.get((row["kind"], row["process_id"], row["rung_of"]))
+        return until is not None and as_of < until
+
+    assert_same([*history, *steps], as_of, is_held)
+
+
+LADDER = {"opened", "overdue", *BEFORE, "expired"}

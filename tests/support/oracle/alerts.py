@@ -5,7 +5,7 @@ ahead; then the rung is not reached yet, and neither is one below it: it counts 
 What is left to do is asked of the caller, for the next actions have tests of their own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -92,18 +92,27 @@ def on_ladder(log: Log, next_actions: Mapping[str, str]) -> list[dict]:
                 "breach" if process.state == "EXPIRED" else severity,
                 max(last, first_received, *known(process, rung.name)),
                 process.process_id,
+                process.deadline_at,
             )
         )
     return rows
 
 
-def alert(kind: str, severity: str, since: datetime, process_id: str | None) -> dict:
+def alert(
+    kind: str,
+    severity: str,
+    since: datetime,
+    process_id: str | None,
+    rung_of: datetime | None = None,
+) -> dict:
+    """`rung_of`: the deadline to which a rung belongs."""
     return {
         "kind": kind,
         "severity": severity,
         "role": "admin" if kind in FOR_ADMINS else "officer",
         "process_id": process_id,
         "since": since,
+        "rung_of": rung_of,
     }
 
 
@@ -163,6 +172,19 @@ def is_recent(since: datetime, as_of: datetime) -> bool:
     return as_of - LOOK_BACK < since <= as_of
 
 
-def alerts(log: Log, next_actions: Mapping[str, str]) -> list[dict]:
-    found = [*on_ladder(log, next_actions), *conditions(log), *silence(log)]
-    return [row for row in found if is_recent(row["since"], log.as_of)]
+def nobody(row: dict) -> bool:
+    return False
+
+
+def alerts(
+    log: Log, next_actions: Mapping[str, str], is_held: Callable[[dict], bool] = nobody
+) -> list[dict]:
+    """`is_held`: whether an alert stays due, however long ago it became so. What is asked of it are
+    rungs alone: the same condition stays the same alert while other findings come and go."""
+    ladder = [
+        row
+        for row in on_ladder(log, next_actions)
+        if is_recent(row["since"], log.as_of) or (row["since"] <= log.as_of and is_held(row))
+    ]
+    others = [*conditions(log), *silence(log)]
+    return ladder + [row for row in others if is_recent(row["since"], log.as_of)]

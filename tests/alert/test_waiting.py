@@ -1,0 +1,154 @@
+"""What waits is sent in the end: over a real log and its views, with a clock that tests move."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import instants
+from pipeline.alert import acting, channels
+from pipeline.alert.decision import Message
+from pipeline.alert.dispatcher import Dispatcher
+from pipeline.alert.entries import Due
+from pipeline.alert_rules import AlertRules
+from pipeline.errors import CallerError
+from pipeline.ledger.reader import Reader
+from pipeline.ledger.service import LedgerService
+from pipeline.log.deliveries import delivery
+from pipeline.log.ndjson import read_line
+from pipeline.serve.due_alerts import due_in
+from tests.alert.test_decision import ANA, MAIL, at
+from tests.support.events import review
+from tests.support.stores import settings_in
+
+
+class Desk:
+    """One inconsistency, a ledger that is asked for any instant, and what recipients got."""
+
+    def __init__(self, folder: Path, deadline: str, rules: AlertRules) -> None:
+        self.service = LedgerService(settings_in(folder))
+        self.rules = rules
+        self.now = at(deadline) - 30 * instants.DAY
+        self.got: list[tuple[str, str]] = []  # (recipient, kind)
+        self.fault: str | None = None
+        event = review(process_id="p1", customer_id="s1", status="OVERDUE", deadline_at=deadline)
+        self.inbox.append([delivery(event, occurred_at=self.now, recorded_by="webhook")])
+        self.start()
+
+    @property
+    def inbox(self) -> Any:
+        return self.service.inbox
+
+    def start(self) -> None:
+        """Another process: it knows what the log says."""
+        self.dispatcher = Dispatcher(self.inbox, self, lambda: self.rules, now=lambda: self.now)
+
+    def look(self, when: str) -> None:
+        self.now = at(when)
+        self.dispatcher.run_once()
+
+    def send(self, message: Message, *_: object) -> str | None:
+        self.got += [(message.to, item.due.kind) for item in message.items]
+        return self.fault
+
+    # --- its ledger ---
+
+    def due(self) -> list[Due]:
+        return self._rows("alerts")
+
+    def new(self) -> list[Due]:
+        return self._rows("new_alerts")
+
+    def _rows(self, view: str) -> list[Due]:
+        self.service.catch_up()
+        reader = Reader(self.service.reader._ledger, alert_rules=self.rules.for_views)
+        return due_in(reader.read(view, as_of=self.now))
+
+    def subscriptions(self) -> list[dict[str, Any]]:
+        return []
+
+    def status(self) -> None:
+        return None
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """Its deadline is on Friday, 3 April 2026, at five in the afternoon of São Paulo."""
+    rules = AlertRules.model_validate(
+        {
+            "mail": MAIL,
+            "recipients": {"ana": ANA},
+            "look_back_days": 1,
+            "ladder": {"opened": [], "before": ["7d"], "expired": True},
+        }
+    )
+    made = Desk(tmp_path, "2026-04-03T20:00:00Z", rules)
+    monkeypatch.setattr(channels, "send", made.send)
+    with closing(made.service):
+        yield made
+
+
+@pytest.mark.parametrize("is_started_again", [False, True])
+def test_what_is_raised_on_friday_evening_is_sent_on_monday_morning(
+    desk: Desk, is_started_again: bool
+) -> None:
+    """With a look-back of a day it was lost on Saturday evening, without a word."""
+    desk.look("2026-03-27T22:00:00Z")
+    assert desk.got == []
+    for when in ("2026-03-28T20:00:00Z", "2026-03-29T20:00:00Z", "2026-03-30T10:59:59Z"):
+        desk.look(when)
+    assert desk.got == []
+    if is_started_again:
+        desk.start()
+    desk.look("2026-03-30T11:00:00Z")
+    assert desk.got == [("ana", "before_7d")]
+
+
+@pytest.mark.parametrize("is_started_again", [False, True])
+def test_what_is_put_off_beyond_the_look_back_is_sent_after_that(
+    desk: Desk, is_started_again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instants, "now", lambda: desk.now)
+    desk.look("2026-04-03T20:00:00Z")
+    assert desk.got == [("ana", "expired")]
+    [expired] = desk.due()
+    who = {"actor": "ana", "recorded_by": "user:ana"}
+    until = at("2026-04-22T12:00:00Z")
+    acting.snooze(desk.inbox, expired.alert, until=until, reason="a court says so", **who)
+    for when in ("2026-04-04T21:00:00Z", "2026-04-11T21:00:00Z", "2026-04-22T11:59:59Z"):
+        desk.look(when)
+    if is_started_again:
+        desk.start()
+    assert len(desk.got) == 1
+    desk.look("2026-04-22T12:00:00Z")
+    assert desk.got == [("ana", "expired")] * 2
+
+
+def test_nobody_puts_an_alert_off_for_longer_than_it_is_remembered(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instants, "now", lambda: desk.now)
+    desk.look("2026-04-03T20:00:00Z")
+    [expired] = desk.due()
+    who = {"actor": "ana", "recorded_by": "user:ana", "reason": "why not"}
+    desk.now = at("2026-04-10T20:00:00Z")
+    with pytest.raises(CallerError) as refused:
+        acting.snooze(desk.inbox, expired.alert, until=at("2026-06-02T20:00:01Z"), **who)
+    assert refused.value.why == (
+        "it can be put off for 60 days from when it was raised, which is until 2026-06-02T20:00:00Z"
+    )
+    acting.snooze(desk.inbox, expired.alert, until=at("2026-06-02T20:00:00Z"), **who)
+
+
+def test_what_a_file_says_was_raised_is_not_raised_by_that(desk: Desk) -> None:
+    """Whoever ingests an old log is not written to about all of it."""
+    desk.now = at("2026-04-03T20:00:00Z")
+    [expired] = desk.due()
+    said = f'{{"kind":"alert","occurred_at":"2026-04-03T20:00:00Z","alert":"{expired.alert}",'
+    line = said + '"step":"raised","about":"expired","since":"2026-04-03T20:00:00Z"}'
+    desk.inbox.append([read_line(line.encode(), recorded_by="file")])
+    desk.look("2026-04-06T20:00:00Z")
+    assert [it.alert for it in desk.due()] == [expired.alert]
+    assert desk.got == []
