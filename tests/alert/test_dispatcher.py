@@ -25,6 +25,7 @@ from pipeline.alert_rules.recipients import Route
 from pipeline.errors import CallerError
 from pipeline.http import standard_webhooks
 from pipeline.inbox import Inbox
+from pipeline.journey.links import for_messages
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Draft
@@ -297,6 +298,27 @@ def test_what_a_channel_refuses_is_repeated_and_given_up_and_then_a_finding(
     findings = stores.rows("findings", began + 2 * instants.SECOND)
     [found] = [it for it in findings if it["rule"] == "alert_undelivered"]
     assert (found["severity"], found["process_id"], found["detail"]) == ("breach", "p1", "ana, ops")
+
+
+def test_a_link_that_the_desk_has_for_the_seller_is_no_message_to_the_officer(
+    stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer, tmp_path: Path
+) -> None:
+    """It was the seller's turn from then on: the officer's failed message was never repeated."""
+    far = review(process_id="p1", customer_id="s1", deadline_at="2099-01-01T00:00:00Z")
+    stores.inbox.append([delivery(far, occurred_at=instants.now(), recorded_by="webhook")])
+    desk = rules.recipients["ops"].model_copy(update={"seller_links": True})
+    by = rules.model_copy(update={"recipients": rules.recipients | {"ops": desk}})
+    settings = settings_in(tmp_path, journey_url="https://cadastro.market.example")
+    fresh = for_messages(settings, stores.inbox, "alerts")
+    mail.refuses = "451 later"
+    stores.dispatcher(by, fresh=fresh).run_once()
+    assert b"seller_link" in webhook.taken[0].body
+    [alert] = stores.rows("alerts")
+    assert (alert["kind"], alert["next_action"], alert["told"]) == ("overdue", "await_seller", 1)
+    mail.refuses = None
+    later = instants.now() + BACKOFF[0] + instants.SECOND
+    stores.dispatcher(by, fresh=fresh, now=lambda: later).run_once()
+    assert [it["To"] for it in mail.taken] == ["ana@market.example"]
 
 
 def test_alerts_are_raised_from_the_first_recipient_on(

@@ -17,7 +17,7 @@
 -- column: seq | an entry that shows what it is about
 
 select
-    alert_id,
+    alarms.alert_id,
     kind,
     severity,
     role,
@@ -32,6 +32,7 @@ select
     seq
 from alarms
 left join alarming_states on alarming_states.process_id = alarms.process_id
+left join untold_alerts on untold_alerts.alert_id = alarms.alert_id
 where case
     when kind = 'ticket_due' then ticket_due
     when is_rung
@@ -39,7 +40,8 @@ where case
             and (
                 not starts_with(next_action, 'await_')
                 or state = 'EXPIRED'
-                or alert_id in (select alert_id from untold_alerts)
+                or is_pending
+                or (is_pending is not null and next_action = 'await_seller')
                 or seconds_to_deadline < alert_rules().even_while_awaiting * 3600
             )
     else true

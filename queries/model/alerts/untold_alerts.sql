@@ -1,16 +1,83 @@
--- One row per alert of which somebody was to be told, and nobody was yet: each try has failed so far, or
--- was cut off. A message may have brought a link for the seller with it, so that it is the seller's turn
--- by the log, though nobody has the link. None where the variable `unraised` is set: whatever was tried
--- was raised, and is left out there anyhow.
--- reads: facts.actions
+-- One row per alert of which somebody is still to be told, though it may be the seller's turn by the log:
+-- somebody was tried, and not reached yet; nobody was reached at all; or the seller was asked by a link in a message about the
+-- process, and by nobody else since. Contact with a seller is none with those who must know. None where
+-- the variable `unraised` is set: whatever was tried was raised, and is left out there anyhow.
+-- reads: facts.actions, facts.collections
 -- key: alert_id
 -- column: alert_id | the alert
+-- column: is_pending | somebody was tried, and neither reached nor given up, or nobody was reached; else the seller has a message's link alone
 
-select content ->> '$.alert' as alert_id
-from facts.actions
-where not coalesce(getvariable('unraised'), false)
-    and kind = 'alert'
-    and occurred_at <= as_of()
-    and occurred_at > alerts_from()
+with steps as (
+    select
+        seq,
+        content ->> '$.alert' as alert_id,
+        step,
+        occurred_at,
+        process_id,
+        content ->> '$.to' as recipient,
+        content ->> '$.via' as via
+    from facts.actions
+    where not coalesce(getvariable('unraised'), false)
+        and kind = 'alert'
+        and occurred_at <= as_of()
+        and occurred_at > alerts_from()
+),
+
+told as (
+    select
+        alert_id,
+        arg_max(step, seq) not in ('sent', 'undelivered') as is_pending,
+        bool_or(step = 'sent') as is_reached
+    from steps
+    where step in ('tried', 'failed', 'sent', 'undelivered')
+    group by alert_id, recipient, via
+),
+
+contacts as (
+    -- Older ones keep nobody waiting for the seller.
+    select process_id, max(occurred_at) as contacted_at
+    from (
+        select process_id, occurred_at from facts.collections where step = 'invited'
+        union all
+        select process_id, occurred_at from facts.actions where kind = 'reminded'
+    )
+    where occurred_at <= as_of() and occurred_at > as_of() - seller_patience()
+    group by process_id
+),
+
+tries as (
+    -- A link is made after a try is recorded and before its end is, which comes within a minute or never.
+    select
+        process_id,
+        step,
+        occurred_at as tried_at,
+        least(
+            occurred_at + interval 1 minute,
+            lead(occurred_at) over (partition by alert_id, recipient, via order by seq)
+        ) as ended_at
+    from steps
+    where step in ('tried', 'failed', 'sent')
+),
+
+asked_by_us as (
+    select distinct tries.process_id
+    from tries
+    join contacts on contacts.process_id = tries.process_id
+    where tries.step = 'tried' and contacted_at between tried_at and ended_at
+),
+
+found as (
+    select alert_id, true as is_pending
+    from told
+    group by alert_id
+    having bool_or(is_pending) or not bool_or(is_reached)
+    union all
+    select alert_id, false as is_pending
+    from steps
+    where step = 'raised' and process_id in (select process_id from asked_by_us)
+)
+
+select alert_id, bool_or(is_pending) as is_pending
+from found
+where alert_id not in (select alert_id from steps where step = 'acknowledged')
 group by alert_id
-having bool_or(step = 'tried') and not bool_or(step in ('sent', 'acknowledged'))

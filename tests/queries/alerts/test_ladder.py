@@ -130,7 +130,42 @@ def test_an_alert_that_reached_nobody_stays_one_though_the_seller_was_asked():
     ]
     still_due = [("before_7d", "notice", "2026-03-24T12:00:00", "await_seller")]
     assert due(history, "2026-03-24T12:01:00") == still_due
-    assert due([*history, step("sent", 4, **ana)], "2026-03-24T12:01:00") == []
+    # She has it now. The link in it is what asked the seller, and nobody sees to it yet.
+    history += [step("tried", 4, **ana), step("sent", 5, **ana)]
+    assert due(history, "2026-03-24T12:01:00") == still_due
+    seen_to = step("acknowledged", 6)
+    assert due([*history, seen_to], "2026-03-24T12:01:00") == []
+    by_hand = invited("2026-03-24T12:00:06Z")
+    assert due([*history, by_hand], "2026-03-24T12:01:00") == []
+
+
+def test_a_message_with_the_sellers_link_ends_nothing_for_those_who_were_not_reached():
+    """The desk had it, with a link for the seller: Ana's failed message was not repeated, and
+    nobody who came after the desk heard of it."""
+    [alert] = [row["alert_id"] for row in asked([aci()], "alerts", at("2026-03-24T12:00:00"))]
+
+    def step(name, second, to=None, **more):
+        said = {"alert": alert, "about": "before_7d", "severity": "notice", "step": name, **more}
+        way = {} if to is None else {"to": to, "via": "email" if to == "ana" else "webhook"}
+        return action("alert", f"2026-03-24T12:00:{second:02}Z", process_id="p1", **said, **way)
+
+    failed = [
+        *(aci(), step("raised", 0)),
+        *(step("tried", 1, "ana"), step("failed", 2, "ana", answer="451")),
+    ]
+    with_link = [step("tried", 3, "desk"), invited("2026-03-24T12:00:04Z"), step("sent", 5, "desk")]
+    by_hand = [step("tried", 3, "desk"), step("sent", 4, "desk"), invited("2026-03-24T12:00:06Z")]
+    still_due = [("before_7d", "notice", "2026-03-24T12:00:00", "await_seller")]
+    for others in (with_link, by_hand):
+        assert due([*failed, *others], "2026-03-24T12:01:00") == still_due
+    for end in ("sent", "undelivered"):
+        repeated = [step("tried", 10, "ana"), step(end, 11, "ana")]
+        assert due([*failed, *with_link, *repeated], "2026-03-24T12:01:00") == still_due
+        assert due([*failed, *by_hand, *repeated], "2026-03-24T12:01:00") == []
+    # With a ticket open it is the platform's turn, whoever has a link.
+    ticket = action("ticket", "2026-03-24T12:00:20Z", process_id="p1", step="opened", number="7")
+    everybody = [*failed, *with_link, step("tried", 10, "ana"), step("sent", 11, "ana")]
+    assert due([*everybody, ticket], "2026-03-24T12:01:00") == []
 
 
 def test_another_deadline_is_another_ladder():
