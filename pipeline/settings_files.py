@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ValidationError
@@ -12,10 +12,13 @@ from pipeline.errors import SettingsError
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def read(path: Path, model: type[Model], *, what: str, page: str) -> Model:
+def read(
+    path: Path, model: type[Model], *, what: str, page: str, context: dict[str, Any] | None = None
+) -> Model:
     """The model that a file says. Raises `SettingsError`, which names every fault.
 
-    `what`: the file's content in the message. `page`: that says what may stand in it.
+    `what`: the file's content in the message. `page`: that says what may stand in it. `context`:
+    for the model's own validators.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -23,13 +26,21 @@ def read(path: Path, model: type[Model], *, what: str, page: str) -> Model:
         raise _refusal(path, what, page, [str(error.strerror)]) from None
     except UnicodeDecodeError as error:
         raise _refusal(path, what, page, [f"it is not TOML: {error}"]) from None
-    return parsed(text, path, model, what=what, page=page)
+    return parsed(text, path, model, what=what, page=page, context=context)
 
 
-def parsed(text: str, path: Path, model: type[Model], *, what: str, page: str) -> Model:
+def parsed(
+    text: str,
+    path: Path,
+    model: type[Model],
+    *,
+    what: str,
+    page: str,
+    context: dict[str, Any] | None = None,
+) -> Model:
     """The model that a file's text says; like `read` otherwise."""
     try:
-        return model.model_validate(tomllib.loads(text))
+        return model.model_validate(tomllib.loads(text), context=context)
     except tomllib.TOMLDecodeError as error:
         faults = [f"it is not TOML: {error}"]
     except ValidationError as error:

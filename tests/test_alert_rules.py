@@ -1,11 +1,16 @@
 """`alerts.toml`: what it says, and every fault in it at once."""
 
+import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from pipeline import alert_rules, files
+from pipeline.alert.alarms import LASTING
 from pipeline.alert_rules import AlertRules, AlertsFile
+from pipeline.alert_rules.ladder import Condition
+from pipeline.alert_rules.references import BESIDE_THE_LOG, BREACHES, CONDITIONS
 from pipeline.errors import SettingsError
 
 WHOLE = """
@@ -27,6 +32,13 @@ def test_the_rungs_stand_in_their_order(file: Path) -> None:
     assert list(alert_rules.load(file).rungs()) == [
         *("opened", "overdue", "before_10d", "before_36h", "expired")
     ]
+
+
+@pytest.fixture(autouse=True)
+def _channels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that the settings of these tests name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "channels").write_text("json://localhost")
 
 
 @pytest.mark.usefixtures("_looked_at_each_time")
@@ -124,3 +136,80 @@ def test_without_a_file_there_is_nobody_to_tell() -> None:
     with pytest.raises(SettingsError, match="nobody to tell"):
         AlertsFile(None, tells_people=True)
     assert (AlertsFile(None).get(), AlertsFile(None).fault()) == (AlertRules(), None)
+
+
+MANY_FAULTS = """
+[hours]
+holidays = "BR-"
+
+[watch]
+certificate_days = [-5, 0]
+
+[mail]
+host = ""
+sender = "prazo@market.example"
+
+[recipients.ana]
+email = "a,b@c"
+stand_in = "brnuo"
+
+[recipients.desk]
+webhook = "https://desk.market.example"
+webhook_secret_file = "keys/none"
+
+[[routes]]
+to = ["ana", "nobody"]
+kinds = ["expird", "before_3d", "evidence_reused", "receiver_down"]
+escalate = [{ after = "4h", to = ["eve"] }]
+"""
+
+
+def test_no_fault_hides_another(file: Path) -> None:
+    """Names that stand for nothing were looked for in files without any other fault alone, and of
+    these faults most were none at all: a message of the misspelt kind went nowhere."""
+    file.write_text(MANY_FAULTS)
+    with pytest.raises(SettingsError) as raised:
+        alert_rules.load(file, tells_people=True)
+    assert raised.value.why.split("; ") == [
+        "watch.certificate_days.1: Input should be greater than or equal to 1",
+        "watch.certificate_days.2: Input should be greater than or equal to 1",
+        "hours.holidays: the holidays of 'BR-' are not known: write BR, or BR-SP",
+        "mail.host: '' is not the name of a host such as mail.market.example",
+        "recipients.ana.email: 'a,b@c' is not one e-mail address such as ana@market.example:"
+        " several people are several recipients",
+        "recipients.ana.stand_in: there is no recipient 'brnuo'",
+        "routes.1: there is no recipient 'nobody'",
+        "routes.1: there is no recipient 'eve'",
+        "routes.1.kinds: no alert is of the kind 'expird': use 'expired'",
+        "recipients.desk.webhook_secret_file: there is no file keys/none: make it, or correct the"
+        " path",
+    ]
+
+
+def test_who_tells_nobody_needs_no_file_of_secrets(file: Path) -> None:
+    """The dashboard may run as another user, on a machine without these files."""
+    file.write_text(TOLD.replace("channels", "keys/none"))
+    assert list(alert_rules.load(file).recipients) == ["ops"]
+    with pytest.raises(SettingsError, match="there is no file keys/none"):
+        AlertsFile(file, tells_people=True)
+
+
+@pytest.mark.parametrize(
+    "address", ["a b@c", "a@b@c", "@c", "a@", "<a@b>", "Ana <a@b>", "a@b,c@d", "a@b;", "a@b.."]
+)
+def test_what_is_not_one_address_is_none(file: Path, address: str) -> None:
+    file.write_text(f"[mail]\nhost='m'\nsender='p@m'\n[recipients.ana]\nemail='{address}'")
+    with pytest.raises(SettingsError, match="is not one e-mail address"):
+        alert_rules.load(file)
+    file.write_text("[mail]\nhost='m'\nsender='p@m'\n[recipients.ana]\nemail='o.b+x@m-1.example'")
+    assert alert_rules.load(file).recipients["ana"].email == "o.b+x@m-1.example"
+
+
+def test_every_breach_that_alarms_is_a_kind_and_nothing_else_is() -> None:
+    """docs/rules.md#findings is where they come from."""
+    page = (Path(__file__).parents[1] / "docs/rules.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[a-z_`, ]+) \| breach", page, re.MULTILINE)
+    breaches = {name for row in rows for name in re.findall("[a-z_]+", row)}
+    assert set(BREACHES) == breaches - {"expired_unfinished", "alert_undelivered"}
+    assert set(BESIDE_THE_LOG) == LASTING | {"certificate_ends"}
+    assert {"breach", *CONDITIONS} == set(get_args(Condition))

@@ -3,11 +3,18 @@
 What is alarming is worked out by the views, which get their part as JSON (`for_views`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final, Self, get_args
+from typing import Any, Final, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pipeline import settings_files
 from pipeline.alert_rules.ladder import Condition, Ladder, Watch, rung
@@ -20,6 +27,7 @@ from pipeline.alert_rules.recipients import (
     Route,
     WorkingHours,
 )
+from pipeline.alert_rules.references import missing_files, unknown_kinds, unknown_recipients
 from pipeline.alert_rules.reports import NOT_IN_MESSAGES, Report
 from pipeline.contract.body import canonical_json
 from pipeline.errors import SettingsError
@@ -54,41 +62,42 @@ class AlertRules(Part):
     routes: tuple[Route, ...] = DEFAULT_ROUTES
     reports: dict[str, Report] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _fit_together(self) -> Self:
-        faults = [*self._unknown_names(), *self._unknown_kinds()]
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_every_fault(
+        cls, said: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
+        """All faults at once: what does not fit together is looked for in the tables as they stand,
+        also where one of them has a fault of its own."""
+        found: list[InitErrorDetails] = []
+        rules, rungs = None, None
+        try:
+            rules = handler(said)
+        except ValidationError as error:
+            found = [_fault(each["msg"], each["loc"]) for each in error.errors()]
+        else:
+            said, rungs = rules.model_dump(), rules.rungs()
+        tables = said if isinstance(said, Mapping) else {}
+        faults = [*unknown_recipients(tables, GROUPS), *unknown_kinds(tables, rungs)]
+        if rules is not None:
+            faults += rules._unfit()
+        if info.context is not None and info.context.get("tells_people"):
+            faults += missing_files(tables)
+        if rules is not None and not faults:
+            return rules
+        found += [_fault(fault, ()) for fault in faults]
+        raise ValidationError.from_exception_data(cls.__name__, found)
+
+    def _unfit(self) -> Iterable[str]:
         if self.mail is None and any(it.email for it in self.recipients.values()):
-            faults.append("recipients have an e-mail address, and [mail] names no server")
-        if faults:
-            raise ValueError("; ".join(faults))
-        return self
-
-    def _unknown_names(self) -> Iterable[str]:
-        for name, recipient in self.recipients.items():
-            if name in GROUPS:
-                yield f"recipients.{name}: that word stands for others in routes"
-            if recipient.stand_in is not None and recipient.stand_in not in self.recipients:
-                yield f"recipients.{name}.stand_in: there is no recipient {recipient.stand_in!r}"
-        for number, route in enumerate(self.routes, 1):
-            named = [*route.to, *(name for it in route.escalate for name in it.to)]
-            for name in dict.fromkeys(named):
-                if name not in GROUPS and name not in self.recipients:
-                    yield f"routes.{number}: there is no recipient {name!r}"
-
+            yield "recipients have an e-mail address, and [mail] names no server"
         for name, report in self.reports.items():
             if PERSONAL.search(name):
                 yield f"reports.{name}: this name looks like {NOT_IN_MESSAGES}"
             for each in report.to:
-                if each not in self.recipients:
-                    yield f"reports.{name}: there is no recipient {each!r}"
-                elif set(self.recipients[each].channels) == {"webhook"}:
+                known = self.recipients.get(each)
+                if known is not None and set(known.channels) == {"webhook"}:
                     yield f"reports.{name}: {each!r} has neither an e-mail address nor Apprise"
-
-    def _unknown_kinds(self) -> Iterable[str]:
-        for number, route in enumerate(self.routes, 1):
-            for kind in route.kinds or ():
-                if kind.startswith("before_") and kind not in self.rungs():
-                    yield f"routes.{number}.kinds: the ladder has no rung {kind!r}"
 
     def secret_files(self) -> list[Path]:
         """The files that whoever sends has to read, and nobody else may."""
@@ -173,12 +182,19 @@ class AlertRules(Part):
         ).decode()
 
 
-def load(path: Path | None) -> AlertRules:
-    """The rules of a file, or the defaults without one. Raises `SettingsError`, which names every
-    fault."""
+def _fault(said: str, place: tuple[int | str, ...]) -> InitErrorDetails:
+    error = PydanticCustomError("fault", "{said}", {"said": said})
+    return InitErrorDetails(type=error, loc=place, input=None)
+
+
+def load(path: Path | None, *, tells_people: bool = False) -> AlertRules:
+    """The rules of a file, or the defaults without one. `tells_people`: for whoever does so, and so
+    needs the files that it names. Raises `SettingsError`, which names every fault."""
     if path is None:
         return AlertRules.model_validate({})
-    return settings_files.read(path, AlertRules, what=_WHAT, page=_PAGE)
+    return settings_files.read(
+        path, AlertRules, what=_WHAT, page=_PAGE, context={"tells_people": tells_people}
+    )
 
 
 def with_recipients(rules: AlertRules) -> AlertRules:
@@ -205,7 +221,12 @@ class AlertsFile:
         def parsed(text: str) -> AlertRules:
             nonlocal names_somebody
             assert path is not None
-            rules = settings_files.parsed(text, path, AlertRules, what=_WHAT, page=_PAGE)
+            rules = settings_files.parsed(
+                *(text, path, AlertRules),
+                what=_WHAT,
+                page=_PAGE,
+                context={"tells_people": tells_people},
+            )
             if tells_people and names_somebody:
                 with_recipients(rules)
             names_somebody = bool(rules.recipients)

@@ -1,6 +1,6 @@
 """What is alarming: the ladder of a process and the conditions beside it."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
@@ -52,7 +52,7 @@ class Watch(Part):
     receivers: tuple[PlainUrl, ...] | None = None
     """Addresses of receivers; none: the one that the settings describe."""
     lag_minutes: int = Field(10, ge=1, le=1440)
-    certificate_days: tuple[int, ...] = (30, 7, 1)
+    certificate_days: tuple[Annotated[int, Field(ge=1, le=3650)], ...] = (30, 7, 1)
 
 
 def rung(hours: int) -> str:

@@ -1,12 +1,13 @@
 """Who is told, and when: recipients, routes, escalation and working hours."""
 
+import re
 from collections.abc import Container, Iterator
 from datetime import date, time
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pipeline.alert_rules.parts import ClockTime, Hours, Part
 from pipeline.settings_files import PlainUrl
@@ -18,8 +19,31 @@ Via = Literal["email", "webhook", "apprise"]
 
 ASSIGNEE: Final = "assignee"
 ROLE: Final = "role"
+_ADDRESS: Final = re.compile(
+    r"[^\s@,;:<>()\[\]\"\\]+@[^\s@,;:<>()\[\]\"\\.]+(\.[^\s@,;:<>()\[\]\"\\.]+)*"
+)
+_HOST: Final = re.compile(r"[A-Za-z0-9_.:-]+")
 GROUPS: Final = (ASSIGNEE, ROLE)
 """Words in `to` that stand for recipients, and so are nobody's name."""
+
+
+def _mail_address(text: str) -> str:
+    """One address alone: mail servers read a comma as the end of one, and `<>` as its brackets."""
+    if not _ADDRESS.fullmatch(text):
+        raise ValueError(
+            f"{text!r} is not one e-mail address such as ana@market.example"
+            ": several people are several recipients"
+        )
+    return text
+
+
+def _host(name: str) -> str:
+    if not _HOST.fullmatch(name):
+        raise ValueError(f"{name!r} is not the name of a host such as mail.market.example")
+    return name
+
+
+MailAddress = Annotated[str, AfterValidator(_mail_address)]
 
 
 class WorkingHours(Part):
@@ -67,7 +91,7 @@ class Away(Part):
 class Recipient(Part):
     """A person or a team, and the channels that reach them."""
 
-    email: str | None = Field(None, pattern=r"^[^@\s]+@[^@\s]+$")
+    email: MailAddress | None = None
     webhook: PlainUrl | None = None
     webhook_secret_file: Path | None = None
     apprise_file: Path | None = None
@@ -165,10 +189,10 @@ class Route(Part):
 class Mail(Part):
     """The server that takes our e-mail."""
 
-    host: str
+    host: Annotated[str, AfterValidator(_host)]
     port: int = Field(587, ge=1, le=65_535)
     security: Literal["starttls", "tls", "none"] = "starttls"
-    sender: str = Field(pattern=r"^[^@\s]+@[^@\s]+$")
+    sender: MailAddress
     user: str | None = None
     password_file: Path | None = None
     ca_file: Path | None = None
@@ -186,8 +210,10 @@ def holidays_in(place: str) -> Container[date]:
     """The holidays of a country, or of a country's state as in `BR-SP`; ValueError for others."""
     import holidays  # takes a moment, and only who names a place or sends alerts needs it
 
-    country, _, state = place.partition("-")
+    country, dash, state = place.partition("-")
     try:
+        if dash and not state:
+            raise NotImplementedError
         return holidays.country_holidays(country, subdiv=state or None)
     except NotImplementedError:
         raise ValueError(f"the holidays of {place!r} are not known: write BR, or BR-SP") from None

@@ -65,7 +65,7 @@ def routes() -> None:
     from pipeline import alert_rules
 
     path = Settings.load().alerts_file
-    rules = alert_rules.load(path)
+    rules = alert_rules.load(path, tells_people=True)
     say(f"{'settings':<26}  {path or 'the defaults: PRAZO_ALERTS_FILE is not set'}")
     for name, values in rules.described().items():
         say(f"{name:<26}  {', '.join(values) or '-'}")
@@ -109,7 +109,7 @@ def send() -> None:
     from pipeline.serve.due_alerts import OpenLedger
 
     settings = Settings.load()
-    rules = alert_rules.with_recipients(alert_rules.load(settings.alerts_file))
+    rules = alert_rules.with_recipients(alert_rules.load(settings.alerts_file, tells_people=True))
     faults = 0
 
     def on_sent(done: Sent) -> None:
@@ -148,7 +148,9 @@ def test(recipient: str) -> None:
     from pipeline import alert_rules
     from pipeline.alert.trial import try_channels
 
-    rules = alert_rules.with_recipients(alert_rules.load(Settings.load().alerts_file))
+    rules = alert_rules.with_recipients(
+        alert_rules.load(Settings.load().alerts_file, tells_people=True)
+    )
     found = try_channels(rules, recipient)
     for via, fault in found.items():
         say(f"{via}: {'sent' if fault is None else f'not sent: {fault}'}")

@@ -36,6 +36,7 @@ def test_what_is_due_is_listed(prazo) -> None:
 
 
 def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
+    (tmp_path / "secret").write_text("whsec_" + "QUFB" * 8)
     (tmp_path / "alerts.toml").write_text(ALERTS)
     environment["PRAZO_ALERTS_FILE"] = "alerts.toml"
     shown = prazo("alerts", "routes")

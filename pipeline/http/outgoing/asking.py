@@ -60,7 +60,11 @@ async def _exchange(
     login = None if address.user is None else (address.user, address.password or "")
     async with (
         asyncio.timeout(ANSWER_SECONDS),
-        httpx.AsyncClient(timeout=ANSWER_SECONDS, follow_redirects=False) as client,
+        # Nothing of the environment: a proxy would read what is sent, and a login that `.netrc` has
+        # for the host would go along (docs/alerts.md#webhooks).
+        httpx.AsyncClient(
+            timeout=ANSWER_SECONDS, follow_redirects=False, trust_env=False
+        ) as client,
         client.stream("POST", address.url, content=content, headers=headers, auth=login) as answer,
     ):
         if not is_body_needed:
