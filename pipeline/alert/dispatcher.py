@@ -250,7 +250,8 @@ class Dispatcher:
             self._alarms, self._after, self._leaf = Alarms(), None, b""
         if self._after is None:
             before = self._inbox.query(_BEFORE, self._forgotten_before())
-            self._after = before[0][0] if before else 0
+            lasting = [] if self._watch is None else self._watch.lasting()
+            self._after = min([before[0][0] if before else 0, *(seq - 1 for seq in lasting)])
         is_new = False
         while True:
             found = self._inbox.query(_ENTRIES, self._after)

@@ -97,6 +97,11 @@ def key_of_raised(alert: str) -> bytes:
     return _key(["alert", alert, "raised"])
 
 
+def key_of_cleared(alert: str) -> bytes:
+    """The ingest key of the entry that says: what an alert was about is over."""
+    return _key(["alert", alert, "cleared"])
+
+
 def tried(item: Item, to: str, via: Via, message: str, subject: Subject, now: int) -> Draft:
     """The draft that says: a message about an alert is about to leave. Whoever gets it recorded
     sends it; nobody else does."""

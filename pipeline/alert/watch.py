@@ -1,7 +1,8 @@
 """Looks at what the log cannot say: a receiver that is down, a ledger that is, a certificate.
 
 What is found is an alert like every other. It is raised once it has lasted a while, stays the same
-alert however often this process is started, and is cleared in the log when it is over.
+alert however often this process is started, and is cleared in the log when it is over. What lasts
+has a number in its name, so that the last of a kind is found in the log however old it is.
 """
 
 import functools
@@ -13,6 +14,7 @@ from typing import Final, NamedTuple
 from cryptography.hazmat.primitives import hashes
 
 from pipeline import instants
+from pipeline.alert import entries
 from pipeline.alert.alarms import LASTING, Alarm
 from pipeline.alert.entries import Due
 from pipeline.alert_rules.ladder import Watch as Watched
@@ -20,12 +22,16 @@ from pipeline.http import addresses
 from pipeline.http.certificates import end_of, first_to_end
 from pipeline.http.outgoing.aside import Aside
 from pipeline.http.outgoing.receivers import Answer, ask
+from pipeline.inbox import Inbox
 from pipeline.ledger.following.follower import BEHIND_SECONDS
 from pipeline.settings import Settings
 
 GRACE_SECONDS: Final = 120.0
 """What is wrong has to stay wrong for so long: nobody is alarmed by a restart."""
 ASK_SECONDS: Final = 10.0
+
+
+_BY_KEY: Final = "select seq from entries where ingest_key = $1"
 
 
 class Trouble(NamedTuple):
@@ -49,8 +55,9 @@ Status = Mapping[str, object]
 class Watch:
     """Remembers since when something has been wrong."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, inbox: Inbox) -> None:
         self._settings = settings
+        self._inbox = inbox
         self._since: dict[Trouble, float] = {}  # on the monotonic clock
 
     def look(
@@ -72,9 +79,45 @@ class Watch:
                 dues.append(_due(name, *trouble, alarms[name].since))
             elif moment - since >= GRACE_SECONDS:
                 began = now - round((moment - since) * instants.SECOND)
-                subject = instants.canonical(began)
-                dues.append(_due(name_of(trouble.kind, subject), *trouble, began))
+                dues.append(_due(self._next(trouble.kind), *trouble, began))
         return Found(dues, [*open_ones.values()])
+
+    def lasting(self) -> list[int]:
+        """The seq of each entry by which something was raised that lasts to this day."""
+        found = []
+        for kind in sorted(LASTING):
+            number = self._last(kind)
+            seq = self._raised(kind, number)
+            if seq is not None and not self._is_cleared(kind, number):
+                found.append(seq)
+        return found
+
+    def _next(self, kind: str) -> str:
+        """The name of the alert that is to be raised: another process may just have done so."""
+        number = self._last(kind)
+        return _numbered(kind, number + 1 if self._is_cleared(kind, number) else max(number, 1))
+
+    def _last(self, kind: str) -> int:
+        """The number of the alert of a kind that was raised last; 0: none was. Each was raised once
+        the one before was cleared, so there is none after the first that was not."""
+        above = 1
+        while self._raised(kind, above) is not None:
+            above *= 2
+        below = above // 2
+        while above - below > 1:
+            middle = (below + above) // 2
+            if self._raised(kind, middle) is None:
+                above = middle
+            else:
+                below = middle
+        return below
+
+    def _raised(self, kind: str, number: int) -> int | None:
+        found = self._inbox.query(_BY_KEY, entries.key_of_raised(_numbered(kind, number)))
+        return found[0][0] if found else None
+
+    def _is_cleared(self, kind: str, number: int) -> bool:
+        return bool(self._inbox.query(_BY_KEY, entries.key_of_cleared(_numbered(kind, number))))
 
     def _receivers(self, watched: Watched) -> Iterable[Trouble]:
         here = addresses.local(self._settings.receiver_host, self._settings.receiver_port)
@@ -121,6 +164,10 @@ def _ledger(status: Status | None, watched: Watched) -> Iterator[Trouble]:
 def name_of(kind: str, subject: str) -> str:
     """An alert's name, as the macro `alert_name` of the views makes it."""
     return hashlib.sha256(f"{kind}:{subject}".encode()).hexdigest()[:32]
+
+
+def _numbered(kind: str, number: int) -> str:
+    return name_of(kind, str(number))
 
 
 def _due(name: str, kind: str, severity: str, since: int, *, deadline_at: int | None = None) -> Due:

@@ -93,7 +93,9 @@ def run() -> None:
         signal.signal(number, lambda *_: stop.set())
     with contextlib.closing(open_guarded(settings)) as inbox:
         fresh = _fresh_links(settings, inbox)
-        Dispatcher(inbox, HeldLedger(settings), rules.get, Watch(settings), fresh=fresh).run(stop)
+        Dispatcher(inbox, HeldLedger(settings), rules.get, Watch(settings, inbox), fresh=fresh).run(
+            stop
+        )
 
 
 @alerts.command()

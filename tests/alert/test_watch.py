@@ -1,5 +1,7 @@
 """What is looked at beside the log: it is raised once it lasts, and cleared when it is over."""
 
+import json
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,17 +12,21 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from pipeline import instants
-from pipeline.alert import entries, watch
+from pipeline.alert import channels, entries, watch
 from pipeline.alert.alarms import Alarms
+from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.watch import Watch
+from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.ladder import Watch as Watched
-from tests.alert.test_decision import at
+from pipeline.inbox import Inbox, open_inbox
+from tests.alert.test_decision import EVA, MAIL, at
 from tests.support.machine import free_port
 from tests.support.stores import settings_in
 
 NOW = at("2026-03-02T12:00:00Z")
 WELL = {"problem": None, "is_verified": True, "inbox_seq": 5, "lag_seconds": 0.0}
+BODIES = "select body from entries where kind = 'alert' order by seq"
 ALONE = Watched(receivers=())
 
 
@@ -33,8 +39,15 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.fixture
-def watching(tmp_path: Path) -> Watch:
-    return Watch(settings_in(tmp_path))
+def inbox(tmp_path: Path) -> Iterator[Inbox]:
+    opened = open_inbox(tmp_path / "inbox.db")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def watching(tmp_path: Path, inbox: Inbox) -> Watch:
+    return Watch(settings_in(tmp_path), inbox)
 
 
 def kinds(found: list[Due]) -> list[tuple[str, str]]:
@@ -67,7 +80,7 @@ def test_what_is_wrong_is_alarming_once_it_has_lasted_two_minutes(
 
 
 def test_a_restart_is_no_news_and_what_is_over_is_cleared(
-    watching: Watch, seconds: list[float], tmp_path: Path
+    watching: Watch, seconds: list[float], tmp_path: Path, inbox: Inbox
 ) -> None:
     watching.look(None, {}, ALONE, NOW)
     seconds[0] += 120
@@ -75,16 +88,101 @@ def test_a_restart_is_no_news_and_what_is_over_is_cleared(
     alarms = Alarms()
     alarms.take(entries.raised(due, Subject(), NOW).body, NOW)
 
-    again = Watch(settings_in(tmp_path))
+    again = Watch(settings_in(tmp_path), inbox)
     assert [it.alert for it in again.look(None, alarms, ALONE, NOW).dues] == [due.alert]
     assert again.look(WELL, alarms, ALONE, NOW) == ([], [due.alert])
     alarms.take(entries.cleared(due.alert, NOW).body, NOW)
     assert again.look(WELL, alarms, ALONE, NOW) == ([], [])
 
 
-def test_a_receiver_that_does_not_answer_is_alarming(tmp_path: Path, seconds: list[float]) -> None:
+def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
+    watching: Watch, seconds: list[float], tmp_path: Path, inbox: Inbox
+) -> None:
+    """Raised more than two weeks before, it was unknown: a second one was raised, everybody heard
+    of it once more, and nothing ever cleared the first."""
+    rules = AlertRules.model_validate(
+        {
+            "mail": MAIL,
+            "recipients": {"eva": EVA},
+            "watch": {"receivers": []},
+            "hours": {"holidays": ""},
+        }
+    )
+    clock, sent = [NOW], []
+
+    class Nobody:
+        def status(self) -> None:
+            return None
+
+        def subscriptions(self) -> list[dict[str, Any]]:
+            return []
+
+    def look(dispatcher: Dispatcher) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(channels, "send", lambda message, *_: sent.append(message.items))
+            dispatcher.run_once()
+            seconds[0] += 120
+            dispatcher.run_once()
+
+    def process() -> Dispatcher:
+        mine = Watch(settings_in(tmp_path), inbox)
+        return Dispatcher(inbox, Nobody(), lambda: rules, mine, now=lambda: clock[0])  # type: ignore[arg-type]
+
+    def steps() -> list[tuple[str, str]]:
+        bodies = [json.loads(it[0]) for it in inbox.query(BODIES)]
+        return [(it["alert"], it["step"]) for it in bodies]
+
+    look(process())
+    [(first, _), *_] = steps()
+    clock[0] += 200 * instants.DAY
+    look(process())
+    assert steps() == [(first, "raised"), (first, "tried"), (first, "sent")]
+    assert len(sent) == 1
+
+    dispatcher = process()
+    dispatcher._source.status = lambda: WELL  # type: ignore[method-assign]
+    dispatcher._source.due = dispatcher._source.new = list  # type: ignore[method-assign]
+    look(dispatcher)
+    assert steps()[3:] == [(first, "cleared")]
+    clock[0] += 200 * instants.DAY
+    look(process())
+    [(second, _), *_] = steps()[4:]
+    assert steps()[4:] == [(second, "raised"), (second, "tried"), (second, "sent")]
+    assert second != first
+
+
+def test_two_processes_that_find_the_same_raise_one_alert(
+    watching: Watch, seconds: list[float], tmp_path: Path, inbox: Inbox
+) -> None:
+    """Its name was made from the microsecond in which each of them saw it first."""
+    other = Watch(settings_in(tmp_path), inbox)
+    watching.look(None, {}, ALONE, NOW)
+    other.look(None, {}, ALONE, NOW + 7)
+    seconds[0] += 120
+    [mine], [theirs] = (it.look(None, {}, ALONE, NOW + 9).dues for it in (watching, other))
+    assert mine.alert == theirs.alert
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 7, 8, 9])
+def test_the_last_of_a_kind_is_found_however_many_there_were(
+    watching: Watch, inbox: Inbox, number: int
+) -> None:
+    for each in range(1, number + 1):
+        name = watch.name_of("ledger_down", str(each))
+        due = Due(name, "ledger_down", "breach", "admin", NOW)
+        inbox.append([entries.raised(due, Subject(), NOW)])
+        if each < number:
+            inbox.append([entries.cleared(name, NOW)])
+    assert watching._last("ledger_down") == number
+    assert watching.lasting() == ([] if number == 0 else [2 * number - 1])
+
+
+def test_a_receiver_that_does_not_answer_is_alarming(
+    tmp_path: Path, seconds: list[float], inbox: Inbox
+) -> None:
     nobody = f"http://127.0.0.1:{free_port()}"
-    watching, watched = Watch(settings_in(tmp_path)), Watched(receivers=(nobody,))
+    watching = Watch(settings_in(tmp_path), inbox)
+    watched = Watched(receivers=(nobody,))
     watching.look(WELL, {}, watched, NOW)
     seconds[0] += 120
     assert kinds(watching.look(WELL, {}, watched, NOW).dues) == [("receiver_down", "breach")]
@@ -114,13 +212,13 @@ def certificate(ends: str) -> bytes:
     ],
 )
 def test_a_client_certificate_is_alarming_30_7_and_1_day_before_its_chain_ends(
-    tmp_path: Path, ends: list[str], rung_begins: str | None
+    tmp_path: Path, inbox: Inbox, ends: list[str], rung_begins: str | None
 ) -> None:
     """Of a chain the first certificate alone was looked at, and its authority could end unsaid."""
     chain = tmp_path / "chain.pem"
     chain.write_bytes(b"".join(map(certificate, ends)))
     key = tmp_path / "key.pem"
-    watching = Watch(settings_in(tmp_path, client_cert_file=chain, client_key_file=key))
+    watching = Watch(settings_in(tmp_path, client_cert_file=chain, client_key_file=key), inbox)
     found = watching.look(WELL, {}, ALONE, NOW).dues
     expected = [] if rung_begins is None else [("certificate_ends", at(rung_begins))]
     assert [(it.kind, it.since) for it in found] == expected
