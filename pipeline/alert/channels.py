@@ -6,6 +6,7 @@ A channel either takes a message or says why not; it never raises for what is ou
 import logging
 import re
 import smtplib
+from collections import OrderedDict
 from typing import Any, Final
 
 from pipeline import instants
@@ -32,6 +33,12 @@ PAYLOAD_VERSION: Final = 1
 PAYLOAD_TYPE: Final = "prazo.alerts"
 
 
+class Unsure(str):
+    """Why nobody knows whether a channel took a message: it may have."""
+
+    __slots__ = ()
+
+
 def made(message: Message, rules: AlertRules, now: int, links: Links, lists: Lists) -> Text | bytes:
     """What a message says: words for people, the body for a webhook. `lists`: what the digests and
     reports in it say."""
@@ -42,7 +49,8 @@ def made(message: Message, rules: AlertRules, now: int, links: Links, lists: Lis
 
 
 def send(message: Message, content: Text | bytes, rules: AlertRules) -> str | None:
-    """Sends a message that was `made`; why the channel did not take it, or None where it did."""
+    """Sends a message that was `made`; why the channel did not take it (`Unsure`: it may have), or
+    None where it did."""
     recipient = rules.recipients[message.to]
 
     def sending() -> None:
@@ -51,12 +59,14 @@ def send(message: Message, content: Text | bytes, rules: AlertRules) -> str | No
         elif message.via == "email":
             _email(message, content, recipient, rules.mail)
         else:
-            _apprise(content, recipient)
+            _apprise(message, content, recipient)
 
     try:
         Aside(sending, name=f"alerts to {message.to}").outcome(SEND_SECONDS)
     except TimeoutError:
-        return f"not done after {SEND_SECONDS:g} s"
+        return Unsure(f"not done after {SEND_SECONDS:g} s")
+    except (asking.Unanswered, mails.Unanswered, _NotAll) as error:
+        return Unsure(_short(str(error)))
     except PrazoError as error:
         return _short(error.finding)
     except smtplib.SMTPResponseException as error:
@@ -145,17 +155,42 @@ def _link(url: str | None) -> dict[str, str]:
 # --- Apprise ---------------------------------------------------------------------------------
 
 
-def _apprise(text: Text, recipient: Recipient) -> None:
+class _NotAll(ValueError):
+    """Some of several services have a message, and some have not."""
+
+
+_HAVE_IT: Final[OrderedDict[tuple[str, str], None]] = OrderedDict()
+"""(message, service): those that took a message which others of its recipient did not. They are
+left out when it is repeated. A restart forgets them: a second message is better than none."""
+MAX_REMEMBERED: Final = 1000
+
+
+def _apprise(message: Message, text: Text, recipient: Recipient) -> None:
     import apprise  # takes a moment, and only who uses it needs it
 
     path = recipient.apprise_file
     assert path is not None
-    notifier = apprise.Apprise()
-    for line in read_small(path).splitlines():
-        if line.strip() and not notifier.add(line.strip()):
+    notifiers = {}
+    for line in filter(None, map(str.strip, read_small(path).splitlines())):
+        notifiers[line] = apprise.Apprise()
+        if not notifiers[line].add(line):
             raise ValueError(f"{path} holds a line that is not an Apprise URL")
-    # As text: otherwise what an id holds would be markup in the services that have some.
-    if not notifier.notify(
-        title=text.subject, body=text.plain, body_format=apprise.NotifyFormat.TEXT
-    ):
-        raise ValueError("Apprise could not deliver it to every service")
+    if not notifiers:
+        raise ValueError(f"{path} holds no Apprise URL")
+    failed = 0
+    for line, notifier in notifiers.items():
+        if (message.name, line) in _HAVE_IT:
+            continue
+        # As text: otherwise what an id holds would be markup in the services that have some.
+        if notifier.notify(
+            title=text.subject, body=text.plain, body_format=apprise.NotifyFormat.TEXT
+        ):
+            _HAVE_IT[message.name, line] = None
+            while len(_HAVE_IT) > MAX_REMEMBERED:
+                _HAVE_IT.popitem(last=False)
+        else:
+            failed += 1
+    if 0 < failed < len(notifiers):
+        raise _NotAll(f"Apprise could not deliver it to {failed} of {len(notifiers)} services")
+    if failed:
+        raise ValueError("Apprise could not deliver it to any service")

@@ -384,7 +384,11 @@ class Dispatcher:
         to, via = message.to, message.via
         self._record(
             [
-                entries.answered(item, to, via, name, subjects[item], now, fault=fault)
+                entries.answered(
+                    *(item, to, via, name, subjects[item], now),
+                    fault=fault,
+                    may_have_it=isinstance(fault, channels.Unsure),
+                )
                 for item, fault in faults.items()
             ]
         )

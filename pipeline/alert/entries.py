@@ -109,11 +109,22 @@ def tried(item: Item, to: str, via: Via, message: str, subject: Subject, now: in
 
 
 def answered(
-    item: Item, to: str, via: Via, message: str, subject: Subject, now: int, *, fault: str | None
+    item: Item,
+    to: str,
+    via: Via,
+    message: str,
+    subject: Subject,
+    now: int,
+    *,
+    fault: str | None,
+    may_have_it: bool = False,
 ) -> Draft:
-    """The draft that says what came of a try; `fault`: why the channel did not take it."""
+    """The draft that says what came of a try; `fault`: why the channel did not take it, so far as
+    we know; `may_have_it`: it may have all the same."""
     step: Step = "sent" if fault is None else "failed"
-    more = {} if fault is None else {"answer": fault}
+    more: dict[str, JsonValue] = {} if fault is None else {"answer": str(fault)}
+    if may_have_it:
+        more["may_have_it"] = True
     return _about_a_try(step, item, to, via, message, subject, now, **more)
 
 

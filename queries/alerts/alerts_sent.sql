@@ -20,7 +20,7 @@
 -- column: sent_at | when the channel took one; null until then
 -- column: undelivered_at | when it was given up; null where it was not
 -- column: answer | why the channel did not take the last one; null once one was taken
--- column: may_be_doubled | whether an earlier try may have arrived as well: its end is not known
+-- column: may_be_doubled | whether an earlier try may have arrived as well: its end is not known, or the channel kept silent about it
 
 with raised as (
     select alert_id, min(step_at) as raised_at, arg_min(kind, step_at) as kind
@@ -42,6 +42,7 @@ told as (
         min(step_at) as first_tried_at,
         min(step_at) filter (step = 'sent') as sent_at,
         min(step_at) filter (step = 'undelivered') as undelivered_at,
+        coalesce(bool_or(may_have_it), false) as may_have_one,
         arg_max(answer, seq) filter (step in ('failed', 'undelivered')) as last_answer
     from alert_steps
     where recipient is not null
@@ -62,6 +63,6 @@ select
     sent_at,
     undelivered_at,
     if(sent_at is null, last_answer, null) as answer,
-    sent_at is not null and tries > answers as may_be_doubled
+    sent_at is not null and (tries > answers or may_have_one) as may_be_doubled
 from told
 left join raised on raised.alert_id = told.alert_id

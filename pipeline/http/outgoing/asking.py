@@ -18,6 +18,10 @@ ASIDE_SECONDS: Final = 1.0
 """Beyond that, for what no time limit interrupts: the look-up of a name."""
 
 
+class Unanswered(ValueError):
+    """The other side had the request, and nobody knows what became of it."""
+
+
 class Answer(NamedTuple):
     """What came back."""
 
@@ -33,7 +37,8 @@ def post(
     *,
     is_body_needed: bool = True,
 ) -> Answer:
-    """The answer to a POST; ValueError, with the reason, where none came whole and in time.
+    """The answer to a POST; ValueError, with the reason, where none came whole and in time;
+    `Unanswered` where the request may have arrived.
     `is_body_needed`: false where the status alone says what became of it.
 
     On a thread of its own: whoever calls may have an event loop, and waits no longer than it may.
@@ -48,7 +53,9 @@ def post(
     try:
         return asked.outcome(ANSWER_SECONDS + ASIDE_SECONDS)
     except TimeoutError:
-        raise ValueError(f"it had not answered after {ANSWER_SECONDS:g} s") from None
+        raise Unanswered(f"it had not answered after {ANSWER_SECONDS:g} s") from None
+    except (httpx.ReadError, httpx.ReadTimeout, httpx.RemoteProtocolError) as error:
+        raise Unanswered(str(error) or type(error).__name__) from None
     except (OSError, httpx.HTTPError) as error:
         raise ValueError(str(error)) from None
 

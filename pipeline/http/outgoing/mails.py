@@ -1,5 +1,6 @@
 """Sends an e-mail by the marketplace's own mail server."""
 
+import contextlib
 import smtplib
 import ssl
 from email.message import EmailMessage
@@ -8,6 +9,11 @@ from typing import Final
 
 from pipeline.alert_rules.recipients import Mail
 from pipeline.files import read_small
+
+
+class Unanswered(OSError):
+    """The server went away or kept silent while it had the message: it may have taken it."""
+
 
 SMTP_SECONDS: Final = 20.0
 """For each answer of the mail server."""
@@ -18,7 +24,8 @@ def send(
 ) -> None:
     """Hands one message over. `name`: of the message, unique in the world but for its repetitions.
 
-    Raises `SettingsError`, OSError or `smtplib.SMTPException` where the server did not take it.
+    Raises `SettingsError`, OSError or `smtplib.SMTPException` where the server did not take it, and
+    `Unanswered` where nobody knows.
     """
     sent = EmailMessage()
     sent["From"], sent["To"], sent["Subject"] = mail.sender, to, subject
@@ -35,9 +42,18 @@ def send(
         )
     else:
         server = smtplib.SMTP(mail.host, mail.port, timeout=SMTP_SECONDS)
-    with server:
+    try:
         if mail.security == "starttls":
             server.starttls(context=trusted)
         if mail.user is not None and mail.password_file is not None:
             server.login(mail.user, read_small(mail.password_file).strip())
-        server.send_message(sent)
+        server.ehlo_or_helo_if_needed()
+        try:
+            server.send_message(sent)
+        except (TimeoutError, ConnectionError, smtplib.SMTPServerDisconnected) as error:
+            raise Unanswered(str(error) or type(error).__name__) from error
+        # The server has it: whatever it says to the farewell, nothing is to be sent again.
+        with contextlib.suppress(OSError, smtplib.SMTPException):
+            server.quit()
+    finally:
+        server.close()

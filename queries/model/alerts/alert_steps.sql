@@ -16,6 +16,7 @@
 -- column: level | 0, or how often it had been escalated
 -- column: attempt_n | the how-manieth try it is
 -- column: answer | why a channel did not take it
+-- column: may_have_it | of a try that failed: the channel may have taken it all the same
 -- column: actor | who acknowledged it or put it off
 -- column: reason | why
 -- column: until | until when it is put off
@@ -36,6 +37,7 @@ select
     try_cast(content ->> '$.level' as integer) as level,
     try_cast(content ->> '$.try' as integer) as attempt_n,
     content ->> '$.answer' as answer,
+    coalesce(content ->> '$.may_have_it' = 'true', false) as may_have_it,
     actor,
     reason,
     try_cast(content ->> '$.until' as timestamp) as until

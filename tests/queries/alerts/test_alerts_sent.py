@@ -45,6 +45,11 @@ def test_a_try_and_its_end_are_two() -> None:
         try_of("bruno", "sent", "12:05:03", 2),
         try_of("carla", "tried", "12:00:02", 1),
         try_of("carla", "failed", "12:00:03", 1, answer="550 no"),
+        # The server kept silent once it had the message: it may have taken it.
+        try_of("dora", "tried", "12:00:02", 1),
+        try_of("dora", "failed", "12:00:22", 1, answer="timed out", may_have_it=True),
+        try_of("dora", "tried", "12:01:22", 2),
+        try_of("dora", "sent", "12:01:23", 2),
     ]
     found = rows(
         history, "alerts_sent", "recipient", "tries", "sent_at", "answer", "may_be_doubled"
@@ -53,9 +58,10 @@ def test_a_try_and_its_end_are_two() -> None:
         ("ana", 2, at("2026-03-30T12:01:04"), None, False),
         ("bruno", 2, at("2026-03-30T12:05:03"), None, True),
         ("carla", 1, None, "550 no", False),
+        ("dora", 2, at("2026-03-30T12:01:23"), None, True),
     ]
     [alert] = rows(history, "alerts", "alert_id", "told", "undelivered", "raised_at")
-    assert alert == (ALERT, 2, 0, at("2026-03-30T12:00:01"))
+    assert alert == (ALERT, 3, 0, at("2026-03-30T12:00:01"))
 
 
 def test_an_alert_of_which_nobody_knows_is_a_breach_and_else_a_risk() -> None:

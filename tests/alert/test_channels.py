@@ -1,0 +1,94 @@
+"""What a channel took, what it did not, and what nobody knows."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.alert import channels
+from pipeline.alert.channels import Unsure
+from pipeline.alert.decision import Message
+from pipeline.alert.entries import Item
+from pipeline.alert.words import Text
+from pipeline.alert_rules import AlertRules
+from pipeline.http.outgoing import mails
+from tests.alert.sinks import WebhookServer
+from tests.alert.test_decision import ANA, due
+
+TEXT = Text("subject", "plain", "<p>html</p>")
+MESSAGE = Message("ana", "email", (Item(due(), 0, 1),))
+
+
+@contextmanager
+def silent_after(verb: bytes) -> Iterator[int]:
+    """The port of a mail server that says nothing more once it was told something."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        peer, _ = listener.accept()
+        said = {b"DATA": b"354 go on", b"QUIT": b"221 bye"}
+        with peer, peer.makefile("rwb") as lines:
+            answer, is_body = b"220 hello", False
+            while True:
+                if answer:
+                    lines.write(answer + b"\r\n")
+                    lines.flush()
+                line = lines.readline()
+                if not line:
+                    return
+                word = line.strip().upper()
+                is_end = is_body and word == b"."
+                if is_end:
+                    is_body, word = False, b"."
+                is_silent = not is_body and word.split(b" ")[0] == verb
+                is_text = is_body
+                is_body = is_body or word == b"DATA"
+                answer = b"" if is_silent or is_text else said.get(word, b"250 ok")
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        listener.close()
+
+
+def by(port: int) -> AlertRules:
+    mail = {"host": "127.0.0.1", "port": port, "security": "none", "sender": "prazo@market.example"}
+    return AlertRules.model_validate({"mail": mail, "recipients": {"ana": ANA}})
+
+
+@pytest.mark.parametrize(
+    ("verb", "expected"), [(b".", Unsure), (b"EHLO", str), (b"QUIT", type(None))]
+)
+def test_a_mail_server_that_falls_silent_may_have_the_message_or_has_it_or_has_not(
+    monkeypatch: pytest.MonkeyPatch, verb: bytes, expected: type
+) -> None:
+    """After the message it was repeated as if it had been refused; after the farewell, too."""
+    monkeypatch.setattr(mails, "SMTP_SECONDS", 0.5)
+    with silent_after(verb) as port:
+        assert type(channels.send(MESSAGE, TEXT, by(port))) is expected
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Apprise's own
+def test_a_service_that_has_a_message_is_left_out_when_others_are_tried_again(
+    tmp_path: Path,
+) -> None:
+    """One dead service of two, and the other got the message eight times."""
+    with WebhookServer().running() as good, WebhookServer().running() as bad:
+        bad.status = 500
+        urls = (it.url.replace("http://", "json://") for it in (good, bad))
+        (tmp_path / "channels").write_text("\n".join(urls))
+        rules: Any = AlertRules.model_validate(
+            {"recipients": {"ana": {"apprise_file": tmp_path / "channels"}}}
+        )
+        message = MESSAGE._replace(via="apprise")
+        faults = [channels.send(message, TEXT, rules) for _ in range(2)]
+        assert faults == [Unsure("Apprise could not deliver it to 1 of 2 services")] * 2
+        assert all(isinstance(it, Unsure) for it in faults)
+        bad.status = 200
+        assert channels.send(message, TEXT, rules) is None
+        assert (len(good.taken), len(bad.taken)) == (1, 3)
