@@ -111,6 +111,15 @@ reviewed as (
     from reviews
 ),
 
+returned as (
+    -- A deadline that another one took the place of, and that came back, is known from then on.
+    select events.process_id, max(place) as last_other
+    from events
+    join reviewed on reviewed.process_id = events.process_id
+    where reviewed.deadline_changed and events.counts_for <> reviewed.deadline_at
+    group by events.process_id
+),
+
 deadline_reports as (
     -- A report only counts for the deadline that its event carries.
     select
@@ -125,11 +134,13 @@ deadline_reports as (
             filter (where events.status = 'OVERDUE') as first_overdue,
         arg_min(struct_pack(created_at, seq), place)
             filter (where events.status = 'EXPIRED') as first_expired,
-        min(events.occurred_at) as deadline_received_at,
+        min(events.occurred_at) filter (where place > coalesce(last_other, 0))
+            as deadline_received_at,
         min(events.occurred_at) filter (where events.status = 'OVERDUE') as overdue_heard_at,
         min(events.occurred_at) filter (where events.status = 'EXPIRED') as expired_heard_at
     from events
     join reviewed on reviewed.process_id = events.process_id
+    left join returned on returned.process_id = events.process_id
     where events.counts_for is null or events.counts_for = reviewed.deadline_at
     group by events.process_id
 ),

@@ -92,6 +92,20 @@ def test_what_expired_long_before_we_knew_is_an_alert_once_we_know():
         assert kinds([acp(), news], "2026-03-27T12:00:00") == []
 
 
+def test_a_deadline_that_comes_back_once_it_has_passed_is_an_alert_from_then_on():
+    """It was moved away an hour before it passed, and back ten days after: that it had expired
+    counted as known since its first report, which was too long ago to raise anything."""
+    away = acp("e2", "2026-04-30T11:00:00Z", deadline_at="2026-06-30T12:00:00Z")
+    back = acp("e3", "2026-05-10T12:00:00Z")
+    assert kinds([acp(), away], "2026-05-10T11:59:59.999999") == []
+    assert due([acp(), away, back], "2026-05-10T12:00:00") == [
+        ("expired", "breach", "2026-05-10T12:00:00", "start_collection")
+    ]
+    again = acp("e4", "2026-05-11T12:00:00Z")  # the same deadline: nothing new
+    [(_, _, since, _)] = due([acp(), away, back, again], "2026-05-12T12:00:00")
+    assert since == "2026-05-10T12:00:00"
+
+
 def test_what_became_overdue_long_before_we_knew_is_an_alert_once_we_know():
     late = acp("e2", "2026-03-05T12:00:00Z", "2026-03-20T12:00:00Z", status="OVERDUE")
     assert due([acp(), late], "2026-03-20T12:00:00") == [

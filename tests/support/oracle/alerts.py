@@ -66,8 +66,19 @@ def known(process: Process, rung: str) -> list[datetime]:
         for event in process.current_events
         if event.status == rung.upper()
     ]
-    told = min(event.delivery.occurred_at for event in process.current_events)
+    told = min(event.delivery.occurred_at for event in since_it_stands(process))
     return [min([strikes[rung], *heard]), told]
+
+
+def since_it_stands(process: Process) -> list:
+    """The events from which on the current deadline has not been another one."""
+    found: list = []
+    for event in process.events:
+        if event in process.current_events:
+            found.append(event)
+        else:
+            found = []
+    return found
 
 
 def on_ladder(log: Log, next_actions: Mapping[str, str]) -> list[dict]:
