@@ -308,19 +308,22 @@ def calendars(rules: AlertRules) -> None:
         )
     if views.as_of() is not None or not access.may(Permission.ANNOTATE):
         return
-    if NEW_CALENDAR in st.session_state:
+    if NEW_CALENDAR in acting.own():
         st.warning(_("Whoever has this address reads the calendar. It is shown this once."))
-        st.code(st.session_state[NEW_CALENDAR], language=None, wrap_lines=True)
+        st.code(acting.own()[NEW_CALENDAR], language=None, wrap_lines=True)
         st.button(
             _("I have copied it"),
             icon=":material/check:",
-            on_click=st.session_state.pop,
-            args=(NEW_CALENDAR, None),
+            on_click=_forget_address,
         )
     with st.container(horizontal=True, gap="small"):
         _make_calendar(rules)
         if feeds:
             _revoke_calendar([it["feed_id"] for it in feeds])
+
+
+def _forget_address() -> None:
+    acting.own().pop(NEW_CALENDAR, None)
 
 
 def _make_calendar(rules: AlertRules) -> None:
@@ -347,7 +350,7 @@ def _made(rules: AlertRules) -> acting.Told:
     def make() -> None:
         by = {"actor": actor, "recorded_by": acting.RECORDED_BY}
         secret = calendar.make(held.inbox, assignee=assignee or None, **by)
-        st.session_state[NEW_CALENDAR] = calendar.address(held.settings, rules, secret.token)
+        acting.own()[NEW_CALENDAR] = calendar.address(held.settings, rules, secret.token)
 
     if (error := acting.tried(make, actor)) is not None:
         return acting.Told("", error=error, kept=assignee)

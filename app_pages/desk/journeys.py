@@ -19,7 +19,6 @@ from pipeline.submit.ready import Ready
 SHOWN: Final = 20
 AT_ONCE: Final = 500
 """Reviews that one press submits."""
-_MADE: Final = "links made"
 _LOOKED: Final = "ready reviews"
 _CHOSEN: Final = "ready reviews that were chosen"
 _READY: Final = {"next_action": "submit"}
@@ -30,9 +29,7 @@ _READY: Final = {"next_action": "submit"}
 
 def link_of(process_id: str) -> str | None:
     """The link that this reader has just made for a process; nobody else can read it again."""
-    made: dict[str, tuple[str, str | None]] = st.session_state.get(_MADE, {})
-    actor, link = made.get(process_id, ("", None))
-    return link if actor == acting.reader_name() else None
+    return acting.own().get(f"link {process_id}")
 
 
 def make_link(process: views.Row) -> None:
@@ -85,7 +82,7 @@ def _make(process_id: str, own: str) -> acting.Told:
 
     if (error := acting.tried(mint, actor)) is not None:
         return acting.Told("", error=error)
-    st.session_state.setdefault(_MADE, {})[process_id] = actor, made[0]
+    acting.own()[f"link {process_id}"] = made[0]
     told = _("Recorded for {processes}.", processes=formats.code(own))
     return acting.Told(told, is_done=True, kept=made[0])
 

@@ -34,6 +34,7 @@ DOUBLE_CLICK_SECONDS: Final = 1.0
 
 _UNMASKED: Final = "unmasked until"
 _NAME: Final = "name of the reader"
+_OWN: Final = "what only its maker may read"
 _TOLD: Final = "what became of presses"
 _PRESSES: Final = "presses"
 _COOKIE: Final = "prazo_name"
@@ -74,10 +75,18 @@ def name_of_reader(key: str) -> str:
 
 def remember_name(name: str) -> None:
     """Takes what the reader says their name is; nothing to be asked for it again. What somebody
-    else gave a reason to see is masked again."""
+    else gave a reason to see is masked again, and what they made for themselves is forgotten."""
     if reader_name() not in (None, name.strip()):
         _unmasked().clear()
+        own().clear()
     st.session_state[_NAME] = name.strip() or None
+
+
+def own() -> dict[str, str]:
+    """Secrets that the reader has just made, by a name: nobody else may read them, and they are
+    forgotten as soon as the reader is somebody else."""
+    made: dict[str, str] = st.session_state.setdefault(_OWN, {})
+    return made
 
 
 def keep_name() -> None:

@@ -131,12 +131,25 @@ def test_a_calendar_is_made_shown_once_and_revoked(
         assert token not in page_text(app)
         assert feed["feed_id"] in page_text(app)
 
+        app.text_input(key="calendar_assignee").set_value("")
+        press(app, "Make it and show its address")
+        [shown] = [it.value for it in app.code if "/calendar/" in it.value]
+        press(app, "I am somebody else")
+        assert shown not in page_text(app)  # nor once they say that they are the first again
+        app.text_input(key="name header").set_value("Eva")
+        press(app, "That is me")
+        assert shown not in page_text(app)
+        other = next(it for it in service.reader.read("calendar_feeds").to_pylist() if it != feed)
+        app.selectbox(key="calendar_chosen").set_value(other["feed_id"])
+        press(app, "Revoke it: its address is wrong from then on")
+
         press(app, "I am somebody else")
         press(app, "Revoke it: its address is wrong from then on")
         assert "A name is needed" in page_text(app)
         app.text_input(key="calendar_revoker").set_value("Bia")
         press(app, "Revoke it: its address is wrong from then on")
-        [feed] = service.reader.read("calendar_feeds").to_pylist()
+        feeds = service.reader.read("calendar_feeds").to_pylist()
+        [feed] = [it for it in feeds if it["feed_id"] == feed["feed_id"]]
         assert feed["revoked_by"] == "Bia"
         assert f"Recorded for {feed['feed_id']}." in page_text(app)
         assert feed["feed_id"] not in page_text(app.run())
