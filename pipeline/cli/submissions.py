@@ -1,7 +1,8 @@
 """Commands on the way to an answered review: submit, resume, ticket, remind."""
 
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -13,7 +14,7 @@ from pipeline.log.entries import CHANNELS
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
-    from pipeline.log.entries import Draft
+    from pipeline.log.entries import Draft, Entry
     from pipeline.submit.attempt import Result
     from pipeline.submit.decision import Approval, Objection
     from pipeline.submit.ready import Ready
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 DONE, ANSWERED_NO, NOT_REACHED = 0, 1, 3
 MAX_PAYLOAD_BYTES = 2**20
 PATIENCE_SECONDS = 30.0
+MOST_TIMES = 5
+"""A ticket is tried to be recorded while other entries of its process keep coming in."""
 
 EXPECTED_ACTIONS = {
     "invalid_payload": (
@@ -180,6 +183,30 @@ def ticket(process: str, opened: str | None, closed: bool, actor: str) -> None:
             process_id=process,
             seller_id=seller_id,
         ),
+        lambda known: _ticket_in_the_way(process, known, is_closed=closed),
+    )
+
+
+def _ticket_in_the_way(
+    process: str, known: "Sequence[Entry]", *, is_closed: bool
+) -> CallerError | None:
+    """Why a ticket is not opened, as another one is open, or not closed, as none is. Of a second
+    one that takes the place of the first nobody would see that the first was never closed."""
+    tickets = [(it, json.loads(it.body or b"{}")) for it in known if it.kind == "ticket"]
+    # As `queries/pages/actions/tickets.sql` has them: at one instant, closed comes last.
+    tickets.sort(
+        key=lambda each: (each[0].occurred_at, each[1].get("step") == "closed", each[0].seq)
+    )
+    latest = tickets[-1][1] if tickets else {}
+    is_open = latest.get("step") == "opened"
+    if is_open is is_closed:
+        return None
+    if is_closed:
+        return CallerError(f"No ticket of {process} is open", "", "look at its page")
+    return CallerError(
+        f"Ticket {latest.get('number')} of {process} is open",
+        f"{latest.get('actor')} opened it and nobody has closed it",
+        f"`prazo ticket {process} --closed` closes it first",
     )
 
 
@@ -207,25 +234,43 @@ def remind(process: str, channel: str, actor: str) -> None:
     )
 
 
-def _record(process: str, drafted: "Callable[[str | None], Draft]") -> None:
-    """Records what a person did about a process that the log knows, and says which entry it is."""
+def _record(
+    process: str,
+    drafted: "Callable[[str | None], Draft]",
+    in_the_way: "Callable[[Sequence[Entry]], CallerError | None] | None" = None,
+) -> None:
+    """Records what a person did about a process that the log knows, and says which entry it is.
+
+    `in_the_way` says what keeps it from being recorded. Between that look and the entry nothing
+    else is recorded of the process: of two people who open a ticket at once, one is refused.
+    """
     from pipeline.inbox.kept_heads import open_guarded
 
     inbox = open_guarded(Settings.load())
     try:
-        known = inbox.find(process_id=process)
-        if not known:
-            raise CallerError(
-                f"There is no review process {process}",
-                "no webhook, attempt or collection names it",
-                "check the id",
-            )
-        seller_id = next((it.seller_id for it in known if it.seller_id is not None), None)
-        [receipt] = inbox.append([drafted(seller_id)])
+        for _time in range(MOST_TIMES):
+            known = inbox.find(process_id=process)
+            if not known:
+                raise CallerError(
+                    f"There is no review process {process}",
+                    "no webhook, attempt or collection names it",
+                    "check the id",
+                )
+            seller_id = next((it.seller_id for it in known if it.seller_id is not None), None)
+            draft = drafted(seller_id)
+            if in_the_way is not None:
+                if (error := in_the_way(known)) is not None:
+                    raise error
+                draft = draft._replace(expected_process_n=max(it.process_n or 0 for it in known))
+            [receipt] = inbox.append([draft])
+            if receipt.entry is not None:
+                say(f"recorded, entry {receipt.entry.seq}")
+                return
     finally:
         inbox.close()
-    assert receipt.entry is not None  # nothing keeps a draft of a person's from being recorded
-    say(f"recorded, entry {receipt.entry.seq}")
+    raise CallerError(
+        f"Nothing was recorded of {process}", "other entries of it keep coming in", "try again"
+    )
 
 
 def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> int:

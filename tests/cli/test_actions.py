@@ -30,6 +30,28 @@ def test_a_ticket_is_opened_and_closed(marketplace: Marketplace, review: Review)
     assert done.out == f"recorded, entry {second.seq}\n"
 
 
+def test_only_an_open_ticket_is_closed_and_no_second_one_is_opened(
+    marketplace: Marketplace, review: Review
+) -> None:
+    """The second took the place of the first, and nobody saw that the first was never closed."""
+
+    def ticket(*steps: str) -> tuple[int | str | None, str]:
+        done = run(marketplace, "ticket", review.process_id, *steps, "--actor", "ana")
+        return done.code, done.err
+
+    code, said = ticket("--closed")
+    assert code == 1
+    assert f"No ticket of {review.process_id} is open" in said
+    assert ticket("--opened", "4711")[0] == 0
+    code, said = ticket("--opened", "4712")
+    assert code == 1
+    assert f"Ticket 4711 of {review.process_id} is open: ana opened it" in said
+    assert ticket("--closed")[0] == 0
+    assert ticket("--opened", "4712")[0] == 0
+    steps = [json.loads(it.body or b"") for it in recorded(marketplace, review, "ticket")]
+    assert [it.get("number") for it in steps] == ["4711", None, "4712"]
+
+
 @pytest.mark.parametrize("steps", [(), ("--opened", "4711", "--closed")])
 def test_a_ticket_is_either_opened_or_closed(
     marketplace: Marketplace, review: Review, steps: tuple[str, ...]
