@@ -109,6 +109,9 @@ lists.with_card(
     counted=lambda total: ngettext("{n} change", "{n} changes", total, n=formats.number(total)),
     where={"change": kinds},
     contains={},
-    between=period,
+    period=period,
     nothing_matches=_("Nothing has changed since then"),
+    when_empty=lambda: elements.empty_of_processes(
+        _("Nothing has changed since then"), _("Choose an earlier beginning to see more.")
+    ),
 )

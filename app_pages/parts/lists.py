@@ -121,6 +121,7 @@ def with_card(
     nothing_matches: str,
     within: Mapping[str, Sequence[object]] | None = None,
     between: Ranges | None = None,
+    period: Ranges | None = None,
     order_by: str | None = None,
     total: int | None = None,
     when_empty: Callable[[], None] | None = None,
@@ -129,9 +130,9 @@ def with_card(
 
     A click anywhere on a row chooses it, one on the head of a column sorts all rows by it; both
     stand in the URL. A filter without a value filters nothing, but for what the list is about:
-    `within` holds for each column until the reader chooses otherwise, `order_by` likewise. `total`
-    is how many rows there are, where that is known.
-    `when_empty` speaks where the list has no row at all.
+    `within` holds for each column until the reader chooses otherwise, `order_by` likewise. So does
+    `period`, which is no filter either. `total` is how many rows there are, where that is known.
+    `when_empty` speaks where the list has no row and no filter could be removed.
     """
     values = {column: chosen for column, chosen in where.items() if chosen}
     parts = {column: part for column, part in contains.items() if part}
@@ -140,7 +141,7 @@ def with_card(
     chosen: dict[str, Any] = {
         "where": {**(within or {}), **values} or None,
         "contains": parts or None,
-        "between": ranges or None,
+        "between": {**(period or {}), **ranges} or None,
     }
     compared.show(view, listed.cells, listed.columns, grid, **chosen)
     drawn = _Grid(view, listed, order)

@@ -62,8 +62,20 @@ def test_without_a_visit_before_it_is_the_last_day(
 
 
 def test_an_empty_period_says_so(open_log: OpenLog, visit: Visit) -> None:
+    """It spoke of a filter to remove where none was chosen, and even in an empty log."""
     with open_log([review("prc_old", before(days=90))]):
-        assert "Nothing has changed since then" in page_text(visit("since"))
+        text = page_text(visit("since"))
+        assert "Nothing has changed since then" in text
+        assert "Choose an earlier beginning to see more." in text
+        assert "Remove a filter" not in text
+        assert "Remove a filter" in page_text(visit("since", change="denied"))
+
+
+def test_an_empty_log_says_that_no_review_has_come(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([]):
+        text = page_text(visit("since"))
+    assert "No review has come yet" in text
+    assert "Remove a filter" not in text
 
 
 @pytest.mark.parametrize(
