@@ -67,7 +67,7 @@ def card(row: views.Row) -> None:
 def since(name: str) -> datetime:
     """The instant from which on changes are shown, naive UTC."""
     if name == "visit":
-        return visits.last() or views.moment() - LOOKED_BACK
+        return visits.last() or views.moment_to_ask() - LOOKED_BACK
     return moments.start_of(name, views.moment(), formats.zone())
 
 

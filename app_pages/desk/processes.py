@@ -131,7 +131,7 @@ def show() -> None:
 
 def _opened_since() -> datetime:
     """The first instant that is less than so many days ago, as `review_flow` counts them."""
-    return views.moment() - timedelta(days=int(OPENED_DAYS)) + timedelta(microseconds=1)
+    return views.moment_to_ask() - timedelta(days=int(OPENED_DAYS)) + timedelta(microseconds=1)
 
 
 FLOW_TYPES: Final = tuple(words.REVIEW_TYPES)
