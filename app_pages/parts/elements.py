@@ -1,6 +1,7 @@
 """Pieces of a page that several pages show: empty states, errors, figures, actions, fields."""
 
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, Final, Literal, NoReturn
 
 import pandas as pd
@@ -10,6 +11,7 @@ from app_pages.language import faults, formats, next_actions, words
 from app_pages.language.i18n import _
 from app_pages.parts import views
 from pipeline.errors import PrazoError
+from pipeline.ledger import service
 
 MAX_PATHS: Final = 30  # a whole ACP has half as many
 
@@ -56,12 +58,14 @@ def details(
 
 def edition(name: str, ids: Sequence[str]) -> int:
     """A number that changes with the ids that something is about: in its key, a press or a tick
-    that was meant for others cannot reach it."""
-    known, number = st.session_state.get(f"edition of {name}", ((), 0))
-    if known != tuple(ids):
-        number += 1
-        st.session_state[f"edition of {name}"] = tuple(ids), number
-    return int(number)
+    that was meant for others cannot reach it. It follows from the ids and does not count: a page
+    that stays open while the dashboard starts again tells its new session what was ticked in the
+    one before, where other ids may have had the same count. Keyed, so that nobody guesses ids."""
+    key = service.current().inbox.log_key
+    digest = blake2b(
+        "\0".join([name, *ids]).encode("utf-8", "surrogatepass"), key=key[:64], digest_size=6
+    )
+    return int.from_bytes(digest.digest())
 
 
 def say(error: PrazoError) -> None:

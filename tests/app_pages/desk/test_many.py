@@ -48,6 +48,22 @@ def recorded(service: LedgerService, kind: str) -> list[tuple[str, str]]:
     return sorted((row["process_id"], row["reason"] or row["detail"] or "") for row in rows)
 
 
+def test_a_new_session_takes_no_tick_of_the_one_before_for_other_rows(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """A page that stays open over a start of the dashboard says again which rows are ticked, by
+    their numbers and the key of their grid. A process had come meanwhile: another was ticked."""
+
+    def key() -> str:
+        return str(visit("watchlist", as_of=None).dataframe[0].proto.id)
+
+    with open_log(HISTORY) as service:
+        before_it = key()
+        assert key() == before_it  # nothing is lost where the rows are the same
+        comes(service, review("prc_first", before(days=60)))
+        assert key() != before_it
+
+
 def test_what_is_done_to_many_is_done_to_those_that_were_ticked(
     open_log: OpenLog, visit: Visit
 ) -> None:
