@@ -264,3 +264,10 @@ def test_a_section_of_the_guide_that_a_text_names_is_there() -> None:
     assert len(said) > 20
     for section, page in said:
         assert f"## {section}\n" in pages[page].read_text(encoding="utf-8"), (section, page)
+
+
+def test_one_thing_has_one_word_in_portuguese() -> None:
+    """A calendar had two, as had a note, a role, a payload and what the platform reports."""
+    words = " ".join(form for forms in catalogue().values() for form in forms)
+    for other in ("Agenda", "Nota", "Função", "do payload", "alarmante", "levantado"):
+        assert not re.search(rf"\b{other}\b", words), other
