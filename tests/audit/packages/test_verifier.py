@@ -22,9 +22,8 @@ NEEDS = ("jq", "openssl", "basenc", "sha256sum")
 
 def oldest_python() -> str:
     """A Python 3.9, if this machine has one; skips the test where it has none."""
-    # Itself before what PATH names: there may be a script that looks for one, and waits for others.
     found = Path.home().glob(".pyenv/versions/3.9*/bin/python3.9")
-    for python in filter(None, (*map(str, found), shutil.which("python3.9"))):
+    for python in filter(None, (shutil.which("python3.9"), *map(str, found))):
         if subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0:
             return python
     pytest.skip("there is no Python 3.9 here")
