@@ -30,7 +30,7 @@ test: $(COMPILED)  ## the whole suite
 	nice -n 5 $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-long: export LD_PRELOAD = $(JEMALLOC)
-test-long: $(COMPILED)  ## the properties alone, with twenty times as many examples: for a release
+test-long: $(COMPILED)  ## the properties alone, with thirty times as many examples: for a release
 	$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile=long --timeout=0 -m hypothesis $(PYTEST_ARGS)
 
 setup: $(SETUP)  ## the .venv, with exact versions and hashes

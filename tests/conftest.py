@@ -1,7 +1,7 @@
 """What every test shares: how hard hypothesis looks, and that nothing of a developer's is touched.
 
-Each property tries a hundred examples or a share of them, the same ones each time. `make test-long`
-tries twenty times as many, other ones each time.
+Each property tries seventy examples or a share of them, the same ones each time. `make test-long`
+tries thirty times as many, other ones each time.
 """
 
 import gc
@@ -110,7 +110,7 @@ set_hypothesis_home_dir(ROOT / ".pytest_cache" / "hypothesis")
 
 settings.register_profile(
     "usual",
-    max_examples=100,
+    max_examples=70,
     deadline=None,
     derandomize=True,
     database=None,
@@ -118,7 +118,7 @@ settings.register_profile(
 )
 settings.register_profile(
     "long",
-    max_examples=2_000,
+    max_examples=2_100,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

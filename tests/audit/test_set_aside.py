@@ -204,11 +204,12 @@ run()
 """
 
 
-@pytest.mark.parametrize("step", [1, 4, 5, 6, 8, 10, 12, 16, 24])
+@pytest.mark.parametrize("step", [1, 5, 10, 24])
 def test_killed_at_any_step_it_is_the_former_inbox_or_the_new_one(
     machine: Settings, database: str, step: int
 ) -> None:
-    """Each statement of the transaction, its commit with them; running it again completes it."""
+    """At the first statement of its transaction, two in the middle and a late one; running it again
+    completes it."""
     change(database, CHANGED)
     killed = subprocess.run(
         [sys.executable, "-c", KILLED.format(step=step)],

@@ -1,6 +1,6 @@
 """Every view equals the oracle, written from docs/rules.md alone; the two share no code.
 
-Histories are generated, a few for each property; `make test-long` tries twenty times as many.
+Histories are generated, a few for each property; `make test-long` tries thirty times as many.
 """
 
 from datetime import UTC, datetime, time, timedelta

@@ -175,7 +175,7 @@ def test_a_bar_and_a_cell_lead_to_their_rows(tab: Reader) -> None:
     page.locator(".st-key-facts").get_by_role("button", name="Mostrar").first.click()
     page.wait_for_url(lambda url: "place=1" in url and "outcome=" not in url)
     tab.settled()
-    page.get_by_text("Tentativas no lugar 1 do seu processo.").wait_for()
+    page.get_by_text("Tentativas de número 1 em seu processo.").wait_for()
     page.set_viewport_size({"width": 1440, "height": 1000})
 
 

@@ -98,7 +98,7 @@ def test_a_review_stands_on_the_rung_that_it_reached_last(case):
 HELD = 14 * DAY
 
 
-@settings(max_examples=settings.default.max_examples // 10)
+@settings(max_examples=settings.default.max_examples // 20)
 @given(
     reviews_and_as_of(),
     st.sampled_from([timedelta(0), HOUR, 5 * DAY]),  # from when it is due to when it is raised
