@@ -10,7 +10,7 @@ from pipeline.inbox import open_inbox
 from tests.faults.writers import Writers
 from tests.support.soundness import all_entries, assert_sound
 
-KILLS = 20
+KILLS = 15
 
 
 @pytest.fixture
