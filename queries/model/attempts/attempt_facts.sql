@@ -40,7 +40,6 @@
 -- column: is_refused | our rules have refused the same payload since
 -- column: failures | how many attempts of the try in a row ended as platform_error, up to this one; 0 where it did not
 -- column: failing_since | when the first of these started
--- column: failed_at | when the last of these ended
 -- column: was_given_up | an attempt before it in its try was given up
 
 with placed as (
@@ -82,8 +81,7 @@ run as (
     select
         attempt_id,
         row_number() over of_run as failures,
-        first_value(ordered_at) over of_run as failing_since,
-        max(outcome_at) over of_run as failed_at
+        first_value(ordered_at) over of_run as failing_since
     from tried
     where is_sent and outcome = 'platform_error'
     window of_run as (
@@ -147,8 +145,7 @@ ended as (
         end as gives_up_at,
         case when is_sent then refused.attempt_id is not null end as is_refused,
         case when is_sent then coalesce(failures, 0) end as failures,
-        failing_since,
-        failed_at
+        failing_since
     from tried
     left join process_facts on process_facts.process_id = tried.process_id
     left join replaced on replaced.attempt_id = tried.attempt_id

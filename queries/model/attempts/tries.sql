@@ -26,7 +26,6 @@
 -- column: retry_ended_at | when a retry was no longer wanted; null while wanted, and for a refusal
 -- column: failures | how many attempts of the try in a row ended as platform_error, up to this one; 0 where it did not, null for a refusal
 -- column: failing_since | when the first of these started
--- column: failed_at | when the last of these ended
 -- column: was_given_up | an attempt before it in its try was given up
 -- column: is_given_up | 24 hours or 30 attempts were over with the retry still wanted
 -- column: gives_up_at | when they are over; null after an outcome that is not retried
@@ -79,7 +78,6 @@ select
     retry_ended_at,
     failures,
     failing_since,
-    failed_at,
     was_given_up,
     is_given_up,
     case when is_retryable then gives_up_at end as gives_up_at,
