@@ -1,6 +1,6 @@
 -- One row per alert that was raised not long ago. One is raised no earlier than it is due, so those that
 -- may be raised are not among older ones.
--- reads: facts.actions
+-- reads: alert_steps
 -- key: alert_id
 -- column: alert_id | the alert
 -- column: is_held | it stays due though it became due long ago: until so long after it was raised, or after it was put off for the last time (docs/alerts.md#how-long-it-stays-due)
@@ -15,15 +15,11 @@ select
     ) as is_held
 from (
     select
-        content ->> '$.alert' as alert_id,
-        max(occurred_at) filter (where step = 'raised') as raised_at,
-        max(try_cast(content ->> '$.until' as timestamp)) filter (where step = 'snoozed')
-            as put_off_until
-    from facts.actions
-    where kind = 'alert'
-        and step in ('raised', 'snoozed')
-        and occurred_at <= as_of()
-        and occurred_at > alerts_from()
+        alert_id,
+        max(step_at) filter (where step = 'raised') as raised_at,
+        max(until) filter (where step = 'snoozed') as put_off_until
+    from alert_steps
+    where step in ('raised', 'snoozed') and step_at > alerts_from()
     group by alert_id
 )
 where raised_at is not null

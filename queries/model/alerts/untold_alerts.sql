@@ -1,26 +1,16 @@
 -- One row per alert of which somebody is still to be told, though it may be the seller's turn by the log:
--- somebody was tried, and not reached yet; nobody was reached at all; or the seller was asked by a link in a message about the
--- process, and by nobody else since. Contact with a seller is none with those who must know. None where
--- the variable `unraised` is set: whatever was tried was raised, and is left out there anyhow.
--- reads: facts.actions, facts.collections
+-- somebody was tried, and not reached yet; nobody was reached at all; or the seller was asked by a link in
+-- a message about the process, and by nobody else since. Contact with a seller is none with those who must
+-- know. None where the variable `unraised` is set: whatever was tried was raised, and is left out there
+-- anyhow.
+-- reads: alert_steps, facts.actions, facts.collections
 -- key: alert_id
 -- column: alert_id | the alert
 -- column: is_pending | somebody was tried, and neither reached nor given up, or nobody was reached; else the seller has a message's link alone
 
 with steps as (
-    select
-        seq,
-        content ->> '$.alert' as alert_id,
-        step,
-        occurred_at,
-        process_id,
-        content ->> '$.to' as recipient,
-        content ->> '$.via' as via
-    from facts.actions
-    where not coalesce(getvariable('unraised'), false)
-        and kind = 'alert'
-        and occurred_at <= as_of()
-        and occurred_at > alerts_from()
+    from alert_steps
+    where not coalesce(getvariable('unraised'), false) and step_at > alerts_from()
 ),
 
 told as (
@@ -50,10 +40,10 @@ tries as (
     select
         process_id,
         step,
-        occurred_at as tried_at,
+        step_at as tried_at,
         least(
-            occurred_at + interval 1 minute,
-            lead(occurred_at) over (partition by alert_id, recipient, via order by seq)
+            step_at + interval 1 minute,
+            lead(step_at) over (partition by alert_id, recipient, via order by seq)
         ) as ended_at
     from steps
     where step in ('tried', 'failed', 'sent')
