@@ -370,16 +370,11 @@ def _revoke_calendar(feeds: Sequence[str]) -> None:
 
 def _revoked() -> acting.Told:
     feed, actor = acting.typed("calendar_chosen"), acting.actor_of("calendar_revoker")
-    if not actor:
-        return acting.Told(_("A name is needed: it goes into the log."))
-
-    def revoke() -> None:
-        drafted = calendar_revoked(feed, actor=actor, recorded_by=acting.RECORDED_BY)
-        service.current().inbox.append([drafted])
-
-    if (error := acting.tried(revoke, actor)) is not None:
-        return acting.Told("", error=error)
-    return acting.Told(_("Recorded for {processes}.", processes=formats.code(feed)), is_done=True)
+    said = _("Recorded for {processes}.", processes=formats.code(feed))
+    by = {"actor": actor, "recorded_by": acting.RECORDED_BY}
+    return acting.record(
+        lambda: [calendar_revoked(feed, **by)], actor, acting.Told(said, is_done=True)
+    )
 
 
 clearances.show()

@@ -27,10 +27,7 @@ def _counts(row: views.Row) -> list[str]:
         due = formats.number(row["due_within_7_days"])
         text = ngettext("{n} due in 7 days", "{n} due in 7 days", row["due_within_7_days"], n=due)
         badges.append(formats.badge(text, "orange"))
-    waiting = ngettext(
-        "{n} process", "{n} processes", row["processes"], n=formats.number(row["processes"])
-    )
-    badges.append(formats.badge(waiting, "gray"))
+    badges.append(formats.badge(formats.processes(row["processes"]), "gray"))
     return badges
 
 

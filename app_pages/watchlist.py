@@ -63,10 +63,6 @@ def nothing_late() -> None:
     )
 
 
-def counted(total: int) -> str:
-    return ngettext("{n} process", "{n} processes", total, n=formats.number(total))
-
-
 def card(row: views.Row) -> None:
     """What a process is about, what it may cost, and what to do next."""
     state, fields = row["state"], row["requested_fields"] or ()
@@ -235,7 +231,7 @@ lists.with_card(
     "open_processes",
     listed(),
     card,
-    counted=counted,
+    counted=formats.processes,
     where={**where, "assignee": assigned.get(whose, [])},
     within={"state": within},
     contains={"seller_id": seller, "assignee": assignee},

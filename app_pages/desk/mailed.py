@@ -11,7 +11,6 @@ from app_pages.parts import acting, address, compared, views
 from pipeline.alert import hours
 from pipeline.alert.reports import is_reachable, subscription
 from pipeline.alert_rules.reports import Report
-from pipeline.ledger import service
 from pipeline.log.actions import report_step
 from pipeline.serve.roles import Permission
 
@@ -61,25 +60,15 @@ def _subscribe() -> acting.Told:
     if (lacking := acting.missing(name, actor)) is not None:
         return acting.Told(lacking, kept=name)
     asked = [it for it in address.filters() if it[0] != compared.WITH]
-    to, *said = (acting.typed(f"report_{it}") for it in ("to", "days", "weekday", "at"))
-
-    def record() -> None:
-        drafted = subscription(
-            people.rules(),
-            name,
-            to,
-            actor=actor,
-            recorded_by=acting.RECORDED_BY,
-            filters=urlencode(asked),
-            **dict(zip(("days", "weekday", "at"), said, strict=True)),
-        )
-        service.current().inbox.append([drafted])
-
-    if (error := acting.tried(record, actor)) is not None:
-        return acting.Told("", error=error, kept=name)
+    said = {it: acting.typed(f"report_{it}") for it in ("days", "weekday", "at")}
+    said["filters"] = urlencode(asked)
+    to, by = acting.typed("report_to"), {"actor": actor, "recorded_by": acting.RECORDED_BY}
     # The page Alerts lists it: here nothing else would say that it is scheduled.
     text = _("Recorded for {processes}.", processes=formats.plain(name))
-    return acting.Told(text, is_done=True, is_shown=False, empties=("report_name",))
+    done = acting.Told(text, is_done=True, is_shown=False, empties=("report_name",))
+    return acting.record(
+        lambda: [subscription(people.rules(), name, to, **by, **said)], actor, done, kept=name
+    )
 
 
 def _day_name(code: str) -> str:
@@ -110,12 +99,8 @@ def _end() -> acting.Told:
         return acting.Told(_("A name is needed: it goes into the log."))
     acting.catch_up()
     said = _("Not sent any more: {report}.", report=formats.plain(name))
+    done = acting.Told(said, is_done=True)
     if name not in _names():  # somebody else has ended it
-        return acting.Told(said, is_done=True)
-
-    def record() -> None:
-        drafted = report_step("ended", name, actor=actor, recorded_by=acting.RECORDED_BY)
-        service.current().inbox.append([drafted])
-
-    error = acting.tried(record, actor)
-    return acting.Told(said, is_done=True) if error is None else acting.Told("", error=error)
+        return done
+    by = {"actor": actor, "recorded_by": acting.RECORDED_BY}
+    return acting.record(lambda: [report_step("ended", name, **by)], actor, done)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app_pages.desk import saved
 from app_pages.language import formats, words
-from app_pages.language.i18n import _, ngettext
+from app_pages.language.i18n import _
 from app_pages.parts import address, elements, links, lists, views
 
 OPENED_DAYS: Final = "90"
@@ -86,10 +86,6 @@ def card(row: views.Row) -> None:
     links.to_seller(row["seller_id"])
 
 
-def counted(total: int) -> str:
-    return ngettext("{n} process", "{n} processes", total, n=formats.number(total))
-
-
 def show() -> None:
     """The list under its filters, all of which stand in the address."""
     with lists.filters():
@@ -113,7 +109,7 @@ def show() -> None:
         "process_state",
         listed(),
         card,
-        counted=counted,
+        counted=formats.processes,
         where={
             "state": [] if end == ANY else ["FINISHED"] if end in _FINISHED else [end.upper()],
             "finished_late": _FINISHED.get(end, []),

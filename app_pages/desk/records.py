@@ -45,14 +45,8 @@ def signed(row: views.Row, actor: str) -> dict[str, Any]:
 def record(
     processes: Sequence[views.Row], drafts: Callable[[], Sequence[Draft]], actor: str, kept: str
 ) -> acting.Told:
-    """Appends the entries, and says of which processes; or what is wrong, where they are refused.
-    `kept`: what was typed."""
-    if not actor.strip():
-        return acting.Told(_("A name is needed: it goes into the log."), kept=kept)
-    error = acting.tried(lambda: service.current().inbox.append(drafts()), actor)
-    if error is not None:
-        return acting.Told("", error=error, kept=kept)
-    return recorded(processes)
+    """Appends entries about these processes, and says which they are; as `acting.record` else."""
+    return acting.record(drafts, actor, recorded(processes), kept=kept)
 
 
 def recorded(processes: Sequence[views.Row]) -> acting.Told:

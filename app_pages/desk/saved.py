@@ -16,9 +16,8 @@ from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, address, elements, views
-from pipeline.errors import PrazoError
-from pipeline.ledger import service
 from pipeline.log.actions import view_step
+from pipeline.log.entries import Draft
 from pipeline.serve.roles import Permission
 from pipeline.texts import printable
 
@@ -80,8 +79,8 @@ def _save(page: str) -> None:
         if (lacking := acting.missing(name, actor)) is not None:
             return acting.Told(lacking, kept=name)
 
-        def save() -> None:
-            drafted = view_step(
+        def drafts() -> list[Draft]:
+            saved = view_step(
                 "saved",
                 page,
                 name,
@@ -90,10 +89,10 @@ def _save(page: str) -> None:
                 actor=actor,
                 recorded_by=acting.RECORDED_BY,
             )
-            service.current().inbox.append([drafted])
+            return [saved]
 
-        told = _recorded(acting.tried(save, actor), name, kept=name)
-        return told._replace(empties=("view_name",))
+        done = _recorded(name)._replace(empties=("view_name",))
+        return acting.record(drafts, actor, done, kept=name)
 
     with st.form("save_view", border=True):
         st.text_input(_("Save this view as"), key="view_name", max_chars=acting.MAX_NAME_CHARACTERS)
@@ -102,10 +101,8 @@ def _save(page: str) -> None:
         acting.submit("save_view", _("Save it"), record, about=page, may=Permission.ANNOTATE)
 
 
-def _recorded(error: PrazoError | None, name: str, kept: str = "") -> acting.Told:
-    """What became of a step of a view, by its name."""
-    if error is not None:
-        return acting.Told("", error=error, kept=kept)
+def _recorded(name: str) -> acting.Told:
+    """That a step of a view is recorded, by its name."""
     said = _("Recorded for {processes}.", processes=formats.plain(views.masked(name)))
     return acting.Told(said, is_done=True)
 
@@ -145,27 +142,22 @@ def _drop(page: str, rows: Sequence[views.Row]) -> None:
         key="view_to_drop",
     )
     if chosen is not None:
-        key, icon = (
+        acting.button(
             f"drop view {elements.edition('dropped view', [page, chosen])}",
-            ":material/bookmark_remove:",
+            _("Take it away"),
+            partial(_dropped, page, names[chosen], actor),
+            icon=":material/bookmark_remove:",
+            may=Permission.ANNOTATE,
         )
-        drop = partial(_dropped, page, names[chosen], actor)
-        acting.button(key, _("Take it away"), drop, icon=icon, may=Permission.ANNOTATE)
 
 
 def _dropped(page: str, row: views.Row, actor: str) -> acting.Told:
-    def drop() -> None:
-        drafted = view_step(
-            "dropped",
-            page,
-            row["view_name"],
-            for_all=not row["owner"],
-            actor=actor,
-            recorded_by=acting.RECORDED_BY,
-        )
-        service.current().inbox.append([drafted])
-
-    told = _recorded(acting.tried(drop, actor), row["view_name"])
+    name, by = row["view_name"], {"actor": actor, "recorded_by": acting.RECORDED_BY}
+    told = acting.record(
+        lambda: [view_step("dropped", page, name, for_all=not row["owner"], **by)],
+        actor,
+        _recorded(name),
+    )
     if told.is_done:
         st.session_state["view_to_drop"] = None
     return told

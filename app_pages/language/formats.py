@@ -125,6 +125,11 @@ def _decimal(value: float, into: str) -> str:
     return written
 
 
+def processes(count: int) -> str:
+    """How many review processes, in words."""
+    return ngettext("{n} process", "{n} processes", count, n=number(count))
+
+
 def money(value: float) -> str:
     """An amount of the platform's record, which has decimals and names no currency; the platform's
     is the real."""

@@ -8,7 +8,7 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -22,7 +22,7 @@ from app_pages.parts import elements, views
 from pipeline.errors import PrazoError
 from pipeline.ledger import service
 from pipeline.log.actions import MAX_REASON_CHARACTERS, action
-from pipeline.log.entries import UNMASK
+from pipeline.log.entries import UNMASK, Draft
 from pipeline.serve.roles import Permission
 
 RECORDED_BY: Final = "dashboard"
@@ -213,6 +213,17 @@ class _Presses:
     def note(self, key: str, told: Told) -> None:
         acts = self.of(key).acts + 1
         self._by_key[key] = _Pressed(acts, time.monotonic(), told)
+
+
+def record(
+    drafts: Callable[[], Sequence[Draft]], actor: str, done: Told, *, kept: str = ""
+) -> Told:
+    """Appends the entries in the actor's name: `done`, or what is wrong where they are refused.
+    `kept`: what was typed."""
+    if not actor.strip():
+        return Told(_("A name is needed: it goes into the log."), kept=kept)
+    error = tried(lambda: service.current().inbox.append(drafts()), actor)
+    return done if error is None else Told("", error=error, kept=kept)
 
 
 Press = Callable[[], Told]

@@ -188,16 +188,16 @@ def as_of() -> int | None:
     return at if at is not None and 1900 < instants.of(at).year < 9000 else None
 
 
-def moment_to_ask() -> datetime:
-    """The same as part of a question; for as long as a tick it does not move on, since whoever asks
-    about another instant gets nobody's answer, and makes the ledger work at each click."""
-    if as_of() is not None:
-        return moment()
-    tick = TICK_SECONDS * instants.SECOND
-    return instants.of(instants.now() // tick * tick).replace(tzinfo=None)
-
-
 def moment() -> datetime:
     """The page's instant as the views write instants: naive UTC."""
     at = as_of()
     return instants.of(instants.now() if at is None else at).replace(tzinfo=None)
+
+
+def moment_to_ask() -> datetime:
+    """The page's instant as part of a question. For as long as a tick it does not move on: whoever
+    asks about another instant gets nobody's answer, and makes the ledger work at each click."""
+    if as_of() is not None:
+        return moment()
+    tick = TICK_SECONDS * instants.SECOND
+    return instants.of(instants.now() // tick * tick).replace(tzinfo=None)
