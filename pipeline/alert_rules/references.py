@@ -5,7 +5,9 @@ It reads the file's tables as they stand: a mistake elsewhere in the file hides 
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
+
+from pipeline.alert_rules.ladder import Condition
 
 BREACHES: Final = (
     *("finished_late", "finished_elsewhere", "field_without_evidence", "source_not_seller"),
@@ -13,9 +15,8 @@ BREACHES: Final = (
 )
 """Findings that can be a breach and raise an alert (docs/rules.md#findings). `expired_unfinished`
 is the rung `expired`, and of `alert_undelivered` nobody can be told."""
-CONDITIONS: Final = (
-    *("unauthorized", "tls_refused", "ticket_due", "retries_exhausted", "quarantined", "silence"),
-)
+CONDITIONS: Final = tuple(it for it in get_args(Condition) if it != "breach")
+"""Each is a kind of its own; of breaches each finding is."""
 BESIDE_THE_LOG: Final = (
     *("receiver_down", "ledger_down", "ledger_behind", "ledger_unverified", "certificate_ends"),
 )

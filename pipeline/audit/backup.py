@@ -233,7 +233,7 @@ class Vouchers:
     def newest(self, size: int) -> Head | None:
         """The newest root that was signed or kept for so many entries or fewer."""
         heads = [] if self.head is None else [self.head]
-        for checkpoint in self.checkpoints[-1:] if self.checkpoints else ():
+        for checkpoint in self.checkpoints[-1:]:
             with suppress(ValueError):
                 stated = Checkpoint.read(checkpoint.note)
                 heads.append(Head(stated.size, stated.root))
