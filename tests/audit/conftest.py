@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -106,6 +108,19 @@ def environment(settings: Settings) -> dict[str, str]:
     """For a process of its own over these stores."""
     stores = environment_in(settings.ledger.parent)
     return os.environ | stores | {"PRAZO_INBOX": settings.inbox}
+
+
+def killed(settings: Settings, program: str) -> None:
+    """Runs Python that kills itself, in the folder of the stores."""
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(settings),
+        cwd=settings.ledger.parent,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
 
 
 def command(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:

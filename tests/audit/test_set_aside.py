@@ -1,6 +1,5 @@
 """A PostgreSQL inbox whose rows were changed, and its way out: from the ledger, or by a backup."""
 
-import signal
 import subprocess
 import sys
 import threading
@@ -19,7 +18,7 @@ from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.audit import story
-from tests.audit.conftest import command, environment
+from tests.audit.conftest import command, environment, killed
 from tests.support.postgres import PostgresServer, database, postgres
 from tests.support.stores import settings_in
 
@@ -211,15 +210,7 @@ def test_killed_at_any_step_it_is_the_former_inbox_or_the_new_one(
     """At the first statement of its transaction, two in the middle and a late one; running it again
     completes it."""
     change(database, CHANGED)
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED.format(step=step)],
-        env=environment(machine),
-        cwd=machine.ledger.parent,
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    killed(machine, KILLED.format(step=step))
     give_up_at = time.monotonic() + 20
     while PostgresServer.execute(  # until the server has noticed
         database,

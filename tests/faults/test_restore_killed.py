@@ -1,15 +1,12 @@
 """A restore that is killed while the new inbox takes its place."""
 
-import signal
-import subprocess
-import sys
 from contextlib import closing
 
 import pytest
 
 from pipeline.inbox import open_inbox
 from pipeline.settings import Settings
-from tests.audit.conftest import at_rest, command, environment, followed, settings
+from tests.audit.conftest import at_rest, command, followed, killed, settings
 
 __all__ = ["at_rest", "followed", "settings"]
 
@@ -37,15 +34,7 @@ run()
 def test_there_is_an_inbox_at_every_moment(settings: Settings, step: int) -> None:
     """Between two names there was none: the restore could not be run again, and said to start
     `prazo receive`, which would have begun another log."""
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED.format(step=step)],
-        env=environment(settings),
-        cwd=settings.ledger.parent,
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    killed(settings, KILLED.format(step=step))
     with closing(open_inbox(settings.inbox, create=False)) as inbox:
         assert inbox.last()[0] == 16
     done = command(settings, "restore", "--from-ledger")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pipeline.inbox import open_inbox
+from pipeline.inbox import SignedHead, open_inbox
 from pipeline.ledger.following.reconcile import Reconciled, reconcile
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
@@ -117,6 +117,17 @@ def followed(settings: Settings) -> None:
     with closing(LedgerService(settings)) as service:
         service.catch_up()
         service.checkpoint()
+
+
+def rotated(settings: Settings) -> tuple[SignedHead, str]:
+    """The log's key changes: a checkpoint by the new one, and that key."""
+    with closing(LedgerService(settings)) as service:
+        service.signing.rotate(actor="ana", reason="yearly", recorded_by="user:ana")
+        service.catch_up()
+        service.sign()
+        signed = service.checkpoint()
+        assert signed is not None
+        return signed, str(service.signing.present())
 
 
 class Lost(NamedTuple):

@@ -25,6 +25,7 @@ from tests.ledger.older import (
     in_inbox,
     past,
     reconciled,
+    rotated,
     settings,
 )
 
@@ -53,12 +54,7 @@ def kept(settings: Settings, past: Past, tmp_path: Path) -> Iterator[Kept]:
     in_inbox(settings, range(SHARED))
     followed(settings)
     past.keep()
-    with closing(LedgerService(settings)) as service:
-        service.signing.rotate(actor="ana", reason="yearly", recorded_by="user:ana")
-        service.catch_up()
-        service.sign()
-        signed = service.checkpoint()
-    assert signed is not None
+    signed, _ = rotated(settings)
     assert signed.size == SIGNED
     past.put_back()
     in_inbox(settings, range(200, 200 + OTHERS))

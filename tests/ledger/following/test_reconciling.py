@@ -32,6 +32,7 @@ from tests.ledger.older import (
     lost,
     past,
     reconciled,
+    rotated,
     settings,
 )
 from tests.support.postgres import database, postgres
@@ -152,13 +153,7 @@ def test_a_key_whose_rotation_was_lost_has_its_row_again(
     in_inbox(settings, range(SHARED))
     followed(settings)
     past.keep()
-    with closing(LedgerService(settings)) as service:
-        service.signing.rotate(actor="ana", reason="yearly", recorded_by="user:ana")
-        service.catch_up()
-        service.sign()
-        key = str(service.signing.present())
-        signed = service.checkpoint()
-        assert signed is not None
+    signed, key = rotated(settings)
     past.put_back()
     in_inbox(settings, range(200, 200 + others))
     reconciled(settings)
