@@ -13,6 +13,7 @@ from pipeline import instants
 from pipeline.alert import hours
 from pipeline.alert.alarms import Alarm, Delivery
 from pipeline.alert.entries import DIGEST, NOBODY, REPORT, Address, Due, Item
+from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import ASSIGNEE, ROLE, Route, Via
 
@@ -20,6 +21,11 @@ BACKOFF: Final = tuple(
     seconds * instants.SECOND for seconds in (60, 300, 900, 3600, 10_800, 21_600, 43_200)
 )
 """Between a try that failed and the next; after as many repetitions it is given up."""
+LATER: Final = 6 * instants.HOUR
+"""Between tries of what was given up, while nobody was told of the alert at all: what refuses
+messages on Friday may take them on Monday."""
+NEAR: Final = 3 * instants.DAY
+"""Whoever was told of a deadline within so long before it knows of it."""
 UNANSWERED: Final = 5 * instants.MINUTE
 """After that, a try of which no end is known counts as failed: whoever made it is gone. It may
 have arrived, so what follows may be a second message."""
@@ -76,19 +82,20 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
             reached = {(to, via) for (to, via, _), it in alarm.deliveries.items() if it.is_sent}
             for address, can_wait in _addresses(due, alarm, rules, now):
                 delivery = alarm.deliveries.get(address, Delivery())
-                if (address.to, address.via) in reached or delivery.is_given_up:
+                is_reached = (address.to, address.via) in reached
+                if is_reached or (delivery.is_given_up and (reached or address == NOBODY)):
                     continue
                 if address == NOBODY:
                     plan.given_up.append(GivenUp(due, address, "no recipient is named for it"))
-                elif _tries(delivery) > len(BACKOFF) and _is_over(delivery, now, UNANSWERED):
+                elif _is_tried_out(delivery, now):
                     why = f"given up after {_tries(delivery)} tries"
                     plan.given_up.append(GivenUp(due, address, why, delivery.tries_before))
-                elif address.via and _may_try(delivery, now):
-                    recipient = rules.recipients[address.to]
-                    if not can_wait or hours.is_open(rules.hours, recipient, now):
-                        number, before = delivery.tries + 1, delivery.tries_before
-                        item = Item(due, address.level, number, before)
-                        waiting.setdefault((address.to, address.via), []).append(item)
+                elif (address.via and _may_try(delivery, now)) and (
+                    not can_wait or _is_time(due, address.to, alarms, rules, now)
+                ):
+                    number, before = delivery.tries + 1, delivery.tries_before
+                    item = Item(due, address.level, number, before)
+                    waiting.setdefault((address.to, address.via), []).append(item)
     for (to, via), items in waiting.items():
         items.sort(key=_urgency)
         for first in range(0, len(items), MAX_ITEMS):
@@ -102,12 +109,38 @@ def _urgency(item: Item) -> tuple[int, float, str]:
     return _SEVERITIES.index(due.severity), deadline, due.alert
 
 
+def _is_time(due: Due, name: str, alarms: Mapping[str, Alarm], rules: AlertRules, now: int) -> bool:
+    """Whether a recipient is told now of what can wait: while they work, and also if the deadline
+    passes before they work again, unless they know of it."""
+    recipient = rules.recipients[name]
+    if hours.is_open(rules.hours, recipient, now):
+        return True
+    deadline = due.deadline_at
+    if deadline is None or deadline <= now or due.state == "FINISHED":
+        return False
+    if deadline > hours.next_opening(rules.hours, recipient, now):
+        return False
+    rungs = {name_of(rung, f"{deadline}:{due.process_id}") for rung in rules.rungs()}
+    return not any(
+        address.to == name and delivery.is_sent and (delivery.ended_at or 0) >= deadline - NEAR
+        for alert in rungs & alarms.keys()
+        for address, delivery in alarms[alert].deliveries.items()
+    )
+
+
 def _may_try(delivery: Delivery, now: int) -> bool:
-    if _tries(delivery) == 0:
+    if _tries(delivery) == 0 and not delivery.is_given_up:
         return True
     if delivery.ended_at is None:
         return _is_over(delivery, now, UNANSWERED)
-    return now >= delivery.ended_at + BACKOFF[_tries(delivery) - 1]
+    pause = LATER if delivery.is_given_up else BACKOFF[_tries(delivery) - 1]
+    return now >= delivery.ended_at + pause
+
+
+def _is_tried_out(delivery: Delivery, now: int) -> bool:
+    """Whether it is to be given up now."""
+    is_last = _tries(delivery) > len(BACKOFF) and not delivery.is_given_up
+    return is_last and _is_over(delivery, now, UNANSWERED)
 
 
 def _tries(delivery: Delivery) -> int:

@@ -48,12 +48,17 @@ RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
 MARGIN: Final = instants.DAY
 """For so much longer than its alerts are due an alert is remembered: clocks differ."""
 READ_AT_ONCE: Final = 10_000
+NEVER_TOO_OLD: Final = frozenset({"overdue", "expired"})
+"""Rungs that are raised however long ago they were reached, if alerts were raised here by then."""
 
 # What a file says of alerts is history: it begins and ends nothing here.
 _ENTRIES = f"""
     select seq, occurred_at, body, leaf from entries
     where kind = 'alert' and origin = '{LIVE}' and seq > $1 order by seq
     limit {READ_AT_ONCE}"""
+_FIRST = f"""
+    select occurred_at from entries
+    where kind = 'alert' and origin = '{LIVE}' order by seq limit 1"""
 _BEFORE = "select seq from entries where recorded_at < $1 order by seq desc limit 1"
 
 
@@ -110,6 +115,7 @@ class Dispatcher:
         """How often somebody could not be told, and is not tried any longer."""
         self._alarms = Alarms()
         self._after: int | None = None  # seq up to which entries were taken; None: none yet
+        self._first_at: int | None = None  # since when alerts are raised; None: not known yet
         self._leaf = b""  # of the alert's entry that was taken last; empty: none yet
         self._summaries = Summaries(source)
         self._under_way: set[tuple[str, str]] = set()
@@ -217,8 +223,16 @@ class Dispatcher:
         if is_whole:
             self._whole_look_at = time.monotonic() + WHOLE_LOOK_SECONDS
         # What is held was raised; a file may say so of what was not (docs/alerts.md#what-is-due).
+        # What passed while nobody sent alerts is never too old.
         raised_from = self._now() - self._rules.look_back_days * instants.DAY
-        return [it for it in found if it.alert in self._alarms or it.since > raised_from]
+        first_at = self._first_at
+        return [
+            due
+            for due in found
+            if due.alert in self._alarms
+            or due.since > raised_from
+            or (due.kind in NEVER_TOO_OLD and first_at is not None and due.since > first_at)
+        ]
 
     def _seen(self, status: Mapping[str, object] | None) -> list[Due]:
         """What is alarming by what we see ourselves; what is over is written down."""
@@ -252,6 +266,8 @@ class Dispatcher:
             before = self._inbox.query(_BEFORE, self._forgotten_before())
             lasting = [] if self._watch is None else self._watch.lasting()
             self._after = min([before[0][0] if before else 0, *(seq - 1 for seq in lasting)])
+            first = self._inbox.query(_FIRST)
+            self._first_at = first[0][0] if first else None
         is_new = False
         while True:
             found = self._inbox.query(_ENTRIES, self._after)
@@ -259,6 +275,8 @@ class Dispatcher:
                 self._alarms.take(body, at)
                 self._after, self._leaf = seq, leaf
             is_new = is_new or bool(found)
+            if found and self._first_at is None:
+                self._first_at = found[0][1]
             if len(found) < READ_AT_ONCE:
                 break
         self._alarms.forget_before(self._forgotten_before())

@@ -21,7 +21,7 @@
 -- column: seq | an entry that shows what it is about
 -- column: raised_at | when its entry was recorded; null until then
 -- column: told | how many recipients were told of it
--- column: undelivered | how many recipients could not be told of it; one where there is nobody to tell
+-- column: undelivered | how many recipients could not be told of it, and were not since; one where there is nobody to tell
 -- column: acknowledged_at | when somebody said that they see to it; null until then
 -- column: acknowledged_by | who said so first
 -- column: is_open | nobody has acknowledged it, and nobody has put it off
@@ -37,11 +37,22 @@ raised as (
         alert_id,
         min(step_at) filter (step = 'raised') as raised_at,
         count(distinct recipient) filter (step = 'sent') as told,
-        count(distinct recipient) filter (step = 'undelivered') as undelivered,
         min(step_at) filter (step = 'acknowledged') as acknowledged_at,
         arg_min(actor, seq) filter (step = 'acknowledged') as acknowledged_by,
         snooze_end(arg_max(until, seq) filter (step = 'snoozed'), raised_at) as last_snooze
     from steps
+    group by alert_id
+),
+
+missed as (
+    select alert_id, count(*) as undelivered
+    from (
+        select alert_id
+        from steps
+        where step in ('sent', 'undelivered')
+        group by alert_id, recipient
+        having arg_max(step, seq) = 'undelivered'
+    )
     group by alert_id
 ),
 
@@ -90,4 +101,5 @@ from (
     from beside_the_log
 ) alarming
 left join raised using (alert_id)
+left join missed using (alert_id)
 left join assignments on assignments.process_id = alarming.process_id

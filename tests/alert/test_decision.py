@@ -9,8 +9,9 @@ import pytest
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.alarms import Alarms
-from pipeline.alert.decision import BACKOFF, MAX_ITEMS, Message, decide
+from pipeline.alert.decision import BACKOFF, LATER, MAX_ITEMS, Message, decide
 from pipeline.alert.entries import NOBODY, Address, Due, Item, Subject
+from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.contract.body import canonical_json
 
@@ -190,6 +191,30 @@ def test_what_can_wait_waits_for_working_hours_and_a_breach_does_not(
         assert alerts == (["a2", "a1"] if is_open else ["a2"])
 
 
+@pytest.mark.parametrize(
+    ("deadline", "heard_at", "is_sent"),
+    [
+        ("2026-03-08T15:00:00Z", None, True),  # Sunday noon
+        ("2026-03-09T11:00:00Z", None, True),  # Monday, when work begins
+        ("2026-03-09T11:00:00.000001Z", None, False),
+        ("2026-03-08T15:00:00Z", "2026-03-05T15:00:00Z", False),  # who knows of it is left alone
+        ("2026-03-08T15:00:00Z", "2026-03-05T14:59:59Z", True),
+        ("2026-03-07T14:00:00Z", None, False),  # it has passed: `expired` says so
+    ],
+)
+def test_what_could_wait_is_sent_at_once_if_the_deadline_passes_before_they_work_again(
+    deadline: str, heard_at: str | None, is_sent: bool
+) -> None:
+    saturday, passes = "2026-03-07T15:00:00Z", at(deadline)
+    before = due(name_of("before_3d", f"{passes}:p1"), deadline_at=passes)
+    now, done = due(deadline_at=passes), due("a2", deadline_at=passes, state="FINISHED")
+    log = Log().raised(before).raised(now).raised(done)
+    if heard_at is not None:
+        log.sent(before, "ana", heard_at)
+    expected = [("ana", 0, 1)] if is_sent else []
+    assert told(log, [now, done], rules(recipients={"ana": ANA}), saturday) == expected
+
+
 def test_what_waited_for_the_morning_comes_as_one_message_the_most_urgent_first() -> None:
     late = due("b", deadline_at=at("2026-03-09T12:00:00Z"))
     soon = due("a", deadline_at=at("2026-03-04T12:00:00Z"))
@@ -237,6 +262,15 @@ def test_a_failed_try_is_repeated_later_and_later_and_given_up_at_the_end() -> N
     ]
     log.given_up(alert, Address("ana", "email", 0), when)
     assert decide([alert], log.alarms, by, now).given_up == []
+    # Nobody was told at all: the server may work again one day.
+    assert told(log, [alert], by, instants.canonical(now + LATER - 1)) == []
+    later = instants.canonical(now + LATER)
+    assert told(log, [alert], by, later) == [("ana", 0, 9)]
+    log.tried(alert, "ana", later, number=9).answered(alert, "ana", later, number=9, fault="no")
+    plan = decide([alert], log.alarms, by, at(later) + LATER)
+    assert (len(plan.messages), plan.given_up) == (1, [])
+    log.sent(alert, "bruno", later)
+    assert told(log, [alert], by, instants.canonical(at(later) + LATER)) == []
 
 
 def test_a_try_of_which_no_end_is_known_is_repeated_after_five_minutes() -> None:

@@ -167,10 +167,12 @@ class World:
             if said["step"] == "sent":
                 self.lost_answers[said["alert"], said["to"]] += 1
 
-    def query(self, sql: str, value: Any) -> list[tuple[Any, ...]]:
+    def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        if not values:
+            return [(at,) for _, at, *_ in self.entries[:1]]
         if "body" in sql:
-            return list(self.entries[value:])
-        return [(seq,) for seq, at, *_ in reversed(self.entries) if at < value][:1]
+            return list(self.entries[values[0] :])
+        return [(seq,) for seq, at, *_ in reversed(self.entries) if at < values[0]][:1]
 
     def leaf(self, seq: int) -> bytes:
         return self.entries[seq - 1][3]

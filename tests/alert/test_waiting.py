@@ -142,6 +142,21 @@ def test_nobody_puts_an_alert_off_for_longer_than_it_is_remembered(
     acting.snooze(desk.inbox, expired.alert, until=at("2026-06-02T20:00:00Z"), **who)
 
 
+@pytest.mark.parametrize("were_alerts_sent_before", [True, False])
+def test_who_begins_to_send_again_says_which_deadlines_passed_however_long_ago(
+    desk: Desk, were_alerts_sent_before: bool
+) -> None:
+    """Longer than the look-back, it was never told. What is older than all alerts is history."""
+    if were_alerts_sent_before:
+        desk.look("2026-03-27T20:00:00Z")
+        assert desk.got == [("ana", "before_7d")]
+    desk.start()
+    desk.look("2026-04-20T12:00:00Z")
+    desk.look("2026-04-20T13:00:00Z")
+    expired = [("ana", "expired")] if were_alerts_sent_before else []
+    assert desk.got[were_alerts_sent_before:] == expired
+
+
 def test_what_a_file_says_was_raised_is_not_raised_by_that(desk: Desk) -> None:
     """Whoever ingests an old log is not written to about all of it."""
     desk.now = at("2026-04-03T20:00:00Z")

@@ -1,7 +1,8 @@
 -- One row per alert that may be due: of a rung, unless it is somebody else's turn, or of a condition,
 -- unless it is `ticket_due` and no ticket is. What became due long ago is one only where it was raised in
--- time and is held. Where the variable `unraised` is set, only those that were not raised.
--- reads: due_rungs, alarming_findings, recent_failures, delivery_silence, raised_alerts
+-- time and is held, or where it is OVERDUE or EXPIRED, became so since alerts are raised here, and was never
+-- raised: nobody sent any then. Where the variable `unraised` is set, only those that were not raised, and not long ago.
+-- reads: due_rungs, alarming_findings, recent_failures, delivery_silence, raised_alerts, log
 -- key: alert_id
 -- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
 -- column: kind | a rung, a rule of `findings`, ticket_due or silence
@@ -92,5 +93,13 @@ left join raised_alerts as raised on raised.alert_id = found.alert_id
 where if(
     coalesce(getvariable('unraised'), false),
     raised.alert_id is null,
-    may_be_raised(since) or coalesce(raised.is_held, false)
+    may_be_raised(since)
+    or coalesce(raised.is_held, false)
+    or (
+        raised.alert_id is null
+        and is_rung
+        and kind in ('overdue', 'expired')
+        -- An entry of our own says so, and not a file.
+        and since > (select min(occurred_at) from log where kind = 'alert' and origin = 'live')
+    )
 )

@@ -62,6 +62,11 @@ def test_a_try_and_its_end_are_two() -> None:
     ]
     [alert] = rows(history, "alerts", "alert_id", "told", "undelivered", "raised_at")
     assert alert == (ALERT, 3, 0, at("2026-03-30T12:00:01"))
+    # Given up, carla hears nothing; ana does after all.
+    gone = {"via": "email", "level": 0, "answer": "given up after 8 tries"}
+    history += [step("undelivered", "12:02:00", to=name, **gone) for name in ("ana", "carla")]
+    history.append(try_of("ana", "sent", "12:03:00", 3))
+    assert rows(history, "alerts", "told", "undelivered") == [(3, 1)]
 
 
 def test_an_alert_of_which_nobody_knows_is_a_breach_and_else_a_risk() -> None:
