@@ -29,6 +29,8 @@ NEAR: Final = 3 * instants.DAY
 UNANSWERED: Final = 5 * instants.MINUTE
 """After that, a try of which no end is known counts as failed: whoever made it is gone. It may
 have arrived, so what follows may be a second message."""
+FIRST_ALONE: Final = 4
+"""The first try of an alert by itself; so is every second one after it."""
 MAX_ITEMS: Final = 50
 """In one message; what is left comes in another."""
 _SEVERITIES: Final = ("breach", "risk", "notice")
@@ -98,9 +100,18 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
                     waiting.setdefault((address.to, address.via), []).append(item)
     for (to, via), items in waiting.items():
         items.sort(key=_urgency)
-        for first in range(0, len(items), MAX_ITEMS):
-            plan.messages.append(Message(to, via, tuple(items[first : first + MAX_ITEMS])))
+        together = [it for it in items if not _is_alone(it)]
+        for first in range(0, len(together), MAX_ITEMS):
+            plan.messages.append(Message(to, via, tuple(together[first : first + MAX_ITEMS])))
+        plan.messages += [Message(to, via, (it,)) for it in items if _is_alone(it)]
     return plan
+
+
+def _is_alone(item: Item) -> bool:
+    """Whether an alert is tried by itself: now and then, once it has failed with others. Which of
+    them a channel cannot take, nobody knows, and it must hold no other back."""
+    tries = item.number - item.tries_before
+    return tries >= FIRST_ALONE and tries % 2 == 0
 
 
 def _urgency(item: Item) -> tuple[int, float, str]:

@@ -273,6 +273,22 @@ def test_a_failed_try_is_repeated_later_and_later_and_given_up_at_the_end() -> N
     assert told(log, [alert], by, instants.canonical(at(later) + LATER)) == []
 
 
+def test_an_alert_that_a_channel_cannot_take_holds_no_other_back() -> None:
+    by = rules(recipients={"ana": ANA})
+    two, log = [due("a1", severity="breach"), due("a2", severity="breach")], Log()
+    now, found = at(MONDAY), []
+    for alert in two:
+        log.raised(alert)
+    for number in range(1, 9):
+        when = instants.canonical(now)
+        found.append([len(it.items) for it in decide(two, log.alarms, by, now).messages])
+        for alert in two:
+            log.tried(alert, "ana", when, number=number)
+            log.answered(alert, "ana", when, number=number, fault="554 spam")
+        now += BACKOFF[min(number, len(BACKOFF)) - 1]
+    assert found == [[2], [2], [2], [1, 1], [2], [1, 1], [2], [1, 1]]
+
+
 def test_a_try_of_which_no_end_is_known_is_repeated_after_five_minutes() -> None:
     by, log = rules(recipients={"ana": ANA}), Log().raised(due()).tried(due(), "ana", MONDAY)
     assert told(log, [due()], by, "2026-03-02T12:04:59.999999Z") == []
