@@ -25,8 +25,10 @@ from pipeline.http.outgoing.aside import Aside
 
 LOG = logging.getLogger(__name__)
 
-SEND_SECONDS: Final = 30.0
-"""For a whole message, however slowly the other side speaks."""
+SEND_SECONDS: Final = 200.0
+"""For a whole message, however slowly the other side speaks: as long as a mail server may take that
+answers each command in time. What we did not wait for it may take all the same, and it would be
+sent again. Before the next try begins it is over, or never will be."""
 MAX_FAULT_CHARACTERS: Final = 300
 _ADDRESS: Final = re.compile(r"[^\s<>@:;,\"']+@[^\s<>@:;,\"']+")
 PAYLOAD_VERSION: Final = 1

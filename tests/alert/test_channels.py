@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from pipeline import instants
 from pipeline.alert import channels
 from pipeline.alert.channels import Unsure
-from pipeline.alert.decision import Message
+from pipeline.alert.decision import UNANSWERED, Message
+from pipeline.alert.dispatcher import LATEST_SECONDS
 from pipeline.alert.entries import Item
 from pipeline.alert.words import Text
 from pipeline.alert_rules import AlertRules
@@ -92,3 +94,10 @@ def test_a_service_that_has_a_message_is_left_out_when_others_are_tried_again(
         bad.status = 200
         assert channels.send(message, TEXT, rules) is None
         assert (len(good.taken), len(bad.taken)) == (1, 3)
+
+
+def test_a_mail_server_that_is_slow_is_waited_for_to_the_end_and_not_into_the_next_try() -> None:
+    """It took each of eight tries, and all of them counted as failed."""
+    # The greeting, EHLO, STARTTLS, EHLO, AUTH, the password, MAIL, RCPT, DATA and the message.
+    assert channels.SEND_SECONDS >= 10 * mails.SMTP_SECONDS
+    assert (LATEST_SECONDS + channels.SEND_SECONDS) * instants.SECOND < UNANSWERED

@@ -36,7 +36,7 @@ contacts as (
 ),
 
 tries as (
-    -- A link is made after a try is recorded and before its end is, which comes within a minute or never.
+    -- A link is made within a minute after a try is recorded, or never, and before the try's end is.
     select
         process_id,
         step,
