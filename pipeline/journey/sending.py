@@ -55,7 +55,13 @@ class Sender:
         """Submits what waits now, one after the other. Raises `InboxUnavailable`."""
         now = await self._submissions.now()
         for ref, process_id, at in await asyncio.to_thread(self._inbox.query, _WAITING, now):
-            await self.submit(ref, process_id, at)
+            try:
+                await self.submit(ref, process_id, at)
+            except OperatorError:
+                raise
+            except Exception:
+                # A bug of ours in one journey's case must not cost the others theirs.
+                LOG.exception("the answers of journey %s wait", ref)
 
     async def submit(self, ref: str, process_id: str, confirmed_at: int) -> None:
         """Submits the answers of one journey, unless somebody else does. What our own rules refuse

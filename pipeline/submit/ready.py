@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.contract.body import JsonValue, canonical_json
+from pipeline.contract.body import MAX_DEPTH, JsonValue, canonical_json
 from pipeline.inbox import open_inbox
 from pipeline.settings import Settings
 from pipeline.submit.casefile import CaseFile, CaseFiles
@@ -166,8 +166,11 @@ def _at_or_below(path: str, answers: Mapping[str, Answer]) -> Iterator[tuple[str
 
 def _put(payload: dict[str, JsonValue], path: str, value: JsonValue) -> None:
     """Puts a value at a dotted path. Where a value stands in the way of an object, as two paths of
-    one request can ask for, it is left out, and the rules say that it is missing."""
+    one request can ask for, or objects would be nested deeper than anybody reads, it is left out,
+    and the rules say that it is missing."""
     *around, name = path.split(".")
+    if len(around) >= MAX_DEPTH:
+        return
     place = payload
     for key in around:
         inner = place.setdefault(key, {})

@@ -1,11 +1,15 @@
 """The whole round: a webhook, a link, answers, the platform over mutual TLS, FINISHED."""
 
+import asyncio
 import json
 import signal
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from pipeline.journey.sending import Sender
 from pipeline.submit.casefile import CaseFiles
 from pipeline.submit.ready import payload_of
 from sandbox.server import Handle
@@ -155,11 +159,15 @@ def test_a_page_that_dies_after_the_confirmation_submits_when_it_is_back(
 def test_the_payload_holds_the_latest_answers_and_nothing_else(
     around: Round, platform: Handle
 ) -> None:
-    process = around.asked("tax", "address.line1", "address.line2")
+    deep = ".".join(["a"] * 1300)  # nobody encodes that
+    process = around.asked("tax", "address.line1", "address.line2", deep)
     around.marketplace.collect(
         process,
         around.marketplace.inbox.find(process_id=process)[0].seller_id or "",
-        {"tax.regime": "simples", "tax.since": "2020", "address.line1": "Rua B, 2", "email": "x"},
+        {
+            **{"tax.regime": "simples", "tax.since": "2020", "address.line1": "Rua B, 2"},
+            **{"email": "x", deep: "x"},
+        },
     )
     case = CaseFiles(around.marketplace.inbox).open(process)
     assert json.loads(payload_of(case)) == {
@@ -167,6 +175,24 @@ def test_the_payload_holds_the_latest_answers_and_nothing_else(
         "tax": {"regime": "simples", "since": "2020"},
         "address": {"line1": "Rua B, 2"},
     }
+
+
+def test_an_error_of_ours_about_one_journey_keeps_no_other_back() -> None:
+    tried: list[str] = []
+
+    class Sweeping(Sender):
+        async def submit(self, ref: str, process_id: str, confirmed_at: int) -> None:
+            tried.append(process_id)
+            if process_id == "p1":
+                raise RecursionError
+
+    async def now() -> int:
+        return 0
+
+    inbox: Any = SimpleNamespace(query=lambda *_: [("J1", "p1", 0), ("J2", "p2", 0)])
+    submissions: Any = SimpleNamespace(now=now)
+    asyncio.run(Sweeping(inbox, submissions).sweep())
+    assert tried == ["p1", "p2"]
 
 
 def test_many_are_sent_at_once_and_what_is_held_is_named(around: Round, platform: Handle) -> None:
