@@ -16,11 +16,12 @@ from pipeline.alert import channels, entries, reports
 from pipeline.alert.alarms import Alarm, Alarms
 from pipeline.alert.decision import GivenUp, Message, Plan, decide
 from pipeline.alert.entries import Due, Item, Subject
-from pipeline.alert.links import Fresh, Links
+from pipeline.alert.links import Fresh, Links, Unsent
 from pipeline.alert.summaries import Processes, Summaries
 from pipeline.alert.watch import Watch
 from pipeline.alert.words import Lists, Text
 from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.recipients import Via
 from pipeline.errors import InboxUnavailable, OperatorError
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import Part, beat
@@ -118,6 +119,8 @@ class Dispatcher:
         self._first_at: int | None = None  # since when alerts are raised; None: not known yet
         self._leaf = b""  # of the alert's entry that was taken last; empty: none yet
         self._summaries = Summaries(source)
+        # Of each way to a recipient, links for sellers of which nothing has left, by process.
+        self._unsent: dict[tuple[str, Via], dict[str, Unsent]] = {}
         self._under_way: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
         self._known: dict[str, Due] = {}  # alert -> as it was due when it was looked at last
@@ -340,6 +343,8 @@ class Dispatcher:
 
     def _try(self, message: Message, rules: AlertRules, lists: Lists) -> None:
         began = instants.since_boot()
+        unsent = self._unsent.setdefault((message.to, message.via), {})
+        message = message._replace(items=tuple(_asking(it, unsent) for it in message.items))
         subjects = [self._subject(it.due) for it in message.items]
         tried = [
             entries.tried(item, message.to, message.via, message.name, subject, self._now())
@@ -355,8 +360,9 @@ class Dispatcher:
             return
         message = message._replace(items=tuple(ours))
         fresh = self._fresh if rules.recipients[message.to].seller_links else None
-        links = Links(rules.dashboard_url, self._inbox.log_key, fresh)
+        links = Links(rules.dashboard_url, self._inbox.log_key, fresh, unsent)
         content, faults = self._made(message, rules, links, lists)
+        unsent |= {process: made for process, made in links.made.items() if made is not None}
         if faults:
             lost = message._replace(items=tuple(faults))
             self._answer(lost, ours, faults)
@@ -369,6 +375,9 @@ class Dispatcher:
         fault = channels.send(message, content, rules)
         if fault is not None:
             LOG.warning("a message to %s by %s failed: %s", message.to, message.via, fault)
+        else:
+            for process_id in links.made:
+                unsent.pop(process_id, None)
         self._answer(message, ours, dict.fromkeys(message.items, fault))
 
     def _made(
@@ -429,6 +438,15 @@ class Dispatcher:
         if time.monotonic() >= self._beat_at:
             self._beat_at = time.monotonic() + BEAT_SECONDS
             beat(self._inbox, Part.ALERTS)
+
+
+def _asking(item: Item, unsent: Mapping[str, Unsent]) -> Item:
+    """An alert as it was before we made a link for its seller that nobody has. The log has the link
+    as an invitation, so it says to wait."""
+    before = unsent.get(item.due.process_id or "")
+    if before is None or item.due.next_action != "await_seller":
+        return item
+    return item._replace(due=item.due._replace(next_action=before.next_action))
 
 
 def _true(shown: str | None, recorded: str | None) -> str | None:

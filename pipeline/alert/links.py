@@ -6,7 +6,8 @@ nothing: the page behind it shows a button. It is signed under a key that follow
 
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -16,9 +17,19 @@ from pipeline.alert.entries import Due
 VALID_FOR: Final = 7 * 24 * instants.HOUR
 ASKING: Final = frozenset({"start_collection", "remind_seller"})
 """Next actions that are done by a message to the seller."""
-Fresh = Callable[[str], str | None]
+Fresh = Callable[[str, str | None], str | None]
+"""Makes a link by which the seller of a process answers, unless the one that is given still works;
+None where it cannot."""
 PATH: Final = "/api/alerts/acknowledge/"
 _DIGEST_DIGITS: Final = 40
+
+
+class Unsent(NamedTuple):
+    """A link for a seller that was made for a message which the channel did not take."""
+
+    url: str
+    next_action: str
+    """What was to be done before the link was made; it is still, since nobody has the link."""
 
 
 class Permission(NamedTuple):
@@ -35,14 +46,20 @@ def _is_mask(shown: str) -> bool:
 
 class Links:
     """Makes the links of one message, and reads them. `dashboard_url`: None where messages hold
-    none. `fresh`: makes a link by which the seller of a process answers, or None where it cannot.
+    none. `fresh`: None where sellers have no page. `unsent`: links of an earlier try, by process.
     """
 
     def __init__(
-        self, dashboard_url: str | None, log_key: bytes, fresh: Fresh | None = None
+        self,
+        dashboard_url: str | None,
+        log_key: bytes,
+        fresh: Fresh | None = None,
+        unsent: Mapping[str, Unsent] = MappingProxyType({}),
     ) -> None:
         self._fresh = fresh
-        self._made: dict[str, str | None] = {}  # process -> its seller's link in this message
+        self._unsent = unsent
+        self.made: dict[str, Unsent | None] = {}
+        """Process -> its seller's link in this message."""
         self._url = None if dashboard_url is None else dashboard_url.rstrip("/")
         self._key = hmac.digest(log_key, b"acknowledging alerts", hashlib.sha256)
 
@@ -66,9 +83,12 @@ class Links:
             return None
         if not due.process_id or _is_mask(due.process_id):
             return None
-        if due.process_id not in self._made:
-            self._made[due.process_id] = self._fresh(due.process_id)
-        return self._made[due.process_id]
+        if due.process_id not in self.made:
+            before = self._unsent.get(due.process_id)
+            url = self._fresh(due.process_id, None if before is None else before.url)
+            self.made[due.process_id] = None if url is None else Unsent(url, due.next_action)
+        made = self.made[due.process_id]
+        return None if made is None else made.url
 
     def acknowledging(self, alert: str, name: str, now: int) -> str | None:
         """The link by which a recipient acknowledges an alert; None without an address."""

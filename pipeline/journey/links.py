@@ -211,12 +211,19 @@ def _minted(
     return Minted(journey, f"{settings.journey_url}/j/{token}", seq)
 
 
-def for_messages(settings: Settings, inbox: Inbox, recorded_by: str) -> Callable[[str], str | None]:
-    """A function that makes a fresh link for the seller of a process, to go out with a message;
-    None where none can be made. It raises `InboxUnavailable`."""
+def for_messages(
+    settings: Settings, inbox: Inbox, recorded_by: str
+) -> Callable[[str, str | None], str | None]:
+    """A function that makes a fresh link for the seller of a process, to go out with a message,
+    unless one that it made before still works; None where none can be made. It raises
+    `InboxUnavailable`."""
 
-    def fresh(process_id: str) -> str | None:
+    def fresh(process_id: str, before: str | None) -> str | None:
         try:
+            if before is not None:
+                known = by_token(inbox, before.rpartition("/")[2])
+                if known is not None and known.is_live(inbox.now()):
+                    return before
             return mint(settings, inbox, process_id, recorded_by=recorded_by).url
         except CallerError as error:
             LOG.warning("a message goes out without a link for the seller: %s", error.why)

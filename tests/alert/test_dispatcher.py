@@ -28,7 +28,7 @@ from pipeline.inbox import Inbox
 from pipeline.journey.links import for_messages
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import Draft
+from pipeline.log.entries import COLLECTION, Draft
 from pipeline.serve.commands import OwnLedger
 from pipeline.serve.due_alerts import OpenLedger
 from tests.alert.sinks import MailServer, WebhookServer
@@ -319,6 +319,34 @@ def test_a_link_that_the_desk_has_for_the_seller_is_no_message_to_the_officer(
     later = instants.now() + BACKOFF[0] + instants.SECOND
     stores.dispatcher(by, fresh=fresh, now=lambda: later).run_once()
     assert [it["To"] for it in mail.taken] == ["ana@market.example"]
+
+
+def test_a_message_that_failed_comes_with_its_link_for_the_seller_when_it_is_repeated(
+    stores: Stores, rules: AlertRules, mail: MailServer, tmp_path: Path
+) -> None:
+    """The log had the link as an invitation: the next try said to wait for a seller whom nobody had
+    asked, and had no link."""
+    far = review(process_id="p1", customer_id="s1", deadline_at="2099-01-01T00:00:00Z")
+    stores.inbox.append([delivery(far, occurred_at=instants.now(), recorded_by="webhook")])
+    ana = rules.recipients["ana"].model_copy(update={"seller_links": True})
+    by = rules.model_copy(update={"recipients": rules.recipients | {"ana": ana}})
+    fresh = for_messages(
+        settings_in(tmp_path, journey_url="https://cadastro.market.example"), stores.inbox, "alerts"
+    )
+    now = [instants.now()]
+    dispatcher = stores.dispatcher(by, fresh=fresh, now=lambda: now[0])
+    mail.refuses = "451 later"
+    dispatcher.run_once()
+    mail.refuses = None
+    now[0] += BACKOFF[0] + instants.SECOND
+    dispatcher.run_once()
+    [sent] = mail.taken
+    plain = sent.get_body(("plain",))
+    assert plain is not None
+    text = plain.get_content()
+    assert "https://cadastro.market.example/j/" in text
+    assert "Aguardar o vendedor" not in text
+    assert len(stores.inbox.find(process_id="p1", kind=COLLECTION)) == 1
 
 
 def test_alerts_are_raised_from_the_first_recipient_on(
