@@ -49,8 +49,6 @@ RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
 MARGIN: Final = instants.DAY
 """For so much longer than its alerts are due an alert is remembered: clocks differ."""
 READ_AT_ONCE: Final = 10_000
-NEVER_TOO_OLD: Final = frozenset({"overdue", "expired"})
-"""Rungs that are raised however long ago they were reached, if alerts were raised here by then."""
 
 # What a file says of alerts is history: it begins and ends nothing here.
 _ENTRIES = f"""
@@ -226,15 +224,15 @@ class Dispatcher:
         if is_whole:
             self._whole_look_at = time.monotonic() + WHOLE_LOOK_SECONDS
         # What is held was raised; a file may say so of what was not (docs/alerts.md#what-is-due).
-        # What passed while nobody sent alerts is never too old.
+        # A rung may be raised however long ago it was reached, if alerts were raised here by then.
         raised_from = self._now() - self._rules.look_back_days * instants.DAY
-        first_at = self._first_at
+        first_at, rungs = self._first_at, self._rules.rungs()
         return [
             due
             for due in found
             if due.alert in self._alarms
             or due.since > raised_from
-            or (due.kind in NEVER_TOO_OLD and first_at is not None and due.since > first_at)
+            or (due.kind in rungs and first_at is not None and due.since > first_at)
         ]
 
     def _seen(self, status: Mapping[str, object] | None) -> list[Due]:

@@ -1,5 +1,6 @@
 -- One row per alert that is due and was not raised: what is still to be written down before anybody is
--- told. These are the rows of `alerts` without `raised_at`, found sooner; what the log does not show is raised as it is found.
+-- told. These are the rows of `alerts` without `raised_at`, found sooner, but for those that became due before
+-- the look-back; what the log does not show is raised as it is found.
 -- reads: due_alerts, raised_alerts, assignments
 -- sets: unraised
 -- key: alert_id

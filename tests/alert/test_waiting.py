@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from pipeline import instants
-from pipeline.alert import acting, channels
+from pipeline.alert import acting, channels, entries
 from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
-from pipeline.alert.entries import Due
+from pipeline.alert.entries import Due, Subject
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import CallerError
 from pipeline.ledger.reader import Reader
@@ -155,6 +155,21 @@ def test_who_begins_to_send_again_says_which_deadlines_passed_however_long_ago(
     desk.look("2026-04-20T13:00:00Z")
     expired = [("ana", "expired")] if were_alerts_sent_before else []
     assert desk.got[were_alerts_sent_before:] == expired
+
+
+def test_waiting_is_no_longer_safe_however_long_ago_the_rung_was_reached(desk: Desk) -> None:
+    """Nothing was said while it was the seller's turn, and then the look-back was over."""
+    first = Due("another", "expired", "breach", "officer", at("2026-03-27T12:00:00Z"))
+    desk.inbox.append([entries.raised(first, Subject(), first.since)])
+    for when in ("2026-03-27T19:00:00Z", "2026-03-29T19:00:00Z", "2026-03-31T12:00:00Z"):
+        said = f'{{"kind":"collection","occurred_at":"{when}","process_id":"p1","seller_id":"s1",'
+        said += '"journey_id":"j1","step":"invited","channel":"email","source":"seller"}'
+        desk.inbox.append([read_line(said.encode(), recorded_by="file")])
+        desk.look(when)
+    desk.look("2026-03-31T19:59:59Z")
+    assert desk.got == []
+    desk.look("2026-03-31T20:00:01Z")
+    assert desk.got == [("ana", "before_7d")]
 
 
 def test_what_a_file_says_was_raised_is_not_raised_by_that(desk: Desk) -> None:

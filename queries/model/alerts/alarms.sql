@@ -1,7 +1,8 @@
 -- One row per alert that may be due: of a rung, unless it is somebody else's turn, or of a condition,
 -- unless it is `ticket_due` and no ticket is. What became due long ago is one only where it was raised in
--- time and is held, or where it is OVERDUE or EXPIRED, became so since alerts are raised here, and was never
--- raised: nobody sent any then. Where the variable `unraised` is set, only those that were not raised, and not long ago.
+-- time and is held, or where a deadline presses and nobody ever raised it, though alerts were raised here by
+-- then: nobody sent any for a while, or it was somebody else's turn. Where the variable `unraised` is set,
+-- only those that were not raised, and not long ago.
 -- reads: due_rungs, alarming_findings, recent_failures, delivery_silence, raised_alerts, log
 -- key: alert_id
 -- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
@@ -28,7 +29,9 @@ with found as (
         seller_id,
         since,
         seq,
-        true as is_rung
+        true as is_rung,
+        rung in ('overdue', 'expired')
+            or seconds_to_deadline < alert_rules().even_while_awaiting * 3600 as is_pressing
     from due_rungs
     union all
     select
@@ -40,7 +43,8 @@ with found as (
         seller_id,
         found_at as since,
         seq,
-        false as is_rung
+        false as is_rung,
+        false as is_pressing
     from alarming_findings
     where rule <> 'quarantined'
     union all
@@ -53,7 +57,8 @@ with found as (
         null as seller_id,
         since,
         seq,
-        false as is_rung
+        false as is_rung,
+        false as is_pressing
     from recent_failures
     where contains(alert_rules().conditions, kind) and may_alert(since)
     union all
@@ -68,7 +73,8 @@ with found as (
         -- Of a day that is half in the look-back, what is in it.
         coalesce(min(found_at) filter (may_be_raised(found_at)), min(found_at)) as since,
         coalesce(min(seq) filter (may_be_raised(found_at)), min(seq)) as seq,
-        false as is_rung
+        false as is_rung,
+        false as is_pressing
     from alarming_findings
     where rule = 'quarantined'
     group by rule, severity, alert_id
@@ -82,12 +88,13 @@ with found as (
         null as seller_id,
         since,
         seq,
-        false as is_rung
+        false as is_rung,
+        false as is_pressing
     from delivery_silence
     where contains(alert_rules().conditions, 'silence') and may_alert(since)
 )
 
-select found.*
+select found.* exclude (is_pressing)
 from found
 left join raised_alerts as raised on raised.alert_id = found.alert_id
 where if(
@@ -97,8 +104,7 @@ where if(
     or coalesce(raised.is_held, false)
     or (
         raised.alert_id is null
-        and is_rung
-        and kind in ('overdue', 'expired')
+        and is_pressing
         -- An entry of our own says so, and not a file.
         and since > (select min(occurred_at) from log where kind = 'alert' and origin = 'live')
     )
