@@ -48,11 +48,22 @@ def written_whole(path: Path, *, may_replace: bool = True, mode: int = 0o600) ->
             os.link(draft, path)
         sync(path.parent)
     except OSError as error:
-        if is_full(error):
+        if is_full(error) or error.filename == str(draft):  # nobody asked for a draft
             raise OSError(error.errno, error.strerror, str(path.parent)) from error
         raise
     finally:
         draft.unlink(missing_ok=True)
+
+
+def check_place(path: Path) -> None:
+    """Raises the `OSError` with which `written_whole` would fail before its first byte: for what
+    is recorded, or done but once, before its file is written."""
+    with contextlib.suppress(_Looked), written_whole(path):
+        raise _Looked
+
+
+class _Looked(Exception):
+    """Enough was seen."""
 
 
 @contextmanager

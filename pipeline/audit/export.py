@@ -17,7 +17,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pipeline import instants
 from pipeline.audit import earlier, timestamps
@@ -28,6 +28,7 @@ from pipeline.audit.package.drafts import Reading, TableFiles
 from pipeline.audit.package.entry_files import Chosen
 from pipeline.audit.package.tables import Selection
 from pipeline.audit.request import Request, Scope
+from pipeline.audit.verify import Policy
 from pipeline.audit.witness.cosigned import cosigned, read_policy
 from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Clearance
@@ -44,6 +45,7 @@ from pipeline.log.actions import exporting
 from pipeline.log.artifacts import ArtifactStore
 from pipeline.log.checkpoints import Checkpoint
 from pipeline.log.entries import Entry
+from pipeline.settings import Settings
 
 VERIFIER: Final = Path(__file__).with_name("verify.py")
 NEWEST_EARLIER: Final = 256
@@ -97,6 +99,23 @@ class _Prepared:
         return _sha256("".join(lines).encode())
 
 
+class Seals(NamedTuple):
+    """What others are to add to the checkpoint: read before the export is recorded, so that no
+    entry, and no second person's word, is for a package that cannot be made."""
+
+    policy: Policy | None
+    chain: bytes | None
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Seals":
+        """Reads their files; raises `OperatorError` where one cannot be used."""
+        policy, chain = settings.witnesses_file, settings.timestamp_chain_file
+        return cls(
+            None if policy is None else read_policy(policy),
+            None if chain is None else timestamps.read_chain(chain),
+        )
+
+
 def export(
     service: LedgerService, request: Request, out: Path, on_progress: OnProgress = lambda *_: None
 ) -> Exported:
@@ -115,6 +134,7 @@ def export(
             "this ledger holds commitments and masked facts, but no bodies",
             "export where the ledger has them",
         )
+    seals = Seals.of(service.settings)
     clearance = _clearance(service, request)
     if clearance is not None:
         request = replace(request, reason=clearance.reason)
@@ -123,7 +143,9 @@ def export(
             prepared = _prepare(service, request, Path(folder), on_progress)
             export_entry = _record(service, request, prepared, clearance)
             if export_entry is not None and _is_signed_by(service, prepared.parameters["key"]):
-                return _write(service, prepared, export_entry, out, Path(folder), on_progress)
+                return _write(
+                    service, prepared, seals, export_entry, out, Path(folder), on_progress
+                )
     raise OperatorError(
         "The package was not made",
         "entries of its scope kept arriving while it was prepared",
@@ -344,28 +366,25 @@ def _is_signed_by(service: LedgerService, key: str) -> bool:
 def _write(
     service: LedgerService,
     prepared: _Prepared,
+    seals: Seals,
     export_entry: Entry,
     out: Path,
     folder: Path,
     on_progress: OnProgress,
 ) -> Exported:
     service.reach(export_entry.seq)
-    file_of_policy = service.settings.witnesses_file
-    policy = None if file_of_policy is None else read_policy(file_of_policy)
     signed, keys = service.checkpoint(), service.signing.known()
     if signed is None or service.signer is None or keys is None:
         raise OperatorError("The log's checkpoint could not be signed")
     checkpoint, note = Checkpoint.read(signed.note), signed.note
-    if policy is not None:
+    if seals.policy is not None:
         on_progress("asking witnesses", 0, 1)
-        note = cosigned(service, note, policy)
+        note = cosigned(service, note, seals.policy)
     token = (
         timestamps.stamp(service.settings.timestamp_url, note.encode())
         if service.settings.timestamp_url
         else None
     )
-    file_of_chain = service.settings.timestamp_chain_file
-    chain = None if file_of_chain is None else timestamps.read_chain(file_of_chain)
     first, last = prepared.parameters["range"] or (1, 0)
     rotations = [it.since for it in keys if it.since and it.since <= checkpoint.size]
     chosen = Chosen(prepared.seqs, range(first, last + 1), rotations, export_entry.seq)
@@ -378,8 +397,8 @@ def _write(
         bag.add("data/checkpoint.note", note.encode())
         if token is not None:
             bag.add("data/checkpoint.tsr", token)
-            if chain is not None:
-                bag.add("data/timestamp.pem", chain)
+            if seals.chain is not None:
+                bag.add("data/timestamp.pem", seals.chain)
         bag.add("data/consistency.json", _consistency(service, prepared.parameters, checkpoint))
         withheld = entry_files.write(
             bag,

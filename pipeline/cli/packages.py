@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from pipeline.cli.group import main, say, user
+from pipeline.files import check_place
 from pipeline.settings import Settings
 from pipeline.texts import printable
 
@@ -73,6 +74,7 @@ def export(
         actor=actor,
         recorded_by=user(),
     )
+    check_place(out)  # else it is recorded first, and uses up a second person's word
     with open_ledger(Settings.load()) as ledger, terminal.progress() as on_progress:
         exported = ledger.export(request, out, on_progress)
     say(

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from pipeline.cli.group import main, say, user
+from pipeline.files import check_place
 from pipeline.settings import Settings
 
 TABLE_ROWS = 50
@@ -81,6 +82,8 @@ def print_view(
     if as_of is not None and asked is None:
         raise click.UsageError(f"--as-of: {as_of!r} is not an instant like 2026-03-01T09:00:00Z")
     settings = Settings.load()
+    if out is not None:
+        check_place(out)  # before it is recorded that personal data was shown
     with open_ledger(settings) as ledger:
         behind = ledger.catch_up(CATCH_UP_SECONDS)
         instant = instants.now() if asked is None else asked

@@ -78,6 +78,13 @@ def test_the_commands_ask_whoever_holds_the_ledger(
         time.sleep(0.5)
     assert done.returncode == 0, done.stderr
     assert holder.poll() is None
+    # Where its file cannot be written, nothing is recorded: it would say that a package was made,
+    # and use up a second person's word.
+    wrong = command(settings, *asked[:4], "lacking/s1.zip", *asked[5:])
+    assert wrong.returncode == 1
+    assert wrong.stderr.splitlines()[0] == "Error: lacking: No such file or directory"
+    exports = command(settings, "show", "log_entries", "--where", "kind=export", "--format", "csv")
+    assert len(exports.stdout.splitlines()) == 2
     assert verify_package(tmp_path / "s1.zip").faults == []
     stores = command(settings, "verify")
     assert (stores.returncode, stores.stdout.splitlines()[-1]) == (0, "VERIFIED")

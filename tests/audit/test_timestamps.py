@@ -426,9 +426,18 @@ def test_what_is_kept_beside_a_timestamp_is_certificates_and_lists_and_nothing_e
 def test_a_chain_without_a_certificate_is_refused_before_anything_is_exported(
     tmp_path: Path, content: bytes
 ) -> None:
-    (tmp_path / "chain.pem").write_bytes(content)
-    with pytest.raises(OperatorError, match="correct PRAZO_TIMESTAMP_CHAIN_FILE, or unset it"):
-        timestamps.read_chain(tmp_path / "chain.pem")
+    """It was read after the export's entry: the log said that there was a package, and the word of
+    a second person was used up for none."""
+    chain = tmp_path / "chain.pem"
+    chain.write_bytes(content)
+    settings = settings_in(tmp_path, timestamp_chain_file=chain, four_eyes="export")
+    with closing(LedgerService(settings)) as service:
+        story.record(service.inbox, settings.artifacts)
+        service.catch_up()
+        last = service.inbox.last()
+        with pytest.raises(OperatorError, match="correct PRAZO_TIMESTAMP_CHAIN_FILE, or unset it"):
+            export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
+        assert service.inbox.last() == last
 
 
 def issue(folder: Path) -> tuple[Path, bytes, bytes]:
