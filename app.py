@@ -7,7 +7,7 @@ Imported (`streamlit run app.py`, uvicorn) this file is the ASGI app that holds 
 import logging
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import pandas  # noqa: F401 - before the follower starts: its first transaction would wait for it
@@ -16,7 +16,7 @@ from starlette.middleware import Middleware
 from streamlit import config
 
 from app_pages.desk import find, visits
-from app_pages.door import access, audience
+from app_pages.door import access, audience, starting
 from app_pages.door.early import Early
 from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
@@ -158,12 +158,14 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Holds the ledger while the server runs, and closes it even where no exit handler runs."""
     memory.look_for_cycles_less_often()
     os.umask(0o077)  # DuckDB makes its files with whatever the mask leaves
-    settings = _settings()
-    if settings.roles_file is not None:
-        RoleMap(settings.roles_file)  # a wrong one is refused now, and not at the first visit
-    if settings.login == "oidc":
-        config.set_option("secrets.files", [str(settings.oidc_file)])
-    with service.ledger_service(settings):
+    with ExitStack() as held:
+        with starting.or_end():
+            settings = _settings()
+            if settings.roles_file is not None:
+                RoleMap(settings.roles_file)  # a wrong one is refused now, not at the first visit
+            if settings.login == "oidc":
+                config.set_option("secrets.files", [str(settings.oidc_file)])
+            held.enter_context(service.ledger_service(settings))
         yield
 
 
@@ -202,7 +204,7 @@ else:
             ),
             Middleware(NotStored),
             Middleware(Early),
-            Middleware(Door, load=_settings),
-            Middleware(Lobby, load=_settings),
+            Middleware(starting.or_end()(Door), load=_settings),
+            Middleware(starting.or_end()(Lobby), load=_settings),
         ],
     )

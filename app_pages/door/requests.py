@@ -14,12 +14,12 @@ from typing import Final
 
 from pipeline.alert import links
 from pipeline.errors import SettingsError
-from pipeline.files import RereadFile
 from pipeline.hosts import is_loopback, networks
 from pipeline.http.asgi import App, Receive, Scope, Send, folded
 from pipeline.http.loopback import outside_hint
 from pipeline.http.origins import foreign_page
 from pipeline.serve import calendar
+from pipeline.serve.roles import proxy_secrets
 from pipeline.settings import Settings
 
 SECRET_HEADER: Final = b"x-proxy-secret"
@@ -46,7 +46,7 @@ class Door:
             )
         self._proxies = networks(settings.proxy_addresses)
         self._secrets = (
-            RereadFile(settings.proxy_secret_file, _lines)
+            proxy_secrets(settings.proxy_secret_file)
             if settings.login == "proxy" and settings.proxy_secret_file is not None
             else None
         )
@@ -107,10 +107,6 @@ def _caller(scope: Scope) -> str:
     """The address on the other side; one that no network holds where the server does not say."""
     client: tuple[str, int] = scope.get("client") or ("0.0.0.0", 0)
     return client[0]
-
-
-def _lines(text: str) -> list[bytes]:
-    return [line.strip().encode() for line in text.splitlines() if line.strip()]
 
 
 async def _turn_away(scope: Scope, receive: Receive, send: Send, fault: str) -> None:

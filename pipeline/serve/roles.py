@@ -1,4 +1,5 @@
-"""Decides which roles a person's claims give them, and what each role is permitted to do. Pure.
+"""Decides which roles a person's claims give them, and what each role is permitted to do. Reads
+which proxy may name a person.
 
 The map is a file with one `role:claim:value` on each line. A person has every role whose line
 matches one of their claims; without a role there is no access at all. The dashboard decides which
@@ -108,6 +109,23 @@ class RoleMap:
         roles = frozenset(rule.role for rule in self._file.get() if rule.fits(claims))
         name = _name(claims)
         return Person(name, roles) if roles and name else None
+
+
+def proxy_secrets(path: Path) -> RereadFile[list[bytes]]:
+    """What proves that the proxy sent a request, one a line of a file that is read again when it
+    changes; raises `SettingsError` if it cannot be read or has none."""
+    return RereadFile(path, lambda text: _secrets(text, path))
+
+
+def _secrets(text: str, path: Path) -> list[bytes]:
+    secrets = [line.strip().encode() for line in text.splitlines() if line.strip()]
+    if not secrets:
+        raise SettingsError(
+            f"The proxy's secrets in {path} cannot be used",
+            "the file is empty",
+            "write one secret per line",
+        )
+    return secrets
 
 
 def _name(claims: Mapping[str, Any]) -> str | None:

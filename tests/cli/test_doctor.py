@@ -92,6 +92,27 @@ def test_what_is_open_to_whom_is_said(tmp_path: Path) -> None:
     assert "tokens are required and there are none" in of("API", behind).found
 
 
+def test_files_that_a_start_or_a_package_needs_are_looked_at(tmp_path: Path) -> None:
+    """It called deliveries authenticated by secrets that were not there, and a login by a proxy
+    well that let nobody in; a policy that nobody can read was found by the next package."""
+    (tmp_path / "empty").touch()
+    (tmp_path / "roles").write_text("officer:groups:compliance\n")
+    by_proxy = {"login": "proxy", "roles_file": tmp_path / "roles", "api_tokens_file": tmp_path}
+    for check, settings, why in (
+        (
+            "deliveries",
+            {"webhook_auth": "hmac", "webhook_secret_file": "lacking"},
+            "cannot be read",
+        ),
+        ("login", {**by_proxy, "proxy_secret_file": tmp_path / "empty"}, "the file is empty"),
+        ("packages", {"witnesses_file": tmp_path / "empty"}, "it has no quorum line"),
+        ("packages", {"timestamp_chain_file": "lacking"}, "No such file or directory"),
+    ):
+        found = of(check, settings_in(tmp_path, **settings))
+        assert found.verdict == "fault"
+        assert why in found.found
+
+
 def test_a_receiver_that_does_not_answer_is_said(tmp_path: Path) -> None:
     found = of("receiver", settings_in(tmp_path, receiver_port=free_port()))
     assert found.verdict == "warning"

@@ -1,5 +1,6 @@
-"""A command loads what it uses (docs/decisions/programs.md)."""
+"""A command loads what it uses (docs/decisions/programs.md), and says why it does not start."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.inbox import open_inbox
+from tests.support.machine import free_port
+from tests.support.stores import environment_in
 
 ASIDE = ("httpx", "jinja2", "streamlit", "pandas", "pipeline.audit.verify", "rich.progress")
 """Each takes a command some hundredths of a second, and rows need none of them."""
@@ -31,3 +34,35 @@ def test_rows_are_shown_without_what_only_audits_ask_others_or_draw(
     assert shown.returncode == 0, shown.stderr
     assert len(shown.stdout.splitlines()) > 1
     assert shown.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None:
+    """It printed a traceback and ended with 3, so that `prazo serve` started it on and on. Without
+    its proxy's secrets it even ran: it held no ledger, answered 500 to everybody, and `prazo
+    doctor` called the login well."""
+    (tmp_path / "roles").write_text("officer:groups:compliance\n")
+    (tmp_path / "tokens").touch()
+    lacking = {
+        "PRAZO_LOGIN": "proxy",
+        "PRAZO_ROLES_FILE": "roles",
+        "PRAZO_API_TOKENS_FILE": "tokens",
+        "PRAZO_PROXY_SECRET_FILE": "lacking",
+    }
+    unreached = {"PRAZO_INBOX": f"postgresql://ana@127.0.0.1:{free_port()}/prazo"}
+    starts = [
+        subprocess.Popen(
+            [sys.executable, "-m", "pipeline.cli", "dashboard", "--port", str(free_port())],
+            cwd=tmp_path,
+            env=os.environ | environment_in(tmp_path) | settings,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for settings in (lacking, unreached)
+    ]
+    ends = [(*start.communicate(timeout=60), start.returncode) for start in starts]
+    assert [code for _, _, code in ends] == [2, 1]
+    for (_, said, _), what in zip(ends, ("The file lacking", "The inbox postgresql"), strict=True):
+        assert said.startswith(f"Error: {what}")
+        assert "\n  To fix it: " in said
+        assert "Traceback" not in said

@@ -8,8 +8,9 @@ from typing import Final
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.http import addresses
 from pipeline.http.tokens import Tokens
+from pipeline.receive.authenticity import Authenticator
 from pipeline.serve import intake
-from pipeline.serve.roles import RoleMap
+from pipeline.serve.roles import RoleMap, proxy_secrets
 from pipeline.settings import Settings
 
 _OIDC_NEEDS: Final = (
@@ -44,8 +45,9 @@ def authenticity(settings: Settings) -> Iterator[Diagnosis]:
             "deliveries are not authenticated; only this machine can post them",
             "set PRAZO_WEBHOOK_AUTH and PRAZO_WEBHOOK_SECRET_FILE before real use",
         )
-    else:
-        yield Diagnosis("deliveries", "ok", f"authenticated by {settings.webhook_auth}")
+        return
+    Authenticator(settings.webhook_auth, settings.webhook_secret_file)
+    yield Diagnosis("deliveries", "ok", f"authenticated by {settings.webhook_auth}")
 
 
 def tokens(settings: Settings) -> Iterator[Diagnosis]:
@@ -88,6 +90,8 @@ def login(settings: Settings) -> Iterator[Diagnosis]:
     if settings.login == "none":
         yield Diagnosis("login", "ok", "nobody logs in: the dashboard serves this machine alone")
         return
+    if settings.login == "proxy" and settings.proxy_secret_file is not None:
+        proxy_secrets(settings.proxy_secret_file)
     if settings.roles_file is not None:
         RoleMap(settings.roles_file)
         yield Diagnosis("login", "ok", f"by {settings.login}; roles of {settings.roles_file}")

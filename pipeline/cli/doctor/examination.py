@@ -42,6 +42,7 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]
     ("open", doors.open_paths),
     ("secrets", stores.secrets),
     ("platform", platform.platform),
+    ("packages", stores.packages),
     ("disk", stores.disk),
     ("inbox", stores.inbox),
     ("signing key", stores.signing_key),

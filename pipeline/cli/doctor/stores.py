@@ -10,8 +10,10 @@ from typing import Final
 import duckdb
 
 from pipeline import alert_rules, instants
+from pipeline.audit.export import Seals
 from pipeline.cli.doctor.diagnosis import Diagnosis, Verdict
 from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError
+from pipeline.http import addresses
 from pipeline.inbox import kept_heads, open_inbox
 from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.inbox.clock import TOLERANCE, Clock
@@ -48,6 +50,15 @@ def owners_alone(path: Path) -> Diagnosis:
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         return Diagnosis("secrets", "fault", f"{path} can be read by others", f"chmod 600 {path}")
     return Diagnosis("secrets", "ok", f"{path} is its owner's alone")
+
+
+def packages(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether the files can be used that say who vouches for packages."""
+    Seals.of(settings)
+    if settings.witnesses_file is not None:
+        yield Diagnosis("packages", "ok", f"cosigned as {settings.witnesses_file} asks")
+    if settings.timestamp_url is not None:
+        yield Diagnosis("packages", "ok", f"stamped by {addresses.shown(settings.timestamp_url)}")
 
 
 def disk(settings: Settings) -> Iterator[Diagnosis]:

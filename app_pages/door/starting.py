@@ -1,0 +1,28 @@
+"""Ends the dashboard where it cannot start, as a command ends: what failed, why and what to do."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pipeline.errors import PrazoError, SettingsError
+from pipeline.texts import printable
+
+
+@contextmanager
+def or_end() -> Iterator[None]:
+    """Around what the start needs. An error of ours ends the process: with 2 where settings are at
+    fault, else with 1, since an inbox or a ledger may be there in a moment.
+
+    An exception would be a traceback in a server that ends with a code of its own; or, where the
+    door is built, which comes before the lifespan, one that goes on without a ledger and answers
+    500 to everybody.
+    """
+    try:
+        yield
+    except PrazoError as refused:
+        for line in f"Error: {refused}".splitlines():
+            sys.stderr.write(f"{printable(line)}\n")
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(2 if isinstance(refused, SettingsError) else 1)
