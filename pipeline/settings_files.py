@@ -1,8 +1,9 @@
 """Reads a TOML file of settings into a model; what is wrong with it is said all at once."""
 
+import difflib
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ValidationError
@@ -10,6 +11,8 @@ from pydantic import AfterValidator, BaseModel, ValidationError
 from pipeline.errors import SettingsError
 
 Model = TypeVar("Model", bound=BaseModel)
+_EXTRA: Final = "Extra inputs are not permitted"
+"""Pydantic's own words, and all that is left of its error where a model says more besides."""
 
 
 def read(
@@ -44,7 +47,7 @@ def parsed(
     except tomllib.TOMLDecodeError as error:
         faults = [f"it is not TOML: {error}"]
     except ValidationError as error:
-        faults = [_fault(it["loc"], it["msg"]) for it in error.errors()]
+        faults = [_fault(it["loc"], it["msg"], model) for it in error.errors()]
     raise _refusal(path, what, page, faults)
 
 
@@ -77,7 +80,20 @@ PlainUrl = Annotated[str, AfterValidator(_url)]
 """An http(s) URL without credentials."""
 
 
-def _fault(place: tuple[int | str, ...], message: str) -> str:
+def _unknown(place: tuple[int | str, ...], model: type[BaseModel]) -> str:
+    """Of a name that the file may not hold there. In TOML whatever follows `[part]` belongs to it,
+    so that a setting of the whole file is easily one of its last part."""
+    of_the_file = [field.alias or name for name, field in model.model_fields.items()]
+    name = str(place[-1])
+    if len(place) > 1 and name in of_the_file:
+        return "there is no such setting here: move it above the first [part] of the file"
+    near = difflib.get_close_matches(name, of_the_file, n=1) if len(place) == 1 else []
+    return f"there is no such setting: is it {near[0]}?" if near else "there is no such setting"
+
+
+def _fault(place: tuple[int | str, ...], message: str, model: type[BaseModel]) -> str:
+    if message == _EXTRA:
+        message = _unknown(place, model)
     named = ".".join(str(it + 1) if isinstance(it, int) else it for it in place)
     said = message.removeprefix("Value error, ")
     return f"{named}: {said}" if named else said

@@ -63,13 +63,15 @@ def test_every_fault_is_named_at_once(file: Path) -> None:
         lookback = 1
         [ladder]
         before = ["15 days", "3d", "72h"]
+        dashboard_url = "https://prazo.market.example"
         """
     )
     with pytest.raises(SettingsError) as raised:
         alert_rules.load(file)
     for said in (
         "look_back_days: Input should be greater than or equal to 1",
-        "lookback: Extra inputs are not permitted",
+        "lookback: there is no such setting: is it look_back_days?",
+        "ladder.dashboard_url: there is no such setting here: move it above the first [part]",
         "ladder.before.1: '15 days' is not a span such as 15d or 4h",
     ):
         assert said in raised.value.why

@@ -301,7 +301,8 @@ class Dispatcher:
         ]
         if drafts:
             for due, address, why, _ in given_up:
-                LOG.error("%s is not told of alert %s: %s", address.to or "nobody", due.alert, why)
+                said = f"{address.to} is not told" if address.to else "nobody is told"
+                LOG.error("%s of alert %s: %s", said, due.alert, why)
             self._inbox.append(drafts)
             self.given_up += len(drafts)
 

@@ -138,6 +138,12 @@ class Recipient(Part):
             yield f"digest_at: {self.digest_at:%H:%M}"
         if self.stand_in is not None:
             yield f"stand_in: {self.stand_in}"
+        if self.zone is not None:
+            yield f"zone: {self.zone}"
+        if self.assigned_as:
+            yield f"assigned_as: {' / '.join(self.assigned_as)}"
+        if self.seller_links:
+            yield "seller_links"
         for absence in self.away:
             yield f"away: {absence.first} {absence.last}"
 

@@ -154,8 +154,17 @@ def test(recipient: str) -> None:
         alert_rules.load(Settings.load().alerts_file, tells_people=True)
     )
     found = try_channels(rules, recipient)
+    where = {
+        "email": "[mail]",
+        "webhook": "its `webhook`",
+        "apprise": "what its `apprise_file` says",
+    }
+    if (mail := rules.mail) is not None:
+        where["email"] += f" ({mail.host}, port {mail.port}, security {mail.security})"
     for via, fault in found.items():
         say(f"{via}: {'sent' if fault is None else f'not sent: {fault}'}")
+        if fault is not None:
+            say(f"  To fix it: check {where[via]} in the file of PRAZO_ALERTS_FILE", err=True)
     sys.exit(1 if any(found.values()) else 0)
 
 

@@ -19,6 +19,8 @@ email = "ana@market.example"
 role = "admin"
 webhook = "https://market.example/alerts"
 webhook_secret_file = "secret"
+zone = "Europe/Lisbon"
+assigned_as = ["Bruno Sá"]
 [[routes]]
 to = ["ana"]
 severities = ["breach"]
@@ -55,8 +57,15 @@ def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
         "routes.1                    severities: breach, to: ana, at_any_hour: breach,"
         " after 4h: bruno",
         "recipients.ana              officer, email, pt",
-        "recipients.bruno            admin, webhook, pt",
+        "recipients.bruno            admin, webhook, pt, zone: Europe/Lisbon,"
+        " assigned_as: Bruno Sá",
     ]
+    nobody_there = 'host = "127.0.0.1"\nport = 1\nsecurity = "none"'
+    unreached = ALERTS.replace('host = "mail.market.example"', nobody_there)
+    (tmp_path / "alerts.toml").write_text(unreached)
+    tried = prazo("alerts", "test", "ana")
+    assert (tried.returncode, tried.stdout[:17]) == (1, "email: not sent: ")
+    assert "check [mail] (127.0.0.1, port 1, security none)" in tried.stderr
 
 
 def test_settings_with_a_fault_are_refused(prazo, environment, tmp_path) -> None:
@@ -76,5 +85,6 @@ def test_an_alert_that_leads_to_nobody_ends_with_1(prazo, environment, tmp_path)
     event = aci(created_at=instants.canonical(instants.now()), deadline_at=soon)
     assert prazo("ingest", "-", given=json.dumps(event)).returncode == 0
     done = prazo("alerts", "send")
+    assert "nobody is told of alert " in done.stderr
     assert "no recipient is named for it" in done.stderr
     assert done.returncode == 1
