@@ -209,11 +209,19 @@ def receipt(seq: int, out: Path) -> None:
     prazo receipt 17 --out receipts
     """
     from pipeline.audit.receipts import prove
+    from pipeline.errors import LedgerInUse
     from pipeline.files import write_whole
     from pipeline.ledger.service import unheld_ledger
 
-    with unheld_ledger(Settings.load()) as service:
-        proof = prove(service, seq)
+    try:
+        with unheld_ledger(Settings.load()) as service:
+            proof = prove(service, seq)
+    except LedgerInUse as error:
+        raise LedgerInUse(
+            error.what,
+            "this command opens it itself, and another process holds it",
+            "stop `prazo serve`, `prazo dashboard` or `prazo follow`, then run it again",
+        ) from None
     out.mkdir(parents=True, exist_ok=True)
     for name, content in (
         ("leaf.json", proof.leaf),

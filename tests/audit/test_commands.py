@@ -78,6 +78,8 @@ def test_the_commands_ask_whoever_holds_the_ledger(
         time.sleep(0.5)
     assert done.returncode == 0, done.stderr
     assert holder.poll() is None
+    proved = command(settings, "receipt", "5", "--out", "receipts")
+    assert "stop `prazo serve`, `prazo dashboard` or `prazo follow`" in proved.stderr
     # Where its file cannot be written, nothing is recorded: it would say that a package was made,
     # and use up a second person's word.
     wrong = command(settings, *asked[:4], "lacking/s1.zip", *asked[5:])
