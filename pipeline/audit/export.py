@@ -193,7 +193,11 @@ def _clearance(service: LedgerService, request: Request) -> Clearance | None:
 
 
 def _nothing() -> CallerError:
-    return CallerError("There is nothing to export", "no entry of the log is in this scope")
+    return CallerError(
+        "There is nothing to export",
+        "no entry of the log is in this scope",
+        "check the id, or the ends of the period",
+    )
 
 
 # --- preparing -------------------------------------------------------------------------------

@@ -29,10 +29,14 @@ class Scope:
             raise WrongUsage(
                 "The scope of the export is not clear",
                 "one of a process, a seller or a period is needed",
-                "give --process ID, --seller ID, or --from T and --to T",
+                "name a process, a seller, or both ends of a period",
             )
         if (self.since is None) != (self.until is None):
-            raise WrongUsage("A period needs both its ends", remedy="give --from T and --to T")
+            raise WrongUsage("A period needs both its ends", remedy="name both, from and to")
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise WrongUsage(
+                "The period is empty", "it does not end after its start", "exchange its ends"
+            )
 
     @property
     def condition(self) -> tuple[str, list[object]]:
