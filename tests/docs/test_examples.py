@@ -135,11 +135,13 @@ def test_the_first_hour_of_the_readme(type_: Type, tmp_path: Path) -> None:
 
 def test_the_views_of_the_analysts_page(type_: Type, tmp_path: Path) -> None:
     type_("prazo ingest data/samples/occurrences.ndjson")
-    watchlist, reasons, late = typed("docs/analysts.md")
+    watchlist, reasons, late, denials = typed("docs/analysts.md")
     assert "rows" in type_(watchlist)
     assert type_(reasons).startswith("reason,detail,denials,")
     type_(late)
     assert (tmp_path / "late.xlsx").read_bytes().startswith(b"PK")
+    type_(denials)
+    assert (tmp_path / "denials.parquet").read_bytes().startswith(b"PAR1")
 
 
 def test_the_commands_of_the_operations_page(type_: Type, tmp_path: Path) -> None:
