@@ -74,6 +74,19 @@ def test_a_misspelt_setting_is_named_with_the_one_that_is_meant(
     assert [(it.verdict, it.remedy) for it in found] == [("warning", "is it PRAZO_LOGIN?")]
 
 
+def test_a_file_of_settings_is_looked_at_as_the_environment_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A misspelt name there left deliveries unauthenticated, and nobody was told."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text(
+        "PRAZO_WEBHOK_AUTH=hmac\nPRAZO_INBOX=postgresql://ana:s3cret@db.example/inbox\n"
+    )
+    (tmp_path / ".env").chmod(0o644)
+    assert of("settings", settings_in(tmp_path)).remedy == "is it PRAZO_WEBHOOK_AUTH?"
+    assert "chmod 600 .env" in [it.remedy for it in examine(settings_in(tmp_path))]
+
+
 def of(check: str, settings: Settings) -> Diagnosis:
     [found] = [it for it in examine(settings) if it.check == check]
     return found

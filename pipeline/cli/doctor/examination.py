@@ -5,6 +5,8 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from pydantic_settings import DotEnvSettingsSource
+
 from pipeline.cli.doctor import doors, forwarding, journeys, platform, stores
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import PrazoError
@@ -26,7 +28,8 @@ def examine(settings: Settings, *, asks_platform: bool = False) -> Iterator[Diag
 def _names(settings: Settings) -> Iterator[Diagnosis]:
     """Finds misspelt names of settings, which would silently leave the default in force."""
     known = [f"PRAZO_{name.upper()}" for name in type(settings).model_fields]
-    for name in sorted(os.environ):
+    in_file = map(str.upper, DotEnvSettingsSource(type(settings)).env_vars)
+    for name in sorted({*os.environ, *in_file}):
         if name.startswith("PRAZO_") and name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             remedy = f"is it {near[0]}?" if near else "docs/operations.md lists every setting"

@@ -1,6 +1,7 @@
 """Examines where things are kept: secrets, disk, inbox, clock, artifacts, kept head, ledger."""
 
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator
@@ -26,6 +27,9 @@ from pipeline.settings import Settings
 
 FREE_BYTES: Final = 2**30
 NO_SPACE: Final = "No space left"
+ENV_FILE: Final = Path(".env")
+_PASSWORD: Final = re.compile(r"://[^/@\s]*:[^/@\s]+@")
+"""In an address, such as that of a PostgreSQL inbox or a timestamp authority."""
 
 
 def secrets(settings: Settings) -> Iterator[Diagnosis]:
@@ -43,6 +47,8 @@ def secrets(settings: Settings) -> Iterator[Diagnosis]:
     ):
         if path is not None and path.exists():
             yield owners_alone(path)
+    if ENV_FILE.is_file() and _PASSWORD.search(ENV_FILE.read_text(errors="replace")):
+        yield owners_alone(ENV_FILE)
 
 
 def owners_alone(path: Path) -> Diagnosis:
