@@ -28,7 +28,7 @@ from pipeline.errors import PrazoError
 from pipeline.http import limits
 from pipeline.ledger import service
 from pipeline.serve import api
-from pipeline.serve.roles import Person, RoleMap
+from pipeline.serve.roles import Person, RoleMap, provider
 from pipeline.settings import Settings
 from pipeline.texts import LogLines
 
@@ -163,7 +163,8 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
             settings = _settings()
             if settings.roles_file is not None:
                 RoleMap(settings.roles_file)  # a wrong one is refused now, not at the first visit
-            if settings.login == "oidc":
+            if settings.login == "oidc" and settings.oidc_file is not None:
+                provider(settings.oidc_file)  # else nobody could log in, and no message says so
                 config.set_option("secrets.files", [str(settings.oidc_file)])
             held.enter_context(service.ledger_service(settings))
         yield

@@ -1,5 +1,5 @@
-"""Decides which roles a person's claims give them, and what each role is permitted to do. Reads
-which proxy may name a person.
+"""Decides which roles a person's claims give them, and what each role is permitted to do. Reads the
+files by which a provider or a proxy is known that says who somebody is.
 
 The map is a file with one `role:claim:value` on each line. A person has every role whose line
 matches one of their claims; without a role there is no access at all. The dashboard decides which
@@ -7,6 +7,7 @@ pages and views a role opens (`app_pages/door/audience.py`).
 """
 
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +16,7 @@ from typing import Any, Final
 
 from pipeline.clearance import acts
 from pipeline.errors import SettingsError
-from pipeline.files import RereadFile
+from pipeline.files import RereadFile, read_small
 
 
 class Role(StrEnum):
@@ -109,6 +110,23 @@ class RoleMap:
         roles = frozenset(rule.role for rule in self._file.get() if rule.fits(claims))
         name = _name(claims)
         return Person(name, roles) if roles and name else None
+
+
+def provider(path: Path) -> Mapping[str, Any]:
+    """How people are sent to their OpenID Connect provider: the section `[auth]` of a TOML file.
+    Raises `SettingsError` if there is none."""
+    why = "it has no section [auth]"
+    try:
+        section = tomllib.loads(read_small(path)).get("auth")
+    except tomllib.TOMLDecodeError as error:
+        section, why = None, f"it is not TOML: {error}"
+    if not isinstance(section, dict):
+        raise SettingsError(
+            f"The file {path} cannot be used for a login",
+            why,
+            "write it as docs/operations.md#who-may-look says",
+        )
+    return section
 
 
 def proxy_secrets(path: Path) -> RereadFile[list[bytes]]:

@@ -39,7 +39,7 @@ def test_rows_are_shown_without_what_only_audits_ask_others_or_draw(
 def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None:
     """It printed a traceback and ended with 3, so that `prazo serve` started it on and on. Without
     its proxy's secrets it even ran: it held no ledger, answered 500 to everybody, and `prazo
-    doctor` called the login well."""
+    doctor` called the login well; without its provider nobody could log in."""
     (tmp_path / "roles").write_text("officer:groups:compliance\n")
     (tmp_path / "tokens").touch()
     lacking = {
@@ -48,6 +48,7 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
         "PRAZO_API_TOKENS_FILE": "tokens",
         "PRAZO_PROXY_SECRET_FILE": "lacking",
     }
+    without_provider = {**lacking, "PRAZO_LOGIN": "oidc", "PRAZO_OIDC_FILE": "roles"}
     unreached = {"PRAZO_INBOX": f"postgresql://ana@127.0.0.1:{free_port()}/prazo"}
     starts = [
         subprocess.Popen(
@@ -58,11 +59,16 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
             stderr=subprocess.PIPE,
             text=True,
         )
-        for settings in (lacking, unreached)
+        for settings in (lacking, without_provider, unreached)
     ]
     ends = [(*start.communicate(timeout=60), start.returncode) for start in starts]
-    assert [code for _, _, code in ends] == [2, 1]
-    for (_, said, _), what in zip(ends, ("The file lacking", "The inbox postgresql"), strict=True):
+    assert [code for _, _, code in ends] == [2, 2, 1]
+    whats = (
+        "The file lacking",
+        "The file roles cannot be used for a login",
+        "The inbox postgresql",
+    )
+    for (_, said, _), what in zip(ends, whats, strict=True):
         assert said.startswith(f"Error: {what}")
         assert "\n  To fix it: " in said
         assert "Traceback" not in said

@@ -1,6 +1,5 @@
 """Examines who may come in: deliveries, API, login, and what is open without any proof."""
 
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -10,7 +9,7 @@ from pipeline.http import addresses
 from pipeline.http.tokens import Tokens
 from pipeline.receive.authenticity import Authenticator
 from pipeline.serve import intake
-from pipeline.serve.roles import RoleMap, proxy_secrets
+from pipeline.serve.roles import RoleMap, provider, proxy_secrets
 from pipeline.settings import Settings
 
 _OIDC_NEEDS: Final = (
@@ -101,11 +100,7 @@ def login(settings: Settings) -> Iterator[Diagnosis]:
 
 def _oidc(path: Path) -> Iterator[Diagnosis]:
     """Whether the file has what Streamlit needs to send people to their provider."""
-    try:
-        section = tomllib.loads(path.read_text(encoding="utf-8")).get("auth", {})
-    except (OSError, ValueError) as error:
-        yield Diagnosis("login", "fault", f"{path}: {error}", "write it as TOML")
-        return
+    section = provider(path)
     missing = [name for name in _OIDC_NEEDS if not section.get(name)]
     if missing:
         remedy = "add it to the [auth] section, as docs/operations.md shows"
