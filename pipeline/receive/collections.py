@@ -135,7 +135,11 @@ def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[i
             value = parse_json(path.read_bytes())
             draft = _read(value, recorded_by, keep, instants.now())
         except Unreadable as unreadable:
-            raise CallerError(f"{path} is not a collection", unreadable.what) from None
+            raise CallerError(
+                f"{path} is not a collection",
+                unreadable.what,
+                "correct it; docs/developers.md#collect shows one",
+            ) from None
         [receipt] = inbox.append([draft])
         if receipt.entry is not None:
             return receipt.entry.seq, "new"

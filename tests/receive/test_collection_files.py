@@ -204,8 +204,9 @@ def test_what_is_not_a_collection_is_refused_and_not_recorded(
     marketplace: Marketplace, tmp_path: Path, change: dict[str, Any], named: str
 ) -> None:
     path = write(tmp_path / "in", line(**change))
-    with pytest.raises(CallerError, match=named):
+    with pytest.raises(CallerError, match=named) as refused:
         collect_file(path, marketplace.settings(), recorded_by="test")
+    assert refused.value.remedy  # it told nobody what to do
     assert marketplace.inbox.find(process_id="prc_file") == []
 
 
