@@ -1910,7 +1910,7 @@ def _check_consistency(
 ) -> None:
     checkpoint = sealed.checkpoint
     proofs = sealed.package.json("data/consistency.json")
-    earlier = {str(size): bytes.fromhex(root) for size, root in sealed.parameters["earlier"]}
+    earlier = _earlier(sealed)
     if proofs.keys() != earlier.keys():
         verdict.fault(
             "data/consistency.json is not about the earlier checkpoints of parameters.json"
@@ -1932,11 +1932,12 @@ def _check_consistency(
     except (Fault, ValueError) as error:
         raise Fault(f"the earlier checkpoint cannot be used: {error}") from None
     in_force = sealed.keys.at(held.size)
+    continued = {**earlier, str(checkpoint.size): checkpoint.root}
     ended = [it for it in given_up if it.fork < held.size <= it.reached]
     told = f"; entry {ended[-1].seq} says that a past was lost" if ended else ""
     if held.log != checkpoint.log:
         verdict.fault("the earlier checkpoint is of another log")
-    elif (held.size, held.root) in _continued(sealed) and key == in_force:
+    elif held.root == continued.get(str(held.size)) and key == in_force:
         verdict.passed(
             "the earlier checkpoint is the package's own"
             if held.size == checkpoint.size
@@ -1977,10 +1978,14 @@ def _check_consistency(
         )
 
 
-def _continued(sealed: Sealed) -> set[tuple[int, bytes]]:
-    """(size, root) of the checkpoints that the package's own is proved to continue."""
-    earlier = {(int(size), bytes.fromhex(root)) for size, root in sealed.parameters["earlier"]}
-    return {*earlier, (sealed.checkpoint.size, sealed.checkpoint.root)}
+def _earlier(sealed: Sealed) -> dict[str, bytes]:
+    """The root at each size of which the package says that its checkpoint continues it. Fault where
+    two stand at one size: only one of them would be proved."""
+    stated = sealed.parameters["earlier"]
+    earlier = {str(int(size)): bytes.fromhex(root) for size, root in stated}
+    if len(earlier) < len(stated):
+        raise Fault("parameters.json names two earlier checkpoints of one size")
+    return earlier
 
 
 def _signed_earlier(keys: LogKeys, note: bytes) -> tuple[Checkpoint, Key]:

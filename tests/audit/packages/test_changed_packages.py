@@ -18,7 +18,7 @@ from pipeline.audit import export, verify
 from pipeline.audit.package import tables as packages
 from pipeline.audit.reproduce import verify_package
 from pipeline.ledger.service import LedgerService
-from pipeline.log.checkpoints import Signer
+from pipeline.log.checkpoints import Checkpoint, Signer
 from tests.audit import forgery, story
 from tests.audit.conftest import EVERYTHING, Made, request
 from tests.audit.forgery import SEALS, Files
@@ -342,6 +342,24 @@ def test_a_rewritten_log_cannot_prove_the_earlier_size_either(made: Made, tmp_pa
     assert verify.verify(exported.path, made.key).faults == []
     assert verify.verify(exported.path, made.key, made.earlier).faults == [
         "THE LOG WAS REWRITTEN: the earlier checkpoint has another root at 16 entries"
+    ]
+
+
+def test_a_rewritten_log_cannot_name_the_former_root_beside_its_own(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two roots at one size only the last was proved, and either was believed: a log that
+    somebody rewrote once continued every checkpoint that they knew to be kept."""
+    honest, former = export._earlier, Checkpoint.read(made.earlier.decode()).root.hex()
+    monkeypatch.setattr(export, "_earlier", lambda *given: [[16, former], *honest(*given)])
+    forged = rewritten(made, tmp_path)
+    try:
+        forged.checkpoint()
+        exported = export.export(forged, request(EVERYTHING), tmp_path / "forged.zip")
+    finally:
+        forged.close()
+    assert verify.verify(exported.path, made.key, made.earlier).faults == [
+        "parameters.json names two earlier checkpoints of one size"
     ]
 
 
