@@ -240,7 +240,7 @@ def _prepare(
             unmask=request.profile == "full",
         )
         derived = facts.tables(selection)
-    counts = files.write(service, disclosure, derived, selection)
+    counts = files.write(service, read.replaced(), derived, selection)
     keys = service.signing.known()
     parameters: dict[str, Any] = {
         "actor": request.actor,

@@ -147,6 +147,11 @@ _OPAQUE = re.compile(
 )
 
 
+def public(**identifiers: str | None) -> dict[str, JsonValue]:
+    """Those of these particulars that could not be personal: exports show them unmasked."""
+    return {name: it for name, it in identifiers.items() if it is None or _OPAQUE.fullmatch(it)}
+
+
 def public_name(identifier: str, log_key: bytes) -> str:
     """How an identifier stands in a leaf: unchanged, or as an HMAC if it could be personal.
 

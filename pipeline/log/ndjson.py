@@ -25,7 +25,7 @@ from pipeline.contract.body import (
 )
 from pipeline.errors import Unreadable
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import COLLECTION, INGESTED, WEBHOOK, Channel, Draft
+from pipeline.log.entries import COLLECTION, INGESTED, WEBHOOK, Channel, Draft, public
 
 # --- NDJSON ----------------------------------------------------------------------------------
 
@@ -298,7 +298,7 @@ def _ingested(
             particulars = {
                 "via": INGESTED,  # another system sent it, so we never send it again
                 "marketplace_id": occurrence.marketplace_id,
-                "idempotency_key": occurrence.idempotency_key,
+                **public(idempotency_key=occurrence.idempotency_key),
                 "timeout_seconds": occurrence.timeout_seconds,
             }
             attempt_id, body = occurrence.attempt_id, occurrence.body

@@ -29,7 +29,7 @@ from pipeline.http.outgoing.retry_after import retry_after
 from pipeline.inbox import Inbox, Outcome, Receipt
 from pipeline.inbox.leases import Held
 from pipeline.log.actions import action
-from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Draft
+from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Draft, public
 from pipeline.submit import permit, retries
 from pipeline.submit.casefile import LEASE, CaseFile, CaseFiles
 from pipeline.submit.decision import (
@@ -294,7 +294,7 @@ class Submissions:
             particulars={
                 "via": order.via,
                 "marketplace_id": order.marketplace_id or self._platform.marketplace_id,
-                "idempotency_key": order.process_id,
+                **public(idempotency_key=order.process_id),
                 "timeout_seconds": self._platform.timeout_seconds,
                 **known,
             },

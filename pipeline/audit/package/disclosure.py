@@ -33,7 +33,7 @@ class Disclosure:
         """Identifier -> what stands for it in this package."""
         self.restored: dict[str, str] = {}
         """Hash in a leaf -> the identifier, if the package shows it."""
-        is_masked = request.profile == "masked"
+        self._is_masked = is_masked = request.profile == "masked"
         for identifier in identifiers:
             name = public_name(identifier, log_key)
             if name == identifier:
@@ -47,8 +47,10 @@ class Disclosure:
             self.replaced |= {it: public_name(it, log_key) for it in journeys}
 
     def new_name(self, identifier: str | None) -> str | None:
-        """The name by which the package knows an identifier."""
-        return None if identifier is None else self.replaced.get(identifier, identifier)
+        """The name by which the package knows an identifier, of a bank account too."""
+        if identifier is None or not self._is_masked:
+            return None if identifier is None else self.replaced.get(identifier, identifier)
+        return public_name(identifier, self._log_key)
 
     def why_withheld(self, entry: Entry) -> str | None:
         """Why the body of an entry is left out; None where it is shown, or there is none.

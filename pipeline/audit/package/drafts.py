@@ -33,8 +33,7 @@ class Reading:
         self._seller_id = seller_id
         self._disclosure, self._artifacts = disclosure, artifacts
         self._facts, self._files = facts, files
-        name = disclosure.replaced
-        self._stating = tables.Stating(service.keys, lambda value: name.get(value, value))
+        self._stating = tables.Stating(service.keys, lambda value: disclosure.new_name(value) or "")
         self._again = tables.Again()
         self.taken = 0
         self.processes: set[str | None] = set()
@@ -62,6 +61,13 @@ class Reading:
             self._facts.state(table, rows)
             self._files.state(table, rows)
         self.taken += len(batch)
+
+    def replaced(self) -> dict[str, str]:
+        """Identifier, or digest of an artifact that only withheld entries name -> what stands for
+        it in this package."""
+        shown = self._artifacts.names.keys() | self._artifacts.missing.keys()
+        digests = {it: name for it, name in self._stating.digests.items() if it not in shown}
+        return {**self._disclosure.replaced, **digests}
 
     def withheld_by_kind(self) -> dict[str, dict[str, int]]:
         """How many bodies of each kind are withheld, by reason."""
@@ -97,13 +103,13 @@ class TableFiles:
     def write(
         self,
         service: LedgerService,
-        disclosure: Disclosure,
+        replaced: Mapping[str, str],
         of_package: Mapping[str, Any],
         selection: Selection,
     ) -> dict[str, int]:
         """Writes the tables; for each that is derived, how many rows follow from the package's
-        entries but not from the whole log."""
-        originals = {name: it for it, name in disclosure.replaced.items()}
+        entries but not from the whole log. `replaced`: as `Reading` says it."""
+        originals = {name: it for it, name in replaced.items()}
         of_log = tables.of_log(
             service.ledger,
             replace(
@@ -117,26 +123,17 @@ class TableFiles:
             columns, batches = table.column_names, tables.rows_of(table)
             if name != tables.QUOTES:
                 columns = [*columns, tables.BASIS]
-                if not disclosure.replaced and table.equals(of_log[name]):
+                expected = _renamed(of_log[name], replaced)
+                if table.equals(expected):
                     # Mostly they are, and comparing columns costs a hundredth of comparing rows.
                     counts[name] = 0
                     batches = ([(*row, tables.OF_PACKAGE) for row in rows] for rows in batches)
                 else:
-                    batches, counts[name] = self._compared(of_log[name], batches, disclosure)
+                    batches, counts[name] = _compared(expected, batches)
             self.paths[f"data/{name}"] = self._folder / name
             with self.open(name, "w") as file:
                 tables.write_csv(file, columns, self._counted(name, columns, batches))
         return counts
-
-    def _compared(
-        self, of_log: pa.Table, batches: Iterable[tables.Rows], disclosure: Disclosure
-    ) -> tuple[Iterator[tables.Rows], int]:
-        """The rows with their basis, and how many rows follow from the package alone."""
-        rows = [row for some in tables.rows_of(of_log) for row in some]
-        if replaced := disclosure.replaced:
-            rows = [tuple(replaced.get(it, it) for it in row) for row in rows]
-        compared, outside = tables.compare(rows, [row for some in batches for row in some])
-        return iter([compared]), outside
 
     def _counted(
         self, name: str, columns: Sequence[str], batches: Iterable[tables.Rows]
@@ -157,3 +154,22 @@ class TableFiles:
     def open(self, name: str, mode: str = "r") -> io.TextIOWrapper:
         """A table's file."""
         return (self._folder / name).open(mode, encoding="utf-8", newline="")  # type: ignore[return-value]
+
+
+def _renamed(table: pa.Table, replaced: Mapping[str, str]) -> pa.Table:
+    """The rows of the log with what stands for each identifier: in columns of these and in
+    `detail`, since a number may be somebody's identifier and is none in any other column."""
+    for at, field in enumerate(table.schema):
+        if replaced and (field.name.endswith("_id") or field.name == "detail"):
+            values = [replaced.get(it, it) for it in table.column(at).to_pylist()]
+            table = table.set_column(at, field, pa.array(values, type=field.type))
+    return table
+
+
+def _compared(
+    of_log: pa.Table, batches: Iterable[tables.Rows]
+) -> tuple[Iterator[tables.Rows], int]:
+    """The rows with their basis, and how many rows follow from the package alone."""
+    rows = [row for some in tables.rows_of(of_log) for row in some]
+    compared, outside = tables.compare(rows, [row for some in batches for row in some])
+    return iter([compared]), outside

@@ -82,6 +82,8 @@ _IDENTIFIERS: Final = frozenset(
     }
 )
 _DIGESTS: Final = frozenset({"body_sha256", "content_sha256", "sha256"})
+_UNSTATED: Final = frozenset({"account_balance", "current_balance", "revenue", "uri"})
+"""Of a seller's record: no table of a package rests on them, and an address may end in a tax id."""
 _PUBLIC_KEYS: Final = facts.Keys(values=b"package", taxpayer=b"package")
 """Everybody may know this key, since it only compares values that a package discloses."""
 
@@ -296,6 +298,8 @@ class Stating:
     def __init__(self, keys: facts.Keys, name: Callable[[str], str]) -> None:
         """`name`: gives what stands in the place of an identifier."""
         self._copy, self._keys, self._name = Copy(), keys, name
+        self.digests: dict[str, str] = {}
+        """Digest of an artifact, as findings name it -> what is stated in its place."""
 
     def of(self, withheld: Sequence[Entry]) -> Iterator[tuple[str, list[list[Any]]]]:
         """(table, rows). Digests of bodies and artifacts become keyed ones, so that nobody can
@@ -315,9 +319,14 @@ class Stating:
                 )
 
     def _stated(self, column: str, value: Any) -> Any:
+        if column in _UNSTATED:
+            return None
         if column in _DIGESTS and value is not None:
             digest = bytes.fromhex(value) if isinstance(value, str) else value
-            return hmac.digest(self._keys.values, digest, "sha256").hex()
+            keyed = hmac.digest(self._keys.values, digest, "sha256").hex()
+            if isinstance(value, str):
+                self.digests[value] = keyed
+            return keyed
         if column in _IDENTIFIERS and value is not None:
             return self._name(value)
         return value.hex() if isinstance(value, bytes) else value

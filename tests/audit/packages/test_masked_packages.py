@@ -1,0 +1,71 @@
+"""What a masked package holds where ids are phone numbers, begin with a sign, or are plain numbers,
+and where processes share an artifact that no collection of it shows."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.audit.package import tables
+from pipeline.audit.reproduce import verify_package
+from pipeline.ledger.service import LedgerService
+from tests.audit import forgery
+from tests.audit.conftest import EVERYTHING, export
+from tests.support.ledgers import draft
+from tests.support.lines import acp, answered, finished, seller, started, webhook
+from tests.support.stores import settings_in
+
+PHONE, BANK_ACCOUNT, SCREEN = "+5511987654321", "12345678901", "ab" * 32
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> LedgerService:
+    whose = {"process_id": "maria p1", "seller_id": PHONE}
+    shared = {"artifacts": [{"name": "screen.png", "media_type": "image/png", "sha256": SCREEN}]}
+    account = {"id": BANK_ACCOUNT, "customer_id": PHONE}
+    history = [
+        acp("= maria", process_id="maria p1", customer_id=PHONE),
+        acp(
+            "= maria",
+            "2026-03-01T12:00:01Z",
+            status="OVERDUE",
+            process_id="maria p1",
+            customer_id=PHONE,
+        ),
+        seller("created", "e2", seller_id=PHONE, revenue=77777.5, uri=f"/sellers/{PHONE}"),
+        webhook({"id": "e3", "type": "bank_account.associated", "payload": {"object": account}}),
+        answered(**whose, **shared),
+        answered(process_id="p2", seller_id="s2", journey_id="j2", **shared),
+        started("2", **whose, idempotency_key=PHONE),
+        finished("2", 500, process_id="maria p1"),
+        started("3", "2026-03-03T00:00:00Z", **whose),
+        finished("3", 500, "2026-03-03T00:00:01Z", process_id="maria p1"),
+    ]
+    opened = LedgerService(settings_in(tmp_path))
+    opened.inbox.append([recorded for line in history if (recorded := draft(line)) is not None])
+    opened.catch_up()
+    return opened
+
+
+def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    """Before a phone number stood the apostrophe that spreadsheets want, so it was taken for none;
+    and where an attempt was called `2`, so was the number of attempts."""
+    exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
+    service.close()
+    verdict = verify_package(exported.path, key=exported.key)
+    assert verdict.faults == []
+    assert not any(".csv: " in it for it in verdict.unchecked)  # all rows follow from the entries
+    files = forgery.read(exported.path)
+    plain = (PHONE, BANK_ACCOUNT, SCREEN, "maria", "77777")
+    found = [(it, name) for it in plain for name, held in files.items() if it.encode() in held]
+    assert found == []
+    [attempts] = [
+        row["attempts"]
+        for row in tables.parse_csv(files["data/processes.csv"])
+        if row["attempts"] != "0"
+    ]
+    assert attempts == "2"
+    findings = tables.parse_csv(files["data/findings.csv"])
+    assert {"event_altered", "evidence_reused"} <= {it["rule"] for it in findings}
+    assert all(it["seq"].isdecimal() for it in findings)
