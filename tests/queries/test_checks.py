@@ -34,6 +34,7 @@ BREAKING = {
     ),
     "materialized_subjects_disagree": "update materialized.subjects set is_shared = not is_shared",
     "materialized_unlisted_codes_disagree": "delete from materialized.unlisted_codes",
+    "settled_disagree": "update materialized.watermark set materialized_entries = 99",
     "counted_deliveries": "update facts.webhooks set is_again = false",
 }
 """One statement for each check that breaks what it is about; sums can only be broken by a view."""
@@ -79,6 +80,15 @@ def test_a_check_finds_its_invariant_broken(check, ledger):
 def test_a_finding_written_twice_is_noticed(ledger):
     ledger.cursor().execute("insert into materialized.findings from materialized.findings")
     assert checks.run("materialized_findings_disagree", ledger) is not None
+
+
+def test_a_process_that_is_kept_from_being_compared_is_noticed(ledger):
+    """Comparisons leave out what changes after the instant; views read it all the same."""
+    ledger.cursor().execute(
+        "update materialized.processes set deadline_at = '2099-01-01', settled_at = '2099-01-01'"
+    )
+    assert checks.run("materialized_processes_disagree", ledger) is None
+    assert checks.run("settled_disagree", ledger) is not None
 
 
 def test_an_action_to_come_of_no_process_hides_no_fault():
