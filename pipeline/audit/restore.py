@@ -70,8 +70,10 @@ class Insisted(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What was proved of an inbox: the root of all its entries, and how many a signature covers."""
+    """What was proved of an inbox: how many entries it has, their root, and how many of them a
+    signature covers."""
 
+    size: int
     root: bytes
     signed: int
 
@@ -140,7 +142,7 @@ def restore(
             )
     if lacking:
         notes.append(f"the backup was not whole: it lacks {len(lacking)} artifacts")
-    return _verified(settings, artifacts, keys, notes, on_progress)
+    return _verified(settings, proof, artifacts, keys, notes, on_progress)
 
 
 def restore_from_ledger(
@@ -179,11 +181,12 @@ def restore_from_ledger(
         _require_signatures(proof.signed, inbox.last()[0], insisted)
         _record(inbox, proof.signed, insisted, notes)
         notes.append(f"{ledger.size} entries of the ledger went into the new inbox")
-    return _verified(settings, 0, (), notes, on_progress)
+    return _verified(settings, proof, 0, (), notes, on_progress)
 
 
 def _verified(
     settings: Settings,
+    proof: Proof,
     artifacts: int,
     keys: tuple[Path, ...],
     notes: Sequence[str],
@@ -194,6 +197,9 @@ def _verified(
         verdict = audit(
             service, on_progress=lambda done, all_: on_progress("verifying", done, all_)
         )
+        ledger, size = service.ledger, proof.size
+        if ledger.size < size or (size and ledger.root_at(size) != proof.root):
+            verdict.fault("the backup changed while it was put back: this is not what was proved")
         log, entries = service.inbox.log, service.inbox.last()[0]
     finally:
         service.close()
@@ -439,7 +445,7 @@ def _proved(
         ) from None
     # A checkpoint whose signature no key here can check covers nothing.
     covered = 0 if keys is None else max((at for at, _ in vouched), default=0)
-    return Proof(roots.at[size][0] if size else b"", covered)
+    return Proof(size, roots.at[size][0] if size else b"", covered)
 
 
 def _newer_entries(
