@@ -2,10 +2,12 @@
 and where processes share an artifact that no collection of it shows."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline.audit.package import tables
+from pipeline.audit.package.drafts import TableFiles
 from pipeline.audit.reproduce import verify_package
 from pipeline.ledger.service import LedgerService
 from tests.audit import forgery
@@ -31,6 +33,7 @@ def service(tmp_path: Path) -> LedgerService:
             process_id="maria p1",
             customer_id=PHONE,
         ),
+        seller("updated", "e4"),
         seller("created", "e2", seller_id=PHONE, revenue=77777.5, uri=f"/sellers/{PHONE}"),
         webhook({"id": "e3", "type": "bank_account.associated", "payload": {"object": account}}),
         answered(**whose, **shared),
@@ -69,3 +72,21 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     findings = tables.parse_csv(files["data/findings.csv"])
     assert {"event_altered", "evidence_reused"} <= {it["rule"] for it in findings}
     assert all(it["seq"].isdecimal() for it in findings)
+
+
+def test_a_stated_number_that_no_database_holds_is_a_fault(
+    service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With more than a few rows of a table it was a traceback, and no verdict."""
+    honest_state = TableFiles.state
+
+    def state(self: TableFiles, table: str, rows: list[list[Any]]) -> None:
+        is_webhook = table == "facts.webhooks"
+        altered = [[*row[:3], 2**70, *row[4:]] if is_webhook else row for row in rows]
+        honest_state(self, table, altered)
+
+    monkeypatch.setattr(TableFiles, "state", state)
+    exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
+    service.close()
+    [fault] = verify_package(exported.path, key=exported.key).faults
+    assert fault.startswith("the tables cannot be made again: OverflowError")

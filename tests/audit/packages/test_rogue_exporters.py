@@ -159,20 +159,32 @@ def test_an_instant_before_the_export_is_a_fault_or_named(
     assert is_fault or any(it.startswith(said) for it in found.unchecked)
 
 
-@pytest.mark.parametrize("name", ["log", "note"])
-def test_parameters_say_no_more_than_they_should(
-    honest: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+@pytest.mark.parametrize(
+    ("stated", "fault"),
+    [
+        ({"log": "prazo/production"}, "parameters.json"),
+        ({"note": "prazo/production"}, "parameters.json"),
+        ({"rows": {}}, "the tables have other numbers of rows"),
+    ],
+)
+def test_parameters_say_no_more_and_no_less_than_they_should(
+    honest: LedgerService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stated: dict[str, Any],
+    fault: str,
 ) -> None:
-    """Reports print the log's name, and a package may hold no word beside its own."""
+    """Reports print the log's name, and a package may hold no word beside its own. Where it counted
+    no table, the rows of all of them agreed."""
     honest_json = evidence.canonical_json
 
     def altered(value: Any) -> bytes:
-        return honest_json(value | {name: "prazo/production"} if "as_of" in value else value)
+        return honest_json(value | stated if "as_of" in value else value)
 
     monkeypatch.setattr(evidence, "canonical_json", altered)
     found = verdict(export(honest, Scope(process_id="p2"), tmp_path / "p.zip"))
     assert len(found.faults) == 1
-    assert found.faults[0].startswith("parameters.json")
+    assert found.faults[0].startswith(fault)
 
 
 def verdict(exported: Exported) -> Verdict:
