@@ -136,12 +136,13 @@ def maker(
         last_seq = held.status().last_seq
         rows = _rows(question, held, at)
         if form != "xlsx":
-            notes = tables.notes(view, rows, as_of=at, last_seq=last_seq, **question.asked())
+            said = identifiers.masked_question(question.asked())
+            notes = tables.notes(view, rows, as_of=at, last_seq=last_seq, **said)
             if question.compared_with is not None:
                 notes["compared_with"] = instants.readable(question.compared_with)
             return tables.encode(rows, form, notes)
-        said = in_words(question, reader, at=at, last_seq=last_seq, rows=rows.num_rows)
-        return tables.encode(rows, form, said, look(view, reader))
+        words = in_words(question, reader, at=at, last_seq=last_seq, rows=rows.num_rows)
+        return tables.encode(rows, form, words, look(view, reader))
 
     return make
 

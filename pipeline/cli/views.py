@@ -76,6 +76,7 @@ def print_view(
     from pipeline import instants
     from pipeline.cli import terminal
     from pipeline.ledger import formats, reader
+    from pipeline.serve import identifiers
     from pipeline.serve.commands import CATCH_UP_SECONDS, open_ledger
 
     asked = None if as_of is None else instants.parse(as_of)
@@ -101,6 +102,8 @@ def print_view(
             terminal.print_rows(rows, total, out)
         else:
             where = reader.parse_filters(filters)
+            if unmasking is None:
+                where = identifiers.masked_question({"where": where})["where"]
             notes = formats.notes(view, rows, as_of=instant, where=where)
             look = formats.Look(ZoneInfo(settings.time_zone))
             if out is None:

@@ -236,6 +236,7 @@ def _shown(request: Request, unmasked: questions.Unmasked | None, caller: Caller
     )
     if unmasked is None:
         rows = identifiers.masked(rows, service.inbox.log_key)
+        chosen = identifiers.masked_question(chosen)
     headers = {"Prazo-Last-Seq": str(last_seq), "Prazo-As-Of": instants.readable(at)}
     notes = formats.notes(name, rows, as_of=at, last_seq=last_seq, **chosen)
     look = formats.Look(ZoneInfo(service.settings.time_zone))

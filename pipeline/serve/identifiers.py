@@ -6,8 +6,8 @@ stay two, and one of them stays the same in every file; nobody without the log's
 
 import hashlib
 import hmac
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -23,9 +23,9 @@ def is_tax_id(text: str) -> bool:
     return TAX_ID.fullmatch(text.upper()) is not None
 
 
-def mask(identifier: str, log_key: bytes) -> str:
+def mask(identifier: str, log_key: bytes | None) -> str:
     """The id itself, or its mask where it looks personal; of an id that holds a tax id among other
-    characters (`cpf-529.982.247-25`), with the mask of that."""
+    characters (`cpf-529.982.247-25`), with the mask of that. No `log_key`: without the digest."""
     if is_tax_id(identifier):
         return _mask(identifier, f"***{identifier[-2:]}", log_key)
     if "@" in identifier:
@@ -33,17 +33,19 @@ def mask(identifier: str, log_key: bytes) -> str:
     return TAX_ID_WITHIN.sub(lambda found: _mask_if_sure(found[0], log_key), identifier)
 
 
-def _mask_if_sure(found: str, log_key: bytes) -> str:
+def _mask_if_sure(found: str, log_key: bytes | None) -> str:
     """Ids are made of digits as well: what looks like a tax id in one may be a time or a number."""
     return _mask(found, f"***{found[-2:]}", log_key) if is_marked_or_checked(found) else found
 
 
-def _mask(identifier: str, shown: str, log_key: bytes) -> str:
+def _mask(identifier: str, shown: str, log_key: bytes | None) -> str:
+    if log_key is None:
+        return shown
     digest = hmac.new(log_key, identifier.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
     return f"{shown}~{digest[:_DIGEST_DIGITS]}"
 
 
-def mask_within(text: str, log_key: bytes) -> str:
+def mask_within(text: str, log_key: bytes | None) -> str:
     """The text, with the mask of each id in it that looks personal."""
     return PERSONAL.sub(lambda found: mask(found[0], log_key), text)
 
@@ -55,7 +57,7 @@ def _column(texts: list[str | None]) -> pa.Array:
     return builder.finish()
 
 
-def mask_of(column: str) -> Callable[[str, bytes], str] | None:
+def mask_of(column: str) -> Callable[[str, bytes | None], str] | None:
     """What masks the texts of a view's column, with the log's key; None where none holds an id.
 
     The columns of ids are those whose name ends in `_id`; few others have ids in their text.
@@ -63,6 +65,24 @@ def mask_of(column: str) -> Callable[[str, bytes], str] | None:
     if column in _TEXTS_WITH_IDS:
         return mask_within
     return mask if column.endswith("_id") else None
+
+
+def masked_question(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file of masked rows says that it answers, as `formats.notes` takes it, with the ids in
+    it masked as well: who asked had them, whom the file is handed to need not."""
+
+    def hide(column: str, value: object) -> object:
+        if isinstance(value, list | tuple):
+            return type(value)(hide(column, it) for it in value)
+        return (mask_of(column) or mask_within)(value, None) if isinstance(value, str) else value
+
+    filters = ("where", "contains", "between")
+    return {
+        name: {column: hide(column, value) for column, value in (said or {}).items()}
+        if name in filters
+        else said
+        for name, said in asked.items()
+    }
 
 
 def masked(rows: pa.Table, log_key: bytes) -> pa.Table:

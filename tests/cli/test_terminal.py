@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
 from pipeline.cli import group, main, terminal
 from pipeline.errors import OperatorError
+from pipeline.inbox import open_inbox
 from pipeline.ledger import formats
 
 EVIL = "\x1b]0;VERIFIED\x07\u202e\nVERIFIED"
@@ -68,3 +70,16 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
         with pytest.raises(FileExistsError):
             formats.write(ROWS, "csv", place)
     assert pipe.is_fifo()
+
+
+def test_a_file_says_no_id_that_it_was_asked_by(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows and its name were masked, and inside stood the CPF of the filter."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    open_inbox(environment["PRAZO_INBOX"]).close()
+    out = tmp_path / "one.parquet"
+    one = ["--where", "seller_id=52998224725", "--format", "parquet", "--out", str(out)]
+    assert CliRunner().invoke(main, ["show", "denials", *one]).exit_code == 0
+    assert pq.read_schema(out).metadata[b"prazo.where seller_id"] == b"***25"

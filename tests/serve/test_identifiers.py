@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from pipeline.serve.identifiers import mask, mask_within, masked
+from pipeline.serve.identifiers import mask, mask_within, masked, masked_question
 
 KEY = b"of this log"
 
@@ -122,3 +122,19 @@ def test_columns_of_ids_are_masked_and_so_are_ids_in_texts() -> None:
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert mask_within(text, KEY) == text
+
+
+def test_a_file_of_masked_rows_says_no_id_that_it_was_asked_by() -> None:
+    """The mask without its digest: whoever asked had the id, and no key is needed for it."""
+    asked = {
+        "where": {"seller_id": ["12ABC34501DE35", "s1"], "email": "ana@example.com", "attempts": 2},
+        "contains": {"detail": "reused by 529.982.247-25"},
+        "between": {"seller_id": (None, "52998224725")},
+        "order_by": "seller_id desc",
+    }
+    assert masked_question(asked) == {
+        "where": {"seller_id": ["***35", "s1"], "email": "a***", "attempts": 2},
+        "contains": {"detail": "reused by ***25"},
+        "between": {"seller_id": (None, "***25")},
+        "order_by": "seller_id desc",
+    }

@@ -104,6 +104,15 @@ def test_parquet_keeps_what_was_asked_in_its_schema(open_log: OpenLog) -> None:
     assert table.num_rows == 71
 
 
+def test_parquet_says_no_id_that_it_was_asked_by(open_log: OpenLog) -> None:
+    """The id of a seller whose page shows a mask stood in the file, as the filter."""
+    of_one = downloads.Question("open_processes", where={"seller_id": ["52998224725"]})
+    with open_log(HISTORY):
+        content = downloads.maker(of_one, "parquet", ANA, lambda: LOCAL)()
+    metadata = pyarrow.parquet.read_schema(io.BytesIO(content)).metadata
+    assert metadata[b"prazo.where seller_id"] == b"***25"
+
+
 def test_xlsx_says_what_was_asked_in_the_readers_words(open_log: OpenLog) -> None:
     book = openpyxl.load_workbook(io.BytesIO(made("xlsx", open_log)))
     assert {row[0].value: row[1].value for row in book["What was asked"].iter_rows()} == {
