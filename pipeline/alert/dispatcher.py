@@ -55,9 +55,6 @@ _ENTRIES = f"""
     select seq, occurred_at, body, leaf from entries
     where kind = 'alert' and origin = '{LIVE}' and seq > $1 order by seq
     limit {READ_AT_ONCE}"""
-_FIRST = f"""
-    select occurred_at from entries
-    where kind = 'alert' and origin = '{LIVE}' order by seq limit 1"""
 _BEFORE = "select seq from entries where recorded_at < $1 order by seq desc limit 1"
 
 
@@ -114,7 +111,6 @@ class Dispatcher:
         """How often somebody could not be told, and is not tried any longer."""
         self._alarms = Alarms()
         self._after: int | None = None  # seq up to which entries were taken; None: none yet
-        self._first_at: int | None = None  # since when alerts are raised; None: not known yet
         self._leaf = b""  # of the alert's entry that was taken last; empty: none yet
         self._summaries = Summaries(source)
         # Of each way to a recipient, links for sellers of which nothing has left, by process.
@@ -224,15 +220,12 @@ class Dispatcher:
         if is_whole:
             self._whole_look_at = time.monotonic() + WHOLE_LOOK_SECONDS
         # What is held was raised; a file may say so of what was not (docs/alerts.md#what-is-due).
-        # A rung may be raised however long ago it was reached, if alerts were raised here by then.
+        # Of what nobody raised, the view has what presses however long ago it became due.
         raised_from = self._now() - self._rules.look_back_days * instants.DAY
-        first_at, rungs = self._first_at, self._rules.rungs()
         return [
             due
             for due in found
-            if due.alert in self._alarms
-            or due.since > raised_from
-            or (due.kind in rungs and first_at is not None and due.since > first_at)
+            if due.alert in self._alarms or due.since > raised_from or due.raised_at is None
         ]
 
     def _seen(self, status: Mapping[str, object] | None) -> list[Due]:
@@ -267,8 +260,6 @@ class Dispatcher:
             before = self._inbox.query(_BEFORE, self._forgotten_before())
             lasting = [] if self._watch is None else self._watch.lasting()
             self._after = min([before[0][0] if before else 0, *(seq - 1 for seq in lasting)])
-            first = self._inbox.query(_FIRST)
-            self._first_at = first[0][0] if first else None
         is_new = False
         while True:
             found = self._inbox.query(_ENTRIES, self._after)
@@ -276,8 +267,6 @@ class Dispatcher:
                 self._alarms.take(body, at)
                 self._after, self._leaf = seq, leaf
             is_new = is_new or bool(found)
-            if found and self._first_at is None:
-                self._first_at = found[0][1]
             if len(found) < READ_AT_ONCE:
                 break
         self._alarms.forget_before(self._forgotten_before())

@@ -49,6 +49,7 @@ class Due(NamedTuple):
     deadline_at: int | None = None
     next_action: str | None = None
     seq: int | None = None
+    raised_at: int | None = None  # by whatever entry, from a file too
 
 
 class Subject(NamedTuple):

@@ -22,7 +22,8 @@ SAVED_FOR_ALL: Final = ("page=watchlist", "owner=")
 
 def due_in(rows: pa.Table) -> list[Due]:
     """The rows of the view `alerts`, or of `new_alerts`; instants in microseconds."""
-    return [_due(row) for row in _rows(rows, "since", "deadline_at")]
+    instants = {"since", "deadline_at", "raised_at"} & {*rows.column_names}
+    return [_due(row) for row in _rows(rows, *instants)]
 
 
 def processes_in(rows: pa.Table) -> list[Process]:
@@ -51,7 +52,7 @@ def _dictionaries(rows: pa.Table) -> list[dict[str, Any]]:
 
 
 def _due(row: dict[str, Any]) -> Due:
-    return Due(row["alert_id"], **{name: row[name] for name in Due._fields[1:]})
+    return Due(row["alert_id"], **{name: row[name] for name in Due._fields[1:] if name in row})
 
 
 class OpenLedger:
