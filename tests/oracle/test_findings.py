@@ -186,10 +186,14 @@ def test_other_bytes_after_a_retryable_outcome_need_a_replacement():
     assert found(history, "2026-03-03T00:00:00", rule) == [
         (rule, "risk", 3, at("2026-03-02T01:00:00"))
     ]
-    for replaced_at in ("2026-03-02T00:00:00Z", "2026-03-02T01:00:00Z"):
+    for replaced_at in ("2026-03-02T00:00:00.000001Z", "2026-03-02T01:00:00Z"):
         replaced = [*history, {**replacement, "occurred_at": replaced_at}]
         assert found(replaced, "2026-03-03T00:00:00", rule) == []
-    for unrelated in ({"process_id": "p2"}, {"occurred_at": "2026-03-02T01:00:00.000001Z"}):
+    for unrelated in (
+        {"process_id": "p2"},
+        {"occurred_at": "2026-03-02T00:00:00Z"},  # allowed what is sent at this instant
+        {"occurred_at": "2026-03-02T01:00:00.000001Z"},
+    ):
         assert found([*history, {**replacement, **unrelated}], "2026-03-03T00:00:00", rule) != []
     history[1] = finished(status=400)
     assert found(history, "2026-03-03T00:00:00", rule) == []

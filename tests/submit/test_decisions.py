@@ -1,5 +1,6 @@
 """What is sent and what is refused beforehand: gates, retries, overrides, replacements."""
 
+import hashlib
 import json
 
 import pytest
@@ -10,6 +11,7 @@ from pipeline.submit import resume as sending
 from pipeline.submit.attempt import Sent
 from pipeline.submit.decision import Approval, Busy, Go, NotDue, Refused
 from pipeline.submit.resume import Ended
+from pipeline.submit.retries import Waiting
 from tests.submit.attempts import a_waiting_retry, submit
 from tests.support.marketplace import REVENUE, Marketplace, Review, payload
 
@@ -314,6 +316,15 @@ def test_another_payload_goes_with_a_replacement_which_is_an_entry(
     }
     assert first.occurred_at <= replacement.occurred_at <= second.occurred_at
     assert replacement.seq < second.seq
+
+
+def test_a_payload_that_replaced_another_is_retried_too(marketplace: Marketplace) -> None:
+    review = a_waiting_retry(marketplace)
+    other = review.payload + b" "
+    marketplace.platform.add_fault(kind="status", status=500, process_id=review.process_id)
+    ended = submit(marketplace, review, other, replacement=MARIA)
+    assert isinstance(ended.standing, Waiting)
+    assert ended.standing.tried.last.payload_sha256 == hashlib.sha256(other).digest()
 
 
 def test_a_replacement_by_the_same_bytes_is_none(marketplace: Marketplace) -> None:

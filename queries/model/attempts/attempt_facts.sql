@@ -89,13 +89,14 @@ run as (
     )
 ),
 
+-- A replacement stands at the very instant of the start that it allows, and ends what was sent before.
 replaced as (
     select tried.attempt_id, min(interventions.occurred_at) as replaced_at
     from tried
     join interventions
         on interventions.process_id = tried.process_id
         and interventions.kind = 'replacement'
-        and interventions.occurred_at >= tried.ordered_at
+        and interventions.occurred_at > tried.ordered_at
     group by tried.attempt_id
 ),
 

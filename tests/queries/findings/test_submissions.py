@@ -100,6 +100,8 @@ def test_payload_changed_on_retry():
     ]
     replaced = [*history, action("replacement", "2026-03-02T00:30:00Z")]
     assert found("payload_changed_on_retry", replaced, "2026-03-03T00:00:00") == []
+    before = [*history, action("replacement", "2026-03-02T00:00:00Z")]  # allowed the first one
+    assert len(found("payload_changed_on_retry", before, "2026-03-03T00:00:00")) == 1
     after_a_400 = [*history[:2], finished("a1", 400), history[3]]
     assert found("payload_changed_on_retry", after_a_400, "2026-03-03T00:00:00") == []
 

@@ -138,8 +138,8 @@ Findings
 38. `values_reused`: one earlier submission, started before, for another process of the same
     seller, holds every field sent; whatever became of it.
 39. `payload_changed_on_retry` compares with the attempt right before; its outcome is that at
-    the new start; a replacement entry from the one start to the other, both included, excuses
-    it. Lost bytes are not compared.
+    the new start; a replacement entry after the one start and not after the other excuses it.
+    One at the instant of a start allowed that start's payload. Lost bytes are not compared.
 40. `overdue_unstarted`: OVERDUE since the clock or the first report of the current deadline.
 41. `unauthorized`, `tls_refused`: an answer at the very instant of the refusal is not later; an
     answer is a status.

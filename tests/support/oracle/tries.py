@@ -51,7 +51,7 @@ def given_up(
         if outcome(attempt, as_of) not in RETRYABLE:
             continue
         at = max(outcome_at(attempt), min(limits))
-        cuts = [replaced for replaced in replaced_at if replaced >= attempt.attempted_at]
+        cuts = [replaced for replaced in replaced_at if replaced > attempt.attempted_at]
         cuts += [finished_at] if finished_at is not None else []
         cuts += [later.attempted_at for later in attempts if later.order > attempt.order]
         if at <= as_of and all(at < cut for cut in cuts):

@@ -39,4 +39,6 @@ from changed
 anti join interventions
     on interventions.process_id = changed.process_id
     and interventions.kind = 'replacement'
-    and interventions.occurred_at between changed.previous_started_at and changed.started_at
+    -- One at the instant of the start before allowed that one's payload.
+    and interventions.occurred_at > changed.previous_started_at
+    and interventions.occurred_at <= changed.started_at

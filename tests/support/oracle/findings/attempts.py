@@ -64,7 +64,7 @@ def payload_changed_on_retry(process: Process) -> Iterator[dict]:
         if before.body is None or attempt.body is None or before.body == attempt.body:
             continue
         was_retryable = outcome(before, attempt.started_at) in RETRYABLE
-        replaced = any(before.started_at <= at <= attempt.started_at for at in process.replaced_at)
+        replaced = any(before.started_at < at <= attempt.started_at for at in process.replaced_at)
         if was_retryable and not replaced:
             yield finding(
                 "payload_changed_on_retry",
