@@ -262,6 +262,13 @@ def test_a_try_is_given_up_after_thirty_attempts() -> None:
     assert isinstance(standing_of(attempts, NOON + HOUR), GivenUp)
 
 
+def test_a_try_is_given_up_at_the_30th_end_whichever_attempt_started_as_the_30th() -> None:
+    attempts = [attempt(number, at=NOON + number * MINUTE) for number in range(30)]
+    attempts[0] = attempt(0, took=2 * HOUR)
+    assert isinstance(standing_of(attempts, NOON + 2 * HOUR - 1), Waiting)
+    assert isinstance(standing_of(attempts, NOON + 2 * HOUR), GivenUp)
+
+
 def test_a_try_is_given_up_after_24_hours_to_the_microsecond() -> None:
     attempts = [attempt(1)]
     assert isinstance(standing_of(attempts, NOON + 24 * HOUR - 1), Waiting)

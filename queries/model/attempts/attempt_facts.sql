@@ -71,6 +71,11 @@ tried as (
         *,
         row_number() over of_try as attempt_of_try,
         first_value(ordered_at) over of_try as try_began_at,
+        -- Not that of the attempt that started as the 30th: in another system's log they overlap.
+        nth_value(outcome_at, 30) over (
+            partition by process_id, is_sent, try_number order by outcome_at
+            rows between unbounded preceding and unbounded following
+        ) as thirtieth_end,
         max(attempt_number) filter (outcome <> 'platform_error') over of_try as other_number
     from numbered
     window of_try as (partition by process_id, is_sent, try_number order by attempt_number)
@@ -141,8 +146,10 @@ ended as (
         case when is_sent then least(next_at, replaced_at, process_facts.finished_at) end
             as retry_ended_at,
         case
-            when is_sent and attempt_of_try >= 30 then outcome_at
-            when is_sent then greatest(outcome_at, in_calendar(try_began_at + interval 24 hour))
+            when is_sent then greatest(outcome_at, least(
+                in_calendar(try_began_at + interval 24 hour),
+                case when attempt_of_try >= 30 then thirtieth_end end
+            ))
         end as gives_up_at,
         case when is_sent then refused.attempt_id is not null end as is_refused,
         case when is_sent then coalesce(failures, 0) end as failures,
