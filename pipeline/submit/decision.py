@@ -161,7 +161,8 @@ def decide(order: Order, case: CaseFile, terms: Terms) -> Go | Refused | Busy | 
 
     objections: list[Objection] = []
     is_other = is_other_payload(standing, order.payload)
-    if is_other and order.replacement is None and not _replaces_its_own(order, standing):
+    is_held_up = is_other and isinstance(standing, Waiting)
+    if is_held_up and order.replacement is None and not _replaces_its_own(order, standing):
         objections.append(_RETRY_PENDING)
     if not is_header_value(order.process_id):
         objections.append(_UNSENDABLE_PROCESS)
@@ -224,8 +225,8 @@ def _is_wanted(order: Order, standing: Standing, case: CaseFile) -> bool:
 
 
 def is_other_payload(standing: Standing, payload: bytes) -> bool:
-    """Whether these are other bytes than those that wait for a retry."""
-    if not isinstance(standing, Waiting) or standing.tried.payload_sha256 is None:
+    """Whether these are other bytes than those that wait for a retry, or waited until given up."""
+    if not isinstance(standing, Waiting | GivenUp) or standing.tried.payload_sha256 is None:
         return False
     return hashlib.sha256(payload).digest() != standing.tried.payload_sha256
 

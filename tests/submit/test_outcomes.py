@@ -17,7 +17,7 @@ from pipeline import instants
 from pipeline.errors import SettingsError
 from pipeline.submit import resume
 from pipeline.submit.attempt import Sent
-from pipeline.submit.decision import Order
+from pipeline.submit.decision import Approval, Order
 from pipeline.submit.outcomes import outcome_of
 from pipeline.submit.platform import Answer
 from pipeline.submit.resume import Ended, open_submissions
@@ -390,6 +390,10 @@ def test_a_try_that_is_over_is_given_up(marketplace: Marketplace) -> None:
     ended = submit(marketplace, review, patience_seconds=30)
     assert isinstance(ended.standing, GivenUp)
     assert len(marketplace.puts(review.process_id)) == 1
+    other, why = review.payload + b" ", Approval("the seller corrected it", "maria")
+    assert submit(marketplace, review, other, replacement=why).is_finished
+    [replacement] = marketplace.inbox.find(process_id=review.process_id, kind="replacement")
+    assert b"the seller corrected it" in (replacement.body or b"")
 
 
 @contextlib.contextmanager
