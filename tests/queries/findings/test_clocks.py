@@ -7,6 +7,7 @@ import pytest
 
 from tests.queries.findings.builders import NOON, breach, found, risk
 from tests.support.lines import (
+    OPENED,
     aci,
     acp,
     finished,
@@ -20,6 +21,13 @@ def test_expired_unfinished_from_the_deadline_on():
     assert found("expired_unfinished", history, "2026-04-30T11:59:59.999999") == []
     assert found("expired_unfinished", history, "2026-04-30T12:00:00") == [
         breach(1, "2026-04-30T12:00:00")
+    ]
+
+
+def test_expired_unfinished_even_before_the_opening_where_the_deadline_is_before_it():
+    history = [acp(created_at="2026-03-01T12:00:05Z", occurred_at=OPENED, deadline_at=OPENED)]
+    assert found("expired_unfinished", history, "2026-03-01T12:00:00") == [
+        breach(1, "2026-03-01T12:00:00")
     ]
 
 

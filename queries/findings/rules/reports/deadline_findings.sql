@@ -13,7 +13,8 @@
 with late as (
     select *
     from process_facts
-    where finished_at is null and overdue_from <= as_of()
+    -- A deadline before the opening comes before the process is overdue.
+    where finished_at is null and (overdue_from <= as_of() or expired_from <= as_of())
 )
 
 select
