@@ -189,17 +189,20 @@ A_QUARTER_OF_59_MIN_59_S = timedelta(minutes=59, seconds=59) / 4
 @st.composite
 def retries(draw) -> list[dict]:
     """One payload sent again and again, up to and over the limits: 3 and 5 in a row, 30 in all.
-    Of a few, some start before the one before has ended, as another system's machines may."""
+    Some start before the one before has ended, as another system's machines may, or when a person
+    replaced what was sent before."""
     process_id = draw(st.sampled_from(sorted(HOME_OF)))
     count = draw(st.sampled_from([2, 3, 4, 5, 6, 29, 30, 31]))
     body = draw(payload_texts(process_id))
     first_at = draw(st.one_of(st.sampled_from(HOT), deadlines().map(lambda due: due - 3 * DAY)))
     apart = draw(st.sampled_from([timedelta(minutes=15), A_QUARTER_OF_59_MIN_59_S, HOUR]))
-    took = [timedelta(seconds=1), *([2 * HOUR] if count < 29 and draw(st.booleans()) else [])]
+    took = [timedelta(seconds=1), *([2 * HOUR] if draw(st.booleans()) else [])]
     lines = []
     for number in range(count):
         at = first_at + number * apart
         last = number == count - 1
+        if number < 2 and draw(usually(st.just(False), st.just(True), odds=9)):
+            lines.append(replacement(process_id, in_zulu(at)))
         broken = usually(st.just(503), st.sampled_from([429, 400]), odds=9)
         status = draw(st.sampled_from([200, 500, 500, 500, 400])) if last else draw(broken)
         common = {"attempt_id": f"r{number:02}-{process_id}", "process_id": process_id}
@@ -333,17 +336,22 @@ def answered_submission(draw, process_id: str, payload: dict) -> list[dict]:
     return lines
 
 
-@st.composite
-def interventions(draw) -> list[dict]:
-    process_id = draw(st.sampled_from(sorted(HOME_OF)))
-    line = {
-        "kind": draw(st.sampled_from(["override", "replacement"])),
-        "occurred_at": draw(spelled(moments(), True)),
+def replacement(process_id: str, occurred_at: str) -> dict:
+    return {
+        "kind": "replacement",
+        "occurred_at": occurred_at,
         "process_id": process_id,
         "reason": "asked by the seller",
         "actor": "ana",
     }
-    if line["kind"] == "override":
+
+
+@st.composite
+def interventions(draw) -> list[dict]:
+    process_id = draw(st.sampled_from(sorted(HOME_OF)))
+    line = replacement(process_id, draw(spelled(moments(), True)))
+    if draw(st.booleans()):
+        line["kind"] = "override"
         line["attempt_id"] = draw(st.sampled_from(sorted(ATTEMPT_OF)))
         line["gates"] = draw(st.sampled_from([["evidence"], ["process_unknown"]]))
     return [line]
