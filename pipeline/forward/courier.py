@@ -82,6 +82,11 @@ class Courier:
         self._has_news = False  # deliveries were read since the last report
         self._reported_down = False
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether another one is to go on, which trusts whom the endpoint's files name now."""
+        return self._post.is_outdated
+
     async def run(self, stop: asyncio.Event) -> None:
         """Runs until `stop` is set; what is under way comes to its end. Raises `InboxUnavailable`:
         what was not kept yet is then sent once more by whoever goes on."""

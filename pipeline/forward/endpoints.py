@@ -34,9 +34,9 @@ def _secret_file(path: Path) -> Path:
 
 def _ca_file(path: Path | None) -> Path | None:
     try:
-        ssl.create_default_context(cafile=path)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path} cannot be used: {error}") from None
+        trust_of(path)
+    except SettingsError as error:
+        raise ValueError(f"{error.what}: {error.why}") from None
     return path
 
 
@@ -114,3 +114,23 @@ def following(path: Path | None) -> Callable[[], tuple[Endpoint, ...]]:
 def secrets_of(path: Path) -> RereadFile[list[bytes]]:
     """The secrets of a file, the first one first; read again when it changes."""
     return RereadFile(path, lambda text: secrets_in(text, path))
+
+
+def trust_of(path: Path | None) -> Callable[[], ssl.SSLContext]:
+    """What gives the context of connections that trust the authorities of a file, or without one
+    those of this machine: another one once the file has changed. Raises `SettingsError`."""
+    if path is None:
+        always = ssl.create_default_context()
+        return lambda: always
+    return RereadFile(path, lambda _: _trusting(path)).get
+
+
+def _trusting(path: Path) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=path)
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            f"The file {path} cannot be used",
+            str(error),
+            "it holds certificates of authorities, in PEM",
+        ) from None

@@ -49,9 +49,12 @@ def run_for_ever(settings: Settings) -> None:
         loop.set_default_executor(ThreadPoolExecutor(LOOK_UP_THREADS))
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
+        # Kept when the inbox comes back: a mistake leaves in force what was read before.
+        given: Callable[[], tuple[Endpoint, ...]] | None = None
         while not stop.is_set():
             try:
-                await pass_on(settings, stop)
+                given = given or endpoints.following(settings.forward_file)
+                await pass_on(settings, stop, given)
             except InboxUnavailable as error:
                 LOG.error("passing on waits: %s", error)
                 await _sleep(stop, RECHECK_SECONDS)
@@ -62,10 +65,11 @@ def run_for_ever(settings: Settings) -> None:
     asyncio.run(run())
 
 
-async def pass_on(settings: Settings, stop: asyncio.Event) -> None:
-    """Passes on to the endpoints of the settings until `stop` is set. Raises `SettingsError` for
-    the endpoints' file, and `InboxUnavailable` where the inbox cannot be asked."""
-    given = endpoints.following(settings.forward_file)
+async def pass_on(
+    settings: Settings, stop: asyncio.Event, given: Callable[[], tuple[Endpoint, ...]]
+) -> None:
+    """Passes on to the endpoints that are given, as they change, until `stop` is set. Raises
+    `SettingsError` for their files, and `InboxUnavailable` where the inbox cannot be asked."""
     inbox = await asyncio.to_thread(open_guarded, settings)
     try:
         await _Forwarder(inbox, given).run(stop)
@@ -95,7 +99,8 @@ class _Forwarder:
             await self._serve(taken, given, stop)
 
     async def _serve(self, held: Tenure, given: tuple[Endpoint, ...], stop: asyncio.Event) -> None:
-        """Passes on for as long as the tenure lasts, and these endpoints are those of the file."""
+        """Passes on for as long as the tenure lasts, and endpoints and authorities are those of
+        the files."""
         over = asyncio.Event()
         couriers = [Courier(self._inbox, it, held) for it in given]
         for endpoint in given:
@@ -111,6 +116,9 @@ class _Forwarder:
                     break
                 if self._given() != given:
                     LOG.info("the endpoints' file has changed")
+                    break
+                if any(it.is_outdated for it in couriers):
+                    LOG.info("a file of authorities of the endpoints has changed")
                     break
                 await _sleep(stop, RENEW_SECONDS)
         finally:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import httpx
 
-from pipeline.forward.endpoints import Endpoint, secrets_of
+from pipeline.forward.endpoints import Endpoint, secrets_of, trust_of
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import bounded
 
@@ -50,11 +50,13 @@ class Post:
     """The way to one endpoint. For one event loop; close it in the end."""
 
     def __init__(self, endpoint: Endpoint, may_send: Callable[[], bool]) -> None:
-        """`may_send`: asked directly before a message is written."""
+        """`may_send`: asked directly before a message is written. Raises `SettingsError` where the
+        endpoint's files cannot be used any more."""
         self._endpoint = endpoint
         self._may_send = may_send
         self._secrets = secrets_of(endpoint.secret_file)
-        context = ssl.create_default_context(cafile=endpoint.ca_file)
+        self._trusted = trust_of(endpoint.ca_file)
+        self._context = context = self._trusted()
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         self._client = httpx.AsyncClient(
             transport=httpx.AsyncHTTPTransport(
@@ -71,6 +73,11 @@ class Post:
             follow_redirects=False,
             timeout=None,  # one limit covers the whole exchange
         )
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the endpoint's file of authorities has others than these connections trust."""
+        return self._trusted() is not self._context
 
     async def send(self, message_id: bytes, body: bytes, content_type: bytes, now: int) -> Answer:
         """`now`: the instant that the signature says, in microseconds."""

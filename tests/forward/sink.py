@@ -4,12 +4,15 @@ import base64
 import hashlib
 import hmac
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import trustme
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
@@ -34,6 +37,14 @@ class Reply(NamedTuple):
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    context: ssl.SSLContext | None = None
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        connection, address = super().get_request()
+        if self.context is not None:
+            connection.settimeout(5)
+            connection = self.context.wrap_socket(connection, server_side=True)
+        return connection, address
 
     def handle_error(self, *_: object) -> None:
         """A connection that a killed forwarder had is cut off."""
@@ -77,6 +88,14 @@ class Sink:
         with self._lock:
             first = {it.id: it.body for it in reversed(self.taken)}
             return [first[name] for name in dict.fromkeys(it.id for it in self.taken)]
+
+    def show(self, authority: trustme.CA) -> str:
+        """From the next connection on it speaks TLS, by a certificate of that authority; its
+        URL."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("127.0.0.1").configure_cert(context)
+        self._server.context = context
+        return self.url.replace("http:", "https:", 1)
 
     def close(self) -> None:
         self._server.shutdown()

@@ -1,13 +1,20 @@
 """What came goes on as it came: signed, in order per seller, to each endpoint for itself."""
 
+import asyncio
 import time
 from collections import Counter
 from pathlib import Path
+from typing import NoReturn
 
-from pipeline.forward import progress
+import pytest
+import trustme
+
+from pipeline.errors import InboxUnavailable
+from pipeline.forward import forwarder, progress
 from pipeline.inbox import Inbox
 from pipeline.log.deliveries import delivery, replay
 from pipeline.log.entries import QUARANTINE
+from pipeline.settings import Settings
 from tests.forward.conftest import (
     SELLERS,
     Forwarding,
@@ -19,6 +26,7 @@ from tests.forward.conftest import (
 from tests.forward.sink import OK, SECRET, Received, Reply, Sink, is_signed, silent, sink
 from tests.support import events
 from tests.support.machine import free_port, wait_until
+from tests.support.stores import settings_in
 
 
 def test_a_delivery_is_passed_on_byte_for_byte_and_signed(
@@ -323,3 +331,46 @@ def test_while_a_secret_is_rotated_both_sign(
         deliver(inbox, of_seller("sel_1"))
         wait_until(lambda: len(market.taken) == 1)
     assert [is_signed(market.taken[0], it) for it in secrets] == [True, True]
+
+
+def test_a_file_of_authorities_that_changes_is_followed(
+    inbox: Inbox, market: Sink, forwarding: Forwarding, tmp_path: Path
+) -> None:
+    """The endpoint's new certificate was refused until the forwarder was started again; after three
+    days its deliveries were given up."""
+    first, second = trustme.CA(), trustme.CA()
+    file = tmp_path / "authorities.pem"
+    first.cert_pem.write_to_path(file)
+    market.answer = lambda _: Reply(headers={"Connection": "close"})
+    with forwarding({"url": market.show(first), "ca_file": str(file)}):
+        has_begun(inbox)
+        deliver(inbox, of_seller("sel_1"))
+        wait_until(lambda: len(market.taken) == 1)
+        market.show(second)
+        file.write_text("half of a rotation")
+        time.sleep(1.1)  # files are looked at once a second
+        second.cert_pem.write_to_path(file)
+        deliver(inbox, of_seller("sel_1"))
+        wait_until(lambda: len(market.taken) == 2, 20)
+
+
+def test_a_file_with_a_mistake_stops_nothing_where_the_inbox_is_away_for_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file was read again with the inbox, and refused: nobody got anything."""
+    file = endpoints_file(tmp_path, {"url": "https://erp.example/"})
+    slept: list[float] = []
+
+    def is_away(_: Settings) -> NoReturn:
+        file.write_text("[[endpoint]]\nname = 'UPPER'")
+        raise InboxUnavailable("The inbox cannot be opened")
+
+    async def sleep(stop: asyncio.Event, seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 2:
+            stop.set()
+
+    monkeypatch.setattr(forwarder, "open_guarded", is_away)
+    monkeypatch.setattr(forwarder, "_sleep", sleep)
+    forwarder.run_for_ever(settings_in(tmp_path, forward_file=file))
+    assert slept == [forwarder.RECHECK_SECONDS] * 2
