@@ -22,6 +22,7 @@ MAX_FILE_BYTES: Final = 1_048_576
 
 DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", ".wal")
 """What SQLite and DuckDB add to the name of a database for the files that belong to it."""
+_WALS: Final = ("-wal", ".wal")
 
 T = TypeVar("T")
 
@@ -151,12 +152,16 @@ def set_aside(database: Path) -> Path | None:
 
 
 def swap_in(draft: Path, database: Path) -> Path | None:
-    """Puts a closed database in the place of another, which is set aside.
+    """Puts a closed database in the place of another, which is set aside. Raises an `OSError` that
+    `is_full` tells, and changes nothing, where a part of it stands in a WAL still: there was no
+    room for that when it was closed.
 
     At no moment is there none: the old one gets a second name, then the new one takes its place in
     one step. Its WAL goes first, since it must never be read into the new one; what was in it alone
     follows again from the inbox. Returns the old one's new path, or None if there was none.
     """
+    if any(draft.with_name(draft.name + suffix).exists() for suffix in _WALS):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(draft.parent))
     aside = database.with_name(f"{database.name}.set-aside-{time.time_ns()}")
     is_there = database.exists()
     if is_there:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pipeline import instants
 from pipeline.errors import OperatorError, UnknownView, WrongUsage
-from pipeline.ledger import materialized
+from pipeline.ledger import file, materialized
 from pipeline.ledger.catalogue import View, catalogue, public, whole_sql
 from pipeline.ledger.file import FOUND_BY_INDEX
 from pipeline.ledger.refresh import Watermark
@@ -40,20 +40,22 @@ Ranges = Mapping[str, tuple[object, object]]
 
 def install(ledger: Ledger) -> None:
     """Makes every view in the file, for whoever opens it with DuckDB alone; nothing of ours reads
-    them. Binding them all takes a second, so an unchanged file is left as it is."""
+    them. Binding them all takes a second: an unchanged file is left. Raises as `append` does."""
     statements = [
         f"create or replace view {view.name} as {whole_sql(view, order=view.order_by)}"
         for view in catalogue().values()
     ]
     digest = hashlib.sha256("\n".join(statements).encode()).hexdigest()
     cursor = ledger.cursor()
-    if cursor.execute("select value from meta where name = 'views'").fetchall() == [(digest,)]:
-        return
-    cursor.execute("begin")
-    for statement in statements:
-        cursor.execute(statement)
-    cursor.execute("insert or replace into meta values ('views', ?)", [digest])
-    cursor.execute("commit")
+    try:
+        if cursor.execute("select value from meta where name = 'views'").fetchall() == [(digest,)]:
+            return
+        with file.transaction(cursor):
+            for statement in statements:
+                cursor.execute(statement)
+            cursor.execute("insert or replace into meta values ('views', ?)", [digest])
+    except duckdb.Error as error:
+        raise file.fault(ledger.path, error, "did not take its views") from error
 
 
 @contextlib.contextmanager
@@ -64,8 +66,8 @@ def installed_later(ledger: Ledger, seconds: float = INSTALLED_AFTER) -> Iterato
     def try_to() -> None:
         try:
             install(ledger)
-        except duckdb.Error:
-            LOG.exception("the views could not be made in the ledger's file")
+        except OperatorError as error:
+            LOG.error("%s", error)
 
     timer = threading.Timer(seconds, try_to)
     timer.daemon = True

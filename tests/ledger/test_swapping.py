@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from pipeline import files
-from pipeline.errors import OperatorError
+from pipeline.errors import NoRoom
 from pipeline.inbox import Inbox
 from pipeline.ledger.following import recovery
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
+from tests.faults.shim import disk
 from tests.support.machine import killed
 
 STEPS = ["rename", "link", "replace", "sync"]
@@ -94,7 +95,7 @@ def test_without_room_for_a_second_ledger_the_present_one_stays(
     service = LedgerService(settings)
     with monkeypatch.context() as full:
         full.setattr(recovery.shutil, "disk_usage", lambda _: usage(10**9, 10**9, 1000))
-        with pytest.raises(OperatorError, match="cannot be rebuilt") as refused:
+        with pytest.raises(NoRoom, match="cannot be rebuilt") as refused:
             service.rebuild()
     assert "make room" in refused.value.remedy
     again = LedgerService(settings)
@@ -102,3 +103,21 @@ def test_without_room_for_a_second_ledger_the_present_one_stays(
         assert again.ledger.frontier.root() == root
     finally:
         again.close()
+
+
+def test_a_new_ledger_that_could_not_be_written_to_its_end_takes_no_place(
+    settings: Settings, inbox: Inbox, root: bytes, tmp_path: Path
+) -> None:
+    """There was room for its file, but not for its WAL as well. DuckDB closes it without a word, so
+    an empty file took the place of the ledger, which may alone hold what the inbox lost."""
+    size = settings.ledger.stat().st_size
+    with disk(tmp_path / "disk", 3 * size) as place:
+        path = place / settings.ledger.name
+        shutil.copy(settings.ledger, path)
+        (place / "ballast").write_bytes(bytes(shutil.disk_usage(place).free - size - 2**15))
+        service = LedgerService(settings.model_copy(update={"ledger": path}))
+        with pytest.raises(NoRoom, match="cannot be rebuilt"):
+            service.rebuild()
+        service.close()
+        assert sorted(it.name for it in place.iterdir()) == ["ballast", path.name]
+        assert path.read_bytes() == settings.ledger.read_bytes()

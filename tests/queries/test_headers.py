@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from pipeline.errors import LedgerDamaged
 from pipeline.ledger import facts, materialized
 from pipeline.ledger.catalogue import View, catalogue, whole_sql
 from pipeline.ledger.reader import Reader, install, installed_later
@@ -137,6 +138,18 @@ def test_a_start_does_not_wait_for_the_views_and_an_end_does(reader):
         made = "from duckdb_views() where view_name = 'watchlist'"
         wait_until(lambda: cursor.execute(made).fetchall(), pause=0.2)
     assert cursor.execute("select count(*) from watchlist").fetchall() == [(5,)]
+
+
+def test_views_of_a_ledger_that_is_not_open_wait_for_the_next_start(reader, monkeypatch, caplog):
+    """A thread died of it, with a traceback in the program's log."""
+
+    def shut():
+        raise LedgerDamaged("The ledger cannot be opened")
+
+    monkeypatch.setattr(reader._ledger, "cursor", shut)
+    with installed_later(reader._ledger, seconds=0):
+        wait_until(lambda: caplog.messages)
+    assert caplog.messages == ["The ledger cannot be opened"]
 
 
 @every_view

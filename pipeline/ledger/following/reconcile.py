@@ -14,6 +14,7 @@ from pipeline.errors import CallerError, InboxForked, LedgerInUse, OperatorError
 from pipeline.inbox import Head, Outcome
 from pipeline.inbox.kept_heads import KeptHead, kept, place, prove
 from pipeline.ledger.following.continuity import fork_of, recorded_after
+from pipeline.ledger.following.recovery import require_room
 from pipeline.ledger.service import LedgerService
 from pipeline.log import reconciling, tree
 from pipeline.log.commitments import uncommitted
@@ -85,7 +86,8 @@ def reconcile(
     what a receiver says that it misses, of which ledger and heads may know nothing.
 
     Raises `CallerError` without a reason and a name, or where entries would be given up, and
-    `OperatorError` where the ledger is not one to recover from; nothing is changed then.
+    `OperatorError` where the ledger is not one to recover from, or a second one would not fit
+    beside it; nothing is changed then.
     """
     try:
         service = LedgerService(
@@ -133,6 +135,7 @@ def reconcile(
             )
         is_followed = service.fork is None
         if not is_followed:
+            require_room(settings.ledger)  # before there is an entry: it is built again in the end
             service.inbox.guard(lambda _: None)  # what the guard holds back is corrected here
         service.inbox.append([draft])
         seq = next(

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 import duckdb
 
 from pipeline import files
-from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRefused, OperatorError
+from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRefused, NoRoom
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.kept_heads import kept, prove
 from pipeline.ledger.arrow import LOG_COLUMNS
@@ -126,7 +126,7 @@ class Recovery:
         draft = self._path and _draft_of(self._path)
         if self._path is not None and draft is not None:
             files.remove_database(draft)
-            self._check_room(self._path)
+            require_room(self._path)
         try:
             ledger, fork = self._built(draft, abandoned)
         except BaseException:
@@ -137,13 +137,13 @@ class Recovery:
             ledger.close()
             files.remove_database(_draft_of(self._path))
             raise _unreadable(self._path, f"{fork.why}; {why}")
-        self._note(f"the ledger was rebuilt from the inbox: {why}")
         if self._path is not None and draft is not None:
             ledger.close()
-            aside = files.swap_in(draft, self._path)
+            aside = self._swapped_in(draft, self._path)
             if aside is not None:
                 LOG.warning("the former ledger was kept as %s", aside)
             ledger = self._open_ledger(self._path)
+        self._note(f"the ledger was rebuilt from the inbox: {why}")
         return Opened(ledger, self._is_verified and fork is None, self._recovered, fork)
 
     def _carried_over(self, path: Path, why: str) -> Ledger | None:
@@ -170,12 +170,12 @@ class Recovery:
                 ):
                     return None  # the file was changed: nothing of that was ever recorded
                 files.remove_database(draft)
-                self._check_room(path)
+                require_room(path)
                 self._carry_over(former, draft, seq)
         except (duckdb.Error, KeyError) as error:
             LOG.warning("the former ledger cannot be read: %s", error)
             return None
-        aside = files.swap_in(draft, path)
+        aside = self._swapped_in(draft, path)
         LOG.warning("the ledger was made again from its own entries, %s: %s", aside, why)
         return self._open_ledger(path)
 
@@ -193,17 +193,16 @@ class Recovery:
         ledger.close()
 
     @staticmethod
-    def _check_room(path: Path) -> None:
-        """Raises `OperatorError` where a second ledger would not fit beside the present one."""
-        needed = path.stat().st_size if path.exists() else 0
-        free = shutil.disk_usage(path.parent).free if needed else 0
-        if free < needed:
-            raise OperatorError(
-                "The ledger cannot be rebuilt",
-                f"it takes {needed / 2**20:,.0f} MiB, and {path.parent} has"
-                f" {free / 2**20:,.0f} MiB free: the present one stays until the new one is proved",
-                "make room on its disk; former ledgers, *.set-aside-*, may be deleted",
-            )
+    def _swapped_in(draft: Path, path: Path) -> Path | None:
+        """The former ledger's new path. Raises `NoRoom`, and leaves the present one where it is,
+        where the new one could not be written to its end: DuckDB says nothing when it closes."""
+        try:
+            return files.swap_in(draft, path)
+        except OSError as error:
+            files.remove_database(draft)  # it is what fills the disk
+            if not files.is_full(error):
+                raise
+            raise _no_room(f"{path.parent} is full") from None
 
     def _built(self, draft: Path | None, abandoned: Abandoned) -> tuple[Ledger, InboxForked | None]:
         ledger = self._open_ledger(draft)
@@ -364,6 +363,25 @@ class Recovery:
     def _note(self, note: str) -> None:
         LOG.warning("%s", note)
         self._recovered = note
+
+
+def require_room(path: Path) -> None:
+    """Raises `NoRoom` where a second ledger would not fit beside the one at a path."""
+    needed = path.stat().st_size if path.exists() else 0
+    free = shutil.disk_usage(path.parent).free if needed else 0
+    if free < needed:
+        raise _no_room(
+            f"it takes {needed / 2**20:,.0f} MiB, and {path.parent} has"
+            f" {free / 2**20:,.0f} MiB free"
+        )
+
+
+def _no_room(why: str) -> NoRoom:
+    return NoRoom(
+        "The ledger cannot be rebuilt",
+        f"{why}: the present one stays until the new one is proved",
+        "make room on its disk; former ledgers, *.set-aside-*, may be deleted",
+    )
 
 
 def _draft_of(path: Path) -> Path:

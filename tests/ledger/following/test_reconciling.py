@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.audit import stores
 from pipeline.audit.backup import backup
-from pipeline.errors import InboxForked, OperatorError
+from pipeline.errors import InboxForked, NoRoom, OperatorError
 from pipeline.inbox import Head, SignedHead, open_inbox
 from pipeline.inbox.heartbeats import heartbeats
 from pipeline.inbox.kept_heads import open_guarded
@@ -62,6 +62,21 @@ def test_who_only_looks_gives_nothing_back(settings: Settings, past: Past, lost:
     assert size(settings) == SHARED
     assert "gave them back" in (reconciled(settings).note or "")
     assert size(settings) == SHARED + LOST
+
+
+@ON_SQLITE
+def test_without_room_for_a_second_ledger_nothing_is_reconciled(
+    settings: Settings, past: Past, lost: Lost, monkeypatch: pytest.MonkeyPatch
+):
+    """It was, in the inbox, and only then refused, as if nothing had been done."""
+    lose(settings, past, lost, MORE)
+    full = shutil.disk_usage(settings.ledger.parent)._replace(free=1000)
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "disk_usage", lambda _: full)
+        with pytest.raises(NoRoom, match="make room on its disk"):
+            reconciled(settings)
+    assert size(settings) == SHARED + MORE
+    assert reconciled(settings).seq == SHARED + MORE + 1
 
 
 @ON_SQLITE
