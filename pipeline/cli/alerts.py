@@ -93,9 +93,8 @@ def run() -> None:
         signal.signal(number, lambda *_: stop.set())
     with contextlib.closing(open_guarded(settings)) as inbox:
         fresh = _fresh_links(settings, inbox)
-        Dispatcher(inbox, HeldLedger(settings), rules.get, Watch(settings, inbox), fresh=fresh).run(
-            stop
-        )
+        source, watch = HeldLedger(settings, inbox.now), Watch(settings, inbox)
+        Dispatcher(inbox, source, rules.get, watch, fresh=fresh).run(stop)
 
 
 @alerts.command()
@@ -126,7 +125,8 @@ def send() -> None:
         open_ledger(settings) as ledger,
     ):
         fresh = _fresh_links(settings, inbox)
-        sends = Dispatcher(inbox, OpenLedger(ledger), lambda: rules, on_sent=on_sent, fresh=fresh)
+        source = OpenLedger(ledger, inbox.now)
+        sends = Dispatcher(inbox, source, lambda: rules, on_sent=on_sent, fresh=fresh)
         sends.run_once()
     sys.exit(1 if faults or sends.given_up else 0)
 

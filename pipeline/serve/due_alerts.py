@@ -1,7 +1,10 @@
 """Gives the alerts that are due to whoever sends them: from the ledger's holder, or from a ledger
-that this process opens."""
+that this process opens.
 
-from collections.abc import Sequence
+They are due by the inbox's clock, whatever this machine's or the holder's says.
+"""
+
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -58,22 +61,23 @@ def _due(row: dict[str, Any]) -> Due:
 class OpenLedger:
     """What is due by a ledger that is at hand, for a command that sends once."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: Ledger, now: Callable[[], int]) -> None:
+        """`now`: the inbox's clock, in microseconds."""
+        self._ledger, self._now = ledger, now
 
     def due(self) -> list[Due]:
         """The alerts that are due now. Raises `OperatorError`."""
         self._ledger.catch_up(CATCH_UP_SECONDS)
-        return due_in(self._ledger.read(VIEW))
+        return due_in(self._ledger.read(VIEW, as_of=self._now()))
 
     def new(self) -> list[Due]:
         """Those of them that were not raised. Raises `OperatorError`."""
         self._ledger.catch_up(CATCH_UP_SECONDS)
-        return due_in(self._ledger.read(NEW_VIEW))
+        return due_in(self._ledger.read(NEW_VIEW, as_of=self._now()))
 
     def open_processes(self) -> list[Process]:
         """The unfinished processes. Raises `OperatorError`."""
-        return processes_in(self._ledger.read(OPEN_VIEW))
+        return processes_in(self._ledger.read(OPEN_VIEW, as_of=self._now()))
 
     def saved_views(self) -> dict[str, str]:
         """Saved view of the Watchlist for all -> its filters. Raises `OperatorError`."""
@@ -91,8 +95,9 @@ class OpenLedger:
 class HeldLedger:
     """What is due by the ledger of another process, which may come and go."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, now: Callable[[], int]) -> None:
+        """`now`: the inbox's clock, in microseconds."""
+        self._settings, self._now = settings, now
 
     def due(self) -> list[Due]:
         """The alerts that are due now; none while nobody holds the ledger. Raises
@@ -105,7 +110,7 @@ class HeldLedger:
 
     def _rows(self, view: str) -> list[Due]:
         with holder(self._settings) as ledger:
-            return [] if ledger is None else due_in(ledger.read(view))
+            return [] if ledger is None else due_in(ledger.read(view, as_of=self._now()))
 
     def open_processes(self) -> list[Process]:
         """The unfinished processes. Raises `OperatorError`, also while nobody holds the ledger."""
@@ -123,7 +128,7 @@ class HeldLedger:
         with holder(self._settings) as ledger:
             if ledger is None:
                 raise OperatorError("Nobody holds the ledger", "no process answers for it")
-            return ledger.read(view, filters=filters)
+            return ledger.read(view, as_of=self._now(), filters=filters)
 
     def status(self) -> dict[str, Any] | None:
         """How the ledger stands; None while nobody holds it, or it does not answer."""

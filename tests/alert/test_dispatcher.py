@@ -106,7 +106,9 @@ class Stores:
         return self.service.inbox
 
     def dispatcher(self, rules: AlertRules, **more: Any) -> Dispatcher:
-        return Dispatcher(self.inbox, OpenLedger(OwnLedger(self.service)), lambda: rules, **more)
+        return Dispatcher(
+            self.inbox, OpenLedger(OwnLedger(self.service), self.inbox.now), lambda: rules, **more
+        )
 
     def rows(self, view: str, as_of: int | None = None) -> list[dict[str, Any]]:
         self.service.catch_up()
@@ -271,7 +273,9 @@ def test_whom_a_turn_tells_is_said_by_the_rules_in_force(
 ) -> None:
     """Between two turns Ana leaves; what was decided before is not in anybody's way."""
     in_force = [rules]
-    sends = Dispatcher(stores.inbox, OpenLedger(OwnLedger(stores.service)), lambda: in_force[0])
+    sends = Dispatcher(
+        stores.inbox, OpenLedger(OwnLedger(stores.service), stores.inbox.now), lambda: in_force[0]
+    )
     others = {name: it for name, it in rules.recipients.items() if name != "ana"}
     in_force[0] = rules.model_copy(update={"recipients": others})
     sends.run_once()
@@ -353,7 +357,7 @@ def test_alerts_are_raised_from_the_first_recipient_on(
     stores: Stores, rules: AlertRules, mail: MailServer
 ) -> None:
     in_force = [rules.model_copy(update={"recipients": {}})]
-    source = OpenLedger(OwnLedger(stores.service))
+    source = OpenLedger(OwnLedger(stores.service), stores.inbox.now)
     dispatcher = Dispatcher(stores.inbox, source, lambda: in_force[0])
     dispatcher.run_once()
     assert stores.rows("alerts_sent") == []
@@ -368,7 +372,7 @@ def test_two_that_send_at_once_send_each_message_once(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
 ) -> None:
     stores.service.catch_up()
-    dues = OpenLedger(OwnLedger(stores.service)).due()
+    dues = OpenLedger(OwnLedger(stores.service), stores.inbox.now).due()
     meet = threading.Barrier(6)
 
     class Meeting:

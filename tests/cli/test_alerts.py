@@ -3,6 +3,7 @@
 import json
 
 from pipeline import instants
+from pipeline.inbox.sqlite import SqliteInbox
 from tests.support.lines import aci
 
 ALERTS = """
@@ -88,3 +89,18 @@ def test_an_alert_that_leads_to_nobody_ends_with_1(prazo, environment, tmp_path)
     assert "nobody is told of alert " in done.stderr
     assert "no recipient is named for it" in done.stderr
     assert done.returncode == 1
+
+
+def test_alerts_are_due_by_the_inbox_s_clock(prazo, environment, tmp_path, monkeypatch) -> None:
+    """They were by that of the ledger's holder: where it was behind, with a PostgreSQL inbox whose
+    clock was right, a deadline passed and nobody was told."""
+    (tmp_path / "secret").write_text("whsec_" + "QUFB" * 8)
+    (tmp_path / "alerts.toml").write_text(ALERTS)
+    environment["PRAZO_ALERTS_FILE"] = "alerts.toml"
+    now = instants.now()
+    in_time = instants.canonical(now + 20 * instants.DAY)
+    event = aci(created_at=instants.canonical(now), deadline_at=in_time)
+    assert prazo("ingest", "-", given=json.dumps(event)).returncode == 0
+    assert prazo("alerts", "send").returncode == 0
+    monkeypatch.setattr(SqliteInbox, "now", lambda _: now + 21 * instants.DAY)
+    assert prazo("alerts", "send").returncode == 1
