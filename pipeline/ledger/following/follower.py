@@ -148,13 +148,18 @@ class Follower:
         appended = self._appending.append(until, may_go_on=may_go_on)
         if self._signing is not None:
             self._leave_heads(self._signing, is_new=appended > 0)
-        elif head and head.size == self.ledger.size and head.root != self.ledger.frontier.root():
+        elif head and head.size == self.ledger.size:
+            self._compare(head)
+        return appended
+
+    def _compare(self, head: Head) -> None:
+        if head.root != self.ledger.frontier.root():
             raise LedgerRefused(
                 "The ledger is not followed any further",
                 f"at {head.size} entries its root is not the one that the inbox's keeper has",
                 "one of the two read an inbox that was changed: stop both and compare them",
             )
-        return appended
+        self._is_verified = True  # there may have been no head yet when it was opened
 
     def _leave_heads(self, signing: SigningKeys, *, is_new: bool) -> None:
         """First outside of the inbox: by the one there everybody's next write is judged."""

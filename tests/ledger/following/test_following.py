@@ -327,6 +327,17 @@ def test_a_ledger_without_bodies_has_the_same_root_and_no_personal_value(setting
     assert b"39053344705" not in content
 
 
+def test_a_second_ledger_that_started_first_is_verified_once_there_is_a_head(settings, inbox):
+    """It was not until it was started again: `/api/ready` answered 503, and people were alarmed."""
+    second = settings.model_copy(update={"ledger": settings.ledger.with_name("second.duckdb")})
+    with closing(LedgerService(second, is_keeper=False)) as service:
+        service.catch_up()
+        assert not service.status().is_verified
+        caught_up(settings).close()
+        service._follower.follow_once()
+        assert service.status().is_verified
+
+
 FOLLOW_UNTIL_KILLED = """
 import json, sys
 from pipeline.settings import Settings
