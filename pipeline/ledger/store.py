@@ -110,7 +110,14 @@ class Ledger:
                 "`prazo rebuild` makes it again from the inbox",
             )
         self.last_named = LastNamed(self.size)
-        [(self._settled,)] = self._rows("select entries from materialized.watermark")
+        watermarks = self._rows("select entries from materialized.watermark")
+        if len(watermarks) != 1:
+            raise LedgerDamaged(
+                f"The ledger {self.path} contradicts itself",
+                f"how far its materialized rows are is said {len(watermarks)} times",
+                "`prazo rebuild` makes it again from the inbox",
+            )
+        [(self._settled,)] = watermarks
         waits = self._settled < self.size
         self._new = set(ANY_TABLE if waits else ())  # tables with rows of entries that wait
         self.unsettled_since = time.monotonic() if waits else None

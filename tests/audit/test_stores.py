@@ -129,6 +129,7 @@ HEALED = {
     "a leaf changed": ["update log set leaf = leaf || 'x'::blob where seq = 9"],
     "an entry made up": ["insert into log select * replace (17 as seq) from log where seq = 9"],
     "the tail cut": ["delete from log where seq > 12", "delete from tree_heads"],
+    "no word of how far its rows are": ["delete from materialized.watermark"],
 }
 
 
