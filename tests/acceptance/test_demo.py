@@ -112,8 +112,8 @@ def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
 
 @pytest.mark.timeout(500)
 def test_the_demos_pages_are_quiet_and_open_to_everyone(tmp_path: Path):
-    """Its ids are long, its processes many, and every outcome is there; by turns in Portuguese and in
-    English, with what opens on a page open. All are light: `test_browser` looks at dark ones."""
+    """Its ids are long, its processes many, and every outcome is there; by turns in Portuguese and
+    in English, with what opens on a page open. All are light: `test_browser` looks at dark ones."""
     with running_demo(tmp_path / "demo", 1) as (port, environment), chromium() as browser:
         tried = Counter(row["process_id"] for row in show(environment, "submission_attempts"))
         [(process, _)] = tried.most_common(1)

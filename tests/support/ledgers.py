@@ -129,7 +129,7 @@ def _fill(
 
 @cache
 def _new_inbox() -> bytes:
-    """The file of an inbox without entries, which takes several times longer to make than to copy."""
+    """The file of an inbox without entries, which takes several times as long to make."""
     with tempfile.TemporaryDirectory(prefix="prazo-") as folder:
         path = Path(folder) / "inbox.db"
         open_inbox(path).close()
