@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -28,12 +27,7 @@ from tests.app_pages.support.occurrences import (
     review,
     seller_event,
 )
-from tests.support.dashboard import BACKGROUNDS, RUN_SECONDS, Reader, contrast, dashboard
-
-OVERFLOW = """(() => {
-    const main = document.querySelector('[data-testid="stMain"]')
-    return main.scrollWidth - main.clientWidth
-})()"""
+from tests.support.dashboard import BACKGROUNDS, FITS, RUN_SECONDS, Reader, contrast, dashboard
 
 Look = Callable[..., Reader]
 
@@ -314,17 +308,6 @@ def test_a_watchlist_row_is_chosen_and_opened(tab: Reader) -> None:
     assert tab.title() == "Process"
 
 
-def fits_soon(tab: Reader) -> bool:
-    """Whether the page is no wider than its window: charts draw themselves again after a change of
-    its width, on a busy machine some seconds later."""
-    give_up_at = time.monotonic() + 10
-    while tab.page.evaluate(OVERFLOW) > 0:
-        if time.monotonic() > give_up_at:
-            return False
-        tab.page.wait_for_timeout(200)
-    return True
-
-
 @pytest.mark.timeout(500)
 def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(look: Look) -> None:
     """No error on the console, no other host asked, no finding of axe by WCAG 2.2 AA, in the dark
@@ -341,7 +324,7 @@ def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(look:
             tab.settled()
         for width in (1024, 1440):
             tab.page.set_viewport_size({"width": width, "height": 1600})
-            if not fits_soon(tab):
+            if not tab.fits_soon():
                 faults.append((path, "wider than its window", str(width)))
         schemes: tuple[Literal["light", "dark"], ...] = ("dark",)
         if path in IN_BOTH_THEMES:
@@ -475,7 +458,7 @@ def test_a_page_prints_whole_and_without_its_controls(look: Look) -> None:
     for control in ("stHeader", "stPopover", "stDataFrame", "stPagination"):
         found = page.locator(f'[data-testid="{control}"]')
         assert not any(found.nth(n).is_visible() for n in range(found.count())), control
-    assert page.evaluate(OVERFLOW) <= 0
+    assert page.evaluate(FITS)
     for ink in ("h1", '[data-testid="stMarkdownContainer"] p', ".prazo-printed td"):
         colour = page.locator(ink).first.evaluate("it => getComputedStyle(it).color")
         assert contrast(colour, BACKGROUNDS["light"]) >= 4.5, ink  # it was white on black paper

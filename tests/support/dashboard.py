@@ -89,6 +89,10 @@ GO = """path => {
     dispatchEvent(new PopStateEvent("popstate"))
 }"""
 HAS_TITLE = "() => document.title.endsWith('· Prazo')"
+FITS = """() => {
+    const main = document.querySelector('[data-testid="stMain"]')
+    return main.scrollWidth <= main.clientWidth
+}"""
 IS_BACKGROUND = """it => getComputedStyle(
     document.querySelector('[data-testid="stApp"]')
 ).backgroundColor === it"""
@@ -143,6 +147,16 @@ class Reader:
         """Looks ten times a second. By default it looks at each frame, and makes the browser
         draw sixty a second."""
         self.page.wait_for_function(condition, arg=arg, polling=100, timeout=RUN_SECONDS * 1000)
+
+    def fits_soon(self) -> bool:
+        """Whether the page is no wider than its window: charts draw themselves again after a change
+        of its width, on a busy machine some seconds later."""
+        give_up_at = time.monotonic() + 10
+        while not self.page.evaluate(FITS):
+            if time.monotonic() > give_up_at:
+                return False
+            self.page.wait_for_timeout(200)
+        return True
 
     def found_by_axe(
         self, schemes: Iterable[Literal["light", "dark"]] = ("light", "dark")

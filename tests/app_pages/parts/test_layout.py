@@ -19,7 +19,7 @@ from tests.app_pages.support.occurrences import (
     review,
     seller_event,
 )
-from tests.support.dashboard import Reader, dashboard
+from tests.support.dashboard import FITS, Reader, dashboard
 
 ICON = "**x**:material/delete:"
 """A requested field that would be bold, with a picture in it."""
@@ -75,10 +75,6 @@ PHONE = {"width": 390, "height": 844}
 NARROWEST = 320
 """A page of this width is read without scrolling sideways (WCAG 1.4.10): the lines above a list
 scroll by themselves. Streamlit's own style had the better of ours, and the whole page did."""
-FITS = """() => {
-    const main = document.querySelector('[data-testid="stMain"]')
-    return main.scrollWidth <= main.clientWidth
-}"""
 ROW = 36
 
 
