@@ -6,6 +6,8 @@ A channel either takes a message or says why not; it never raises for what is ou
 import logging
 import re
 import smtplib
+import threading
+import time
 from collections import OrderedDict
 from typing import Any, Final
 
@@ -29,6 +31,9 @@ SEND_SECONDS: Final = 200.0
 """For a whole message, however slowly the other side speaks: as long as a mail server may take that
 answers each command in time. What we did not wait for it may take all the same, and it would be
 sent again. Before the next try begins it is over, or never will be."""
+STOP_SECONDS: Final = 25.0
+"""For a message under way once this process is to end: whoever asked it to, waits for 40."""
+_NEVER: Final = threading.Event()
 MAX_FAULT_CHARACTERS: Final = 300
 _ADDRESS: Final = re.compile(r"[^\s<>@:;,\"']+@[^\s<>@:;,\"']+")
 PAYLOAD_VERSION: Final = 1
@@ -50,9 +55,11 @@ def made(message: Message, rules: AlertRules, now: int, links: Links, lists: Lis
     return words.message(message.items, message.to, recipient, links, rules.hours.zone, now, lists)
 
 
-def send(message: Message, content: Text | bytes, rules: AlertRules) -> str | None:
+def send(
+    message: Message, content: Text | bytes, rules: AlertRules, stop: threading.Event = _NEVER
+) -> str | None:
     """Sends a message that was `made`; why the channel did not take it (`Unsure`: it may have), or
-    None where it did."""
+    None where it did. Once `stop` is set, it is waited for only a while longer."""
     recipient = rules.recipients[message.to]
 
     def sending() -> None:
@@ -63,10 +70,15 @@ def send(message: Message, content: Text | bytes, rules: AlertRules) -> str | No
         else:
             _apprise(message, content, recipient)
 
+    aside = Aside(sending, name=f"alerts to {message.to}")
+    give_up_at = time.monotonic() + SEND_SECONDS
+    while not aside.ends_within(0.5) and time.monotonic() < give_up_at:
+        if stop.is_set():
+            give_up_at, stop = min(give_up_at, time.monotonic() + STOP_SECONDS), _NEVER
     try:
-        Aside(sending, name=f"alerts to {message.to}").outcome(SEND_SECONDS)
+        aside.outcome(0)
     except TimeoutError:
-        return Unsure(f"not done after {SEND_SECONDS:g} s")
+        return Unsure("it was not done in time")
     except (asking.Unanswered, mails.Unanswered, _NotAll) as error:
         return Unsure(_short(str(error)))
     except PrazoError as error:
@@ -141,12 +153,16 @@ def payload(message: Message, now: int, links: Links) -> bytes:
     )
 
 
+_NOT_SENT: Final = ("assignee", "raised_at")
+"""A person's name, which no message needs, and what another try would say otherwise."""
+
+
 def _fields(due: dict[str, Any]) -> dict[str, Any]:
     instants_of = ("since", "deadline_at")
     return {
         name: instants.canonical(value) if name in instants_of and value is not None else value
         for name, value in due.items()
-        if name != "assignee"  # a person's name, which no message needs
+        if name not in _NOT_SENT
     }
 
 

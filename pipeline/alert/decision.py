@@ -5,6 +5,7 @@ What is due is worked out by the views; here it is only routed, repeated, given 
 """
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -29,8 +30,12 @@ NEAR: Final = 3 * instants.DAY
 UNANSWERED: Final = 5 * instants.MINUTE
 """After that, a try of which no end is known counts as failed: whoever made it is gone. It may
 have arrived, so what follows may be a second message."""
-FIRST_ALONE: Final = 4
-"""The first try of an alert by itself; so is every second one after it."""
+FIRST_APART: Final = 4
+"""From this try on, alerts that failed together are tried in parts. Which of them a channel cannot
+take, nobody knows, and it must hold no other back."""
+PARTS: Final = 7
+"""So many at most, unless each would hold more than `MAX_ITEMS`: fifty alerts are told of by
+fourteen messages, and not by fifty, once a channel works again."""
 MAX_ITEMS: Final = 50
 """In one message; what is left comes in another."""
 _SEVERITIES: Final = ("breach", "risk", "notice")
@@ -100,18 +105,18 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
                     waiting.setdefault((address.to, address.via), []).append(item)
     for (to, via), items in waiting.items():
         items.sort(key=_urgency)
-        together = [it for it in items if not _is_alone(it)]
-        for first in range(0, len(together), MAX_ITEMS):
-            plan.messages.append(Message(to, via, tuple(together[first : first + MAX_ITEMS])))
-        plan.messages += [Message(to, via, (it,)) for it in items if _is_alone(it)]
+        failing = [it for it in items if it.number - it.tries_before >= FIRST_APART]
+        others = [it for it in items if it.number - it.tries_before < FIRST_APART]
+        most = min(MAX_ITEMS, math.ceil(len(failing) / PARTS))
+        parts = [*_parted(others, MAX_ITEMS), *_parted(failing, most)]
+        plan.messages += [Message(to, via, part) for part in parts]
+    plan.messages.sort(key=lambda message: _urgency(message.items[0]))
     return plan
 
 
-def _is_alone(item: Item) -> bool:
-    """Whether an alert is tried by itself: now and then, once it has failed with others. Which of
-    them a channel cannot take, nobody knows, and it must hold no other back."""
-    tries = item.number - item.tries_before
-    return tries >= FIRST_ALONE and tries % 2 == 0
+def _parted(items: list[Item], most: int) -> Iterator[tuple[Item, ...]]:
+    for first in range(0, len(items), max(1, most)):
+        yield tuple(items[first : first + most])
 
 
 def _urgency(item: Item) -> tuple[int, float, str]:

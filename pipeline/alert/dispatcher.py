@@ -117,6 +117,7 @@ class Dispatcher:
         self._unsent: dict[tuple[str, Via], dict[str, Unsent]] = {}
         self._under_way: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
+        self._stop = threading.Event()
         self._known: dict[str, Due] = {}  # alert -> as it was due when it was looked at last
         self._look_at = 0.0  # on the monotonic clock
         self._whole_look_at = 0.0
@@ -125,6 +126,7 @@ class Dispatcher:
 
     def run(self, stop: threading.Event) -> None:
         """Runs until `stop` is set; messages on their way then come to their end."""
+        self._stop = stop
         with ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="alerts") as pool:
             while not stop.is_set():
                 try:
@@ -360,7 +362,7 @@ class Dispatcher:
         if instants.since_boot() - began > LATEST_SECONDS * instants.SECOND:
             LOG.warning("a message to %s was not sent: it would come late", message.to)
             return
-        fault = channels.send(message, content, rules)
+        fault = channels.send(message, content, rules, self._stop)
         if fault is not None:
             LOG.warning("a message to %s by %s failed: %s", message.to, message.via, fault)
         else:

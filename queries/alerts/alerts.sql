@@ -21,7 +21,7 @@
 -- column: seq | an entry that shows what it is about
 -- column: raised_at | when its entry was recorded; null until then
 -- column: told | how many recipients were told of it
--- column: undelivered | how many recipients could not be told of it, and were not since; one where there is nobody to tell
+-- column: undelivered | how many recipients could not be told of it by one of their channels, and were not since; one where there is nobody to tell
 -- column: acknowledged_at | when somebody said that they see to it; null until then
 -- column: acknowledged_by | who said so first
 -- column: is_open | nobody has acknowledged it, and nobody has put it off

@@ -17,6 +17,7 @@ from pipeline.alert.dispatcher import LATEST_SECONDS
 from pipeline.alert.entries import Item
 from pipeline.alert.words import Text
 from pipeline.alert_rules import AlertRules
+from pipeline.cli.supervisor import STOP_SECONDS
 from pipeline.http.outgoing import mails
 from tests.alert.sinks import WebhookServer
 from tests.alert.test_decision import ANA, due
@@ -100,4 +101,16 @@ def test_a_mail_server_that_is_slow_is_waited_for_to_the_end_and_not_into_the_ne
     """It took each of eight tries, and all of them counted as failed."""
     # The greeting, EHLO, STARTTLS, EHLO, AUTH, the password, MAIL, RCPT, DATA and the message.
     assert channels.SEND_SECONDS >= 10 * mails.SMTP_SECONDS
+    assert channels.STOP_SECONDS < STOP_SECONDS
     assert (LATEST_SECONDS + channels.SEND_SECONDS) * instants.SECOND < UNANSWERED
+
+
+def test_a_process_that_is_to_end_waits_for_no_slow_mail_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It would be killed before it could write down what came of the message."""
+    monkeypatch.setattr(channels, "STOP_SECONDS", 0.1)
+    stop = threading.Event()
+    stop.set()
+    with silent_after(b".") as port:
+        assert channels.send(MESSAGE, TEXT, by(port), stop) == Unsure("it was not done in time")

@@ -274,19 +274,23 @@ def test_a_failed_try_is_repeated_later_and_later_and_given_up_at_the_end() -> N
 
 
 def test_an_alert_that_a_channel_cannot_take_holds_no_other_back() -> None:
-    by = rules(recipients={"ana": ANA})
-    two, log = [due("a1", severity="breach"), due("a2", severity="breach")], Log()
-    now, found = at(MONDAY), []
-    for alert in two:
+    """Fifty failed while the server was away, and one is refused whatever it comes with."""
+    by, log = rules(recipients={"ana": ANA}), Log()
+    fifty = [due(f"a{number:02}", severity="breach") for number in range(50)]
+    for alert in fifty:
         log.raised(alert)
-    for number in range(1, 9):
-        when = instants.canonical(now)
-        found.append([len(it.items) for it in decide(two, log.alarms, by, now).messages])
-        for alert in two:
-            log.tried(alert, "ana", when, number=number)
-            log.answered(alert, "ana", when, number=number, fault="554 spam")
+    now, found = at(MONDAY), []
+    for number in range(1, 8):
+        when, messages = instants.canonical(now), decide(fifty, log.alarms, by, now).messages
+        found.append([len(it.items) for it in messages])
+        for message in messages:
+            alerts = [it.due for it in message.items]
+            for alert in alerts:
+                log.tried(alert, "ana", when, number=number)
+                fault = "554 spam" if number < 4 or fifty[7] in alerts else None
+                log.answered(alert, "ana", when, number=number, fault=fault)
         now += BACKOFF[min(number, len(BACKOFF)) - 1]
-    assert found == [[2], [2], [2], [1, 1], [2], [1, 1], [2], [1, 1]]
+    assert found == [[50], [50], [50], [8, 8, 8, 8, 8, 8, 2], [2, 2, 2, 2], [1, 1], [1]]
 
 
 def test_a_try_of_which_no_end_is_known_is_repeated_after_five_minutes() -> None:

@@ -23,12 +23,16 @@ class Aside(Generic[Outcome]):
 
     def outcome(self, seconds: float) -> Outcome:
         """What the call returns or raises; `TimeoutError` where it has not ended after so long."""
-        self._thread.join(seconds)
-        if self._thread.is_alive():
+        if not self.ends_within(seconds):
             raise TimeoutError("no whole answer has come yet")
         if self._raised is not None:
             raise self._raised
         return self._returned[0]
+
+    def ends_within(self, seconds: float) -> bool:
+        """Whether the call has ended, waiting for so long at most."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         try:

@@ -3,7 +3,7 @@
 -- time and is held, or where a deadline presses and nobody ever raised it, though alerts were raised here by
 -- then: nobody sent any for a while, or it was somebody else's turn. Where the variable `unraised` is set,
 -- only those that were not raised, and not long ago.
--- reads: due_rungs, alarming_findings, recent_failures, delivery_silence, raised_alerts, log
+-- reads: due_rungs, alarming_findings, recent_failures, delivery_silence, raised_alerts, alert_steps, log
 -- key: alert_id
 -- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
 -- column: kind | a rung, a rule of `findings`, ticket_due or silence
@@ -92,6 +92,16 @@ with found as (
         false as is_pressing
     from delivery_silence
     where contains(alert_rules().conditions, 'silence') and may_alert(since)
+),
+
+-- Since when alerts are raised here: an entry of our own says so, and not a file.
+telling as (
+    select min(steps.step_at) as began_at
+    from alert_steps as steps
+    join log on log.seq = steps.seq
+    where steps.step = 'raised'
+        and log.origin = 'live'
+        and not coalesce(getvariable('unraised'), false)
 )
 
 select found.* exclude (is_pressing)
@@ -105,7 +115,6 @@ where if(
     or (
         raised.alert_id is null
         and is_pressing
-        -- An entry of our own says so, and not a file.
-        and since > (select min(occurred_at) from log where kind = 'alert' and origin = 'live')
+        and since > (select began_at from telling)
     )
 )
