@@ -35,7 +35,9 @@ class Scope:
             raise WrongUsage("A period needs both its ends", remedy="name both, from and to")
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise WrongUsage(
-                "The period is empty", "it does not end after its start", "exchange its ends"
+                "The period is empty",
+                "it does not end after its start",
+                "name an end after its start",
             )
 
     @property
