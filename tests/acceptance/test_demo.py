@@ -15,7 +15,7 @@ from playwright.sync_api import Browser
 
 from tests.acceptance.product import show, wait_for
 from tests.journey.test_browser import answer_all
-from tests.support.dashboard import Reader, chromium
+from tests.support.dashboard import DEMO_PAGES, Reader, chromium
 from tests.support.machine import free_port, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
@@ -118,22 +118,12 @@ def test_the_demos_pages_are_quiet_and_open_to_everyone(tmp_path: Path):
         tried = Counter(row["process_id"] for row in show(environment, "submission_attempts"))
         [(process, _)] = tried.most_common(1)
         [state] = show(environment, "process_state", "--where", f"process_id={process}")
-        pages = {
-            "/": ("Tabela e consulta", "Table and query"),
-            "/watchlist": ("Baixar", "Download"),
-            f"/process?process={process}": ("Mostrar dados pessoais", "Show personal data"),
-            f"/seller?seller_id={state['seller_id']}": (),
-            "/findings": (),
-            "/submissions": ("Tabela e consulta", "Table and query"),
-            "/denials": ("Baixar", "Download"),
-            f"/evidence?subject={process}": (),
-            "/ledger": (),
-        }
         faults = []
         for number, locale in enumerate(("pt-BR", "en-GB")):
             context = browser.new_context(locale=locale, viewport={"width": 1440, "height": 1400})
             tab = Reader(context.new_page(), f"http://127.0.0.1:{port}").open("/findings")
-            for path, opened in list(pages.items())[number::2]:
+            for address, opened in list(DEMO_PAGES.items())[number::2]:
+                path = address.format(process=process, seller=state["seller_id"])
                 tab.go(path)
                 if opened:
                     tab.page.get_by_text(opened[locale == "en-GB"]).first.click()

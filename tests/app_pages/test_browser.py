@@ -27,7 +27,15 @@ from tests.app_pages.support.occurrences import (
     review,
     seller_event,
 )
-from tests.support.dashboard import BACKGROUNDS, FITS, RUN_SECONDS, Reader, contrast, dashboard
+from tests.support.dashboard import (
+    BACKGROUNDS,
+    DEMO_PAGES,
+    FITS,
+    RUN_SECONDS,
+    Reader,
+    contrast,
+    dashboard,
+)
 
 Look = Callable[..., Reader]
 
@@ -71,15 +79,6 @@ ADDRESSES = (
     "/dictionary",
     "/dictionary?q=longest+expired+first",
 )
-IN_BOTH_THEMES = (
-    "/since",
-    "/alerts",
-    "/process",
-    "/seller",
-    "/evidence?scope=period",
-    "/dictionary",
-)
-"""The demo's test (tests/acceptance) looks at all others in the light theme."""
 BASIS = re.compile("Table and query|Tabela e consulta")
 CHART_NAMES = ", ".join(
     f".js-plotly-plot {part}"
@@ -274,6 +273,11 @@ def asked(url: str) -> dict[str, list[str]]:
     return parse_qs(url.partition("?")[2])
 
 
+def page_kind(address: str) -> tuple[str, frozenset[str]]:
+    """A page, and what is chosen on it, whatever the value and the instant."""
+    return address.partition("?")[0], frozenset(asked(address)) - {"as_of"}
+
+
 def test_the_document_names_the_language_it_is_in(look: Look) -> None:
     """Who has the page read aloud must hear Portuguese as Portuguese (WCAG 3.1.1)."""
     tab = look().open("/?lang=pt")
@@ -311,9 +315,9 @@ def test_a_watchlist_row_is_chosen_and_opened(tab: Reader) -> None:
 @pytest.mark.timeout(500)
 def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(look: Look) -> None:
     """No error on the console, no other host asked, no finding of axe by WCAG 2.2 AA, in the dark
-    theme and in the language with the longer words; the demo's pages are looked at in both
-    languages (tests/acceptance). One tab goes through all pages, since loading one takes longer
-    than looking."""
+    theme and in the language with the longer words. The demo's test (tests/acceptance) looks at its
+    pages in both languages and in the light theme; all others are looked at in both themes here.
+    One tab goes through all pages, since loading one takes longer than looking."""
     tab = look(locale="pt-BR", color_scheme="dark")
     tab.open("/")
     faults = []
@@ -327,7 +331,7 @@ def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(look:
             if not tab.fits_soon():
                 faults.append((path, "wider than its window", str(width)))
         schemes: tuple[Literal["light", "dark"], ...] = ("dark",)
-        if path in IN_BOTH_THEMES:
+        if page_kind(path) not in map(page_kind, DEMO_PAGES):
             schemes = ("light", "dark")  # it is dark again when it goes on
         faults += [(path, *found) for found in tab.found_by_axe(schemes)]
     assert faults == []

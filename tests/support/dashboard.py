@@ -23,6 +23,19 @@ from tests.support.stores import environment_in
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 60
 RUN_SECONDS = 30
+DEMO_PAGES: Mapping[str, tuple[()] | tuple[str, str]] = {
+    "/": ("Tabela e consulta", "Table and query"),
+    "/watchlist": ("Baixar", "Download"),
+    "/process?process={process}": ("Mostrar dados pessoais", "Show personal data"),
+    "/seller?seller_id={seller}": (),
+    "/findings": (),
+    "/submissions": ("Tabela e consulta", "Table and query"),
+    "/denials": ("Baixar", "Download"),
+    "/evidence?subject={process}": (),
+    "/ledger": (),
+}
+"""At which the demo's test (tests/acceptance) looks in the light theme, and what it opens there, in
+Portuguese and in English."""
 
 
 @contextmanager

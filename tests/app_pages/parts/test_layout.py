@@ -57,6 +57,7 @@ PAGES = (
 )
 LEFT_BY_A_CLICK = {"/watchlist", "/alerts", "/denials", "/process?process=prc_001", "/dictionary"}
 """A list, one of cards, one with charts, a page about one process, and one of plain text."""
+assert {*PAGES} >= LEFT_BY_A_CLICK, "the test goes through these pages alone"
 MOST = 0.1  # "good" as the Web Vitals have it
 WATCH = """(() => {
     window.shifts = []
