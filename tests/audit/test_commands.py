@@ -20,6 +20,8 @@ from tests.support.stores import settings_in
 def test_the_commands_export_and_verify(settings: Settings, tmp_path: Path) -> None:
     asked = ("export", "--process", "p1", "--out", "p1.zip", "--reason", "audit")
     assert command(settings, *asked).returncode == 2, "an actor is needed"
+    unscoped = command(settings, "export", *asked[3:], "--actor", "Ana")
+    assert unscoped.stderr.endswith("--process ID, --seller ID, or --from T with --to T\n")
     exported = command(settings, *asked, "--actor", "Ana")
     assert (exported.returncode, exported.stdout.splitlines()[0]) == (
         0,
