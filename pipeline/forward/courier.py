@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.forward import messages, pacing, progress, records
-from pipeline.forward.endpoints import Endpoint
+from pipeline.forward.endpoints import Endpoint, Followed
 from pipeline.forward.lanes import Lanes, Try
 from pipeline.forward.progress import Standing, Waiting
 from pipeline.forward.sending import Answer, Post
@@ -61,12 +61,12 @@ class _Overtaken(Exception):
 class Courier:
     """For one event loop and one tenure."""
 
-    def __init__(self, inbox: Inbox, endpoint: Endpoint, tenure: Tenure) -> None:
-        """Raises `SettingsError` where the endpoint's files cannot be used any more."""
+    def __init__(self, inbox: Inbox, endpoint: Endpoint, given: Followed, tenure: Tenure) -> None:
+        """`given`: has the endpoint in force."""
         self._inbox = inbox
         self._endpoint = endpoint
         self._tenure = tenure
-        self._post = Post(endpoint, lambda: tenure.may_send)
+        self._post = Post(endpoint, given, lambda: tenure.may_send)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix=f"to {endpoint.name}")
         self._tasks: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()

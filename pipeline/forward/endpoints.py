@@ -100,15 +100,40 @@ def load(path: Path | None) -> tuple[Endpoint, ...]:
     return file.endpoint
 
 
-def following(path: Path | None) -> Callable[[], tuple[Endpoint, ...]]:
-    """What gives the endpoints of a file, which is read again when it changes: one with a fault
-    leaves those in force that were read before. Raises `SettingsError` as `load` does."""
-    if path is None:
-        return tuple
-    return RereadFile(
-        path,
-        lambda text: settings_files.parsed(text, path, _File, what=_WHAT, page=_PAGE).endpoint,
-    ).get
+class Followed:
+    """The endpoints of a file, with the secrets and authorities that they name: each file is read
+    again when it changes, and one with a fault leaves in force what was read from it before.
+
+    To be kept for as long as a process passes on: a new one has nothing that it read before. For
+    one thread at a time.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        """Raises `SettingsError` as `load` does."""
+        self._secrets: dict[Path, RereadFile[list[bytes]]] = {}
+        self._trusts: dict[Path, Callable[[], ssl.SSLContext]] = {}
+        self._file = None if path is None else RereadFile(path, lambda text: self._read(text, path))
+
+    def _read(self, text: str, path: Path) -> tuple[Endpoint, ...]:
+        given = settings_files.parsed(text, path, _File, what=_WHAT, page=_PAGE).endpoint
+        for one in given:  # before they are in force: else one bad file would hold up all of them
+            self._secrets[one.secret_file] = self.secrets_of(one)
+            if one.ca_file is not None:
+                self._trusts[one.ca_file] = self.trust_of(one)
+        return given
+
+    def get(self) -> tuple[Endpoint, ...]:
+        """The endpoints that are in force; none without a file."""
+        return () if self._file is None else self._file.get()
+
+    def secrets_of(self, endpoint: Endpoint) -> RereadFile[list[bytes]]:
+        """As the function of that name; raises nothing for an endpoint that is in force."""
+        return self._secrets.get(endpoint.secret_file) or secrets_of(endpoint.secret_file)
+
+    def trust_of(self, endpoint: Endpoint) -> Callable[[], ssl.SSLContext]:
+        """As the function of that name; raises nothing for an endpoint that is in force."""
+        known = None if endpoint.ca_file is None else self._trusts.get(endpoint.ca_file)
+        return known or trust_of(endpoint.ca_file)
 
 
 def secrets_of(path: Path) -> RereadFile[list[bytes]]:

@@ -8,15 +8,14 @@ import contextlib
 import logging
 import signal
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from pipeline import instants
 from pipeline.errors import InboxUnavailable, OperatorError
-from pipeline.forward import endpoints, tenure
+from pipeline.forward import tenure
 from pipeline.forward.courier import Courier
-from pipeline.forward.endpoints import Endpoint
+from pipeline.forward.endpoints import Endpoint, Followed
 from pipeline.forward.tenure import Tenure
 from pipeline.http import addresses
 from pipeline.inbox import Inbox
@@ -50,10 +49,10 @@ def run_for_ever(settings: Settings) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
         # Kept when the inbox comes back: a mistake leaves in force what was read before.
-        given: Callable[[], tuple[Endpoint, ...]] | None = None
+        given: Followed | None = None
         while not stop.is_set():
             try:
-                given = given or endpoints.following(settings.forward_file)
+                given = given or Followed(settings.forward_file)
                 await pass_on(settings, stop, given)
             except InboxUnavailable as error:
                 LOG.error("passing on waits: %s", error)
@@ -65,11 +64,9 @@ def run_for_ever(settings: Settings) -> None:
     asyncio.run(run())
 
 
-async def pass_on(
-    settings: Settings, stop: asyncio.Event, given: Callable[[], tuple[Endpoint, ...]]
-) -> None:
+async def pass_on(settings: Settings, stop: asyncio.Event, given: Followed) -> None:
     """Passes on to the endpoints that are given, as they change, until `stop` is set. Raises
-    `SettingsError` for their files, and `InboxUnavailable` where the inbox cannot be asked."""
+    `InboxUnavailable` where the inbox cannot be asked."""
     inbox = await asyncio.to_thread(open_guarded, settings)
     try:
         await _Forwarder(inbox, given).run(stop)
@@ -78,7 +75,7 @@ async def pass_on(
 
 
 class _Forwarder:
-    def __init__(self, inbox: Inbox, given: Callable[[], tuple[Endpoint, ...]]) -> None:
+    def __init__(self, inbox: Inbox, given: Followed) -> None:
         self._inbox = inbox
         self._given = given
         self._beat_at = 0.0  # on the monotonic clock
@@ -86,7 +83,7 @@ class _Forwarder:
 
     async def run(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
-            given = self._given()
+            given = self._given.get()
             longest = max((it.timeout_seconds for it in given), default=1.0)
             taken = await asyncio.to_thread(tenure.begin, self._inbox, longest)
             if isinstance(taken, Held):
@@ -102,19 +99,20 @@ class _Forwarder:
         """Passes on for as long as the tenure lasts, and endpoints and authorities are those of
         the files."""
         over = asyncio.Event()
-        couriers = [Courier(self._inbox, it, held) for it in given]
-        for endpoint in given:
-            LOG.info("deliveries go to %s, %s", endpoint.name, addresses.shown(endpoint.url))
-        if not given:
-            LOG.warning("deliveries go to nobody: the file of endpoints has none")
-        running = [asyncio.create_task(it.run(over)) for it in couriers]
+        running: list[asyncio.Task[None]] = []
         try:
+            couriers = [Courier(self._inbox, it, self._given, held) for it in given]
+            for endpoint in given:
+                LOG.info("deliveries go to %s, %s", endpoint.name, addresses.shown(endpoint.url))
+            if not given:
+                LOG.warning("deliveries go to nobody: the file of endpoints has none")
+            running = [asyncio.create_task(it.run(over)) for it in couriers]
             while not stop.is_set() and not any(it.done() for it in running):
                 await self._beat_in_time()
                 if not await self._keep(held):
                     LOG.warning("another process passes deliveries on from now on")
                     break
-                if self._given() != given:
+                if self._given.get() != given:
                     LOG.info("the endpoints' file has changed")
                     break
                 if any(it.is_outdated for it in couriers):

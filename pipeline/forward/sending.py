@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import httpx
 
-from pipeline.forward.endpoints import Endpoint, secrets_of, trust_of
+from pipeline.forward.endpoints import Endpoint, Followed
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import bounded
 
@@ -49,13 +49,13 @@ class Withheld(Exception):
 class Post:
     """The way to one endpoint. For one event loop; close it in the end."""
 
-    def __init__(self, endpoint: Endpoint, may_send: Callable[[], bool]) -> None:
-        """`may_send`: asked directly before a message is written. Raises `SettingsError` where the
-        endpoint's files cannot be used any more."""
+    def __init__(self, endpoint: Endpoint, given: Followed, may_send: Callable[[], bool]) -> None:
+        """`given`: has the endpoint in force, and knows its files. `may_send`: asked directly
+        before a message is written."""
         self._endpoint = endpoint
         self._may_send = may_send
-        self._secrets = secrets_of(endpoint.secret_file)
-        self._trusted = trust_of(endpoint.ca_file)
+        self._secrets = given.secrets_of(endpoint)
+        self._trusted = given.trust_of(endpoint)
         self._context = context = self._trusted()
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         self._client = httpx.AsyncClient(

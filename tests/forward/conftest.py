@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from pipeline import instants
-from pipeline.forward import endpoints, forwarder, progress
+from pipeline.forward import forwarder, progress
+from pipeline.forward.endpoints import Followed
 from pipeline.inbox import Inbox
 from pipeline.log.deliveries import Delivery
 from pipeline.log.entries import Entry
@@ -82,7 +83,7 @@ def running(settings: Settings) -> Iterator[Settings]:
 
     async def work() -> None:
         started.set()
-        await forwarder.pass_on(settings, stop, endpoints.following(settings.forward_file))
+        await forwarder.pass_on(settings, stop, Followed(settings.forward_file))
 
     def run() -> None:
         try:

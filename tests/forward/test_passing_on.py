@@ -334,24 +334,37 @@ def test_while_a_secret_is_rotated_both_sign(
 
 
 def test_a_file_of_authorities_that_changes_is_followed(
-    inbox: Inbox, market: Sink, forwarding: Forwarding, tmp_path: Path
+    inbox: Inbox,
+    market: Sink,
+    forwarding: Forwarding,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The endpoint's new certificate was refused until the forwarder was started again; after three
-    days its deliveries were given up."""
+    days its deliveries were given up. Half of a rotation changes nothing, also where all begin
+    again meanwhile: then one such file kept every endpoint's deliveries back."""
+    caplog.set_level("INFO")
     first, second = trustme.CA(), trustme.CA()
-    file = tmp_path / "authorities.pem"
+    file, other = tmp_path / "authorities.pem", tmp_path / "others.pem"
     first.cert_pem.write_to_path(file)
+    first.cert_pem.write_to_path(other)
     market.answer = lambda _: Reply(headers={"Connection": "close"})
-    with forwarding({"url": market.show(first), "ca_file": str(file)}):
-        has_begun(inbox)
-        deliver(inbox, of_seller("sel_1"))
-        wait_until(lambda: len(market.taken) == 1)
-        market.show(second)
+    url = market.show(first)
+    with forwarding({"url": url, "ca_file": str(file)}, {"url": url, "ca_file": str(other)}):
+        has_begun(inbox, "to_1", "to_2")
         file.write_text("half of a rotation")
-        time.sleep(1.1)  # files are looked at once a second
-        second.cert_pem.write_to_path(file)
+        (tmp_path / "forward.secret").write_text("whsec_")
+        wait_until(lambda: "what was read before stays in force" in caplog.text)
+        other.write_bytes(first.cert_pem.bytes() + second.cert_pem.bytes())
+        wait_until(lambda: "a file of authorities of the endpoints has changed" in caplog.text)
+        wait_until(lambda: caplog.text.count("deliveries go to to_2") == 2)
         deliver(inbox, of_seller("sel_1"))
         wait_until(lambda: len(market.taken) == 2, 20)
+        assert all(is_signed(it) for it in market.taken)
+        market.show(second)
+        second.cert_pem.write_to_path(file)
+        deliver(inbox, of_seller("sel_1"))
+        wait_until(lambda: len(market.taken) == 4, 20)
 
 
 def test_a_file_with_a_mistake_stops_nothing_where_the_inbox_is_away_for_a_moment(
