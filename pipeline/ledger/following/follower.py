@@ -149,11 +149,14 @@ class Follower:
         if self._signing is not None:
             self._leave_heads(self._signing, is_new=appended > 0)
         elif head and head.size == self.ledger.size:
-            self._compare(head)
+            self._compare(head, self.ledger.frontier.root())
+        elif head and head.size < self.ledger.size and not self._is_verified:
+            # It may be past each head that it looks at, for as long as entries come.
+            self._compare(head, self.ledger.root_at(head.size))
         return appended
 
-    def _compare(self, head: Head) -> None:
-        if head.root != self.ledger.frontier.root():
+    def _compare(self, head: Head, root: bytes) -> None:
+        if head.root != root:
             raise LedgerRefused(
                 "The ledger is not followed any further",
                 f"at {head.size} entries its root is not the one that the inbox's keeper has",

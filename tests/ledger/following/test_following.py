@@ -327,13 +327,17 @@ def test_a_ledger_without_bodies_has_the_same_root_and_no_personal_value(setting
     assert b"39053344705" not in content
 
 
-def test_a_second_ledger_that_started_first_is_verified_once_there_is_a_head(settings, inbox):
+@pytest.mark.parametrize("later", [0, 1])
+def test_a_second_ledger_that_started_first_is_verified_once_there_is_a_head(
+    settings, inbox, later: int
+):
     """It was not until it was started again: `/api/ready` answered 503, and people were alarmed."""
     second = settings.model_copy(update={"ledger": settings.ledger.with_name("second.duckdb")})
     with closing(LedgerService(second, is_keeper=False)) as service:
         service.catch_up()
         assert not service.status().is_verified
         caught_up(settings).close()
+        deliver(inbox, range(300, 300 + later))  # it is past the head by then
         service._follower.follow_once()
         assert service.status().is_verified
 
