@@ -10,7 +10,7 @@ import logging
 from typing import Final
 
 from pipeline import instants
-from pipeline.errors import OperatorError
+from pipeline.errors import OperatorError, PrazoError
 from pipeline.inbox import Inbox
 from pipeline.journey.evidence import RECORDED_BY
 from pipeline.submit import ready
@@ -24,10 +24,11 @@ MAX_PER_SWEEP: Final = 200
 HELD_FOR: Final = 3 * instants.MINUTE
 """Longer than an attempt takes: then whoever had it is gone."""
 
+# Those first that were tried least lately: who always fails keeps no other out of the sweep.
 _WAITING: Final = f"""
     select ref, process_id, confirmed_at from journeys
     where confirmed_at is not null and settled_at is null and submitting_until < $1
-    order by confirmed_at limit {MAX_PER_SWEEP}"""
+    order by submitting_until, confirmed_at limit {MAX_PER_SWEEP}"""
 _TAKE: Final = """
     update journeys set submitting_until = $1
     where ref = $2 and settled_at is null and submitting_until < $3"""
@@ -59,6 +60,8 @@ class Sender:
                 await self.submit(ref, process_id, at)
             except OperatorError:
                 raise
+            except PrazoError as error:  # an answer or an order was refused: no bug of ours
+                LOG.error("the answers of journey %s wait: %s", ref, error.in_one_line)
             except Exception:
                 # A bug of ours in one journey's case must not cost the others theirs.
                 LOG.exception("the answers of journey %s wait", ref)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.errors import CallerError
 from pipeline.journey.sending import Sender
 from pipeline.submit.casefile import CaseFiles
 from pipeline.submit.ready import payload_of
@@ -177,7 +178,7 @@ def test_the_payload_holds_the_latest_answers_and_nothing_else(
     }
 
 
-def test_an_error_of_ours_about_one_journey_keeps_no_other_back() -> None:
+def test_an_error_about_one_journey_keeps_no_other_back(caplog: pytest.LogCaptureFixture) -> None:
     tried: list[str] = []
 
     class Sweeping(Sender):
@@ -185,14 +186,22 @@ def test_an_error_of_ours_about_one_journey_keeps_no_other_back() -> None:
             tried.append(process_id)
             if process_id == "p1":
                 raise RecursionError
+            if process_id == "p2":
+                raise CallerError("The order", "it cannot be taken")
 
     async def now() -> int:
         return 0
 
-    inbox: Any = SimpleNamespace(query=lambda *_: [("J1", "p1", 0), ("J2", "p2", 0)])
+    inbox: Any = SimpleNamespace(
+        query=lambda *_: [("J1", "p1", 0), ("J2", "p2", 0), ("J3", "p3", 0)]
+    )
     submissions: Any = SimpleNamespace(now=now)
     asyncio.run(Sweeping(inbox, submissions).sweep())
-    assert tried == ["p1", "p2"]
+    assert tried == ["p1", "p2", "p3"]
+    bug, refusal = caplog.records
+    assert bug.exc_info
+    assert not refusal.exc_info  # it is for whoever sent it, and no bug
+    assert "journey J2 wait: The order: it cannot be taken" in refusal.message
 
 
 def test_many_are_sent_at_once_and_what_is_held_is_named(around: Round, platform: Handle) -> None:
