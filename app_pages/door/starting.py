@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from pipeline.errors import PrazoError, SettingsError
 from pipeline.texts import printable
@@ -12,7 +13,8 @@ from pipeline.texts import printable
 @contextmanager
 def or_end() -> Iterator[None]:
     """Around what the start needs. An error of ours ends the process: with 2 where settings are at
-    fault, else with 1, since an inbox or a ledger may be there in a moment.
+    fault, else with 1, since an inbox or a ledger may be there in a moment. So does one of the
+    machine, such as a folder that cannot be written.
 
     An exception would be a traceback in a server that ends with a code of its own; or, where the
     door is built, which comes before the lifespan, one that goes on without a ledger and answers
@@ -21,8 +23,16 @@ def or_end() -> Iterator[None]:
     try:
         yield
     except PrazoError as refused:
-        for line in f"Error: {refused}".splitlines():
-            sys.stderr.write(f"{printable(line)}\n")
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(2 if isinstance(refused, SettingsError) else 1)
+        _end(refused, 2 if isinstance(refused, SettingsError) else 1)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        remedy = "check the path, the permissions and the disk's free space"
+        _end(PrazoError(what, remedy=remedy), 1)
+
+
+def _end(why: PrazoError, code: int) -> NoReturn:
+    for line in f"Error: {why}".splitlines():
+        sys.stderr.write(f"{printable(line)}\n")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

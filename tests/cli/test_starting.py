@@ -50,6 +50,7 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
     }
     without_provider = {**lacking, "PRAZO_LOGIN": "oidc", "PRAZO_OIDC_FILE": "roles"}
     unreached = {"PRAZO_INBOX": f"postgresql://ana@127.0.0.1:{free_port()}/prazo"}
+    without_folder = {"PRAZO_LEDGER": "roles/ledger.duckdb"}
     starts = [
         subprocess.Popen(
             [sys.executable, "-m", "pipeline.cli", "dashboard", "--port", str(free_port())],
@@ -59,14 +60,15 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
             stderr=subprocess.PIPE,
             text=True,
         )
-        for settings in (lacking, without_provider, unreached)
+        for settings in (lacking, without_provider, unreached, without_folder)
     ]
     ends = [(*start.communicate(timeout=60), start.returncode) for start in starts]
-    assert [code for _, _, code in ends] == [2, 2, 1]
+    assert [code for _, _, code in ends] == [2, 2, 1, 1]
     whats = (
         "The file lacking",
         "The file roles cannot be used for a login",
         "The inbox postgresql",
+        "roles",
     )
     for (_, said, _), what in zip(ends, whats, strict=True):
         assert said.startswith(f"Error: {what}")
