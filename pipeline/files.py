@@ -7,6 +7,7 @@ import fcntl
 import logging
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ MAX_FILE_BYTES: Final = 1_048_576
 DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", ".wal")
 """What SQLite and DuckDB add to the name of a database for the files that belong to it."""
 _WALS: Final = ("-wal", ".wal")
+SPARE_BYTES: Final = 1_048_576
+"""What a database may need beside what it moves out of its WAL."""
 
 T = TypeVar("T")
 
@@ -152,16 +155,19 @@ def set_aside(database: Path) -> Path | None:
 
 
 def swap_in(draft: Path, database: Path) -> Path | None:
-    """Puts a closed database in the place of another, which is set aside. Raises an `OSError` that
-    `is_full` tells, and changes nothing, where a part of it stands in a WAL still: there was no
-    room for that when it was closed.
+    """Puts a closed database in the place of another, which is set aside. Raises an `OSError`, and
+    changes nothing, where a part of it stands in a WAL still: it could not be written to its end
+    when it was closed. `is_full` tells it where there is no room for that part.
 
     At no moment is there none: the old one gets a second name, then the new one takes its place in
     one step. Its WAL goes first, since it must never be read into the new one; what was in it alone
     follows again from the inbox. Returns the old one's new path, or None if there was none.
     """
-    if any(draft.with_name(draft.name + suffix).exists() for suffix in _WALS):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(draft.parent))
+    wals = [draft.with_name(draft.name + suffix) for suffix in _WALS]
+    if left := [wal.stat().st_size for wal in wals if wal.exists()]:
+        if shutil.disk_usage(draft.parent).free < sum(left) + SPARE_BYTES:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(draft.parent))
+        raise OSError(errno.EIO, "could not be written to its end", str(draft))
     aside = database.with_name(f"{database.name}.set-aside-{time.time_ns()}")
     is_there = database.exists()
     if is_there:

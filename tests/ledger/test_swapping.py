@@ -121,3 +121,16 @@ def test_a_new_ledger_that_could_not_be_written_to_its_end_takes_no_place(
         service.close()
         assert sorted(it.name for it in place.iterdir()) == ["ballast", path.name]
         assert path.read_bytes() == settings.ledger.read_bytes()
+
+
+def test_what_is_not_whole_takes_no_place_and_is_called_full_only_on_a_full_disk(
+    tmp_path: Path,
+) -> None:
+    """SQLite leaves a WAL, too, where another program has the file open."""
+    database = tmp_path / "inbox.db"
+    for path in (database, draft_of(database), wal_of(draft_of(database))):
+        path.write_bytes(b"whole")
+    with pytest.raises(OSError, match="could not be written to its end") as refused:
+        files.swap_in(draft_of(database), database)
+    assert not files.is_full(refused.value)
+    assert sorted(tmp_path.glob("inbox.db*set-aside*")) == []
