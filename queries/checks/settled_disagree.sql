@@ -1,6 +1,6 @@
 -- One row per instant or number that says how far materialized rows go, and that the log gives otherwise:
 -- which of these rows are read, and which the other checks compare, hangs on it.
--- reads: log, attempt_occurrences, facts.reviews, facts.collections, facts.actions, materialized.watermark, materialized.processes
+-- reads: log, settled_processes, materialized.watermark, materialized.processes
 -- key: what, process_id
 -- column: what | entries, of the watermark, or settled_at, of the watermark or of a process
 -- column: process_id | the process; empty for the watermark
@@ -22,24 +22,6 @@ covered as (
         coalesce(max(occurred_at), timestamp '-infinity') as settled_at
     from log
     where seq <= (select entries from marks)
-),
-
-occurrences as (
-    select process_id, occurred_at from facts.reviews
-    union all
-    select process_id, occurred_at from facts.collections
-    union all
-    select process_id, occurred_at
-    from facts.actions
-    where kind in ('reminded', 'ticket') and process_id is not null
-    union all
-    select process_id, occurred_at from attempt_occurrences
-),
-
-spans as (
-    select process_id, max(occurred_at) as settled_at
-    from occurrences
-    group by process_id
 )
 
 select
@@ -58,8 +40,8 @@ select
     'settled_at',
     process_id,
     cast(stored.settled_at as varchar),
-    cast(spans.settled_at as varchar)
+    cast(settled.settled_at as varchar)
 from materialized.processes as stored
-full join spans using (process_id)
-where stored.settled_at is distinct from spans.settled_at
+full join settled_processes as settled using (process_id)
+where stored.settled_at is distinct from settled.settled_at
     and (select materialized_entries = entries from marks)

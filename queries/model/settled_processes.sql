@@ -1,0 +1,21 @@
+-- One row per process of which the log says anything: until when it does.
+-- reads: attempt_occurrences, facts.reviews, facts.collections, facts.actions
+-- key: process_id
+-- column: process_id | the review process
+-- column: settled_at | the latest occurrence that says anything about it
+
+with occurrences as (
+    select process_id, occurred_at from facts.reviews
+    union all
+    select process_id, occurred_at from facts.collections
+    union all
+    select process_id, occurred_at
+    from facts.actions
+    where kind in ('reminded', 'ticket') and process_id is not null
+    union all
+    select process_id, occurred_at from attempt_occurrences
+)
+
+select process_id, max(occurred_at) as settled_at
+from occurrences
+group by process_id
