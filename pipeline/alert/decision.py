@@ -34,8 +34,8 @@ FIRST_APART: Final = 4
 """From this try on, alerts that failed together are tried in parts. Which of them a channel cannot
 take, nobody knows, and it must hold no other back."""
 PARTS: Final = 7
-"""So many at most, unless each would hold more than `MAX_ITEMS`: fifty alerts are told of by
-fourteen messages, and not by fifty, once a channel works again."""
+"""So many at most, unless each would hold more than `MAX_ITEMS`: fifty alerts are told of by seven
+messages, and not by fifty, once a channel works again."""
 MAX_ITEMS: Final = 50
 """In one message; what is left comes in another."""
 _SEVERITIES: Final = ("breach", "risk", "notice")
