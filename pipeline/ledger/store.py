@@ -104,19 +104,13 @@ class Ledger:
         self.last_entry = LastEntry(*newest[0]) if newest else LastEntry(0, b"")
         self._peaks_before: list[bytes] | None = None  # those that the newest leaf was appended to
         if self.last_entry.seq != self.size:
-            raise LedgerDamaged(
-                f"The ledger {self.path} contradicts itself",
-                f"its log ends at {self.last_entry.seq}, its tree at {self.size}",
-                "`prazo rebuild` makes it again from the inbox",
-            )
+            why = f"its log ends at {self.last_entry.seq}, its tree at {self.size}"
+            raise self._damaged("contradicts itself", why)
         self.last_named = LastNamed(self.size)
         watermarks = self._rows("select entries from materialized.watermark")
         if len(watermarks) != 1:
-            raise LedgerDamaged(
-                f"The ledger {self.path} contradicts itself",
-                f"how far its materialized rows are is said {len(watermarks)} times",
-                "`prazo rebuild` makes it again from the inbox",
-            )
+            why = f"how far its materialized rows are is said {len(watermarks)} times"
+            raise self._damaged("contradicts itself", why)
         [(self._settled,)] = watermarks
         waits = self._settled < self.size
         self._new = set(ANY_TABLE if waits else ())  # tables with rows of entries that wait
@@ -450,8 +444,9 @@ class Ledger:
         return [node for (node,) in self._rows(sql, (level, first, last))]
 
     def _lacks(self, level: int, position: int) -> LedgerDamaged:
-        return LedgerDamaged(
-            f"The ledger {self.path} is damaged",
-            f"its tree lacks the node {level}/{position}: entries or nodes are gone",
-            "`prazo rebuild` makes it again from the inbox",
-        )
+        why = f"its tree lacks the node {level}/{position}: entries or nodes are gone"
+        return self._damaged("is damaged", why)
+
+    def _damaged(self, how: str, why: str) -> LedgerDamaged:
+        remedy = "`prazo rebuild` makes it again from the inbox"
+        return LedgerDamaged(f"The ledger {self.path} {how}", why, remedy)
