@@ -44,6 +44,12 @@ class PrazoError(Exception):
         return f"{self.finding}. To fix it: {self.remedy}" if self.remedy else self.finding
 
 
+def of_the_machine(error: OSError) -> PrazoError:
+    """An error of a file or a folder, where whoever reports it knows no more of it."""
+    what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return PrazoError(what, remedy="check the path, the permissions and the disk's free space")
+
+
 class OperatorError(PrazoError):
     """An error that only the person who runs Prazo can fix."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-from pipeline.errors import PrazoError, SettingsError
+from pipeline.errors import PrazoError, SettingsError, of_the_machine
 from pipeline.texts import printable
 
 
@@ -25,9 +25,7 @@ def or_end() -> Iterator[None]:
     except PrazoError as refused:
         _end(refused, 2 if isinstance(refused, SettingsError) else 1)
     except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        remedy = "check the path, the permissions and the disk's free space"
-        _end(PrazoError(what, remedy=remedy), 1)
+        _end(of_the_machine(error), 1)
 
 
 def _end(why: PrazoError, code: int) -> NoReturn:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pipeline import memory
-from pipeline.errors import PrazoError
+from pipeline.errors import PrazoError, of_the_machine
 from pipeline.files import is_full
 from pipeline.texts import LogLines, printable
 
@@ -33,8 +33,8 @@ class _Group(click.Group):
         except OSError as error:
             if ctx.params.get("debug"):
                 raise
-            what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            remedy = "check the path, the permissions and the disk's free space"
+            told = of_the_machine(error)
+            what, remedy = told.finding, told.remedy
             if is_full(error):
                 where = Path(error.filename).absolute() if error.filename else "what it writes to"
                 why = f"no room is left in {where} ({error.strerror})"
