@@ -26,12 +26,12 @@ demo: setup  ## the whole product against a simulated platform
 JEMALLOC := $(firstword $(wildcard /usr/lib/*/libjemalloc.so.2))
 
 test: export LD_PRELOAD = $(JEMALLOC)
-test: $(COMPILED)  ## the whole suite
+test: $(COMPILED)  ## each promise
 	nice -n 5 $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-long: export LD_PRELOAD = $(JEMALLOC)
-test-long: $(COMPILED)  ## the properties alone, with thirty times as many examples: for a release
-	$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile=long --timeout=0 -m hypothesis $(PYTEST_ARGS)
+test-long: $(COMPILED)  ## everything in every place and form, and thirty times as many examples: for a release
+	$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile=long --timeout=0 $(PYTEST_ARGS)
 
 setup: $(SETUP)  ## the .venv, with exact versions and hashes
 

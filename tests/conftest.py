@@ -1,7 +1,6 @@
-"""What every test shares: how hard hypothesis looks, and that nothing of a developer's is touched.
+"""What every test shares: how deep a run looks, and that nothing of a developer's is touched.
 
-Each property tries seventy examples or a share of them, the same ones each time. `make test-long`
-tries thirty times as many, other ones each time.
+Each property tries the same examples each time; those of `make test-long` are other ones each time.
 """
 
 import gc
@@ -17,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
 from pipeline.memory import look_for_cycles_less_often, start_no_blas_threads
+from tests import depth
 from tests.support.machine import memory
 
 ROOT = Path(__file__).parents[1]
@@ -110,7 +110,7 @@ set_hypothesis_home_dir(ROOT / ".pytest_cache" / "hypothesis")
 
 settings.register_profile(
     "usual",
-    max_examples=70,
+    max_examples=depth.USUAL,
     deadline=None,
     derandomize=True,
     database=None,
@@ -118,7 +118,7 @@ settings.register_profile(
 )
 settings.register_profile(
     "long",
-    max_examples=2_100,
+    max_examples=depth.LONG,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
@@ -147,7 +147,16 @@ def _nothing_is_written_outside_temporary_folders(
     assert not written, f"a test wrote outside its temporary folder: {sorted(map(str, written))}"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves to `make test-long` what is marked `long`, and orders the rest."""
+    if not depth.is_long():
+        left = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
+    _order(items)
+
+
+def _order(items: list[pytest.Item]) -> None:
     """Puts files of the three groups beside each other, the longest first: workers take whole
     files, and a long one that came last would keep a single core busy."""
     named = {ROOT / "tests" / it for group in (BROWSING, WAITING, WORKING) for it in group}

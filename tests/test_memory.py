@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import memory
+from tests import depth
 
 THREADS = Path("/proc/self/task")
 OURS = "glibc.malloc.tcache_count=2000"
@@ -21,7 +22,7 @@ os.execv = api.serve = lambda *_, **__: sys.exit(print(os.environ["GLIBC_TUNABLE
 """
 
 
-@pytest.mark.parametrize("command", ["follow", "dashboard"])
+@pytest.mark.parametrize("command", depth.few(["follow", "dashboard"], 2))
 @pytest.mark.parametrize(
     ("said", "expected"),
     [

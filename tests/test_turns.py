@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from pipeline.turns import NICENESS, TURN_NANOSECONDS, take_short_turns
+from tests import depth
 
 SHOWN = Path("/proc/self/sched")
 
@@ -65,7 +66,7 @@ INSTEAD = {
 
 
 @pytest.mark.parametrize("command", INSTEAD)
-@pytest.mark.parametrize("further", [0, 9])
+@pytest.mark.parametrize("further", depth.few([9, 0], 2))
 def test_pages_give_way_and_the_receiver_does_not(command: str, further: int):
     """`further`: by how much the process gives way already, beyond this one."""
     program = (

@@ -86,7 +86,7 @@ def shows_what_was_sent(log: Path) -> bool:
 
 @pytest.mark.timeout(400)
 def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
-    with running_demo(tmp_path / "demo", 600) as (_, environment):
+    with running_demo(tmp_path / "demo", 600) as (port, environment):
         states = {row["state"] for row in show(environment, "process_state")}
         assert states == {"PENDING", "OVERDUE", "EXPIRED", "FINISHED"}
         statuses = {row["status"] for row in show(environment, "seller_state")}
@@ -109,11 +109,15 @@ def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
         [after] = show(environment, "ledger_health")
         assert after["missing"] == 0
 
+        with chromium() as browser:
+            seller_answers_on_the_page_of_the_demo(environment, port, browser)
 
+
+@pytest.mark.long
 @pytest.mark.timeout(500)
 def test_the_demos_pages_are_quiet_and_open_to_everyone(tmp_path: Path):
     """Its ids are long, its processes many, and every outcome is there; by turns in Portuguese and
-    in English, with what opens on a page open. All are light: `test_browser` looks at dark ones."""
+    in English, with what opens on a page open."""
     with running_demo(tmp_path / "demo", 1) as (port, environment), chromium() as browser:
         tried = Counter(row["process_id"] for row in show(environment, "submission_attempts"))
         [(process, _)] = tried.most_common(1)
@@ -128,12 +132,11 @@ def test_the_demos_pages_are_quiet_and_open_to_everyone(tmp_path: Path):
                 if opened:
                     tab.page.get_by_text(opened[locale == "en-GB"]).first.click()
                     tab.settled()
-                faults += [(locale, path, *found) for found in tab.found_by_axe(["light"])]
+                faults += [(locale, path, *found) for found in tab.found_by_axe()]
             assert tab.complaints == []
             assert tab.elsewhere == []
             context.close()
         assert faults == []
-        seller_answers_on_the_page_of_the_demo(environment, port, browser)
 
 
 def seller_answers_on_the_page_of_the_demo(

@@ -31,6 +31,7 @@ from pipeline.log.deliveries import delivery
 from pipeline.log.entries import COLLECTION, Draft
 from pipeline.serve.commands import OwnLedger
 from pipeline.serve.due_alerts import OpenLedger
+from tests import depth
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.support.events import review
 from tests.support.machine import wait_until
@@ -244,7 +245,7 @@ SAID_BY_A_FILE = (
 
 
 @pytest.mark.parametrize("origin", ["live", "ingested"])
-@pytest.mark.parametrize("said", SAID_BY_A_FILE)
+@pytest.mark.parametrize("said", depth.few(SAID_BY_A_FILE, 3))
 def test_no_line_of_a_file_stops_alerts_or_ends_one(
     stores: Stores, rules: AlertRules, mail: MailServer, said: dict[str, Any], origin: str
 ) -> None:

@@ -22,11 +22,11 @@ from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.inbox.store import Outcome, Receipt
 from pipeline.log.entries import Draft
+from tests import depth
 
 HOUR, DAY = instants.HOUR, 24 * instants.HOUR
 REVIEWS = 60
-IS_LONG = (settings.default.max_examples if settings.default else 0) > 1000
-WORLDS = 1200 if IS_LONG else 3
+WORLDS = depth.rounds(2, 1200)
 """A world is some 8 process-years: the long form simulates 10,000."""
 LOOK_BACK = DAY
 """Shorter than a week-end: what was raised has to outlast it."""
@@ -291,7 +291,6 @@ class World:
         )
 
 
-@pytest.mark.timeout(0 if IS_LONG else 180)
 @settings(max_examples=WORLDS)
 @given(seed=st.integers(0, 2**32))
 def test_no_alert_is_missed_none_is_doubled_and_none_comes_after_the_finish(seed: int) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import parse_qs
 
 import httpx
@@ -18,6 +18,7 @@ from pipeline.alert import entries
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.links import Links
 from pipeline.inbox import open_inbox
+from tests import depth
 from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import (
     AS_OF,
@@ -29,7 +30,6 @@ from tests.app_pages.support.occurrences import (
 )
 from tests.support.dashboard import (
     BACKGROUNDS,
-    DEMO_PAGES,
     FITS,
     RUN_SECONDS,
     Reader,
@@ -273,14 +273,10 @@ def asked(url: str) -> dict[str, list[str]]:
     return parse_qs(url.partition("?")[2])
 
 
-def page_kind(address: str) -> tuple[str, frozenset[str]]:
-    """A page, and what is chosen on it, whatever the value and the instant."""
-    return address.partition("?")[0], frozenset(asked(address)) - {"as_of"}
-
-
-def test_the_document_names_the_language_it_is_in(look: Look) -> None:
+def test_a_browser_in_portuguese_is_greeted_in_portuguese_and_hears_it(look: Look) -> None:
     """Who has the page read aloud must hear Portuguese as Portuguese (WCAG 3.1.1)."""
-    tab = look().open("/?lang=pt")
+    tab = look(locale="pt-BR").open("/")
+    assert tab.title() == "Visão geral"
     assert tab.page.evaluate("document.documentElement.lang") == "pt-BR"
     tab.page.get_by_role("radio", name="en").click()
     tab.settled()
@@ -300,10 +296,6 @@ def test_the_way_back_leads_to_the_page_in_its_language(look: Look) -> None:
     assert tab.page.evaluate("document.documentElement.lang") == "pt-BR"
 
 
-def test_a_browser_in_portuguese_is_greeted_in_portuguese(look: Look) -> None:
-    assert look(locale="pt-BR").open("/").title() == "Visão geral"
-
-
 def test_a_watchlist_row_is_chosen_and_opened(tab: Reader) -> None:
     tab.go("/watchlist?seller=bia")
     tab.page.get_by_role("link", name="Open the process").click()
@@ -314,14 +306,13 @@ def test_a_watchlist_row_is_chosen_and_opened(tab: Reader) -> None:
 
 @pytest.mark.timeout(500)
 def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(look: Look) -> None:
-    """No error on the console, no other host asked, no finding of axe by WCAG 2.2 AA, in the dark
-    theme and in the language with the longer words. The demo's test (tests/acceptance) looks at its
-    pages in both languages and in the light theme; all others are looked at in both themes here.
+    """No error on the console, no other host asked, no finding of axe by WCAG 2.2 AA, in the
+    language with the longer words, and by turns in the light theme and in the dark one. A long run
+    looks at each page in both, and at the demo's (tests/acceptance).
     One tab goes through all pages, since loading one takes longer than looking."""
-    tab = look(locale="pt-BR", color_scheme="dark")
-    tab.open("/")
+    tab = look(locale="pt-BR").open("/")
     faults = []
-    for path in ADDRESSES:
+    for number, path in enumerate(ADDRESSES):
         tab.go(path)
         if (basis := tab.page.get_by_text(BASIS)).count():
             basis.last.click()
@@ -330,9 +321,7 @@ def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(look:
             tab.page.set_viewport_size({"width": width, "height": 1600})
             if not tab.fits_soon():
                 faults.append((path, "wider than its window", str(width)))
-        schemes: tuple[Literal["light", "dark"], ...] = ("dark",)
-        if page_kind(path) not in map(page_kind, DEMO_PAGES):
-            schemes = ("light", "dark")  # it is dark again when it goes on
+        schemes = list(BACKGROUNDS) if depth.is_long() else list(BACKGROUNDS)[number % 2 :][:1]
         faults += [(path, *found) for found in tab.found_by_axe(schemes)]
     assert faults == []
     assert tab.page.evaluate("document.documentElement.lang") == "pt-BR"
@@ -340,21 +329,20 @@ def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(look:
     assert tab.complaints == []
 
 
-@pytest.mark.parametrize("scheme", BACKGROUNDS)
-def test_the_names_on_a_chart_can_be_read(scheme: Literal["light", "dark"], look: Look) -> None:
+def test_the_names_on_a_chart_can_be_read(tab: Reader) -> None:
     """Of the texts in an SVG image axe says nothing, so their contrast is measured here."""
-    tab = look(color_scheme=scheme).open("/")
-    for path in ("/", "/denials"):
-        tab.go(f"{path}?as_of={AS_OF}")
-        tab.page.wait_for_selector(CHART_NAMES)
-        inks = tab.page.eval_on_selector_all(
-            CHART_NAMES, "them => [...new Set(them.map(it => getComputedStyle(it).fill))]"
-        )
-        for ink in inks:
-            assert contrast(ink, BACKGROUNDS[scheme]) >= 4.5, (path, ink)
+    for scheme in reversed(BACKGROUNDS):  # it is light again when others go on
+        tab.turn(scheme)
+        for path in ("/", "/denials"):
+            tab.go(f"{path}?as_of={AS_OF}").page.wait_for_selector(CHART_NAMES)
+            inks = tab.page.eval_on_selector_all(
+                CHART_NAMES, "them => [...new Set(them.map(it => getComputedStyle(it).fill))]"
+            )
+            for ink in inks:
+                assert contrast(ink, BACKGROUNDS[scheme]) >= 4.5, (path, scheme, ink)
 
 
-@pytest.mark.parametrize("path", ["/submissions", "/evidence"])
+@pytest.mark.parametrize("path", depth.few(["/evidence", "/submissions"], 2))
 def test_a_row_leads_to_its_process_by_the_keyboard_alone(path: str, tab: Reader) -> None:
     tab.go(path)
     link = tab.page.get_by_role("link", name="Open the process")

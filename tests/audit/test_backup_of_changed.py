@@ -13,6 +13,7 @@ from pipeline.inbox import open_inbox
 from pipeline.inbox.heartbeats import heartbeats
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
+from tests import depth
 from tests.audit import story
 from tests.audit.conftest import command
 from tests.audit.test_stores import in_inbox
@@ -33,7 +34,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("change", depth.few(list(CHANGES), 3))
 def test_what_no_restore_would_take_is_named_and_not_copied(
     settings: Settings, tmp_path: Path, change: str
 ) -> None:

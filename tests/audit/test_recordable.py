@@ -24,6 +24,7 @@ from pipeline.ledger.catalogue import public
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import LIVE, Draft
+from tests import depth
 from tests.audit.conftest import EVERYTHING, request
 from tests.support.ledgers import draft
 from tests.support.lines import acp, answered, finished, invited, live, seller, started
@@ -32,8 +33,7 @@ from tests.support.stores import settings_in
 AT = "2026-03-01T12:00:00Z"
 LARGE = "L" * 140_000
 FIELDS = 1_000_000_000
-IS_USUAL = settings.default.max_examples <= 100
-MANY = 1_000 if IS_USUAL else 8_000
+MANY = depth.rounds(1_000, 8_000)
 """As many fields that their names are more than 131,072 characters, csv's own limit for a cell."""
 ODD = [
     *("=1+1", "-x", "@x", "\t", "a\tb", "a\r\nb", '"', "a,b;c", "'", "\\", "\x1b[2J", "\x00"),
@@ -151,7 +151,7 @@ def assert_exported(service: LedgerService, folder: Path, scope: Scope, profile:
 @settings(
     max_examples=max(1, settings.default.max_examples // 100),
     # The giants alone take 15 seconds; others are for `make test-long`.
-    phases=[Phase.explicit] if IS_USUAL else list(Phase),
+    phases=list(Phase) if depth.is_long() else [Phase.explicit],
 )
 @given(history=histories)
 @example(history=GIANTS)

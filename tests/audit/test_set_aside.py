@@ -17,6 +17,7 @@ from pipeline.errors import NotRestored, OperatorError, PrazoError
 from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
+from tests import depth
 from tests.audit import story
 from tests.audit.conftest import command, environment, killed
 from tests.support.postgres import PostgresServer, database, postgres
@@ -66,7 +67,7 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", depth.few(list(DAMAGES), 3))
 def test_the_ledger_puts_the_rows_of_a_database_right(
     machine: Settings, database: str, tmp_path: Path, damage: str
 ) -> None:
@@ -203,7 +204,7 @@ run()
 """
 
 
-@pytest.mark.parametrize("step", [1, 5, 10, 24])
+@pytest.mark.parametrize("step", depth.few([10, 1, 5, 24], 3))
 def test_killed_at_any_step_it_is_the_former_inbox_or_the_new_one(
     machine: Settings, database: str, step: int
 ) -> None:

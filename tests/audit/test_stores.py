@@ -19,6 +19,7 @@ from pipeline.ledger import checks
 from pipeline.ledger.service import LedgerService
 from pipeline.log.entries import Entry
 from pipeline.settings import Settings
+from tests import depth
 from tests.audit import story
 from tests.audit.conftest import command
 
@@ -104,7 +105,7 @@ LEDGER_CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", LEDGER_CHANGES)
+@pytest.mark.parametrize("change", depth.few(list(LEDGER_CHANGES), 3))
 def test_a_changed_row_of_the_ledger_is_named(settings: Settings, change: str) -> None:
     in_ledger(settings, LEDGER_CHANGES[change])
     found = faults(settings)
@@ -133,7 +134,7 @@ HEALED = {
 }
 
 
-@pytest.mark.parametrize("change", HEALED)
+@pytest.mark.parametrize("change", depth.few(list(HEALED), 3))
 def test_a_ledger_with_other_leaves_is_not_served_but_rebuilt(
     settings: Settings, change: str
 ) -> None:
@@ -174,7 +175,7 @@ INBOX_CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", INBOX_CHANGES)
+@pytest.mark.parametrize("change", depth.few(list(INBOX_CHANGES), 3))
 def test_a_changed_row_of_the_inbox_is_named(settings: Settings, change: str) -> None:
     in_inbox(settings, INBOX_CHANGES[change])
     [fault] = [it for it in faults(settings) if it.startswith("entry ")]

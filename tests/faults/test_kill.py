@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from pipeline.inbox import open_inbox
+from tests import depth
 from tests.faults.writers import Writers
 from tests.support.soundness import all_entries, assert_sound
 
-KILLS = 15
+KILLS = depth.rounds(8, 60)
 
 
 @pytest.fixture

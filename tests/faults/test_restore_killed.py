@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.inbox import open_inbox
 from pipeline.settings import Settings
+from tests import depth
 from tests.audit.conftest import at_rest, command, followed, killed, settings
 
 __all__ = ["at_rest", "followed", "settings"]
@@ -30,7 +31,9 @@ run()
 """
 
 
-@pytest.mark.parametrize("step", [2, 3, 4, 5])  # each name that changes; 1 makes the draft
+@pytest.mark.parametrize(
+    "step", depth.few([4, 2, 3, 5], 2)
+)  # each name that changes; 1 makes the draft
 def test_there_is_an_inbox_at_every_moment(settings: Settings, step: int) -> None:
     """Between two names there was none: the restore could not be run again, and said to start
     `prazo receive`, which would have begun another log."""

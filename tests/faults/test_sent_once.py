@@ -10,6 +10,7 @@ import pytest
 from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 
+from tests import depth
 from tests.faults.once.race import race
 from tests.support.postgres import PostgresServer
 
@@ -24,7 +25,7 @@ RACES = settings(
     report_multiple_bugs=False,
 )
 SEEDS = st.integers(1, 2**32)
-REVIEWS = 3 if settings.default.max_examples <= 100 else 12
+REVIEWS = depth.rounds(3, 12)
 
 
 def assert_sent_once(location: str, folder: Path, seed: int, *, is_clock_shared: bool) -> None:

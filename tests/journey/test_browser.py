@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 from playwright.sync_api import Page as Tab
 
+from tests import depth
 from tests.journey.served import ACP, OF_BUSINESS, Page
 from tests.support.dashboard import AXE, WCAG_22_AA, chromium
 
@@ -76,7 +77,7 @@ def answer_all(tab: Tab) -> int:
     return screens
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", depth.few(list(KINDS), 2))
 def test_each_kind_of_process_is_answered_on_a_phone(
     page: Page, phone: BrowserContext, kind: str
 ) -> None:

@@ -9,16 +9,15 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from sandbox.server import Handle
+from tests import depth
 from tests.laboratory.experiment import Engine, experiment
 
 SHORT_STEPS, LONG_STEPS = 12, 200
 LONG_RUNS = 5
-IS_LONG = (settings.default.max_examples if settings.default else 0) > 1000
 SHORT_SEED = 1
-ENGINES: tuple[Engine, ...] = ("sqlite", "postgres") if IS_LONG else ("sqlite",)
+ENGINES: tuple[Engine, ...] = ("sqlite", "postgres") if depth.is_long() else ("sqlite",)
 """In the short run the state machine takes the other: processes are dear."""
 
 
@@ -26,7 +25,7 @@ def seeds() -> list[int]:
     """Of the runs that are asked for."""
     if asked := os.environ.get("PRAZO_LAB_SEED"):
         return [int(asked)]
-    if not IS_LONG:
+    if not depth.is_long():
         return [SHORT_SEED]
     return [random.SystemRandom().randrange(1, 10**9) for _ in range(LONG_RUNS)]
 
@@ -40,5 +39,5 @@ def test_whatever_breaks_every_promise_is_kept(
     for seed in seeds():
         home = tmp_path / str(seed)
         home.mkdir()
-        steps = LONG_STEPS if IS_LONG else SHORT_STEPS
-        experiment(seed, engine, home, platform, server, steps=steps, is_long=IS_LONG)
+        steps = depth.rounds(SHORT_STEPS, LONG_STEPS)
+        experiment(seed, engine, home, platform, server, steps=steps, is_long=depth.is_long())

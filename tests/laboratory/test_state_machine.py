@@ -38,6 +38,7 @@ from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from pipeline.submit import resume
 from sandbox.server import Handle
+from tests import depth
 from tests.laboratory.experiment import Engine
 from tests.laboratory.operations import FAULTS_OF_THE_PLATFORM
 from tests.laboratory.promises import COMPARED, Promises
@@ -304,10 +305,9 @@ class WholeSystem(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-IS_LONG = (how.default.max_examples if how.default else 0) > 1000
-ENGINES: tuple[Engine, ...] = ("sqlite", "postgres") if IS_LONG else ("postgres",)
+ENGINES: tuple[Engine, ...] = ("sqlite", "postgres") if depth.is_long() else ("postgres",)
 """In the short run the processes of `test_experiments.py` take the other."""
-RUNS, STEPS = (40, 50) if IS_LONG else (2, 18)
+RUNS, STEPS = depth.rounds(2, 40), depth.rounds(18, 50)
 
 
 @pytest.mark.hypothesis

@@ -13,6 +13,7 @@ from pipeline.errors import LedgerDamaged, LedgerStalled
 from pipeline.ledger import checks, file, refresh, store
 from pipeline.ledger.following import follower
 from pipeline.ledger.service import LedgerService
+from tests import depth
 from tests.ledger.conftest import OPENED, deliver
 from tests.support.machine import wait_until
 
@@ -225,6 +226,9 @@ def test_settling_when_nothing_waits_writes_nothing(behind):
     assert behind.ledger.watermark is before
 
 
+BATCHES = depth.rounds(20, 60)
+
+
 def test_readers_make_rows_while_batches_follow_each_other(settings, inbox, monkeypatch):
     """A reader who works out rows between two steps of a batch would take back what it wrote."""
     monkeypatch.setattr(store, "WATCHED_SECONDS", 0.0)
@@ -242,12 +246,13 @@ def test_readers_make_rows_while_batches_follow_each_other(settings, inbox, monk
 
         reading = [readers.submit(read) for _ in range(2)]
         try:
-            for number in range(60):
+            for number in range(BATCHES):
                 batch = ledger.batch(inbox.read(ledger.size, 5))
                 ledger.append(batch, more_follow=True, may_wait=number % 3 == 0)
         finally:
             is_over.set()
         assert all(it.result() for it in reading)
         ledger.settle()
-        assert (ledger.size, written(service), ledger.covered) == (300, 300, 300)
+        followed = 5 * BATCHES
+        assert (ledger.size, written(service), ledger.covered) == (followed,) * 3
         assert not list(checks.broken(ledger))

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from pipeline.log.entries import Entry
+from tests import depth
 from tests.receive.conftest import Start
 from tests.support.events import event
 from tests.support.machine import free_port, wait_until
 from tests.support.receiver import RunningReceiver
 from tests.support.senders import Journal, sending
 
-KILLS = 10
+KILLS = depth.rounds(3, 30)
 
 
 def _assert_all_there(journal: Journal, entries: list[Entry]) -> None:

@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import axe_playwright_python
 import pytest
@@ -34,8 +34,8 @@ DEMO_PAGES: Mapping[str, tuple[()] | tuple[str, str]] = {
     "/evidence?subject={process}": (),
     "/ledger": (),
 }
-"""At which the demo's test (tests/acceptance) looks in the light theme, and what it opens there, in
-Portuguese and in English."""
+"""At which the demo's test (tests/acceptance) looks, and what it opens there, in Portuguese and in
+English."""
 
 
 @contextmanager
@@ -86,7 +86,8 @@ def _wait_until_healthy(server: subprocess.Popen[bytes], url: str, log: Path) ->
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 WCAG_22_AA = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
-BACKGROUNDS: Mapping[Literal["light", "dark"], str] = {
+Scheme: TypeAlias = Literal["light", "dark"]
+BACKGROUNDS: Mapping[Scheme, str] = {
     "light": "rgb(255, 255, 255)",
     "dark": "rgb(13, 18, 27)",
 }
@@ -161,6 +162,11 @@ class Reader:
         draw sixty a second."""
         self.page.wait_for_function(condition, arg=arg, polling=100, timeout=RUN_SECONDS * 1000)
 
+    def turn(self, scheme: Scheme) -> None:
+        """To the dark theme or to the light one."""
+        self.page.emulate_media(color_scheme=scheme)
+        self._wait_for(IS_BACKGROUND, BACKGROUNDS[scheme])
+
     def fits_soon(self) -> bool:
         """Whether the page is no wider than its window: charts draw themselves again after a change
         of its width, on a busy machine some seconds later."""
@@ -172,7 +178,7 @@ class Reader:
         return True
 
     def found_by_axe(
-        self, schemes: Iterable[Literal["light", "dark"]] = ("light", "dark")
+        self, schemes: Iterable[Scheme] = ("light", "dark")
     ) -> Iterator[tuple[str, str, str]]:
         """In which theme a rule of WCAG 2.2 AA is broken, which, and where.
 
@@ -187,8 +193,7 @@ class Reader:
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE)
         for scheme in schemes:
-            self.page.emulate_media(color_scheme=scheme)
-            self._wait_for(IS_BACKGROUND, BACKGROUNDS[scheme])
+            self.turn(scheme)
             while True:  # the page may begin to draw itself again while it is looked at
                 self._wait_for(IS_STILL)
                 found = self.page.evaluate("it => axe.run(document, it)", options)["violations"]

@@ -1,4 +1,5 @@
-"""The officer's ten jobs in a real browser, by mouse and by keyboard alone.
+"""The officer's ten jobs in a real browser: most by mouse, each third by the keyboard alone, and in
+a long run all of them by both.
 
 The clicks of each are counted and asserted; the seconds that it took are printed, and depend on the
 machine. One server and one tab go through them all.
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator
 
+from tests import depth
 from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import attempt, review, seller_event
 from tests.support.dashboard import Reader, dashboard
@@ -205,6 +207,8 @@ JOBS: list[tuple[Callable[[Hand], None], str, int]] = [
     (reasons_by_month, "/", 2),
     (package_for_a_seller, "/seller?seller_id=sel_bia", 3),
 ]
+BY_KEYS = depth.few(JOBS, 3)
+BY_MOUSE = JOBS if depth.is_long() else [it for it in JOBS if it not in BY_KEYS]
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +230,7 @@ def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]
     page.get_by_role("button", name="That is me").click()
     page.get_by_role("button", name="Ana").wait_for()
     took = []
-    for job, path, clicks in JOBS:
+    for job, path, clicks in BY_MOUSE:
         go(tab, path)
         hand.clicks, began = 0, time.monotonic()
         job(hand)
@@ -245,13 +249,13 @@ def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]
     assert tab.complaints == []
 
 
-def test_ten_jobs_are_done_by_the_keyboard_alone(
+def test_jobs_are_done_by_the_keyboard_alone(
     hand: Hand, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """After the mouse, on the same pages, in the same session."""
     keys = Keys(hand.tab)
     took = []
-    for job, path, clicks in JOBS:
+    for job, path, clicks in BY_KEYS:
         go(keys.tab, path)
         keys.clicks, keys.presses = 0, 0
         keys.tab.page.evaluate("document.activeElement?.blur()")

@@ -27,6 +27,7 @@ from pipeline.ledger.catalogue import public
 from pipeline.ledger.following import appending
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
+from tests import depth
 from tests.ledger.conftest import OPENED, deliver
 
 DAY_OF_LATER = OPENED + 70 * 86_400 * 1_000_000
@@ -160,7 +161,7 @@ def test_commits_that_stand_in_the_wal_survive_a_kill(settings, inbox):
         assert list(checks.broken(service.ledger)) == []
 
 
-@pytest.mark.parametrize("left", [0, 1, 2, 3])
+@pytest.mark.parametrize("left", depth.few([0, 1, 2, 3], 2))
 def test_a_cut_wal_is_noticed_and_recovered_from_the_inbox(settings, inbox, left: int):
     """DuckDB opens such a file without a word, with acknowledged rows gone."""
     with closing(caught_up(settings)):
@@ -354,10 +355,13 @@ time.sleep(60)
 """
 
 
+KILLS = depth.rounds(3, 20)
+
+
 def test_a_follower_killed_again_and_again_loses_and_doubles_nothing(settings, inbox):
     given = json.dumps(json.loads(settings.model_dump_json(exclude_none=True)))
     chance = random.Random(7)
-    for round_number in range(5):
+    for round_number in range(KILLS):
         child = subprocess.Popen(
             [sys.executable, "-c", FOLLOW_UNTIL_KILLED, given], stdout=subprocess.PIPE, text=True
         )
@@ -372,8 +376,8 @@ def test_a_follower_killed_again_and_again_loses_and_doubles_nothing(settings, i
         child.stdout.close()
     with closing(caught_up(settings)) as service:
         rows = service.ledger.cursor().execute("select seq from log order by seq").fetchall()
-        assert [seq for (seq,) in rows] == list(range(1, 2301))
-        assert service.reader.count("process_state") == 2300
+        assert [seq for (seq,) in rows] == list(range(1, 301 + 400 * KILLS))
+        assert service.reader.count("process_state") == 300 + 400 * KILLS
         assert list(checks.broken(service.ledger)) == []
         assert service.status().is_verified
 
