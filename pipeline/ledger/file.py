@@ -89,7 +89,7 @@ def _connection(path: Path | None, memory: str, threads: int) -> duckdb.DuckDBPy
     try:
         connection = duckdb.connect(str(path or ":memory:"), config=config)
         connection.execute("set global TimeZone = 'UTC'")
-        _leave_out_optimizers(connection)
+        leave_out_optimizers(connection)
         return connection
     except duckdb.Error as error:
         if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():
@@ -101,8 +101,9 @@ def _connection(path: Path | None, memory: str, threads: int) -> duckdb.DuckDBPy
         raise fault(path, error, "cannot be opened") from error
 
 
-def _leave_out_optimizers(connection: duckdb.DuckDBPyConnection) -> None:
-    """Of those that this DuckDB has: it refuses a name that it does not know."""
+def leave_out_optimizers(connection: duckdb.DuckDBPyConnection) -> None:
+    """Has the connection's database plan without those that are not worth their time, as far as
+    this DuckDB has them: it refuses a name that it does not know."""
     known = {name for (name,) in connection.execute("from duckdb_optimizers()").fetchall()}
     left_out = ",".join(sorted(NOT_WORTH_THEIR_TIME & known))
     connection.execute(f"set global disabled_optimizers = '{left_out}'")

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pipeline.ledger import arrow, facts
 from pipeline.ledger.catalogue import script
+from pipeline.ledger.file import leave_out_optimizers
 from pipeline.log.entries import Entry
 
 MAX_SCRIPT_SECONDS: Final = 900.0
@@ -27,6 +28,7 @@ class Copy:
             ":memory:", config={"threads": str(threads), "memory_limit": memory}
         )
         self._connection.execute("set global TimeZone = 'UTC'")
+        leave_out_optimizers(self._connection)
         self._connection.execute(script("schema"))
         self._connection.execute(script("macros"))
         self._columns = arrow.schemas(self._connection, ("log", *facts.TABLES.values()))
