@@ -40,6 +40,7 @@ def assert_sent_once(location: str, folder: Path, seed: int, *, is_clock_shared:
     assert result.puts >= 2 * REVIEWS, said
 
 
+@pytest.mark.long
 @RACES
 @given(SEEDS)
 def test_on_one_machine_no_review_is_sent_twice_at_once(seed: int) -> None:

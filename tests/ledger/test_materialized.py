@@ -15,6 +15,7 @@ from pipeline.ledger.catalogue import catalogue, whole_sql
 from pipeline.ledger.reader import Reader
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
+from tests import depth
 from tests.ledger.conftest import deliver
 from tests.support.histories import histories_and_as_of
 from tests.support.ledgers import KEYS, ledger_of, rows
@@ -112,7 +113,7 @@ def test_materialized_rows_do_not_depend_on_the_batches(case, batches):
 SAME = {"type": "individual", "revenue": "1000_to_5000"}
 
 
-@pytest.mark.parametrize("batches", [[], [(1, False)] * 6])
+@pytest.mark.parametrize("batches", depth.few([[(1, False)] * 6, []], 2))
 @pytest.mark.parametrize(
     ("history", "process_id"),
     [
@@ -144,7 +145,7 @@ def test_values_reused_are_found_whichever_entry_names_the_seller(history, proce
         assert checks.run("materialized_findings_disagree", reader._ledger) is None
 
 
-@pytest.mark.parametrize("batches", [[], [(1, False)] * 3, [(1, True)] * 2])
+@pytest.mark.parametrize("batches", depth.few([[(1, True)] * 2, [(1, False)] * 3, []], 3))
 @pytest.mark.parametrize(
     ("history", "created_at"),
     [
@@ -206,7 +207,7 @@ def test_a_rebuilt_ledger_keeps_the_same_rows(settings, inbox):
         assert materialized_rows(service.ledger) == before
 
 
-@pytest.mark.parametrize("batches", [[], [(1, False)] * 4, [(1, True)] * 3])
+@pytest.mark.parametrize("batches", depth.few([[(1, True)] * 3, [(1, False)] * 4, []], 3))
 @pytest.mark.parametrize(
     ("as_of", "known"),
     [

@@ -170,32 +170,29 @@ def test_an_address_that_is_no_proxy_does_not_get_in(tmp_path: Path):
 def test_whoever_the_proxy_names_sees_the_pages_of_their_role(inner: str, browser: Browser):
     proxy = Proxy(port_of(inner), forwarded())
     with proxy.running() as url:
-        officer = Reader(browser.new_page(locale="en-GB"), url).open("/")
-        assert officer.title() == "Overview"
-        assert officer.page.get_by_role("button", name="ana").is_visible()
-        assert officer.page.get_by_role("link", name="Watchlist").count() > 0
-        officer.page.close()
+        tab = Reader(browser.new_page(locale="en-GB"), url).open("/")  # an officer's
+        assert tab.title() == "Overview"
+        assert tab.page.get_by_role("button", name="ana").is_visible()
+        assert tab.page.get_by_role("link", name="Watchlist").count() > 0
 
-        proxy.headers = forwarded(user="bia", groups="data")
-        analyst = Reader(browser.new_page(locale="en-GB"), url).open("/denials")
-        assert analyst.title() == "Denials and retries"
-        assert analyst.page.get_by_role("link", name="Watchlist").count() == 0
-        analyst.page.goto(f"{url}/process?process=prc_1")
-        analyst.page.get_by_text("This page is not open to your role").wait_for()
-        assert analyst.settled().title() == "Not open"
-        assert "prc_1" not in analyst.text()
-        assert analyst.page.get_by_role("dialog").count() == 0
-        analyst.page.get_by_role("link", name="Findings").first.click()
-        analyst.page.get_by_role("heading", name="Findings", exact=True).wait_for()
-        assert "not open to your role" not in analyst.settled().text()
-        analyst.page.close()
+        proxy.headers = forwarded(user="bia", groups="data")  # an analyst
+        assert tab.open("/denials").title() == "Denials and retries"
+        assert tab.page.get_by_role("link", name="Watchlist").count() == 0
+        tab.page.goto(f"{url}/process?process=prc_1")
+        tab.page.get_by_text("This page is not open to your role").wait_for()
+        assert tab.settled().title() == "Not open"
+        assert "prc_1" not in tab.text()
+        assert tab.page.get_by_role("dialog").count() == 0
+        tab.page.get_by_role("link", name="Findings").first.click()
+        tab.page.get_by_role("heading", name="Findings", exact=True).wait_for()
+        assert "not open to your role" not in tab.settled().text()
 
         proxy.headers = forwarded(user="eve", groups="sales")
-        nobody = Reader(browser.new_page(locale="en-GB"), url).open("/")
-        assert "eve has no role here" in nobody.text()
-        assert "prc_1" not in nobody.text()
-        assert list(nobody.found_by_axe()) == []
-        nobody.page.close()
+        tab.open("/")
+        assert "eve has no role here" in tab.text()
+        assert "prc_1" not in tab.text()
+        assert list(tab.found_by_axe()) == []
+        tab.page.close()
 
         pessoa = Reader(browser.new_page(locale="pt-BR"), url).open("/")
         assert "eve não tem papel aqui" in pessoa.text()

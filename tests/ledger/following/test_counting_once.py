@@ -15,6 +15,7 @@ from pipeline.log.deliveries import delivery, replay, supply
 from pipeline.log.entries import QUARANTINE, SUPPLY, UNMASK
 from pipeline.serve.commands import audit
 from pipeline.settings import Settings
+from tests import depth
 from tests.clearance.test_clearances import begin, decide, settle, waits
 from tests.ledger.older import (
     ON_SQLITE,
@@ -32,7 +33,7 @@ from tests.support.postgres import database, postgres
 
 __all__ = ["copies", "database", "past", "postgres", "settings"]
 
-OTHERS = pytest.mark.parametrize("others", [0, 3])
+OTHERS = pytest.mark.parametrize("others", depth.few([3, 0], 2))
 """How many entries came since the older inbox was put back."""
 
 

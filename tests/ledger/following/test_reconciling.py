@@ -19,6 +19,7 @@ from pipeline.ledger.service import LedgerService
 from pipeline.log.ndjson import read_collection
 from pipeline.serve.commands import audit
 from pipeline.settings import Settings
+from tests import depth
 from tests.ledger.older import (
     LOST,
     ON_SQLITE,
@@ -160,7 +161,7 @@ def test_a_collection_that_was_lost_counts_once_when_it_is_sent_again(
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("others", [0, MORE])
+@pytest.mark.parametrize("others", depth.few([MORE, 0], 2))
 def test_a_key_whose_rotation_was_lost_has_its_row_again(
     settings: Settings, past: Past, others: int
 ):
