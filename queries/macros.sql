@@ -108,6 +108,22 @@ create or replace macro mask_number(value) as
 create or replace macro mask_all(value) as
     case when value is null then null else '***' end;
 
+-- What came in the place of a part that cannot be read (docs/rules.md#unreadable-parts). Paths, instants and
+-- short numbers are about nobody; an object, a list or a text in the place of an id may be a whole person.
+create or replace macro mask_found(part, found) as
+    case
+        when found in ('missing', '[]', '{}', '""') then found
+        when part = 'requested_fields' and not regexp_matches(found, '[{]|[0-9]{8}') then found
+        when starts_with(found, '{') then '{***}'
+        when starts_with(found, '[') then '[***]'
+        when starts_with(found, '"') and not regexp_full_match(
+            found, '"([0-9]{1,4}[-/][0-9]{1,2}[-/][0-9]{1,4}[0-9T:.,+Z -]*|true|false)"'
+        ) then '"***"'
+        when part not in ('created_at', 'record.created_at', 'deadline_at')
+            and regexp_full_match(found, '.*[0-9]{8}.*') then mask_number(found)
+        else found
+    end;
+
 -- The value itself, for a reader who gave a reason to see it; its mask for everyone else.
 create or replace macro personal(value, masked) as
     case when coalesce(getvariable('unmask'), false) then value else masked end;

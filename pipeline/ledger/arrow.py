@@ -32,6 +32,7 @@ MASKED_COLUMNS: Final = {
         "metadata": "mask_all(metadata)",
         "document_number": "mask_number(document_number)",
     },
+    "facts.unreadable_parts": {"found": "mask_found(part, found)"},
     "facts.collections": {"actor": "mask_text(actor)"},
     "facts.artifacts": {"name": "mask_text(name)"},
     "facts.actions": {"content": "null"},

@@ -22,11 +22,15 @@ def unreadable(*history: dict) -> list[str]:
     ("part", "detail"),
     [
         ({"customer_id": 7}, "customer_id: 7"),
+        ({"customer_id": 5511987654321}, "customer_id: ***21"),
+        ({"customer_id": {"name": "Maria"}}, "customer_id: {***}"),
+        ({"requested_fields": ["revenue", 5511987654321]}, "requested_fields: [***]"),
+        ({"deadline_at": "maria"}, 'deadline_at: "***"'),
         ({"customer_id": None}, "customer_id: missing"),
         ({"customer_id": ""}, 'customer_id: ""'),
         ({"process_id": 7}, "process_id: 7"),
         ({"type": None}, "type: missing"),
-        ({"type": ["ACP"]}, 'type: ["ACP"]'),
+        ({"type": ["ACP"]}, "type: [***]"),
         ({"status": None}, "status: missing"),
         ({"status": True}, "status: true"),
         ({"deadline_at": "2026-03-01"}, 'deadline_at: "2026-03-01"'),
@@ -36,7 +40,7 @@ def unreadable(*history: dict) -> list[str]:
         ({"requested_fields": "revenue"}, 'requested_fields: "revenue"'),
         (
             {"requested_fields": [{"path": "revenue", "as": "é"}]},
-            'requested_fields: [{"as":"é","path":"revenue"}]',
+            "requested_fields: [***]",
         ),
         ({"requested_fields": ["revenue", 5]}, 'requested_fields: ["revenue",5]'),
         ({"requested_fields": "r" * 200}, 'requested_fields: "' + "r" * 99),
@@ -92,12 +96,12 @@ def test_the_envelope_of_a_known_event_is_read_too(event, part, details):
 @pytest.mark.parametrize(
     ("part", "detail"),
     [
-        ({"decision_reasons": {"reason": "A"}}, 'decision_reasons: {"reason":"A"}'),
-        ({"decision_reasons": ["A"]}, 'decision_reasons: ["A"]'),
-        ({"decision_reasons": [{"detail": "B"}]}, 'decision_reasons: [{"detail":"B"}]'),
+        ({"decision_reasons": {"reason": "A"}}, "decision_reasons: {***}"),
+        ({"decision_reasons": ["A"]}, "decision_reasons: [***]"),
+        ({"decision_reasons": [{"detail": "B"}]}, "decision_reasons: [***]"),
         (
             {"decision_reasons": [{"reason": "A", "detail": 5}]},
-            'decision_reasons: [{"detail":5,"reason":"A"}]',
+            "decision_reasons: [***]",
         ),
         ({"retry": "true"}, 'retry: "true"'),
         ({"retry": 1}, "retry: 1"),
@@ -123,7 +127,7 @@ def test_an_instant_of_a_record_that_cannot_be_read_is_named_and_an_earlier_one_
 def test_what_stands_beside_the_record_is_not_read_and_is_named():
     event = seller_event("denied", "e1", retry=True)
     event["body"]["payload"] |= {"decision_reasons": [{"reason": "A"}], "retry": False}
-    assert unreadable(event) == ['decision_reasons: [{"reason":"A"}]', "retry: false"]
+    assert unreadable(event) == ["decision_reasons: [***]", "retry: false"]
     [row] = oracle.rows("denials", [event], at("2026-03-05T00:00:00"))
     assert (row["retry"], row["reasons"]) == (True, [])
 

@@ -13,7 +13,7 @@ from pipeline.ledger.service import LedgerService
 from tests.audit import forgery
 from tests.audit.conftest import EVERYTHING, export
 from tests.support.ledgers import draft
-from tests.support.lines import acp, answered, finished, seller, started, webhook
+from tests.support.lines import aci, acp, answered, finished, seller, started, webhook
 from tests.support.stores import settings_in
 
 PHONE, BANK_ACCOUNT, SCREEN = "+5511987654321", "12345678901", "ab" * 32
@@ -33,6 +33,8 @@ def service(tmp_path: Path) -> LedgerService:
             process_id="maria p1",
             customer_id=PHONE,
         ),
+        acp("e5", "2026-03-01T12:00:02Z", process_id="p5", customer_id={"name": "maria"}),
+        aci("e6", "2026-03-01T12:00:03Z", process_id="p6", customer_id=int(PHONE)),
         seller("updated", "e4"),
         seller("created", "e2", seller_id=PHONE, revenue=77777.5, uri=f"/sellers/{PHONE}"),
         webhook({"id": "e3", "type": "bank_account.associated", "payload": {"object": account}}),
@@ -52,7 +54,8 @@ def service(tmp_path: Path) -> LedgerService:
 def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     service: LedgerService, tmp_path: Path
 ) -> None:
-    """Before a phone number stood the apostrophe that spreadsheets want, so it was taken for none;
+    """What stood in the place of an id, such as a whole record, was shown as it came.
+    Before a phone number stood the apostrophe that spreadsheets want, so it was taken for none;
     and where an attempt was called `2`, so was the number of attempts."""
     exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
     service.close()
@@ -60,7 +63,7 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     assert verdict.faults == []
     assert not any(".csv: " in it for it in verdict.unchecked)  # all rows follow from the entries
     files = forgery.read(exported.path)
-    plain = (PHONE, BANK_ACCOUNT, SCREEN, "maria", "77777")
+    plain = (PHONE, PHONE[1:], BANK_ACCOUNT, SCREEN, "maria", "77777")
     found = [(it, name) for it in plain for name, held in files.items() if it.encode() in held]
     assert found == []
     [attempts] = [

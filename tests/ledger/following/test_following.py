@@ -310,9 +310,15 @@ def test_a_ledger_without_bodies_has_the_same_root_and_no_personal_value(setting
         "created_at": "2026-03-01T00:00:00Z",
         "payload": {"object": {"id": "s1", "first_name": "Benedita", "taxpayer_id": "39053344705"}},
     }
+    no_id = {**seller, "id": {"name": "Benedita"}}
     from pipeline.log.deliveries import delivery
 
-    inbox.append([delivery(json.dumps(seller).encode(), occurred_at=OPENED, recorded_by="webhook")])
+    inbox.append(
+        [
+            delivery(json.dumps(event).encode(), occurred_at=OPENED, recorded_by="webhook")
+            for event in (seller, no_id)
+        ]
+    )
     with closing(caught_up(settings)) as service:
         root = service.ledger.frontier.root()
         whole = service.reader.read("seller_state", where={"seller_id": "s1"}).to_pylist()

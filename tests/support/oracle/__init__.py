@@ -148,11 +148,11 @@ Findings
 43. `finished_elsewhere`, `answer_lost`: found when the last attempt that started strictly before
     the finish had ended (one without a start: by its finish); only such attempts are looked at.
 44. `unreadable_part` is about the versions that count. Its detail is the part's name and what
-    came, in one spelling cut to 100 characters, or `missing`. Of a seller event with a record
-    the rules read `record.id`, `record.created_at` and `record.status` too; of one without a
-    record, the first id that stands where a record's would; of a denial
-    `decision_reasons` and `retry`, which count as unread where they stand beside the record.
-    An ACI's empty list is judged by the event's own type, whatever its status.
+    came, in one spelling cut to 100 characters, or `missing`; what may be about a person is
+    masked. Of a seller event with a record the rules read `record.id`, `record.created_at` and
+    `record.status` too; of one without a record, the first id that stands where a record's would;
+    of a denial `decision_reasons` and `retry`, which count as unread where they stand beside the
+    record. An ACI's empty list is judged by the event's own type, whatever its status.
 45. `status_after_deletion`: any of the five status events, after the first `seller.deleted`.
     `deleted_with_open` is found when both are so.
 """

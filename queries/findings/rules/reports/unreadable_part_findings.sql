@@ -7,7 +7,7 @@
 -- column: process_id | the process it is about; null where it is about none
 -- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
 -- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
+-- column: detail | the part, and what came: personal, masked where it may be about somebody
 -- column: found_at | when it became true
 
 select
@@ -16,7 +16,7 @@ select
     process_id,
     seller_id,
     seq,
-    part || ': ' || found as detail,
+    part || ': ' || personal(found, mask_found(part, found)) as detail,
     occurred_at as found_at
 from facts.unreadable_parts
 anti join superseded_deliveries using (seq)

@@ -1,5 +1,6 @@
 """Parts of a known event that were not read as they came (docs/rules.md#unreadable-parts)."""
 
+import re
 from collections.abc import Callable, Iterator
 
 from tests.support.oracle.deliveries import seller_named_by
@@ -29,11 +30,28 @@ def unreadable_part(log: Log) -> Iterator[dict]:
     """One row per event and part, with what came."""
     for event in log.events:
         for name, came in dict(odd_parts(event)).items():
-            detail = f"{name}: {came}"
+            detail = f"{name}: {masked(name, came)}"
             row = finding(
                 "unreadable_part", RISK, event.occurred_at, event.entry.seq, detail=detail
             )
             yield {**row, **subject_of(log, event)}
+
+
+def masked(name: str, came: str) -> str:
+    """What a reader sees who gave no reason: nothing that may be about a person."""
+    if came in (MISSING, "[]", "{}", '""'):
+        return came
+    if name == "requested_fields" and "{" not in came and not re.search(r"\d{8}", came):
+        return came
+    if came[0] in "{[":
+        return came[0] + "***" + {"{": "}", "[": "]"}[came[0]]
+    if came[0] == '"':
+        is_plain = re.match(
+            r'"\d{1,4}[-/]\d\d?[-/]\d{1,4}[\dT:.,+Z -]*"$|"(true|false)"$', came, re.A
+        )
+        return came if is_plain else '"***"'
+    is_instant = name.endswith(("created_at", "deadline_at"))
+    return came if is_instant or not re.search(r"\d{8}", came) else f"***{came[-2:]}"
 
 
 def odd_parts(event: Delivery) -> Iterator[Part]:
