@@ -132,10 +132,15 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "kept by another system": ("kept by another system", "mantido por outro sistema"),
     "masked_columns": (
-        "Of personal names, and of the names of files, only the first letter is shown. Tax ids, and"
-        " identifiers that could be personal, are replaced by a keyed hash.",
-        "Dos nomes de pessoas e de arquivos aparece apenas a primeira letra. CPF, CNPJ e"
-        " identificadores que possam ser pessoais são substituídos por um hash com chave.",
+        "Of sellers' names, and of the names of files, only the first letter is shown. Tax ids, and"
+        " identifiers that could be personal, are replaced by a keyed hash. Not masked are the"
+        " names of those who worked for the marketplace and the reasons and notes that they wrote,"
+        " in which a seller may be named, and idempotency keys that an older release recorded.",
+        "Dos nomes de vendedores e de arquivos aparece apenas a primeira letra. CPF, CNPJ e"
+        " identificadores que possam ser pessoais são substituídos por um hash com chave. Não são"
+        " mascarados os nomes de quem trabalhou pelo marketplace, os motivos e anotações que essas"
+        " pessoas escreveram, que podem citar um vendedor, nem as chaves de idempotência"
+        " registradas por uma versão anterior.",
     ),
     "outside": (
         "{rows} rows that these entries alone would suggest are not shown: other entries of the log"
@@ -448,10 +453,12 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
         " apague-o ao fim da auditoria.",
     ),
     "start_masked": (
-        "Personal data is masked in this package. What is left can still lead to a person: keep it"
-        " with care.",
-        "Os dados pessoais deste pacote estão mascarados. O que resta ainda pode levar a uma"
-        " pessoa: guarde-o com cuidado.",
+        "Sellers' personal data is masked in this package. The names of the marketplace's own"
+        " people, and the reasons and notes that they wrote, are not. What is left can still lead"
+        " to a person: keep it with care.",
+        "Os dados pessoais dos vendedores estão mascarados neste pacote. Os nomes das pessoas do"
+        " próprio marketplace e os motivos e anotações que elas escreveram não estão. O que resta"
+        " ainda pode levar a uma pessoa: guarde-o com cuidado.",
     ),
     # verifying
     "verify": ("How to verify this package", "Como verificar este pacote"),

@@ -71,7 +71,7 @@ def test_it_names_whom_the_setting_names_and_shows_markup_as_text(
     page = forgery.read(exported.path)[START]
     assert Text(page).words.count(contact) == 2  # in both languages
     assert b"<ana" not in page
-    assert "Personal data is masked in this package." in Text(page).words
+    assert "Sellers' personal data is masked in this package." in Text(page).words
     assert verify_package(exported.path, key=exported.key).faults == []
 
 
