@@ -19,6 +19,7 @@ from pipeline import instants
 from pipeline.audit.package.screens import Screen
 from pipeline.audit.package.words import WORDS
 from pipeline.contract.events import REVIEW_REQUIRED
+from pipeline.texts import printable
 
 Language = Literal["en", "pt"]
 FILES: Final[Mapping[Language, str]] = {"en": "report.html", "pt": "report.pt.html"}
@@ -272,6 +273,15 @@ def _paths(cell: str) -> list[str]:
     return paths
 
 
+def _shown(value: Any) -> Any:
+    """A text without characters that reverse, hide or end others: names of files come from sellers,
+    and an auditor opens what a name seems to say. Lines and tabs stay; so does markup of ours."""
+    if not isinstance(value, str) or hasattr(value, "__html__") or value.isprintable():
+        return value
+    lines = value.replace("\r\n", "\n").split("\n")
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in lines)
+
+
 _TEMPLATES: Final = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
     autoescape=True,
@@ -279,5 +289,6 @@ _TEMPLATES: Final = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
     keep_trailing_newline=True,
+    finalize=_shown,
 )
 _TEMPLATES.filters |= {"readable": _readable, "plain": _plain, "paths": _paths}

@@ -300,13 +300,16 @@ def test_a_report_runs_nothing_and_loads_nothing(made: Made) -> None:
 
 
 def test_a_report_shows_markup_of_the_log_as_text(service: LedgerService, tmp_path: Path) -> None:
+    """Nor does a character in it reverse, hide or end others."""
     reason = '<script>alert(1)</script> & <b>"bold"</b>'
-    asked = dataclasses.replace(request(Scope(process_id="p1")), reason=reason)
+    unseen = "\u202egnp.exe\x1b"
+    asked = dataclasses.replace(request(Scope(process_id="p1")), reason=reason, actor=unseen)
     exported = evidence.export(service, asked, tmp_path / "p1.zip")
-    for name in ("data/report.html", "data/report.pt.html"):
+    for name in ("START-HERE.html", "data/report.html", "data/report.pt.html"):
         page = forgery.read(exported.path)[name]
         assert b"<script" not in page
         assert reason in Text(page).words
+        assert r"\u202egnp.exe\x1b" in Text(page).words
 
 
 @pytest.mark.parametrize(
