@@ -268,6 +268,7 @@ class SqliteInbox(Inbox):
             self._writer = self._connect()
             self._writer.execute(f"pragma cache_size = -{WRITER_CACHE_KIB}")
             self._writer.execute(f"pragma journal_size_limit = {MAX_WAL_BYTES}")
+            self._writer.execute("pragma secure_delete = on")  # not every build has it on itself
         self._writer.execute("begin immediate")
         return self._writer
 

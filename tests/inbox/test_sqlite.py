@@ -5,6 +5,7 @@ import sqlite3
 import stat
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,28 @@ def test_the_file_its_wal_and_its_index_are_the_owners_alone(path: Path):
         inbox.close()
     finally:
         os.umask(before)
+
+
+def test_what_is_forgotten_stands_nowhere_in_the_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether SQLite overwrites what it deletes is a choice of whoever built it: an address of a
+    seller stood in the file for good, on machines where it does not."""
+    connect = sqlite3.connect
+
+    def as_built_elsewhere(*of: Any, **how: Any) -> sqlite3.Connection:
+        connection = connect(*of, **how)
+        connection.execute("pragma secure_delete = off")
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", as_built_elsewhere)
+    inbox = SqliteInbox(path)
+    for number in range(3):
+        added = "insert into journey_flow (ref, at, event, detail) values ($1, 1, 'e', $2)"
+        inbox.execute(added, f"r{number}", f"ze{number}@loja.example")
+    assert inbox.execute("update journey_flow set detail = null where at <= $1", 1) == 3
+    inbox.close()
+    assert b"@loja.example" not in path.read_bytes()
 
 
 def test_a_mode_that_the_operator_chose_later_is_kept(path: Path):
