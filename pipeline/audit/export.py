@@ -44,8 +44,9 @@ from pipeline.log import tree
 from pipeline.log.actions import exporting
 from pipeline.log.artifacts import ArtifactStore
 from pipeline.log.checkpoints import Checkpoint
-from pipeline.log.entries import Entry
+from pipeline.log.entries import Entry, public
 from pipeline.settings import Settings
+from pipeline.texts import TAX_ID, TAX_ID_WITHIN, is_marked_or_checked
 
 VERIFIER: Final = Path(__file__).with_name("verify.py")
 NEWEST_EARLIER: Final = 256
@@ -57,7 +58,7 @@ MOST_BETWEEN: Final = 100_000
 was recorded later belongs to it. Where there are more, the range ends with the period."""
 MOST_OF_AN_ID: Final = 60
 """Characters of an id in the name of a package."""
-_LOOKS_PERSONAL: Final = re.compile(r"@|(?:[0-9][-./ ]?){11}")
+_MANY_DIGITS: Final = re.compile(r"(?:[0-9][-./ ()]{0,2}){10}")
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 OnProgress = Callable[[str, int, int], None]
@@ -445,9 +446,20 @@ def _file_name(parameters: Mapping[str, Any], seq: int) -> str:
     about = []
     for kind, named in parameters["scope"].items():
         short = named[:10] if kind in ("from", "to") else named[:MOST_OF_AN_ID]
-        about.append(kind if _LOOKS_PERSONAL.search(named) else f"{kind}-{short}")
+        about.append(kind if _looks_personal(named) else f"{kind}-{short}")
     name = "_".join(["prazo-audit", *about, parameters["as_of"][:10], str(seq)])
     return _NOT_IN_NAMES.sub("-", name) + ".zip"
+
+
+def _looks_personal(named: str) -> bool:
+    """Whether it could be, or hold, a tax id, a telephone number or an e-mail address."""
+    letters = named.upper()
+    return (
+        public(named=named) == {}
+        or TAX_ID.fullmatch(letters) is not None
+        or _MANY_DIGITS.search(named) is not None
+        or any(is_marked_or_checked(found[0]) for found in TAX_ID_WITHIN.finditer(letters))
+    )
 
 
 def _add_artifacts(bag: BagWriter, artifacts: Artifacts, store: ArtifactStore) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.audit import export as evidence
 from pipeline.audit.package import tables
 from pipeline.audit.package.drafts import TableFiles
 from pipeline.audit.reproduce import verify_package
@@ -75,6 +76,25 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     findings = tables.parse_csv(files["data/findings.csv"])
     assert {"event_altered", "evidence_reused"} <= {it["rule"] for it in findings}
     assert all(it["seq"].isdecimal() for it in findings)
+
+
+@pytest.mark.parametrize(
+    ("seller", "named"),
+    [
+        ("sel_1", "-sel_1"),
+        ("12ABC34501DE35", ""),
+        ("12abc34501de35", ""),
+        ("cnpj-12ABC34501DE35", ""),
+        ("52998224725", ""),
+        ("seller.529.982.247-25", ""),
+        ("(11) 98765-4321", ""),
+        ("ana@loja.example", ""),
+    ],
+)
+def test_no_file_is_named_by_an_id_that_looks_personal(seller: str, named: str) -> None:
+    """A CNPJ with letters was one of its names, and so was a telephone number with brackets."""
+    said = {"scope": {"seller": seller}, "as_of": "2026-06-01T00:00:00Z"}
+    assert evidence._file_name(said, 17) == f"prazo-audit_seller{named}_2026-06-01_17.zip"
 
 
 def test_a_stated_number_that_no_database_holds_is_a_fault(
