@@ -15,6 +15,16 @@ from pipeline.texts import PERSONAL, TAX_ID, TAX_ID_WITHIN, is_marked_or_checked
 
 _TEXTS_WITH_IDS: Final = frozenset({"alert_id", "detail", "query", "subject", "uri"})
 """Columns whose text may hold an id among other words."""
+_CODES: Final = frozenset(
+    {
+        *("answer_source", "codes", "decision_reasons", "fields", "path", "paths", "payload_type"),
+        *("reasons", "reported_status", "requested_fields", "resource", "source", "type"),
+    }
+)
+"""Columns of codes and paths, or of lists of them. Who sends one may write anything, such as whose
+CPF is wrong, in the place of a reason's detail."""
+_FEW: Final = 1000
+"""Texts that are looked through sooner than Arrow's functions are imported."""
 _DIGEST_DIGITS: Final = 10
 
 
@@ -57,6 +67,30 @@ def _column(texts: list[str | None]) -> pa.Array:
     return builder.finish()
 
 
+def _texts_in(values: pa.Array) -> set[str]:
+    """The different texts in a column, and in its lists and structs."""
+    if pa.types.is_list(values.type):
+        return _texts_in(values.flatten())
+    if pa.types.is_struct(values.type):
+        return {text for part in values.flatten() for text in _texts_in(part)}
+    if not pa.types.is_string(values.type):
+        return set()
+    different = values if len(values) <= _FEW else values.dictionary_encode().dictionary
+    return {*different.to_pylist()} - {None}
+
+
+def _with_masks(value: Any, masks: Mapping[str, str]) -> Any:
+    match value:
+        case list():
+            return [_with_masks(inner, masks) for inner in value]
+        case dict():
+            return {name: _with_masks(inner, masks) for name, inner in value.items()}
+        case str():
+            return masks.get(value, value)
+        case _:
+            return value
+
+
 def mask_of(column: str) -> Callable[[str, bytes | None], str] | None:
     """What masks the texts of a view's column, with the log's key; None where none holds an id.
 
@@ -86,8 +120,17 @@ def masked_question(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def masked(rows: pa.Table, log_key: bytes) -> pa.Table:
-    """The rows of a view with the ids in their columns masked, as their personal values are."""
+    """The rows of a view with the ids in their columns masked, as their personal values are, and
+    what looks like one in the place of a code."""
     for number, field in enumerate(rows.schema):
+        if field.name in _CODES:
+            column = rows.column(number)
+            texts = {text for chunk in column.chunks for text in _texts_in(chunk)}
+            masks = {it: mask_within(it, log_key) for it in texts}
+            if any(it != hidden for it, hidden in masks.items()):
+                known = [_with_masks(value, masks) for value in column.to_pylist()]
+                rows = rows.set_column(number, field, pa.array(known, type=field.type))
+            continue
         hide = mask_of(field.name)
         if hide is None or not pa.types.is_string(field.type):
             continue

@@ -86,7 +86,7 @@ def test_columns_of_ids_are_masked_and_so_are_ids_in_texts() -> None:
             "uri": ["/sellers/12345678901", "/sellers/s1", None],
             "subject": ["evidence_reused 3 p1 123.456.789-01", "ana@example.com", "p1"],
             "query": ["seller_id=12345678901", "state=OVERDUE", None],
-            "type": ["12345678901", "", "y"],
+            "actor": ["12345678901", "", "y"],
         }
     )
     shown = masked(rows, KEY)
@@ -108,7 +108,7 @@ def test_columns_of_ids_are_masked_and_so_are_ids_in_texts() -> None:
         "state=OVERDUE",
         None,
     ]
-    assert shown["type"] == rows["type"]
+    assert shown["actor"] == rows["actor"]
 
 
 @pytest.mark.parametrize(
@@ -122,6 +122,30 @@ def test_columns_of_ids_are_masked_and_so_are_ids_in_texts() -> None:
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert mask_within(text, KEY) == text
+
+
+@pytest.mark.parametrize("times", [1, 1001])
+def test_what_looks_personal_in_the_place_of_a_code_is_masked(times: int) -> None:
+    """A denial's detail, by which the platform said whose CPF it was, was masked as a column of its
+    own and shown in the lists of other views."""
+    pair = {"reason": "NAME_INVALID", "detail": "CPF 390.533.447-05"}
+    rows = pa.table(
+        {
+            "reasons": [[pair, {"reason": "OTHER", "detail": None}], None] * times,
+            "paths": [["revenue"], ["ana@example.com"]] * times,
+            "source": ["seller", None] * times,
+            "actor": ["ana@market.example", None] * times,
+        }
+    )
+    first, second = masked(rows, KEY).to_pylist()[-2:]
+    assert first["reasons"][0]["detail"].startswith("CPF ***05~")
+    assert first["reasons"][1] == {"reason": "OTHER", "detail": None}
+    assert second["paths"][0].startswith("a***~")
+    assert (first["paths"], first["source"], first["actor"]) == (
+        ["revenue"],
+        "seller",
+        "ana@market.example",
+    )
 
 
 def test_a_file_of_masked_rows_says_no_id_that_it_was_asked_by() -> None:
