@@ -409,6 +409,13 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "start_asked": ("What was asked for", "O que foi solicitado"),
     "start_read": ("Read it", "Para ler"),
     "start_report": ("The report", "O relatório"),
+    "start_artifacts": (
+        "The folder data/artifacts holds files as sellers and the marketplace's programs sent them:"
+        " a web page among them runs its scripts when you open it, and may look like one of ours.",
+        "A pasta data/artifacts contém arquivos como vendedores e programas do marketplace os"
+        " enviaram: uma página web entre eles executa seus scripts ao ser aberta e pode se parecer"
+        " com uma das nossas.",
+    ),
     "start_tables": (
         "The same as tables: processes.csv, entries.csv, findings.csv and coverage.csv in the"
         " folder data. A spreadsheet opens them.",
