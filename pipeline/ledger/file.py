@@ -20,7 +20,7 @@ from pipeline.files import sync
 from pipeline.ledger import arrow, materialized
 from pipeline.ledger.catalogue import script
 
-SCHEMA_VERSION: Final = "21"
+SCHEMA_VERSION: Final = "22"
 """Raise it whenever tables or the reading of facts change: an older file is then rebuilt."""
 
 CHECKPOINT_THRESHOLD: Final = "256MB"
