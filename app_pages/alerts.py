@@ -166,7 +166,7 @@ def _snooze(row: views.Row, own: str) -> acting.Told:
         snooze(
             service.current().inbox,
             row["alert_id"],
-            until=instants.now() + hours * instants.HOUR,
+            until=service.current().now() + hours * instants.HOUR,
             reason=why,
             actor=actor,
             recorded_by=acting.RECORDED_BY,

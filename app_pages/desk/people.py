@@ -3,7 +3,6 @@
 from typing import Final
 
 from app_pages.parts import acting, views
-from pipeline import instants
 from pipeline.alert.decision import present
 from pipeline.alert_rules import AlertRules
 from pipeline.ledger import service
@@ -36,7 +35,7 @@ def stand_in(assignee: str) -> str | None:
     does."""
     asked = rules()
     for name in asked.assigned(assignee):
-        instead = present(name, asked, instants.now())
+        instead = present(name, asked, service.current().now())
         if instead != name:
             return instead
     return None

@@ -10,6 +10,7 @@ from typing import Final
 import streamlit as st
 
 from pipeline import instants
+from pipeline.ledger import service
 
 VISIT_HOURS: Final = 4
 SEEN, BEFORE = "prazo_seen", "prazo_before"
@@ -35,7 +36,7 @@ def last() -> datetime | None:
     knows of none."""
     if _LAST not in st.session_state:
         seen, before = (_instant(st.context.cookies.get(name)) for name in (SEEN, BEFORE))
-        is_over = seen is not None and instants.now() - seen > VISIT_HOURS * instants.HOUR
+        is_over = seen is not None and service.current().now() - seen > VISIT_HOURS * instants.HOUR
         st.session_state[_LAST] = seen if is_over else before
     then: int | None = st.session_state[_LAST]
     return None if then is None else instants.of(then).replace(tzinfo=None)
@@ -47,4 +48,4 @@ def _instant(milliseconds: str | None) -> int | None:
     if not text.isascii() or not text.isdigit() or len(text) > 15:
         return None
     found = int(text) * 1000
-    return found if found <= instants.now() else None
+    return found if found <= service.current().now() else None

@@ -5,7 +5,6 @@ so that a session that ends, or a role that is taken away, takes effect on the n
 the freshness line moves.
 """
 
-import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +14,7 @@ import streamlit as st
 from app_pages.door import audience
 from app_pages.language import formats
 from app_pages.language.i18n import _, declare_language
+from pipeline import instants
 from pipeline.ledger import service
 from pipeline.serve.roles import LOCAL, Permission, Person, RoleMap
 from pipeline.settings import Settings
@@ -36,7 +36,7 @@ def session() -> Callable[[], Person | None]:
         return lambda: LOCAL
     claims = st.user.to_dict() if settings.login == "oidc" else _proxy_claims(settings)
     ends_at, roles = _ends_at(settings), _role_map(settings)
-    return lambda: roles.person(claims) if time.time() < ends_at else None
+    return lambda: roles.person(claims) if _now() < ends_at else None
 
 
 def may(permission: Permission) -> bool:
@@ -87,7 +87,13 @@ def _watch() -> None:
 
 
 def _is_over(settings: Settings) -> bool:
-    return time.time() >= _ends_at(settings)
+    return _now() >= _ends_at(settings)
+
+
+def _now() -> float:
+    """In seconds of the epoch: a clock that is set back makes no session longer."""
+    now: float = service.current().now() / instants.SECOND
+    return now
 
 
 def _ends_at(settings: Settings) -> float:
@@ -100,7 +106,7 @@ def _ends_at(settings: Settings) -> float:
             return 0  # both are required of an ID token; without them nothing ever ends
         return min(ends, issued + settings.session_seconds)
     # Headers are those of the moment when the browser connected; it has to come by the proxy again.
-    began: float = st.session_state.setdefault(_BEGAN, time.time())
+    began: float = st.session_state.setdefault(_BEGAN, _now())
     return began + settings.session_seconds
 
 

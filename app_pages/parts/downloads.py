@@ -132,7 +132,7 @@ def maker(
         if whoever is None or not audience.may_read(whoever, view):
             raise CallerError(f"{view} is not handed out", "the session is over, or the role gone")
         held = service.current()
-        at = instants.now() if question.as_of is None else question.as_of
+        at = held.now() if question.as_of is None else question.as_of
         last_seq = held.status().last_seq
         rows = _rows(question, held, at)
         if form != "xlsx":

@@ -168,7 +168,7 @@ def _take_picked() -> None:
 
 def _look_at(name: str) -> None:
     """One of the instants that people name, counted from now and on the reader's wall."""
-    now = instants.of(instants.now()).replace(tzinfo=None)
+    now = instants.of(service.current().now()).replace(tzinfo=None)
     there = moments.end_of(name, now, formats.zone())
     st.session_state["as_of"] = instants.readable(instants.from_datetime(there))
 

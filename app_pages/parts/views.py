@@ -130,7 +130,7 @@ def _given(
     is_shown: bool = True,
 ) -> Answer:
     """The answer that is shared; noted where it is shown and none of the page's is older."""
-    tick = 0 if at is not None else instants.now() // (TICK_SECONDS * instants.SECOND)
+    tick = 0 if at is not None else held.now() // (TICK_SECONDS * instants.SECOND)
     basis = _Basis(held.ledger.size, tick)
     newest = _newest_about_one(held, where)
     made = kept.answer((held.inbox.log, at, newest, question), basis, work_out)
@@ -191,7 +191,7 @@ def as_of() -> int | None:
 def moment() -> datetime:
     """The page's instant as the views write instants: naive UTC."""
     at = as_of()
-    return instants.of(instants.now() if at is None else at).replace(tzinfo=None)
+    return instants.of(service.current().now() if at is None else at).replace(tzinfo=None)
 
 
 def moment_to_ask() -> datetime:
@@ -200,4 +200,4 @@ def moment_to_ask() -> datetime:
     if as_of() is not None:
         return moment()
     tick = TICK_SECONDS * instants.SECOND
-    return instants.of(instants.now() // tick * tick).replace(tzinfo=None)
+    return instants.of(service.current().now() // tick * tick).replace(tzinfo=None)

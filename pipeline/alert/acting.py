@@ -54,7 +54,13 @@ def snooze(
             "name an earlier instant, or acknowledge it if somebody sees to it",
         )
     draft = entries.snoozed(
-        alert, subject, until=until, reason=reason, actor=actor, recorded_by=recorded_by
+        alert,
+        subject,
+        now=inbox.clock(),
+        until=until,
+        reason=reason,
+        actor=actor,
+        recorded_by=recorded_by,
     )
     inbox.append([entries.once(draft, alert, actor or "", str(until)) if is_once else draft])
 

@@ -56,15 +56,19 @@ def made(message: Message, rules: AlertRules, now: int, links: Links, lists: Lis
 
 
 def send(
-    message: Message, content: Text | bytes, rules: AlertRules, stop: threading.Event = _NEVER
+    message: Message,
+    content: Text | bytes,
+    rules: AlertRules,
+    now: int,
+    stop: threading.Event = _NEVER,
 ) -> str | None:
-    """Sends a message that was `made`; why the channel did not take it (`Unsure`: it may have), or
-    None where it did. Once `stop` is set, it is waited for only a while longer."""
+    """Sends a message that was `made` at `now`; why the channel did not take it (`Unsure`: it may
+    have), or None where it did. Once `stop` is set, it is waited for only a while longer."""
     recipient = rules.recipients[message.to]
 
     def sending() -> None:
         if isinstance(content, bytes):
-            _webhook(message, content, recipient)
+            _webhook(message, content, recipient, now)
         elif message.via == "email":
             _email(message, content, recipient, rules.mail)
         else:
@@ -113,12 +117,12 @@ def _email(message: Message, text: Text, recipient: Recipient, mail: Mail | None
 # --- webhook ---------------------------------------------------------------------------------
 
 
-def _webhook(message: Message, body: bytes, recipient: Recipient) -> None:
+def _webhook(message: Message, body: bytes, recipient: Recipient, now: int) -> None:
     assert recipient.webhook is not None
     path = recipient.webhook_secret_file
     assert path is not None
     keys = standard_webhooks.secrets_in(read_small(path), path)
-    headers = standard_webhooks.signed(keys, message.name.encode(), instants.now(), body)
+    headers = standard_webhooks.signed(keys, message.name.encode(), now, body)
     answer = asking.post(
         recipient.webhook,
         body,

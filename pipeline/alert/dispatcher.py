@@ -351,7 +351,8 @@ class Dispatcher:
         message = message._replace(items=tuple(ours))
         fresh = self._fresh if rules.recipients[message.to].seller_links else None
         links = Links(rules.dashboard_url, self._inbox.log_key, fresh, unsent)
-        content, faults = self._made(message, rules, links, lists)
+        now = self._now()
+        content, faults = self._made(message, rules, now, links, lists)
         unsent |= {process: made for process, made in links.made.items() if made is not None}
         if faults:
             lost = message._replace(items=tuple(faults))
@@ -362,7 +363,7 @@ class Dispatcher:
         if instants.since_boot() - began > LATEST_SECONDS * instants.SECOND:
             LOG.warning("a message to %s was not sent: it would come late", message.to)
             return
-        fault = channels.send(message, content, rules, self._stop)
+        fault = channels.send(message, content, rules, now, self._stop)
         if fault is not None:
             LOG.warning("a message to %s by %s failed: %s", message.to, message.via, fault)
         else:
@@ -371,12 +372,12 @@ class Dispatcher:
         self._answer(message, ours, dict.fromkeys(message.items, fault))
 
     def _made(
-        self, message: Message, rules: AlertRules, links: Links, lists: Lists
+        self, message: Message, rules: AlertRules, now: int, links: Links, lists: Lists
     ) -> tuple[Text | bytes | None, dict[Item, str]]:
         """What a message says, without those of its alerts of which it cannot be made, and what
         each of these raised. None where none is left."""
         try:
-            return channels.made(message, rules, self._now(), links, lists), {}
+            return channels.made(message, rules, now, links, lists), {}
         except OperatorError:
             raise
         except Exception as error:
@@ -386,11 +387,11 @@ class Dispatcher:
             return None, {message.items[0]: fault}
         faults: dict[Item, str] = {}
         for item in message.items:
-            faults |= self._made(message._replace(items=(item,)), rules, links, lists)[1]
+            faults |= self._made(message._replace(items=(item,)), rules, now, links, lists)[1]
         rest = tuple(it for it in message.items if it not in faults)
         if not rest or not faults:  # each can be said, and all together cannot
             return None, faults or dict.fromkeys(message.items, fault)
-        content, more = self._made(message._replace(items=rest), rules, links, lists)
+        content, more = self._made(message._replace(items=rest), rules, now, links, lists)
         return content, faults | more
 
     def _answer(

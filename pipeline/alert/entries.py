@@ -156,6 +156,7 @@ def snoozed(
     alert: str,
     subject: Subject,
     *,
+    now: int,
     until: int,
     reason: str,
     actor: str | None,
@@ -163,7 +164,7 @@ def snoozed(
 ) -> Draft:
     """The draft that says: somebody put an alert off until an instant, in microseconds. Raises
     `CallerError` without a name or a reason, or where that instant is past."""
-    if until <= instants.now():
+    if until <= now:
         raise CallerError(
             "The alert was not snoozed", "its end is past", "name an instant that is to come"
         )
@@ -219,7 +220,7 @@ def _signed(
     if reason is not None and len(reason) > MAX_REASON_CHARACTERS:
         raise CallerError(f"The reason is over {MAX_REASON_CHARACTERS} characters")
     why = {} if reason is None or not reason.strip() else {"reason": reason.strip()}
-    draft = _draft(step, alert, subject, instants.now(), {**said, "actor": actor, **why})
+    draft = _draft(step, alert, subject, None, {**said, "actor": actor, **why})
     return draft._replace(recorded_by=recorded_by)
 
 
@@ -227,7 +228,7 @@ def _draft(
     step: Step,
     alert: str,
     subject: Subject,
-    now: int,
+    now: int | None,
     said: Mapping[str, JsonValue],
     *,
     once: tuple[str, ...] | None = None,

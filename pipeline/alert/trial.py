@@ -29,5 +29,5 @@ def try_channels(rules: AlertRules, name: str) -> dict[str, str | None]:
     for via in recipient.channels:
         message = Message(name, via, items)
         content = channels.made(message, rules, now, links, {})
-        found[via] = channels.send(message, content, rules)
+        found[via] = channels.send(message, content, rules, now)
     return found

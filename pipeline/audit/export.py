@@ -210,7 +210,7 @@ def _prepare(
     on_progress("reading the log", 0, 1)
     service.reach(service.inbox.last()[0])
     ledger, scope = service.ledger, request.scope
-    size, as_of = ledger.size, instants.now()
+    size, as_of = ledger.size, service.now()
     condition, values = scope.condition
     asked = f"seq <= ? and {condition}", [size, *values]
     seqs = ledger.seqs(*asked)

@@ -141,7 +141,7 @@ class _LivedThrough:
     def append(self, drafts: Sequence[Draft]) -> list[Receipt]:
         receipts = []
         for draft in drafts:
-            self._inbox.clock = partial(int, draft.occurred_at)
+            self._inbox.clock = partial(int, draft.dated)
             receipts += self._inbox.append([draft])
         return receipts
 

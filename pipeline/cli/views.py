@@ -87,12 +87,10 @@ def print_view(
         check_place(out)  # before it is recorded that personal data was shown
     with open_ledger(settings) as ledger:
         behind = ledger.catch_up(CATCH_UP_SECONDS)
-        instant = instants.now() if asked is None else asked
         most = TABLE_ROWS if form == "table" and limit is None else limit
-        at = instant if unmasking is None else asked  # what was cleared is of an instant of its own
-        rows = ledger.read(view, as_of=at, filters=filters, limit=most, unmask=unmasking)
-        said = (rows.schema.metadata or {}).get(formats.AS_OF, b"").decode()
-        instant = instants.parse(said) or instant
+        rows = ledger.read(view, as_of=asked, filters=filters, limit=most, unmask=unmasking)
+        instant = instants.parse(rows.schema.metadata[formats.AS_OF].decode())
+        assert instant is not None  # whoever has the ledger says of which instant its rows are
         if form == "table":
             total = (
                 ledger.count(view, as_of=instant, filters=filters)

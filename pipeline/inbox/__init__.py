@@ -51,6 +51,7 @@ def open_inbox(
         inbox = SqliteInbox(Path(location), create=create, identity=identity, version=version)
     try:
         inbox.take_over_clock()
+        inbox.compare_clocks()
     except InboxUnavailable:
         inbox.close()
         raise

@@ -21,6 +21,8 @@ TOLERANCE: Final = 5 * instants.SECOND
 """How far two clocks may be apart and still agree. `slow_record` begins there, too."""
 STEADY_FOR: Final = instants.MINUTE
 """So long a wall clock has to run on after a jump before the kernel's word for it counts."""
+COMPARE_SECONDS: Final = 30.0
+"""Between two looks at what others say of it; with PostgreSQL each record is one, too."""
 MACHINE: Final = "machine"
 DATABASE: Final = "database"
 _AT_ONCE: Final = instants.SECOND // 10
@@ -124,7 +126,7 @@ class Clock:
         self._believed = wall() - steady()
         self._doubted: str | None = None
         self._jumped_to = self._believed
-        self._jumped_at = steady()
+        self._jumped_at = self._decided_at = steady()
 
     def now(self) -> int:
         """The believed time, in microseconds."""
@@ -169,6 +171,7 @@ class Clock:
     ) -> None:
         is_moved = doubted is None and not _agree(believed, self._believed)
         if doubted != self._doubted or is_moved:
+            self._decided_at = steady
             self._changes.append(
                 Change(
                     at=steady + believed,
@@ -213,6 +216,22 @@ class Clock:
                 # The clock was put right while nobody looked: that is the end of what stands there.
                 self._believed, self._doubted = offset - last["offset_after_us"], MACHINE
                 self._settle("log", steady, offset, offset, None)
+
+    def hear_news(self, last: Mapping[str, Any]) -> None:
+        """What the log says by now, in the particulars of its newest entry about a clock: a
+        receiver on this machine knows what others have yet to hear, such as the operator's word."""
+        with self._lock:
+            is_of_now = last["boot"] and last["boot"] == boot_id()
+            if not is_of_now or last["steady_us"] <= self._decided_at:
+                return
+            steady, offset = self._moment()
+            believed = last["believed_us"] - last["steady_us"]
+            self._decided_at = last["steady_us"]
+            if _agree(offset, believed):
+                self._settle("log", steady, offset, offset, None)
+            else:
+                self._jumped_to, self._jumped_at = offset, steady
+                self._settle("log", steady, offset, believed, MACHINE)
 
     def believe(self) -> None:
         """The operator's word: this machine's clock is right."""

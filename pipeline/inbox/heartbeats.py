@@ -26,8 +26,10 @@ class Part(StrEnum):
 def beat(inbox: Inbox, part: Part) -> None:
     """Says that a part is well now, by the clock that all share; never takes a beat back.
 
-    Raises `InboxUnavailable`.
+    Whoever has a heartbeat hears with it what others say of this machine's clock. Raises
+    `InboxUnavailable`.
     """
+    inbox.compare_clocks()
     inbox.execute(_BEAT, part.value, inbox.now())
 
 

@@ -31,9 +31,8 @@ from pipeline.inbox.store import (
     Tail,
     Transaction,
     in_turn,
-    new_identity,
 )
-from pipeline.log.entries import Entry, Identity
+from pipeline.log.entries import Entry, Identity, new_identity
 
 _COPY_TYPES: Final = (
     *("int8", "text", "int8", "int8", "text", "text"),  # seq ... recorded_by
@@ -313,14 +312,15 @@ class PostgresInbox(Inbox):
 
     def compare_clocks(self) -> None:
         """Asks for the database's time."""
-        asked = steady_now()
-        self.machine.hear_database(asked, self.now())
+        self.now()
 
     # --- reading ---
 
     def now(self) -> int:
         """The database's clock, in microseconds: the same for every machine."""
+        asked = steady_now()
         [(now,)] = self.query(_NOW)
+        self.machine.hear_database(asked, int(now))
         return int(now)
 
     def steady(self) -> int:

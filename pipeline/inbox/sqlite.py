@@ -31,9 +31,8 @@ from pipeline.inbox.store import (
     Tail,
     Transaction,
     in_turn,
-    new_identity,
 )
-from pipeline.log.entries import Entry, Identity
+from pipeline.log.entries import Entry, Identity, new_identity
 
 BUSY_SECONDS: Final = 10.0
 PAGE_BYTES: Final = 8192
@@ -323,9 +322,6 @@ class SqliteInbox(Inbox):
         """Runs one statement on the tables beside the log; how many rows it changed."""
         with self._exclusively() as connection:
             return connection.execute(sql, _numbered(values)).rowcount
-
-    def compare_clocks(self) -> None:
-        """There is no other clock than this machine's."""
 
     # --- reading ---
 

@@ -7,7 +7,6 @@ leaf that follows from them, are made here, the same for all engines.
 import json
 import logging
 import os
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -36,7 +35,6 @@ from pipeline.log.entries import (
 LOG = logging.getLogger(__name__)
 
 MAX_BYTES_PER_READ = 64 * 2**20
-LOG_KEY_BYTES = 32
 
 TURN_SECONDS = 10.0
 """The longest that a thread waits for another thread's write."""
@@ -288,18 +286,18 @@ class Inbox(ABC):
                 seq=0 if written is None else written.seq,
             )
         )
-        version, seq, last_recorded_at, processes, sellers, events, attempts, keys, leaf, now = (
+        version, seq, last_recorded_at, processes, sellers, events, attempts, keys, leaf, told = (
             known
         )
         schema.check(f"of {self.log}", version)  # it may have been migrated since it was opened
         if written is not None and leaf != written.leaf:
             raise self._shrunk(written)
-        if now is not None:
-            self.machine.hear_database(asked_at, now)
+        if told is not None:
+            self.machine.hear_database(asked_at, told)
         marks = self.machine.marks
         seen = {(WEBHOOK, it) for it in events} | attempts
-        # A clock may go back; the log never does.
-        recorded_at = max(self.clock(), last_recorded_at)
+        now = self.clock()
+        recorded_at = max(now, last_recorded_at)  # a clock may go back; the log never does
         salts = Salts(self.random, len(drafts))
 
         for draft in drafts:
@@ -311,6 +309,8 @@ class Inbox(ABC):
             if draft.expected_process_n not in (None, process.n):
                 yield Receipt(Outcome.CONFLICT, None)
                 continue
+            if draft.occurred_at is None:
+                draft = draft._replace(occurred_at=now)
             if marks:
                 draft = draft._replace(particulars={**marks, **draft.particulars})
             seq += 1
@@ -384,10 +384,11 @@ class Inbox(ABC):
         newest = self.query(_NEWEST_OF_CLOCKS)
         self.machine.hear_log(self.last()[1], json.loads(newest[0][0]) if newest else {})
 
-    @abstractmethod
     def compare_clocks(self) -> None:
-        """Holds this machine's clock against the database's, where there is one; appending does
-        the same. Raises `InboxUnavailable`."""
+        """Holds this machine's clock against what others say of it by now: the database, where
+        there is one, as appending does; else the log. Raises `InboxUnavailable`."""
+        if newest := self.query(_NEWEST_OF_CLOCKS):
+            self.machine.hear_news(json.loads(newest[0][0]))
 
     # --- reading ---
 
@@ -491,8 +492,3 @@ def in_turn(writing_alone: Lock) -> Iterator[None]:
         yield
     finally:
         writing_alone.release()
-
-
-def new_identity() -> Identity:
-    """The identity of a new log: a random name, which is its checkpoints' origin, and a key."""
-    return Identity(f"prazo/{secrets.token_hex(8)}", os.urandom(LOG_KEY_BYTES))

@@ -101,6 +101,7 @@ class Ground:
 
     def tidy(self) -> None:
         """Writes the counts down and forgets what is over. Raises `InboxUnavailable`."""
+        self._inbox.compare_clocks()
         now = self._inbox.now()
         self._door.record(self._inbox, now)
         self._sessions.forget(now)

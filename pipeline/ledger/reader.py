@@ -98,10 +98,12 @@ class Reader:
         *,
         await_seller_hours: int | None = None,
         alert_rules: Callable[[], str] | None = None,
+        now: Callable[[], int] = instants.now,
     ) -> None:
         """`await_seller_hours`: how long a seller is given after an invitation or a reminder.
         `alert_rules`: says what is alarming, as `AlertRules.for_views` does. None leaves it to the
-        views."""
+        views. `now`: the instant that is asked for where none is named, in microseconds."""
+        self._now = now
         self._ledger = ledger
         self._await_seller_hours = await_seller_hours
         self._alert_rules = alert_rules
@@ -281,25 +283,19 @@ class Reader:
             cursor.execute("set variable alert_rules = ?", [self._alert_rules()])
         watermark = self._ledger.watermark
         if watermark is not None and watermark.is_settled:
-            answer = ask(_snapshot(cursor, watermark, as_of))
+            answer = ask(self._snapshot(cursor, watermark, as_of))
             if self._ledger.watermark is watermark:
                 return answer
         with self._ledger.snapshot(cursor) as watermark:
-            return ask(_snapshot(cursor, watermark, as_of))
+            return ask(self._snapshot(cursor, watermark, as_of))
 
-
-def _snapshot(
-    cursor: duckdb.DuckDBPyConnection, watermark: Watermark, as_of: int | None
-) -> _Snapshot:
-    at = instants.now() if as_of is None else as_of
-    cursor.execute(f"set variable as_of = make_timestamp({at})")
-    return _Snapshot(
-        cursor,
-        watermark.entries,
-        watermark.is_behind,
-        watermark.settled_at <= at,
-        watermark.waits,
-    )
+    def _snapshot(
+        self, cursor: duckdb.DuckDBPyConnection, watermark: Watermark, as_of: int | None
+    ) -> _Snapshot:
+        entries, is_behind, waits = watermark.entries, watermark.is_behind, watermark.waits
+        at = self._now() if as_of is None else as_of
+        cursor.execute(f"set variable as_of = make_timestamp({at})")
+        return _Snapshot(cursor, entries, is_behind, watermark.settled_at <= at, waits)
 
 
 def _sql(

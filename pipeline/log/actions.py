@@ -4,7 +4,6 @@ ask for one."""
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import WrongUsage
 from pipeline.log.entries import UNMASK, Draft
@@ -49,7 +48,7 @@ def action(
         raise WrongUsage(f"The reason is over {MAX_REASON_CHARACTERS} characters")
     return Draft(
         kind=kind,
-        occurred_at=instants.now(),
+        occurred_at=None,
         recorded_by=recorded_by,
         body=canonical_json({"actor": actor, "reason": reason, **content}),
         process_id=process_id,
@@ -190,7 +189,7 @@ def _signed(
         raise WrongUsage(f"The {kind} was not recorded", "a name is needed", "say who did it")
     return Draft(
         kind=kind,
-        occurred_at=instants.now(),
+        occurred_at=None,
         recorded_by=recorded_by,
         body=canonical_json({"actor": actor, **content}),
         process_id=process_id,

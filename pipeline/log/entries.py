@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import json
 import re
+import secrets
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, get_args
@@ -23,6 +24,8 @@ LEAF_VERSION: Final = 1
 """Of the rules under which new entries are recorded; see `LEAF_RULES`."""
 
 SALT_BYTES: Final = 32
+
+LOG_KEY_BYTES: Final = 32
 
 # Kinds of entry (docs/rules.md#occurrences and docs/rules.md#deliveries).
 WEBHOOK: Final = "webhook"
@@ -67,10 +70,16 @@ class Identity(NamedTuple):
     log_key: bytes
 
 
+def new_identity() -> Identity:
+    """The identity of a new log: a random name, which is its checkpoints' origin, and a key."""
+    return Identity(f"prazo/{secrets.token_hex(8)}", secrets.token_bytes(LOG_KEY_BYTES))
+
+
 class Draft(NamedTuple):
     """An occurrence that is to be recorded.
 
-    `occurred_at` is in microseconds since 1970, UTC. `body` is kept byte for byte. `particulars`
+    `occurred_at` is in microseconds since 1970, UTC; None where it happens as it is recorded, by
+    the clock by which it is. `body` is kept byte for byte. `particulars`
     are what we know beside it (how it arrived, why it was refused): flat JSON without personal
     values, since exports show them unmasked. `ingest_key` makes a line of a file count once. With
     `expected_process_n`, the draft is recorded only if the process has exactly that many entries,
@@ -78,7 +87,7 @@ class Draft(NamedTuple):
     """
 
     kind: str
-    occurred_at: int
+    occurred_at: int | None
     recorded_by: str
     body: bytes | None = None
     particulars: Mapping[str, JsonValue] = MappingProxyType({})
@@ -90,6 +99,12 @@ class Draft(NamedTuple):
     status: int | None = None
     ingest_key: bytes | None = None
     expected_process_n: int | None = None
+
+    @property
+    def dated(self) -> int:
+        """`occurred_at` of a draft that says it, as each does that has its place."""
+        assert self.occurred_at is not None
+        return self.occurred_at
 
 
 class Place(NamedTuple):
@@ -217,7 +232,7 @@ def _rules_1(draft: Draft, place: Place, identity: Identity, random: Random) -> 
         "event_id": draft.event_id and public_name(draft.event_id, log_key),
         "kind": draft.kind,
         "log": log,
-        "occurred_at": instants.canonical(draft.occurred_at),
+        "occurred_at": instants.canonical(draft.dated),
         "origin": draft.origin,
         "process_n": place.process_n,
         "process_prev": place.process_prev,
@@ -267,7 +282,7 @@ def record_entry(
     return Entry(
         seq=place.seq,
         kind=draft.kind,
-        occurred_at=draft.occurred_at,
+        occurred_at=draft.dated,
         recorded_at=place.recorded_at,
         origin=draft.origin,
         recorded_by=draft.recorded_by,

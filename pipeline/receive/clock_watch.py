@@ -11,14 +11,12 @@ from pipeline import instants
 from pipeline.contract.body import canonical_json
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import GroupCommit, Inbox, clock
-from pipeline.inbox.clock import Change
+from pipeline.inbox.clock import COMPARE_SECONDS, Change
 from pipeline.log.entries import CLOCK, Draft
 
 LOG = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 1.0
-COMPARE_SECONDS: Final = 30.0
-"""Between two looks at the database's clock; each record is one, too."""
 COMPARED_SECONDS: Final = 5.0
 """The longest wait for the database's answer."""
 

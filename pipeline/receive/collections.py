@@ -133,7 +133,7 @@ def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[i
         keep = keep_file(artifact_store(settings, inbox), path.parent, needs_bytes=True)
         try:
             value = parse_json(path.read_bytes())
-            draft = _read(value, recorded_by, keep, instants.now())
+            draft = _read(value, recorded_by, keep, inbox.clock())
         except Unreadable as unreadable:
             raise CallerError(
                 f"{path} is not a collection",
@@ -154,7 +154,7 @@ def _read(value: JsonValue, recorded_by: str, keep: KeepArtifact, now: int) -> D
     unwritten = read_collection(value, recorded_by=recorded_by, keep=lambda value: value)
     if isinstance(value, dict) and value.get("producer") == OWN_JOURNEY:
         raise Unreadable(f"producer: only the page that Prazo shows to sellers is {OWN_JOURNEY!r}")
-    if unwritten.occurred_at > now + MAX_AHEAD:
+    if unwritten.dated > now + MAX_AHEAD:
         raise Unreadable("occurred_at: more than 5 minutes in the future; check the clock")
     return read_collection(value, recorded_by=recorded_by, keep=keep)
 

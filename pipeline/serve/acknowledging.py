@@ -81,7 +81,7 @@ def routes() -> list[BaseRoute]:
 async def _link(request: Request) -> Response:
     service = current()
     links = Links(None, service.inbox.log_key)
-    permission = links.read(request.path_params["token"], instants.now())
+    permission = links.read(request.path_params["token"], service.now())
     if permission is None:
         return _answer(_REFUSED, 404)
     if request.method != "POST":
@@ -100,7 +100,7 @@ async def _link(request: Request) -> Response:
     def record() -> None:
         if is_snooze:
             # To the minute, so that the same form sent over and over is one entry a minute.
-            until = (instants.now() // instants.MINUTE + int(hours) * 60) * instants.MINUTE
+            until = (service.now() // instants.MINUTE + int(hours) * 60) * instants.MINUTE
             snooze(
                 *(inbox, permission.alert),
                 until=until,

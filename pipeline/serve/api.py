@@ -224,7 +224,7 @@ def _shown(request: Request, unmasked: questions.Unmasked | None, caller: Caller
         if clearance is not None and at is None:
             at = clearance.as_of
     service = current()
-    at = instants.now() if at is None else at
+    at = service.now() if at is None else at
     last_seq = service.status().last_seq
     rows = service.reader.read(
         name,

@@ -143,7 +143,7 @@ class OwnLedger:
             clearance = unmask_rows(self._service, view, asked, unmask)
             if clearance is not None and as_of is None:
                 as_of = clearance.as_of
-        at = instants.now() if as_of is None else as_of
+        at = self._service.now() if as_of is None else as_of
         rows = self._service.reader.read(
             view, as_of=at, where=where, limit=limit, unmask=unmask is not None
         )

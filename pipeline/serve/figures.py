@@ -48,7 +48,7 @@ def watch(service: LedgerService) -> Looks[Figures]:
     """The looks at this process's ledger, which everybody who asks shares."""
 
     def look() -> Figures:
-        at, reader = instants.now(), service.reader
+        at, reader = service.now(), service.reader
         [intake] = reader.read("intake", as_of=at).to_pylist()
         journeys = reader.read("journeys_by_step", as_of=at).to_pylist()
         return Figures(

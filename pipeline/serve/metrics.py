@@ -148,7 +148,7 @@ class _Collector:
         yield _gauge(
             "prazo_figures_timestamp_seconds",
             "When the figures of deadlines and alerts were worked out",
-            looked.at / instants.SECOND,
+            self._service.now() / instants.SECOND - looked.seconds_ago,
         )
 
     def _submissions(self) -> Iterator[Metric]:
@@ -185,11 +185,11 @@ class _Collector:
         yield _gauge(
             "prazo_artifacts_timestamp_seconds",
             "When somebody last looked whether they are there",
-            looked.at / instants.SECOND,
+            self._service.now() / instants.SECOND - looked.seconds_ago,
         )
 
     def _forwardings(self) -> Iterator[Metric]:
-        at, reader = instants.now(), self._service.reader
+        at, reader = self._service.now(), self._service.reader
         rows = reader.read("forwardings", as_of=at).to_pylist()
         for row in rows:  # naive UTC in views
             for since in ("to_do_since", "failing_since"):

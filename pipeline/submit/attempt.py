@@ -320,7 +320,7 @@ class Submissions:
                 LOG.exception("the attempt %s ended in an error of ours", attempt_id)
                 answer = Answer(error="internal_error", detail="see the text log")
         # By the clock that nobody sets, from the start on: also when the inbox is not to be had.
-        now = begun.start.occurred_at + held.passed - begun.passed
+        now = begun.start.dated + held.passed - begun.passed
         asked = retry_after(answer.header("retry-after"), now)
         retry_after_at = asked if answer.status in (429, 503) else None
         draft = _finish(order, attempt_id, now, answer, retry_after_at)

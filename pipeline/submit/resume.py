@@ -426,11 +426,11 @@ class Resumer:
             again = await self._retry_if_due(process_id)
         except InboxUnavailable as error:
             LOG.error("the retry of %s waits: %s", process_id, error)
-            again = _again(instants.now(), RECHECK_DELAY)
+            again = _again(self._inbox.clock(), RECHECK_DELAY)
         except Exception:
             # A bug of ours in one process's case must not cost it its retry, nor others theirs.
             LOG.exception("the retry of %s waits", process_id)
-            again = _again(instants.now(), RECHECK_DELAY_AFTER_BUG)
+            again = _again(self._inbox.clock(), RECHECK_DELAY_AFTER_BUG)
         if again is not None:
             self._look_at.setdefault(process_id, again)  # an entry that came since is sooner
 

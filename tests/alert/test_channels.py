@@ -23,6 +23,7 @@ from tests.alert.sinks import WebhookServer
 from tests.alert.test_decision import ANA, due
 
 TEXT = Text("subject", "plain", "<p>html</p>")
+NOON = 1_772_366_400_000_000  # 2026-03-01T12:00:00Z
 MESSAGE = Message("ana", "email", (Item(due(), 0, 1),))
 
 
@@ -73,7 +74,7 @@ def test_a_mail_server_that_falls_silent_may_have_the_message_or_has_it_or_has_n
     """After the message it was repeated as if it had been refused; after the farewell, too."""
     monkeypatch.setattr(mails, "SMTP_SECONDS", 0.5)
     with silent_after(verb) as port:
-        assert type(channels.send(MESSAGE, TEXT, by(port))) is expected
+        assert type(channels.send(MESSAGE, TEXT, by(port), NOON)) is expected
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Apprise's own
@@ -89,12 +90,23 @@ def test_a_service_that_has_a_message_is_left_out_when_others_are_tried_again(
             {"recipients": {"ana": {"apprise_file": tmp_path / "channels"}}}
         )
         message = MESSAGE._replace(via="apprise")
-        faults = [channels.send(message, TEXT, rules) for _ in range(2)]
+        faults = [channels.send(message, TEXT, rules, NOON) for _ in range(2)]
         assert faults == [Unsure("Apprise could not deliver it to 1 of 2 services")] * 2
         assert all(isinstance(it, Unsure) for it in faults)
         bad.status = 200
-        assert channels.send(message, TEXT, rules) is None
+        assert channels.send(message, TEXT, rules, NOON) is None
         assert (len(good.taken), len(bad.taken)) == (1, 3)
+
+
+def test_a_webhook_is_signed_at_the_time_that_is_believed(tmp_path: Path) -> None:
+    """It was signed at this machine's: while that was hours off, every recipient refused it."""
+    (tmp_path / "secret").write_text("whsec_" + "QUFB" * 8)
+    with WebhookServer().running() as server:
+        ana = {"webhook": server.url, "webhook_secret_file": tmp_path / "secret"}
+        rules: Any = AlertRules.model_validate({"recipients": {"ana": ana}})
+        message = MESSAGE._replace(via="webhook")
+        assert channels.send(message, b"{}", rules, NOON) is None
+        assert server.taken[0].headers[b"webhook-timestamp"] == b"%d" % (NOON // instants.SECOND)
 
 
 def test_a_mail_server_that_is_slow_is_waited_for_to_the_end_and_not_into_the_next_try() -> None:
@@ -113,4 +125,6 @@ def test_a_process_that_is_to_end_waits_for_no_slow_mail_server(
     stop = threading.Event()
     stop.set()
     with silent_after(b".") as port:
-        assert channels.send(MESSAGE, TEXT, by(port), stop) == Unsure("it was not done in time")
+        assert channels.send(MESSAGE, TEXT, by(port), NOON, stop) == Unsure(
+            "it was not done in time"
+        )

@@ -96,7 +96,8 @@ class Log:
         draft = entries.snoozed(
             alert.alert,
             P1,
-            until=instants.now() + instants.HOUR,
+            now=0,
+            until=instants.HOUR,
             reason="the seller is ill",
             actor="Ana",
             recorded_by="user:ana",

@@ -110,7 +110,7 @@ def test_what_is_raised_on_friday_evening_is_sent_on_monday_morning(
 def test_what_is_put_off_beyond_the_look_back_is_sent_after_that(
     desk: Desk, is_started_again: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(instants, "now", lambda: desk.now)
+    monkeypatch.setattr(desk.inbox, "clock", lambda: desk.now)
     desk.look("2026-04-03T20:00:00Z")
     assert desk.got == [("ana", "expired")]
     [expired] = desk.due()
@@ -129,7 +129,7 @@ def test_what_is_put_off_beyond_the_look_back_is_sent_after_that(
 def test_nobody_puts_an_alert_off_for_longer_than_it_is_remembered(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(instants, "now", lambda: desk.now)
+    monkeypatch.setattr(desk.inbox, "clock", lambda: desk.now)
     desk.look("2026-04-03T20:00:00Z")
     [expired] = desk.due()
     who = {"actor": "ana", "recorded_by": "user:ana", "reason": "why not"}

@@ -208,6 +208,37 @@ def test_a_process_that_starts_after_the_jump_goes_on_with_the_time_of_the_one_b
     assert elsewhere.clock.now() == NOON + DAY
 
 
+def test_what_a_receiver_knows_of_the_machine_s_clock_the_other_processes_hear_from_the_log():
+    """The operator's word came to the receiver alone: alerts, retries and the seller's page went on
+    hours behind until each was started again. Nor did who started right after a jump hear of it."""
+    receiver, other, late = Clocks(), Clocks(), Clocks(wall=NOON + DAY)
+    for clocks in (receiver, other):
+        clocks.jump(DAY)
+        clocks.pass_(SECOND)
+        clocks.clock.now()
+    [jumped] = receiver.clock.take_changes()
+    late.pass_(SECOND)
+    assert late.clock.now() == NOON + DAY + SECOND
+    late.clock.hear_news(jumped.particulars())
+    assert (late.clock.now(), late.clock.doubted) == (NOON + SECOND, "machine")
+    for clocks in (receiver, other, late):
+        clocks.pass_(HOUR)
+    receiver.clock.believe()
+    [believed] = receiver.clock.take_changes()
+    for clocks in (other, late):
+        clocks.clock.hear_news(jumped.particulars())
+        assert clocks.clock.now() == NOON + HOUR + SECOND
+        clocks.clock.hear_news({**believed.particulars(), "boot": "another machine's"})
+        assert clocks.clock.doubted == "machine"
+        clocks.clock.hear_news(believed.particulars())
+        assert (clocks.clock.now(), clocks.clock.doubted) == (NOON + DAY + HOUR + SECOND, None)
+        clocks.jump(-DAY)  # its end is newer than what the log says
+        clocks.pass_(SECOND)
+        clocks.clock.now()
+        clocks.clock.hear_news(believed.particulars())
+        assert clocks.clock.doubted == "machine"
+
+
 def test_that_a_clock_was_put_right_while_no_process_ran_is_recorded_by_the_next():
     before = Clocks()
     before.jump(DAY)

@@ -78,6 +78,9 @@ def test_what_was_changed_or_is_too_old_or_of_another_log_permits_nothing(
         for ask in (client.get, client.post):
             answer = ask(PATH + token)
             assert (answer.status_code, "<button>" in answer.text) == (404, False), token
+    fresh = link(held)
+    held.inbox.clock = lambda: instants.now() + VALID_FOR + instants.MINUTE  # this machine's is off
+    assert client.get(fresh).status_code == 404
     assert acknowledged(held) == []
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
-from pipeline import instants
 from pipeline.errors import PrazoError
 from pipeline.http.outgoing.aside import Aside
 
@@ -16,11 +15,9 @@ Found = TypeVar("Found")
 
 
 class Looked(NamedTuple, Generic[Found]):
-    """What a look found, and when it ended: in microseconds since 1970, and by the monotonic
-    clock."""
+    """What a look found, and when it ended, by the monotonic clock."""
 
     found: Found
-    at: int
     ended: float
 
     @property
@@ -82,5 +79,5 @@ class Looks(Generic[Found]):
         except Exception:
             LOG.exception("the look at the %s failed", self._name)
         else:
-            return Looked(found, instants.now(), time.monotonic())
+            return Looked(found, time.monotonic())
         return None

@@ -118,7 +118,7 @@ class Codes:
             }
         )
         name = f"msg_{secrets.token_hex(16)}".encode()
-        headers = standard_webhooks.signed(self._secrets.get(), name, instants.now(), body)
+        headers = standard_webhooks.signed(self._secrets.get(), name, now, body)
         answer = asking.post(
             self._settings.journey_code_url,
             body,

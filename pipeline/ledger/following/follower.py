@@ -22,6 +22,7 @@ import duckdb
 from pipeline.errors import InboxForked, LedgerRefused, OperatorError, PrazoError
 from pipeline.files import write_whole
 from pipeline.inbox import Head, Inbox, SignedHead
+from pipeline.inbox.clock import COMPARE_SECONDS
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.ledger.following.appending import MAX_ENTRIES_PER_BATCH, Appending
 from pipeline.ledger.following.continuity import check_continuity
@@ -96,6 +97,7 @@ class Follower:
         self._appending = Appending(ledger, inbox)
         self._signing = signing
         self._sign_at = 0.0  # on the monotonic clock
+        self._compare_at = time.monotonic() + COMPARE_SECONDS  # it was done when it was opened
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._problem: str | None = None
@@ -239,6 +241,11 @@ class Follower:
         ):
             self.ledger.settle(is_asked=False)
 
+    def _compare_clocks_in_time(self) -> None:
+        if time.monotonic() >= self._compare_at:
+            self._inbox.compare_clocks()
+            self._compare_at = time.monotonic() + COMPARE_SECONDS
+
     def start(self) -> None:
         """Follows on a thread of its own until `close`."""
         self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
@@ -249,6 +256,7 @@ class Follower:
         while not self._stop.is_set():
             began = time.monotonic()
             try:
+                self._compare_clocks_in_time()
                 appended = self.follow_once(lambda: not self._stop.is_set())
                 self._settle_in_time()
                 self._checkpoint_in_time()

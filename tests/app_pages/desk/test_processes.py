@@ -44,11 +44,11 @@ def test_a_click_a_moment_later_asks_the_same(
     with open_log([review("prc_new", instants.of(instants.now() - instants.HOUR))]) as service:
         tick = views.TICK_SECONDS * instants.SECOND
         now = instants.now() // tick * tick
-        monkeypatch.setattr(instants, "now", lambda: now + 1)
+        monkeypatch.setattr(service.inbox, "clock", lambda: now + 1)
         asked = noted(service, monkeypatch)
         app = visit(page, as_of=None, **chosen)
         assert view in asked
         asked.clear()
-        monkeypatch.setattr(instants, "now", lambda: now + instants.SECOND)
+        monkeypatch.setattr(service.inbox, "clock", lambda: now + instants.SECOND)
         app.run()
         assert view not in asked
