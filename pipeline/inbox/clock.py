@@ -97,16 +97,14 @@ def _agree(one: int, other: int) -> bool:
 
 def _is_doubted_since_this_boot(particulars: Mapping[str, Any]) -> bool:
     """Of an entry about a clock: whether the reckoning that it states goes on."""
-    return _is_of_machine(particulars) and particulars["boot"] == boot_id()
+    doubts = particulars.get("clock") in (f"{MACHINE} doubted", f"{DATABASE} doubted")
+    return doubts and particulars["boot"] == boot_id()
 
 
 def _is_doubted_on_this_machine(particulars: Mapping[str, Any]) -> bool:
     """Of an entry about a clock: whether it doubts this machine's, in this boot or an earlier."""
-    return _is_of_machine(particulars) and particulars.get("machine") == socket.gethostname()
-
-
-def _is_of_machine(particulars: Mapping[str, Any]) -> bool:
-    return particulars.get("clock") == f"{MACHINE} doubted"
+    is_of_machine = particulars.get("clock") == f"{MACHINE} doubted"
+    return is_of_machine and particulars.get("machine") == socket.gethostname()
 
 
 class Clock:
@@ -125,6 +123,7 @@ class Clock:
         self._database: int | None = None  # its time, less the steady clock's
         self._believed = wall() - steady()
         self._doubted: str | None = None
+        self._has_left = False  # the database's clock, before this process began
         self._jumped_to = self._believed
         self._jumped_at = self._decided_at = steady()
 
@@ -193,7 +192,7 @@ class Clock:
             if steady - asked > instants.SECOND:
                 return  # nobody knows when it was told
             first, self._database = self._database is None, told - steady
-            if first and not _agree(offset, self._database):
+            if first and not self._has_left and not _agree(offset, self._database):
                 # Nothing says that our own reckoning, which began with the wall clock, is right.
                 self._settle(DATABASE, steady, offset, self._database, MACHINE)
             else:
@@ -205,6 +204,7 @@ class Clock:
         with self._lock:
             steady, offset = self._moment()
             believed = offset
+            self._has_left = last.get("clock") == f"{DATABASE} doubted"
             if _is_doubted_since_this_boot(last):
                 believed = last["believed_us"] - last["steady_us"]
             elif recorded_at - steady > offset and not self._is_synchronised():

@@ -16,7 +16,7 @@ import psycopg
 
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import schema
-from pipeline.inbox.clock import steady_now
+from pipeline.inbox.clock import TOLERANCE, steady_now
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import Rows
 from pipeline.inbox.session import ADVISORY_LOCK, STATEMENT_SECONDS, Session, connection_of
@@ -312,20 +312,22 @@ class PostgresInbox(Inbox):
 
     def compare_clocks(self) -> None:
         """Asks for the database's time."""
-        self.now()
+        self.steady()
 
     # --- reading ---
 
     def now(self) -> int:
-        """The database's clock, in microseconds: the same for every machine."""
+        """The database's clock, in microseconds: the same for every machine. Once it has left the
+        time that is believed, that time."""
+        told, believed = self.steady(), self.machine.now()
+        return told if abs(told - believed) <= TOLERANCE else believed
+
+    def steady(self) -> int:
+        """The database's clock, whatever it says."""
         asked = steady_now()
         [(now,)] = self.query(_NOW)
         self.machine.hear_database(asked, int(now))
         return int(now)
-
-    def steady(self) -> int:
-        """The database's clock, too."""
-        return self.now()
 
     def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of one statement on the tables beside the log."""

@@ -395,7 +395,7 @@ class Inbox(ABC):
     @abstractmethod
     def now(self) -> int:
         """The one clock of everybody who shares the inbox, in microseconds: the database server's
-        where there is one, else this machine's."""
+        where there is one that has not jumped, else this machine's as it is believed."""
 
     @abstractmethod
     def steady(self) -> int:

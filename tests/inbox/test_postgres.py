@@ -3,13 +3,17 @@
 import signal
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 
 import psycopg
 import pytest
 
+from pipeline import instants
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox import Receipt
-from pipeline.inbox.postgres import PostgresInbox
+from pipeline.inbox import Inbox, Receipt, open_inbox
+from pipeline.inbox import postgres as engine
+from pipeline.inbox.postgres import _NOW, PostgresInbox
+from pipeline.receive.clock_watch import entry_of
 from tests.inbox.drafts import note
 from tests.support.machine import wait_until
 from tests.support.postgres import DATABASE, PostgresServer
@@ -33,6 +37,33 @@ def _cut_off(database: str) -> None:
         "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
         " where datname = current_database() and pid <> pg_backend_pid()",
     )
+
+
+# --- the clock -------------------------------------------------------------------------------
+
+
+def test_nothing_goes_by_a_database_whose_clock_has_jumped(
+    inbox: PostgresInbox, database: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Entries did not, and what is due did: who is to be told of a deadline heard of it a day late,
+    and what was sent was dated a day ahead of it all."""
+
+    def is_right(one: Inbox) -> bool:
+        return abs(one.now() - instants.now()) < instants.MINUTE
+
+    inbox.compare_clocks()
+    for ahead in (-instants.DAY, instants.DAY):
+        monkeypatch.setattr(engine, "_NOW", f"{_NOW} + {ahead}")
+        assert is_right(inbox)
+        assert inbox.machine.doubted == "database"
+        assert inbox.steady() - instants.now() == pytest.approx(ahead, abs=instants.MINUTE)
+    change = inbox.machine.take_changes()[-1]
+    inbox.append([entry_of(change)])  # as the receiver does
+    with closing(open_inbox(database)) as later:
+        assert is_right(later)
+    monkeypatch.undo()
+    assert is_right(inbox)
+    assert inbox.machine.doubted is None
 
 
 # --- the connection --------------------------------------------------------------------------
