@@ -70,7 +70,7 @@ def send(
         if isinstance(content, bytes):
             _webhook(message, content, recipient, now)
         elif message.via == "email":
-            _email(message, content, recipient, rules.mail)
+            _email(message, content, recipient, rules.mail, now)
         else:
             _apprise(message, content, recipient)
 
@@ -107,11 +107,12 @@ def _short(fault: str) -> str:
 # --- e-mail ----------------------------------------------------------------------------------
 
 
-def _email(message: Message, text: Text, recipient: Recipient, mail: Mail | None) -> None:
+def _email(message: Message, text: Text, recipient: Recipient, mail: Mail | None, now: int) -> None:
     assert mail is not None  # the settings are refused otherwise
     assert recipient.email is not None
     # The same name however often it is tried: a mailbox may drop what it has.
-    mails.send(mail, recipient.email, text.subject, text.plain, html=text.html, name=message.name)
+    said = (text.subject, text.plain)
+    mails.send(mail, recipient.email, *said, html=text.html, name=message.name, now=now)
 
 
 # --- webhook ---------------------------------------------------------------------------------

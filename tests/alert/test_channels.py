@@ -19,7 +19,7 @@ from pipeline.alert.words import Text
 from pipeline.alert_rules import AlertRules
 from pipeline.cli.supervisor import STOP_SECONDS
 from pipeline.http.outgoing import mails
-from tests.alert.sinks import WebhookServer
+from tests.alert.sinks import MailServer, WebhookServer
 from tests.alert.test_decision import ANA, due
 
 TEXT = Text("subject", "plain", "<p>html</p>")
@@ -98,8 +98,16 @@ def test_a_service_that_has_a_message_is_left_out_when_others_are_tried_again(
         assert (len(good.taken), len(bad.taken)) == (1, 3)
 
 
-def test_a_webhook_is_signed_at_the_time_that_is_believed(tmp_path: Path) -> None:
-    """It was signed at this machine's: while that was hours off, every recipient refused it."""
+def test_webhooks_and_mails_are_of_the_time_that_is_believed(tmp_path: Path) -> None:
+    """They were of this machine's: while that was hours off, recipients refused the webhooks, and a
+    mail of tomorrow is taken for spam."""
+    (tmp_path / "password").write_text("secret")
+    with MailServer(tmp_path).running() as post:
+        ours = {"ca_file": post.ca_file, "user": "prazo", "password_file": tmp_path / "password"}
+        mail = {"host": "localhost", "port": post.port, "sender": "prazo@market.example", **ours}
+        of_mail: Any = AlertRules.model_validate({"mail": mail, "recipients": {"ana": ANA}})
+        assert channels.send(MESSAGE, TEXT, of_mail, NOON) is None
+        assert str(post.taken[0]["Date"]) == "Sun, 01 Mar 2026 12:00:00 -0000"
     (tmp_path / "secret").write_text("whsec_" + "QUFB" * 8)
     with WebhookServer().running() as server:
         ana = {"webhook": server.url, "webhook_secret_file": tmp_path / "secret"}

@@ -7,6 +7,7 @@ from email.message import EmailMessage
 from email.utils import formatdate
 from typing import Final
 
+from pipeline import instants
 from pipeline.alert_rules.recipients import Mail
 from pipeline.files import read_small
 
@@ -20,16 +21,17 @@ SMTP_SECONDS: Final = 20.0
 
 
 def send(
-    mail: Mail, to: str, subject: str, plain: str, *, html: str | None = None, name: str
+    mail: Mail, to: str, subject: str, plain: str, *, html: str | None = None, name: str, now: int
 ) -> None:
     """Hands one message over. `name`: of the message, unique in the world but for its repetitions.
+    `now`: its date, in microseconds; a mail of tomorrow is taken for spam.
 
     Raises `SettingsError`, OSError or `smtplib.SMTPException` where the server did not take it, and
     `Unanswered` where nobody knows.
     """
     sent = EmailMessage()
     sent["From"], sent["To"], sent["Subject"] = mail.sender, to, subject
-    sent["Date"] = formatdate()
+    sent["Date"] = formatdate(now / instants.SECOND)
     sent["Message-ID"] = f"<{name}@{mail.sender.rpartition('@')[2]}>"
     sent["Auto-Submitted"] = "auto-generated"
     sent.set_content(plain)

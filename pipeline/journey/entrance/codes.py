@@ -83,7 +83,7 @@ class Codes:
             if self._secrets is not None:
                 self._by_endpoint(journey, language, code, now)
             else:
-                self._by_mail(journey, language, code)
+                self._by_mail(journey, language, code, now)
         except (PrazoError, OSError, ValueError, smtplib.SMTPException) as error:
             LOG.error("the code of journey %s was not sent: %s", journey.ref, type(error).__name__)
             return "failed"
@@ -129,7 +129,7 @@ class Codes:
         if not 200 <= answer.status < 300:
             raise ValueError(f"it answered {answer.status}")
 
-    def _by_mail(self, journey: Journey, language: Language, code: str) -> None:
+    def _by_mail(self, journey: Journey, language: Language, code: str, now: int) -> None:
         if self._mail is None or journey.email is None:
             raise ValueError("there is no way to send it")
         name = self._settings.journey_name
@@ -139,4 +139,5 @@ class Codes:
             words.text("mail_subject", language, code=code),
             words.text("mail", language, code=code, name=name),
             name=secrets.token_hex(16),
+            now=now,
         )
