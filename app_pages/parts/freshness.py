@@ -11,6 +11,7 @@ from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, views
 from pipeline import instants
+from pipeline.inbox.clock import DATABASE
 from pipeline.ledger import service
 from pipeline.ledger.following import follower
 from pipeline.ledger.following.follower import Status
@@ -112,13 +113,19 @@ def _lag_badge(lag_seconds: float) -> str:
 
 
 def _clock_badges() -> Iterator[str]:
-    """How far this machine's clock is off, where the clocks that are held against it disagree."""
+    """How far a clock is off, where those that are held against each other disagree."""
     inbox = service.current().inbox
     inbox.clock()  # a page may be the first to look after a jump
-    if inbox.machine.doubted is not None:
-        seconds = formats.number(round(inbox.machine.offset / instants.SECOND))
-        text = _("This machine's clock is {seconds} s off", seconds=seconds)
-        yield formats.badge(text, "red", ":material/schedule:")
+    machine = inbox.machine
+    if machine.doubted == DATABASE:
+        off = formats.number(round((machine.database_offset or 0) / instants.SECOND))
+        text = _("The database's clock is {seconds} s off", seconds=off)
+    elif machine.doubted is not None:
+        off = formats.number(round(machine.offset / instants.SECOND))
+        text = _("This machine's clock is {seconds} s off", seconds=off)
+    else:
+        return
+    yield formats.badge(text, "red", ":material/schedule:")
 
 
 # --- intake --------------------------------------------------------------------------------------

@@ -364,6 +364,15 @@ def test_a_clock_that_jumped_is_a_fault_that_says_how_far() -> None:
     assert "PRAZO_BELIEVE_CLOCK=true" in found.remedy
 
 
+def test_a_database_whose_clock_has_jumped_is_a_fault_and_this_machine_s_is_not() -> None:
+    """It said that this machine's was 0 s off."""
+    clock = a_clock(database=0)
+    clock.hear_database(instants.now(), instants.now() - instants.HOUR)
+    found = stores.clock(clock, instants.now())
+    assert found.verdict == "fault"
+    assert found.found == "the database's clock is -3,600 s off: it has jumped"
+
+
 def test_a_clock_that_contradicts_the_databases_is_a_fault() -> None:
     found = stores.clock(a_clock(-instants.HOUR, database=0), instants.now())
     assert (found.verdict, found.found) == ("fault", "the clock is -3,600 s off the database's")

@@ -17,7 +17,7 @@ from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError
 from pipeline.http import addresses
 from pipeline.inbox import kept_heads, open_inbox
 from pipeline.inbox.artifacts import artifact_store, look
-from pipeline.inbox.clock import TOLERANCE, Clock
+from pipeline.inbox.clock import DATABASE, TOLERANCE, Clock
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.ledger.file import SCHEMA_VERSION
@@ -111,6 +111,14 @@ def clock(machine: Clock, recorded_at: int) -> Diagnosis:
     """What the clocks say of each other. `recorded_at`: of the newest entry."""
     now, database = instants.now(), machine.database_offset
     behind = (recorded_at - now) / instants.SECOND
+    if machine.doubted == DATABASE and database is not None:
+        return Diagnosis(
+            "clock",
+            "fault",
+            f"the database's clock is {database / instants.SECOND:+,.0f} s off: it has jumped",
+            "set its server's clock (NTP); until then entries are stamped with the time before the"
+            " jump, and marked",
+        )
     if machine.doubted is not None and database is not None:
         return Diagnosis(
             "clock",

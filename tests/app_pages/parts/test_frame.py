@@ -9,7 +9,7 @@ import pytest
 from app_pages.parts import views
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox.clock import Clock
+from pipeline.inbox.clock import Clock, steady_now
 from pipeline.ledger.reader import Reader
 from pipeline.ledger.service import LedgerService
 from tests.app_pages.conftest import OpenLog, Visit
@@ -141,6 +141,10 @@ def test_a_clock_that_is_off_is_said_on_every_page(open_log: OpenLog, visit: Vis
         assert "O relógio desta máquina está" in page_text(visit(lang="pt"))
         jumps[0] = 0
         assert "clock is" not in page_text(visit())
+        machine = service.inbox.machine
+        machine.hear_database(steady_now(), instants.now())
+        machine.hear_database(steady_now(), instants.now() + instants.HOUR)
+        assert "The database's clock is 3,600 s off" in page_text(visit())
 
 
 def test_an_error_speaks_the_readers_language_and_keeps_its_own_words(
