@@ -40,6 +40,14 @@ NOT_WORTH_THEIR_TIME: Final = frozenset(
 
 _FULL_DISK: Final = ("No space left on device", "Disk quota exceeded")
 _NOT_ALLOWED: Final = ("Permission denied", "Read-only file system", "Operation not permitted")
+_OTHER_FORMATS: Final = {
+    b"SQLite format 3\0": "an SQLite database, such as an inbox",
+    b"PK\3\4": "a zip file, such as a package",
+    b"PAR1": "a Parquet file",
+    b"-----BEGIN ": "a key or a certificate",
+}
+"""What begins like this was never a ledger, however damaged: DuckDB's own files begin with a
+checksum, and where it knows the format it would ask the network for a reader of it."""
 _MACROS: Final = hashlib.sha256(script("macros").encode()).hexdigest()
 
 
@@ -65,6 +73,8 @@ def connected(
     another ledger.
     """
     is_new = path is None or not path.exists()
+    if path is not None and (content := other_content(path)) is not None:
+        raise _foreign(path, content)
     connection = _connection(path, memory, threads)
     with closed_on_error(connection, path):
         if is_new:
@@ -75,6 +85,23 @@ def connected(
             connection.execute("checkpoint")
             sync(path.parent)  # a new file's name is only durable once its folder is
     return connection
+
+
+def other_content(path: Path) -> str | None:
+    """What a file is that never was a ledger; None where it may be one, or there is none."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        start = file.read(max(map(len, _OTHER_FORMATS)))
+    return next((it for mark, it in _OTHER_FORMATS.items() if start.startswith(mark)), None)
+
+
+def _foreign(path: Path, content: str) -> LedgerRefused:
+    return LedgerRefused(
+        f"{path} is not used as the ledger",
+        f"it is {content}: what Prazo did not write is left where it is",
+        "set PRAZO_LEDGER to a path of its own; a ledger is made where there is no file",
+    )
 
 
 def _connection(path: Path | None, memory: str, threads: int) -> duckdb.DuckDBPyConnection:
@@ -173,6 +200,10 @@ def _check(connection: duckdb.DuckDBPyConnection, path: Path | None, identity: I
         meta = dict(connection.execute("select name, value from meta").fetchall())
     except duckdb.Error:
         meta = {}  # a file that lost its first transaction, or no ledger at all
+    if path is not None and "schema_version" not in meta:
+        tables = connection.execute("select table_name from duckdb_tables() limit 1").fetchall()
+        if tables:
+            raise _foreign(path, f"another database, with a table {tables[0][0]}")
     if meta.get("schema_version") != SCHEMA_VERSION:
         raise LedgerOutdated(
             f"The ledger {path} has schema {meta.get('schema_version', 'none')},"

@@ -184,8 +184,8 @@ def test_credentials_that_the_platform_refuses_are_a_fault(
     ]
 
 
-def ledgers(marketplace: Marketplace) -> list[Diagnosis]:
-    return [it for it in examine(marketplace.settings()) if it.check == "ledger"]
+def ledgers(marketplace: Marketplace, **settings: Any) -> list[Diagnosis]:
+    return [it for it in examine(marketplace.settings(**settings)) if it.check == "ledger"]
 
 
 def test_a_look_at_the_ledger_makes_none_and_no_key(marketplace: Marketplace) -> None:
@@ -208,6 +208,14 @@ def test_a_damaged_ledger_is_named_and_stays_as_it_is(marketplace: Marketplace) 
         "`prazo rebuild` makes it again from the inbox",
     )
     assert settings.ledger.read_bytes() == b"no database" * 1000
+
+
+def test_a_file_that_is_no_ledger_is_named_by_what_it_is(marketplace: Marketplace) -> None:
+    marketplace.review()
+    settings = marketplace.settings()
+    [found] = ledgers(marketplace, ledger=Path(settings.inbox))
+    assert (found.verdict, "SQLite" in found.found) == ("fault", True)
+    assert "PRAZO_LEDGER" in found.remedy
 
 
 def test_a_sound_ledger_is_counted_and_not_written(marketplace: Marketplace) -> None:

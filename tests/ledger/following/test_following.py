@@ -132,6 +132,28 @@ def test_a_damaged_file_is_rebuilt_with_the_same_rows(
                 assert rows_of_every_view(service) == before
 
 
+def other_database(path: Path) -> None:
+    with duckdb.connect(path) as connection:
+        connection.execute("create table sales as select 1 as amount")
+
+
+def other_inbox(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("create table entries (seq)")
+
+
+@pytest.mark.parametrize("write", [other_database, other_inbox])
+def test_a_file_that_was_never_a_ledger_is_left_where_it_is(settings: Settings, inbox, write):
+    deliver(inbox, range(1))
+    write(settings.ledger)
+    before = settings.ledger.read_bytes()
+    with pytest.raises(LedgerRefused, match="not used as the ledger: it is an") as raised:
+        LedgerService(settings)
+    assert "PRAZO_LEDGER" in raised.value.remedy
+    assert settings.ledger.read_bytes() == before
+    assert not [*settings.ledger.parent.glob("*.set-aside-*")]
+
+
 def killed_after_commit(settings: Settings, deliveries: range) -> None:
     """A process that followed further and was killed: its last commits stand in the WAL alone."""
     opened = open_inbox(settings.inbox)
