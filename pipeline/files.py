@@ -6,8 +6,11 @@ import errno
 import fcntl
 import logging
 import os
+import re
 import secrets
 import shutil
+import stat
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +22,9 @@ from pipeline.errors import SettingsError
 LOG = logging.getLogger(__name__)
 
 RECHECK_SECONDS: Final = 1.0
+LEFT_SECONDS: Final = 60.0
+"""A draft that is younger is left alone: whoever makes it may be about to lock it."""
+_NEW: Final = ".new"
 MAX_FILE_BYTES: Final = 1_048_576
 
 DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", ".wal")
@@ -76,6 +82,7 @@ def _draft(path: Path, mode: int) -> Iterator[BinaryIO]:
     write what is left, says nothing more."""
     file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115
     try:
+        _lock(file.fileno())
         yield file
         file.flush()
         os.fsync(file.fileno())
@@ -107,6 +114,72 @@ def alone_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+class OwnFolder:
+    """A folder with what passes through one process. `remove` it; where the process is killed
+    before, the next one that makes a folder of that name there, or `remove_left`, does.
+
+    The process holds a lock on it, which ends with it, whatever becomes of its number.
+    """
+
+    def __init__(self, name: str, parent: Path | None = None) -> None:
+        """Makes the folder, for its owner alone, in `parent` or where the system keeps such files.
+        Its own name is `name` and eight characters."""
+        remove_left(name, parent)
+        new = Path(tempfile.mkdtemp(prefix=name, suffix=_NEW, dir=parent))
+        self._held = os.open(new, os.O_RDONLY)
+        _lock(self._held)
+        self.path = new.rename(str(new).removesuffix(_NEW))  # it is never seen without its lock
+
+    def remove(self) -> None:
+        """Removes the folder with all that is in it; once is enough."""
+        if self._held < 0:
+            return
+        held, self._held = self._held, -1
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(held)
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def remove_left(name: str, parent: Path | None = None) -> None:
+    """Removes the folders that an `OwnFolder` of that name left in `parent`, and drafts of a file
+    `.name` beside them, whose process is gone. What cannot be removed stays."""
+    parent = parent or Path(tempfile.gettempdir())
+    theirs = re.compile(re.escape(name) + r"([a-z0-9_]{8}|[0-9a-f]{8}\.partial)")
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(parent):
+            if theirs.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    _remove_if_left(Path(entry.path))
+
+
+def _remove_if_left(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        found = os.fstat(descriptor)
+        is_new = stat.S_ISREG(found.st_mode) and time.time() - found.st_mtime < LEFT_SECONDS
+        if is_new or found.st_uid != os.geteuid():
+            return
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if stat.S_ISDIR(found.st_mode):
+            shutil.rmtree(path, ignore_errors=True)
+        elif stat.S_ISREG(found.st_mode):
+            path.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    """Says that its file is in use. Where the file system knows no locks, nobody gets one, and
+    nothing is removed."""
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def read_small(path: Path) -> str:

@@ -1,6 +1,8 @@
-"""Small files that are read again when they change."""
+"""Small files that are read again when they change, and what a killed process leaves."""
 
 import os
+import signal
+import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +11,8 @@ import pytest
 
 from pipeline import files
 from pipeline.errors import SettingsError
-from pipeline.files import RereadFile
+from pipeline.files import OwnFolder, RereadFile, written_whole
+from tests.support.machine import killed
 
 Advance = Callable[[float], None]
 
@@ -95,6 +98,30 @@ def test_a_file_that_cannot_be_read_is_refused_at_the_start(
         file.write_bytes(content)
     with pytest.raises(SettingsError, match=why):
         RereadFile(file, _number)
+
+
+def _leave(parent: Path, out: Path) -> None:
+    OwnFolder("prazo-x-", parent).path.joinpath("package.zip").write_bytes(b"personal")
+    with written_whole(out):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_what_a_killed_process_left_goes_with_the_next_and_nothing_else_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(files, "LEFT_SECONDS", 0.0)
+    out = tmp_path / "x"
+    in_use = OwnFolder("prazo-x-", tmp_path)
+    for name in ("prazo-x-of-somebody", "prazo-y-12345678"):
+        (tmp_path / name).mkdir()
+    killed(lambda: _leave(tmp_path, out))
+    assert len([*tmp_path.iterdir()]) == 5
+    with OwnFolder("prazo-x-", tmp_path) as own, OwnFolder(".x.", tmp_path) as beside:
+        kept = {own, beside, in_use.path, *tmp_path.glob("*somebody"), *tmp_path.glob("*-y-*")}
+        assert {*tmp_path.iterdir()} == kept
+        assert stat.S_IMODE(own.stat().st_mode) == 0o700
+    in_use.remove()
+    assert len([*tmp_path.iterdir()]) == 2
 
 
 def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path):

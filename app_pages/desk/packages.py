@@ -1,12 +1,9 @@
 """Asks what an audit package is to be about, shows what goes into it, makes it and hands it out."""
 
-import shutil
-import tempfile
 import weakref
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import streamlit as st
@@ -16,10 +13,11 @@ from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, address, elements, links, views
 from pipeline import instants
-from pipeline.audit.export import Exported, export
+from pipeline.audit.export import ON_ITS_WAY, Exported, export
 from pipeline.audit.request import Request, Scope
 from pipeline.clearance.clearances import Awaited
 from pipeline.errors import CallerError
+from pipeline.files import OwnFolder
 from pipeline.ledger import service
 from pipeline.serve.roles import Permission
 
@@ -274,7 +272,7 @@ def _start_of(day: date) -> int:
 def _make(request: Request) -> acting.Told:
     """Makes the package, in a folder that goes with the session. Meanwhile nothing can be drawn on
     the page: how far it is stands in the corner."""
-    folder = Path(tempfile.mkdtemp(prefix="prazo-export-"))
+    folder = OwnFolder(ON_ITS_WAY)
     corner = st.toast(_("Making the package …"), icon=_ICON, duration="long")
     said = ""
 
@@ -287,7 +285,7 @@ def _make(request: Request) -> acting.Told:
             corner.toast(text, icon=_ICON, duration="long")
 
     made: list[Exported] = []
-    path = folder / "audit-package.zip"
+    path = folder.path / "audit-package.zip"
     try:
         error = acting.tried(
             lambda: made.append(export(service.current(), request, path, show)), request.actor
@@ -296,10 +294,10 @@ def _make(request: Request) -> acting.Told:
         ended = _("Package made") if made else _("The package was not made")
         corner.toast(ended, icon=_ICON)
         if not made:
-            shutil.rmtree(folder, ignore_errors=True)
+            folder.remove()
     if error is None:
         package = _Package(made[0], request)
-        weakref.finalize(package, shutil.rmtree, folder, ignore_errors=True)
+        weakref.finalize(package, folder.remove)
         st.session_state[_MADE] = package
         return acting.Told("", is_done=True)
     acting.catch_up()  # an export is an entry, even one that came to nothing, and so is a request

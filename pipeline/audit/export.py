@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from pipeline import instants
@@ -34,7 +33,7 @@ from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Clearance
 from pipeline.contract.body import canonical_json
 from pipeline.errors import CallerError, NoRoom, OperatorError
-from pipeline.files import is_full, written_whole
+from pipeline.files import OwnFolder, is_full, written_whole
 from pipeline.http import addresses
 from pipeline.inbox import Outcome
 from pipeline.inbox.artifacts import artifact_store
@@ -49,6 +48,8 @@ from pipeline.settings import Settings
 from pipeline.texts import TAX_ID, TAX_ID_WITHIN, is_marked_or_checked
 
 VERIFIER: Final = Path(__file__).with_name("verify.py")
+ON_ITS_WAY: Final = "prazo-export-"
+"""Begins the names of the temporary folders in which packages wait for whoever asked."""
 NEWEST_EARLIER: Final = 256
 """A package proves that the log continues this many of the newest checkpoints, and as many of the
 older ones, evenly spread. `against` asks for any other."""
@@ -139,14 +140,12 @@ def export(
     clearance = _clearance(service, request)
     if clearance is not None:
         request = replace(request, reason=clearance.reason)
-    with _room(out.parent), TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
+    with _room(out.parent), OwnFolder(f".{out.name}.", out.parent) as folder:
         for _ in range(MAX_TRIES):
-            prepared = _prepare(service, request, Path(folder), on_progress)
+            prepared = _prepare(service, request, folder, on_progress)
             export_entry = _record(service, request, prepared, clearance)
             if export_entry is not None and _is_signed_by(service, prepared.parameters["key"]):
-                return _write(
-                    service, prepared, seals, export_entry, out, Path(folder), on_progress
-                )
+                return _write(service, prepared, seals, export_entry, out, folder, on_progress)
     raise OperatorError(
         "The package was not made",
         "entries of its scope kept arriving while it was prepared",

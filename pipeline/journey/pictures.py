@@ -8,12 +8,12 @@ for them; after a crash they are lacking, and the screens themselves are not.
 import logging
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Final
 
 from pipeline.contract.body import parse_json
 from pipeline.errors import OperatorError
+from pipeline.files import OwnFolder
 from pipeline.inbox import Inbox
 from pipeline.journey import evidence, links
 from pipeline.journey.evidence import Artifact
@@ -65,8 +65,7 @@ def _screens(inbox: Inbox, journey: Journey) -> list[tuple[str, str]]:
 
 
 def _picture(browser: Path, html: bytes) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="prazo-picture-") as name:
-        folder = Path(name)
+    with OwnFolder("prazo-picture-") as folder:
         page, picture = folder / "screen.html", folder / "screen.png"
         page.write_bytes(html)
         command = [

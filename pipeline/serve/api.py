@@ -3,12 +3,9 @@ audit packages, checkpoints and audits of the stores."""
 
 import functools
 import json
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Final, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -22,7 +19,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from pipeline import instants
+from pipeline import files, instants
 from pipeline.audit import export, stores
 from pipeline.audit import request as export_request
 from pipeline.clearance import acts, clearances
@@ -293,7 +290,7 @@ class _Package(FileResponse):
     """A package on its way. However its way ends, nothing of it stays behind: whoever asked may
     have gone, or read too slowly."""
 
-    def __init__(self, exported: export.Exported, folder: Path) -> None:
+    def __init__(self, exported: export.Exported, folder: files.OwnFolder) -> None:
         summary = {name: it for name, it in asdict(exported).items() if name != "path"}
         super().__init__(
             exported.path,
@@ -301,7 +298,7 @@ class _Package(FileResponse):
             filename=exported.name,
             headers={"Prazo-Export": json.dumps(summary)},
         )
-        self._at_end: list[Callable[[], None]] = [functools.partial(shutil.rmtree, folder)]
+        self._at_end: list[Callable[[], None]] = [folder.remove]
 
     def at_end(self, do: Callable[[], None]) -> None:
         """Has something done once the file was sent, or is not to be sent any longer."""
@@ -325,11 +322,11 @@ def _exported(caller: Caller, content: Any) -> Response:
     wanted = export_request.from_json(content, actor=_name(caller), recorded_by=caller.name)
     if wanted.profile == "full" and "read_personal" not in caller.scopes:
         raise MissingScope("read_personal")
-    folder = Path(tempfile.mkdtemp(prefix="prazo-export-"))
+    folder = files.OwnFolder(export.ON_ITS_WAY)
     try:
-        exported = export.export(current(), wanted, folder / "package.zip")
+        exported = export.export(current(), wanted, folder.path / "package.zip")
     except BaseException:
-        shutil.rmtree(folder)
+        folder.remove()
         raise
     return _Package(exported, folder)
 
@@ -482,6 +479,7 @@ def _fault(error: PrazoError) -> Response:
 
 def serve(settings: Settings, *, is_keeper: bool, without_bodies: bool) -> None:
     """Opens the ledger and runs the API without the dashboard, until SIGTERM or SIGINT."""
+    files.remove_left(export.ON_ITS_WAY)
     with ledger_service(settings, is_keeper=is_keeper, without_bodies=without_bodies):
         server.run(
             Starlette(routes=routes(), middleware=[Middleware(FixedHeaders, headers=HEADERS)]),
