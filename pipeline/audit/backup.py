@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Final, Self
 
 from pipeline import files
-from pipeline.errors import InboxChanged, InboxForked, NoRoom, OperatorError, WrongUsage
+from pipeline.errors import (
+    InboxChanged,
+    InboxForked,
+    InboxUnavailable,
+    NoRoom,
+    OperatorError,
+    WrongUsage,
+)
 from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox, schema
 from pipeline.inbox.artifacts import Lacking, artifact_store, named
 from pipeline.inbox.heartbeats import Part, beat
@@ -172,9 +179,11 @@ def backup_before_migration(
     settings: Settings, folder: Path, *, on_progress: OnProgress = lambda *_: None
 ) -> BackedUp:
     """Copies the inbox to `folder` in the version that it has, so that the release that wrote it
-    can restore it, too; or brings an earlier copy there up to date.
+    can restore it, too; or brings an earlier copy there up to date. Where a migration was cut off
+    after some of its steps, or another process has taken them, the copy of before stays as it is.
 
-    Raises `NoRoom`, and copies nothing, where there is no room for it.
+    Raises `NoRoom`, and copies nothing, where there is no room for it; `WrongUsage` where the
+    folder holds a copy of another version that lacks entries.
     """
     needed, place = migrations.size_of(settings.inbox), _existing(folder)
     free = shutil.disk_usage(place).free
@@ -184,14 +193,39 @@ def backup_before_migration(
             f"its backup needs {needed / 2**20:,.0f} MiB and {place} has {free / 2**20:,.0f} free",
             "make room, or name a folder on another disk with --backup",
         )
-    version = migrations.version_of(settings.inbox)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with opened_inbox(settings.inbox, version=version) as source:
-        vouchers = Vouchers.of(source)
-        with opened_inbox(str(folder / INBOX), source.identity, version=version) as copy:
-            added = copy_entries(source, copy, on_progress)
-            vouchers.put(copy)
+    with files.alone_in(folder):  # two that migrate at once would both add the same entries
+        version = migrations.version_of(settings.inbox)
+        kept = _version_of_copy(folder) or version
+        with (
+            opened_inbox(settings.inbox, version=version) as source,
+            opened_inbox(str(folder / INBOX), source.identity, version=kept) as copy,
+        ):
+            if kept != version and not _is_all_of(source, copy):
+                raise WrongUsage(
+                    "The inbox was not migrated",
+                    f"{folder} holds a copy of version {kept} with {copy.last()[0]} entries; the"
+                    f" inbox has version {version} and {source.last()[0]} entries",
+                    "name another folder with --backup: a copy has one version",
+                )
+            added = 0
+            if kept == version:
+                vouchers = Vouchers.of(source)
+                added = copy_entries(source, copy, on_progress)
+                vouchers.put(copy)
             return BackedUp(source.log, copy.last()[0], added, 0, (), (), 0)
+
+
+def _version_of_copy(folder: Path) -> int | None:
+    """None where there is no copy yet, or one that was cut off before it had tables."""
+    with suppress(InboxUnavailable):
+        return migrations.version_of(folder / INBOX)
+    return None
+
+
+def _is_all_of(source: Inbox, copy: Inbox) -> bool:
+    last = source.last()[0]
+    return (copy.identity, copy.last()[0]) == (source.identity, last) and _agree(source, copy, last)
 
 
 def _existing(folder: Path) -> Path:

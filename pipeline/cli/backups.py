@@ -209,7 +209,8 @@ def migrate(dry_run: bool, folder: Path | None) -> None:
         return
     with terminal.progress() as on_progress:
         copied = backups.backup_before_migration(settings, folder, on_progress=on_progress)
-    say(f"{folder}: a copy of version {version}, {copied.entries} entries of {copied.log}")
+    kept = migrations.version_of(folder / backups.INBOX)
+    say(f"{folder}: a copy of version {kept}, {copied.entries} entries of {copied.log}")
     taken = migrations.migrate(settings.inbox)
     say(
         f"The inbox has version {schema.VERSION} now; steps taken: "
