@@ -9,6 +9,7 @@ import click
 
 from pipeline import memory
 from pipeline.cli.group import main, say
+from pipeline.errors import OperatorError
 from pipeline.settings import Settings
 from pipeline.turns import give_way
 
@@ -45,7 +46,17 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
 
     Example: prazo dashboard --port 8501
     """
+    from pipeline.cli import ports
+
     settings = Settings.load(dashboard_host=host, dashboard_port=port)
+    option = "PRAZO_DASHBOARD_PORT" if port is None else "--port"
+    try:
+        ports.check(
+            ports.Wanted("dashboard", settings.dashboard_host, settings.dashboard_port, option)
+        )
+    except OperatorError as taken:
+        taken.exit_code = 1  # it may be free in a moment: `prazo serve` receives, and tries again
+        raise
     _hand_over_address(settings)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # a proxy is known by its own address, not by a header
     give_way()

@@ -1,6 +1,7 @@
 """A command loads what it uses (docs/decisions/programs.md), and says why it does not start."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -51,26 +52,34 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
     without_provider = {**lacking, "PRAZO_LOGIN": "oidc", "PRAZO_OIDC_FILE": "roles"}
     unreached = {"PRAZO_INBOX": f"postgresql://ana@127.0.0.1:{free_port()}/prazo"}
     without_folder = {"PRAZO_LEDGER": "roles/ledger.duckdb"}
+    listener = socket.create_server(("127.0.0.1", 0))
+    taken = {"PRAZO_DASHBOARD_PORT": str(listener.getsockname()[1])}
     starts = [
         subprocess.Popen(
-            [sys.executable, "-m", "pipeline.cli", "dashboard", "--port", str(free_port())],
+            [sys.executable, "-m", "pipeline.cli", "dashboard"],
             cwd=tmp_path,
-            env=os.environ | environment_in(tmp_path) | settings,
+            env=os.environ
+            | environment_in(tmp_path)
+            | {"PRAZO_DASHBOARD_PORT": str(free_port())}
+            | settings,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for settings in (lacking, without_provider, unreached, without_folder)
+        for settings in (lacking, without_provider, unreached, without_folder, taken)
     ]
-    ends = [(*start.communicate(timeout=60), start.returncode) for start in starts]
-    assert [code for _, _, code in ends] == [2, 2, 1, 1]
+    with listener:
+        ends = [(*start.communicate(timeout=60), start.returncode) for start in starts]
+    assert [code for _, _, code in ends] == [2, 2, 1, 1, 1]
     whats = (
         "The file lacking",
         "The file roles cannot be used for a login",
         "The inbox postgresql",
         "roles",
+        "It cannot start here: port",
     )
     for (_, said, _), what in zip(ends, whats, strict=True):
         assert said.startswith(f"Error: {what}")
         assert "\n  To fix it: " in said
         assert "Traceback" not in said
+    assert "choose another with PRAZO_DASHBOARD_PORT" in ends[-1][1]
