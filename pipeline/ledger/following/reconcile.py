@@ -10,7 +10,14 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Final, NamedTuple
 
-from pipeline.errors import CallerError, InboxForked, LedgerInUse, OperatorError
+from pipeline.errors import (
+    CallerError,
+    InboxForked,
+    LedgerInUse,
+    LedgerStalled,
+    NoRoom,
+    OperatorError,
+)
 from pipeline.inbox import Head, Outcome
 from pipeline.inbox.kept_heads import KeptHead, kept, place, prove
 from pipeline.ledger.following.continuity import fork_of, recorded_after
@@ -151,10 +158,17 @@ def reconcile(
         service.signing.take_up()  # the key in force may have come into force in what was lost
         on_progress("building the ledger", 0, 1)
         abandoned = _abandoned(service, fork)
-        service.rebuild(
-            f"it was reconciled after entry {fork.at}, see entry {seq}",
-            abandoned=abandoned.__contains__,
-        )
+        try:
+            service.rebuild(
+                f"it was reconciled after entry {fork.at}, see entry {seq}",
+                abandoned=abandoned.__contains__,
+            )
+        except (NoRoom, LedgerStalled) as full:
+            raise NoRoom(
+                "What the inbox lost is recorded in it again, and the ledger was not built",
+                f"entry {seq} and those after it are on disk, and nothing is lost; {full.finding}",
+                f"{full.remedy}, then run `prazo reconcile` again: it adds nothing twice",
+            ) from full
         service.sign()
         return Reconciled(fork, None, seq)
 

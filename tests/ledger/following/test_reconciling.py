@@ -14,6 +14,7 @@ from pipeline.inbox import Head, SignedHead, open_inbox
 from pipeline.inbox.heartbeats import heartbeats
 from pipeline.inbox.kept_heads import open_guarded
 from pipeline.inbox.signing_keys import register, registered
+from pipeline.ledger.following import recovery
 from pipeline.ledger.following.reconcile import Reconciled
 from pipeline.ledger.service import LedgerService
 from pipeline.log.ndjson import read_collection
@@ -77,7 +78,19 @@ def test_without_room_for_a_second_ledger_nothing_is_reconciled(
         with pytest.raises(NoRoom, match="make room on its disk"):
             reconciled(settings)
     assert size(settings) == SHARED + MORE
-    assert reconciled(settings).seq == SHARED + MORE + 1
+
+    def filled_meanwhile(_: Path) -> None:
+        raise NoRoom("The ledger cannot be rebuilt", "its disk is full", "make room")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(recovery, "require_room", filled_meanwhile)
+        with pytest.raises(
+            NoRoom, match=f"entry {SHARED + MORE + 1} and those after it are on disk"
+        ):
+            reconciled(settings)
+    assert size(settings) == SHARED + MORE + 1 + LOST
+    assert "was rebuilt" in (reconciled(settings).note or "")
+    assert size(settings) == SHARED + MORE + 1 + LOST
 
 
 @ON_SQLITE
