@@ -5,6 +5,7 @@ alert however often this process is started, and is cleared in the log when it i
 has a number in its name, so that the last of a kind is found in the log however old it is.
 """
 
+import contextlib
 import functools
 import hashlib
 import time
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from cryptography.hazmat.primitives import hashes
+from cryptography.x509 import Certificate
 
 from pipeline import instants
 from pipeline.alert import entries
@@ -19,7 +21,7 @@ from pipeline.alert.alarms import LASTING, Alarm
 from pipeline.alert.entries import Due
 from pipeline.alert_rules.ladder import Watch as Watched
 from pipeline.http import addresses
-from pipeline.http.certificates import end_of, first_to_end
+from pipeline.http.certificates import end_of, first_to_end, last_to_end
 from pipeline.http.outgoing.aside import Aside
 from pipeline.http.outgoing.receivers import Answer, ask
 from pipeline.inbox import Inbox
@@ -129,14 +131,19 @@ class Watch:
         return [] if all(ready) else [Trouble("receiver_down", "breach")]
 
     def _certificates(self, watched: Watched, now: int) -> Iterator[Due]:
-        """The rung that the client certificate reached last, or one of those that vouch for it."""
-        path = self._settings.client_cert_file
-        if path is None:
-            return
-        try:
-            certificate = first_to_end(path)
-        except (OSError, ValueError):  # `prazo doctor` says so, and so does each attempt
-            return
+        """The rung that the client certificate reached last, or one of those that vouch for it; and
+        that of the authority by which we believe the platform. Without either nothing is sent."""
+        settings = self._settings
+        for path, of in (
+            (settings.client_cert_file, first_to_end),
+            (settings.platform_ca_file, last_to_end),
+        ):
+            # One that cannot be read: `prazo doctor` says so, and so does each attempt.
+            with contextlib.suppress(OSError, ValueError):
+                if path is not None:
+                    yield from self._ending(of(path), watched, now)
+
+    def _ending(self, certificate: Certificate, watched: Watched, now: int) -> Iterator[Due]:
         ends_at = end_of(certificate)
         days_left = (ends_at - now) // instants.DAY
         reached = [days for days in watched.certificate_days if days_left < days]

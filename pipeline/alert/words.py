@@ -40,7 +40,10 @@ _CONDITIONS: Final[_BOTH] = {
     "ledger_down": ("O livro-razão não responde", "The ledger does not answer"),
     "ledger_behind": ("O livro-razão está atrasado", "The ledger lags behind"),
     "ledger_unverified": ("O livro-razão não foi verificado", "The ledger is not verified"),
-    "certificate_ends": ("O certificado de cliente vence", "The client certificate ends"),
+    "certificate_ends": (
+        "Um certificado para a plataforma vence",
+        "A certificate for the platform ends",
+    ),
     "digest": ("Resumo do dia", "Summary of the day"),
     "report": ("Relatório agendado", "Scheduled report"),
     "test": ("Mensagem de teste", "Test message"),

@@ -10,8 +10,17 @@ from pipeline import instants
 def first_to_end(path: Path) -> x509.Certificate:
     """Of the certificates in a PEM file the one that ends first: with it the chain ends. Raises
     `OSError`, or `ValueError` for a file without certificates."""
-    chain = x509.load_pem_x509_certificates(path.read_bytes())
-    return min(chain, key=lambda certificate: certificate.not_valid_after_utc)
+    return min(_in(path), key=lambda certificate: certificate.not_valid_after_utc)
+
+
+def last_to_end(path: Path) -> x509.Certificate:
+    """Of the authorities in a PEM file the one that ends last: until then one of them may vouch,
+    and a file of a rotation holds the former one, too. Raises as `first_to_end` does."""
+    return max(_in(path), key=lambda certificate: certificate.not_valid_after_utc)
+
+
+def _in(path: Path) -> list[x509.Certificate]:
+    return x509.load_pem_x509_certificates(path.read_bytes())
 
 
 def end_of(certificate: x509.Certificate) -> int:

@@ -222,3 +222,17 @@ def test_a_client_certificate_is_alarming_30_7_and_1_day_before_its_chain_ends(
     found = watching.look(WELL, {}, ALONE, NOW).dues
     expected = [] if rung_begins is None else [("certificate_ends", at(rung_begins))]
     assert [(it.kind, it.since) for it in found] == expected
+
+
+def test_the_platform_s_authority_is_alarming_before_the_last_of_its_file_ends(
+    tmp_path: Path, inbox: Inbox
+) -> None:
+    """Nobody was told, and each submission failed from that day on."""
+    authority = tmp_path / "ca.pem"
+    watching = Watch(settings_in(tmp_path, platform_ca_file=authority), inbox)
+    former, present = map(certificate, ("2026-02-01T00:00:00Z", "2026-03-09T11:59:59Z"))
+    authority.write_bytes(former + present)
+    [found] = watching.look(WELL, {}, ALONE, NOW).dues
+    assert (found.kind, found.since) == ("certificate_ends", at("2026-03-02T11:59:59Z"))
+    authority.write_bytes(former + present + certificate("2027-01-01T00:00:00Z"))
+    assert watching.look(WELL, {}, ALONE, NOW).dues == []

@@ -1,14 +1,16 @@
 """Examines the way to the platform: certificates, credentials and, if asked to, the platform."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
+
+from cryptography.x509 import Certificate
 
 from pipeline import instants
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.http import addresses
-from pipeline.http.certificates import end_of, first_to_end
+from pipeline.http.certificates import end_of, first_to_end, last_to_end
 from pipeline.settings import Settings
 from pipeline.submit.decision import Terms
 from pipeline.submit.platform import Answer, Platform
@@ -33,12 +35,12 @@ def platform(settings: Settings) -> Iterator[Diagnosis]:
     for fault in platform_faults(settings):
         yield Diagnosis("platform", "fault", fault.finding, fault.remedy)
     Terms.of(settings)
-    named = [("client certificate", settings.client_cert_file)]
-    if settings.platform_ca_file is not None:
-        named.append(("platform's CA", settings.platform_ca_file))
-    for name, path in named:
+    for name, path, of in (
+        ("client certificate", settings.client_cert_file, first_to_end),
+        ("platform's CA", settings.platform_ca_file, last_to_end),
+    ):
         if path is not None and path.exists():
-            yield _expiry(name, path)
+            yield _expiry(name, path, of)
     if settings.platform_ca_file is None:
         yield Diagnosis("platform", "ok", "the system's authorities vouch for the platform")
 
@@ -87,10 +89,10 @@ async def _safe_answer(settings: Settings) -> Answer:
         await platform.close()
 
 
-def _expiry(name: str, path: Path) -> Diagnosis:
-    """Of the certificate in a chain that ends first."""
+def _expiry(name: str, path: Path, of: Callable[[Path], Certificate]) -> Diagnosis:
+    """Of the certificate in a file with which all of it ends."""
     try:
-        ends_at = end_of(first_to_end(path))
+        ends_at = end_of(of(path))
     except (OSError, ValueError) as error:
         return Diagnosis("certificates", "fault", f"{path}: {error}", "write it as PEM")
     days = (ends_at - instants.now()) // instants.DAY
