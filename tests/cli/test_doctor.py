@@ -1,14 +1,16 @@
 """`prazo doctor` on the way to the platform, on the ledger, and on what somebody does regularly."""
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from pipeline import instants
 from pipeline.cli.doctor import Diagnosis, examine, stores
+from pipeline.errors import CallerError
 from pipeline.inbox.clock import Clock
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.ledger.service import LedgerService
@@ -216,6 +218,19 @@ def test_a_file_that_is_no_ledger_is_named_by_what_it_is(marketplace: Marketplac
     [found] = ledgers(marketplace, ledger=Path(settings.inbox))
     assert (found.verdict, "SQLite" in found.found) == ("fault", True)
     assert "PRAZO_LEDGER" in found.remedy
+
+
+@pytest.mark.parametrize("problem", ["it is damaged", None])
+def test_a_holder_that_cannot_read_its_ledger_is_one_fault(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch, problem: str | None
+) -> None:
+    """Its problem was named, and the same again for the rows that it could not give."""
+    holding = Mock(url="here", read=Mock(side_effect=CallerError("it cannot be read")))
+    status = {"problem": problem, "lag_seconds": 0.0, "inbox_seq": 1, "last_seq": 1}
+    holding.status.return_value = status
+    monkeypatch.setattr(stores.remote, "holder", lambda _: nullcontext(holding))
+    found = [it for it in ledgers(marketplace) if it.verdict == "fault"]
+    assert [it.found for it in found] == [problem or "it cannot be read"]
 
 
 def test_a_sound_ledger_is_counted_and_not_written(marketplace: Marketplace) -> None:

@@ -13,7 +13,7 @@ import duckdb
 from pipeline import alert_rules, instants
 from pipeline.audit.export import Seals
 from pipeline.cli.doctor.diagnosis import Diagnosis, Verdict
-from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError
+from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError, PrazoError
 from pipeline.http import addresses
 from pipeline.inbox import kept_heads, open_inbox
 from pipeline.inbox.artifacts import artifact_store, look
@@ -245,8 +245,13 @@ def ledger(settings: Settings) -> Iterator[Diagnosis]:
     """Looks at the ledger and changes nothing in it: opening it for use could rebuild it."""
     with remote.holder(settings) as holder:
         if holder is not None:
-            yield _held(holder)
-            yield from _submissions(holder)
+            held = _held(holder)
+            yield held
+            try:
+                yield from _submissions(holder)
+            except PrazoError:
+                if held.verdict != "fault":  # else it is that fault once more, in other words
+                    raise
             return
     if not settings.ledger.exists():
         yield Diagnosis(
