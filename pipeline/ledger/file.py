@@ -201,8 +201,8 @@ def _check(connection: duckdb.DuckDBPyConnection, path: Path | None, identity: I
     except duckdb.Error:
         meta = {}  # a file that lost its first transaction, or no ledger at all
     if path is not None and "schema_version" not in meta:
-        tables = connection.execute("select table_name from duckdb_tables() limit 1").fetchall()
-        if tables:
+        tables = connection.execute("select table_name from duckdb_tables()").fetchall()
+        if tables and ("meta",) not in tables:  # else its rows are gone, and it was a ledger
             raise _foreign(path, f"another database, with a table {tables[0][0]}")
     if meta.get("schema_version") != SCHEMA_VERSION:
         raise LedgerOutdated(
