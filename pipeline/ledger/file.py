@@ -48,6 +48,7 @@ _OTHER_FORMATS: Final = {
 }
 """What begins like this was never a ledger, however damaged: DuckDB's own files begin with a
 checksum, and where it knows the format it would ask the network for a reader of it."""
+_REBUILD: Final = "`prazo rebuild` makes it again from the inbox"
 _MACROS: Final = hashlib.sha256(script("macros").encode()).hexdigest()
 
 
@@ -165,9 +166,7 @@ def fault(path: Path | None, error: duckdb.Error, what: str) -> OperatorError:
             why,
             "make room on its disk" if is_full else "give it more with PRAZO_LEDGER_MEMORY",
         )
-    return LedgerDamaged(
-        f"The ledger {path} {what}", why, "`prazo rebuild` makes it again from the inbox"
-    )
+    return LedgerDamaged(f"The ledger {path} {what}", why, _REBUILD)
 
 
 @contextlib.contextmanager
@@ -204,11 +203,14 @@ def _check(connection: duckdb.DuckDBPyConnection, path: Path | None, identity: I
         tables = connection.execute("select table_name from duckdb_tables()").fetchall()
         if tables and ("meta",) not in tables:  # else its rows are gone, and it was a ledger
             raise _foreign(path, f"another database, with a table {tables[0][0]}")
+        raise LedgerDamaged(
+            f"The ledger {path} cannot be opened", "what it says of itself cannot be read", _REBUILD
+        )
     if meta.get("schema_version") != SCHEMA_VERSION:
         raise LedgerOutdated(
             f"The ledger {path} has schema {meta.get('schema_version', 'none')},"
             f" this release needs {SCHEMA_VERSION}",
-            remedy="`prazo rebuild` makes it again from the inbox",
+            remedy=_REBUILD,
         )
     if meta["log"] != identity.log:
         raise LedgerRefused(

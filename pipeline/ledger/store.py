@@ -330,6 +330,10 @@ class Ledger:
             self._shut = None
             try:
                 self._open()
+            except LedgerDamaged as fault:  # `prazo rebuild` would need the file to itself
+                remedy = "restart what holds it: its start makes the ledger again from the inbox"
+                self._shut = LedgerDamaged(fault.what, fault.why, remedy)
+                raise self._shut from fault
             except OperatorError as fault:
                 self._shut = fault
                 raise

@@ -15,7 +15,7 @@ from contextlib import closing
 import duckdb
 import pytest
 
-from pipeline.errors import LedgerStalled
+from pipeline.errors import LedgerDamaged, LedgerStalled
 from pipeline.ledger import refresh
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
@@ -135,3 +135,19 @@ def test_a_snapshot_whose_rows_cannot_be_made_says_that_it_was_closed_under(serv
     assert service.ledger.times_reopened == 1
     with service.ledger.snapshot(service.ledger.cursor()) as watermark:
         assert watermark.waits
+
+
+def test_a_file_that_was_damaged_under_its_holder_is_made_again_by_a_restart(settings, inbox):
+    """It said to run `prazo rebuild`, which is refused while somebody holds the file."""
+    with closing(LedgerService(settings)) as opened:
+        opened.catch_up()
+        root = opened.ledger.frontier.root()
+        whole = settings.ledger.read_bytes()
+        settings.ledger.write_bytes(whole[:12_288] + bytes(len(whole) - 12_288))
+        for ask in (opened.ledger.reopen, opened.ledger.cursor):
+            with pytest.raises(LedgerDamaged) as raised:
+                ask()
+            assert "restart" in raised.value.remedy
+    with closing(LedgerService(settings)) as restarted:
+        assert restarted.status().recovered
+        assert restarted.ledger.frontier.root() == root
