@@ -75,7 +75,8 @@ def export(
         recorded_by=user(),
     )
     check_place(out)  # else it is recorded first, and uses up a second person's word
-    with open_ledger(Settings.load()) as ledger, terminal.progress() as on_progress:
+    settings = Settings.load()
+    with open_ledger(settings) as ledger, terminal.progress() as on_progress:
         exported = ledger.export(request, out, on_progress)
     say(
         f"{out}: {exported.entries} entries, {exported.withheld} bodies withheld; the export is"
@@ -83,6 +84,13 @@ def export(
         f"sha256  {exported.sha256}",
         f"verify  prazo verify {out} --key '{exported.key}'",
     )
+    if settings.witnesses_file is not None and not _is_cosigned(out, settings.witnesses_file):
+        say(
+            f"NOT COSIGNED as {settings.witnesses_file} asks: the process that holds the ledger"
+            " made the package, by its own settings.",
+            "  To fix it: set PRAZO_WITNESSES_FILE for that process, restart it, and export again",
+            err=True,
+        )
     if elsewhere := exported.artifacts_left_out - exported.artifacts_lost:
         say(
             f"{elsewhere} artifacts are not in it: their entries say that another system keeps"
@@ -97,6 +105,19 @@ def export(
             err=True,
         )
         sys.exit(1)
+
+
+def _is_cosigned(package: Path, policy_file: Path) -> bool:
+    """Whether a package's checkpoint has what a policy of witnesses asks for."""
+    from zipfile import ZipFile
+
+    from pipeline.audit.verify import cosigned_at
+    from pipeline.audit.witness.cosigned import read_policy
+
+    policy = read_policy(policy_file)
+    with ZipFile(package) as opened:
+        note = opened.read("data/checkpoint.note")
+    return policy.holds({it for it, key in policy.witnesses.items() if cosigned_at(note, key)})
 
 
 @main.command()

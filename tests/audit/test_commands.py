@@ -10,6 +10,7 @@ import pytest
 
 from pipeline.audit.reproduce import verify_package
 from pipeline.http.holder import find
+from pipeline.log.checkpoints import Cosigner
 from pipeline.settings import Settings
 from tests.audit import forgery
 from tests.audit.conftest import command, environment
@@ -72,7 +73,10 @@ def holder(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_the_commands_ask_whoever_holds_the_ledger(
-    settings: Settings, tmp_path: Path, holder: subprocess.Popen[bytes]
+    settings: Settings,
+    tmp_path: Path,
+    holder: subprocess.Popen[bytes],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = ("export", "--seller", "s1", "--out", "s1.zip", "--reason", "audit", "--actor", "Ana")
     until = time.monotonic() + 60
@@ -90,6 +94,12 @@ def test_the_commands_ask_whoever_holds_the_ledger(
     exports = command(settings, "show", "log_entries", "--where", "kind=export", "--format", "csv")
     assert len(exports.stdout.splitlines()) == 2
     assert verify_package(tmp_path / "s1.zip").faults == []
+    # The holder makes the package by its own settings: what ours ask for besides is named.
+    witness = Cosigner("audit.example/w1", tmp_path / "witness.key").key
+    (tmp_path / "policy").write_text(f"witness w1 {witness}\nquorum w1\n", encoding="utf-8")
+    with monkeypatch.context() as ours:
+        ours.setenv("PRAZO_WITNESSES_FILE", str(tmp_path / "policy"))
+        assert "NOT COSIGNED as" in command(settings, *asked).stderr
     stores = command(settings, "verify")
     assert (stores.returncode, stores.stdout.splitlines()[-1]) == (0, "VERIFIED")
     assert command(settings, "checkpoint").stdout.startswith("prazo/")
