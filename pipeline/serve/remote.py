@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pipeline import instants
 from pipeline.errors import CallerError, OperatorError, UnknownView, WrongUsage
-from pipeline.files import written_whole
+from pipeline.files import remove_left, written_whole
 from pipeline.http import holder as announcements
 from pipeline.ledger.service import SignedCheckpoint
 from pipeline.settings import Settings
@@ -134,6 +134,7 @@ class Holder:
         from pipeline.audit.request import to_json
 
         on_progress("the ledger's holder makes the package", 0, 1)
+        remove_left(f".{out.name}.", out.parent)  # by a command that was killed
         with (
             _answering(),
             self._client.stream("POST", "/api/exports", json=to_json(request)) as answer,
