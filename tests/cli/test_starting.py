@@ -68,8 +68,12 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
         )
         for settings in (lacking, without_provider, unreached, without_folder, taken)
     ]
-    with listener:
-        ends = [(*start.communicate(timeout=60), start.returncode) for start in starts]
+    try:
+        ends = [(*start.communicate(timeout=150), start.returncode) for start in starts]
+    finally:
+        listener.close()
+        for start in starts:
+            start.kill()
     assert [code for _, _, code in ends] == [2, 2, 1, 1, 1]
     whats = (
         "The file lacking",

@@ -3,14 +3,12 @@
 import contextlib
 import json
 import os
-import random
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -366,45 +364,6 @@ def test_a_second_ledger_that_started_first_is_verified_once_there_is_a_head(
         caught_up(settings).close()
         deliver(inbox, range(300, 300 + later))  # it is past the head by then
         service._follower.follow_once()
-        assert service.status().is_verified
-
-
-FOLLOW_UNTIL_KILLED = """
-import json, sys
-from pipeline.settings import Settings
-from pipeline.ledger.service import LedgerService
-service = LedgerService(Settings(_env_file=None, **json.loads(sys.argv[1])))
-service.start()
-print("following", flush=True)
-import time
-time.sleep(60)
-"""
-
-
-KILLS = depth.rounds(3, 20)
-
-
-def test_a_follower_killed_again_and_again_loses_and_doubles_nothing(settings, inbox):
-    given = json.dumps(json.loads(settings.model_dump_json(exclude_none=True)))
-    chance = random.Random(7)
-    for round_number in range(KILLS):
-        child = subprocess.Popen(
-            [sys.executable, "-c", FOLLOW_UNTIL_KILLED, given], stdout=subprocess.PIPE, text=True
-        )
-        assert child.stdout is not None
-        assert child.stdout.readline() == "following\n"
-        for batch in range(10):
-            start = 300 + (round_number * 10 + batch) * 40
-            deliver(inbox, range(start, start + 40))
-            time.sleep(chance.uniform(0, 0.05))
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
-    with closing(caught_up(settings)) as service:
-        rows = service.ledger.cursor().execute("select seq from log order by seq").fetchall()
-        assert [seq for (seq,) in rows] == list(range(1, 301 + 400 * KILLS))
-        assert service.reader.count("process_state") == 300 + 400 * KILLS
-        assert list(checks.broken(service.ledger)) == []
         assert service.status().is_verified
 
 

@@ -1,6 +1,12 @@
-"""The follower's thread outlives every error but a refusal, and a full disk is called one."""
+"""The follower's thread outlives every error but a refusal, its rows outlive its process, and a
+full disk is called one."""
 
 import contextlib
+import json
+import random
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -10,11 +16,12 @@ import pytest
 
 from pipeline.errors import InboxUnavailable, LedgerStalled, OperatorError
 from pipeline.inbox import open_inbox
-from pipeline.ledger import facts, store
+from pipeline.ledger import checks, facts, store
 from pipeline.ledger.following import follower
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.settings import Settings
+from tests import depth
 from tests.faults.shim import small_disk
 from tests.ledger.conftest import deliver
 from tests.support.ledgers import KEYS
@@ -216,3 +223,41 @@ def test_a_rebuild_without_room_says_disk_and_leaves_the_ledger_as_it_was(
     assert not list(small_disk.glob("*.rebuilding*"))
     with closing(LedgerService(on_small)) as service:
         assert service.ledger.frontier.root() == root
+
+
+FOLLOW_UNTIL_KILLED = """
+import json, sys
+from pipeline.settings import Settings
+from pipeline.ledger.service import LedgerService
+service = LedgerService(Settings(_env_file=None, **json.loads(sys.argv[1])))
+service.start()
+print("following", flush=True)
+import time
+time.sleep(60)
+"""
+KILLS = depth.rounds(3, 20)
+
+
+def test_a_follower_killed_again_and_again_loses_and_doubles_nothing(settings, inbox):
+    given = json.dumps(json.loads(settings.model_dump_json(exclude_none=True)))
+    chance = random.Random(7)
+    for round_number in range(KILLS):
+        child = subprocess.Popen(
+            [sys.executable, "-c", FOLLOW_UNTIL_KILLED, given], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == "following\n"
+        for batch in range(10):
+            start = 300 + (round_number * 10 + batch) * 40
+            deliver(inbox, range(start, start + 40))
+            time.sleep(chance.uniform(0, 0.05))
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+        rows = service.ledger.cursor().execute("select seq from log order by seq").fetchall()
+        assert [seq for (seq,) in rows] == list(range(1, 301 + 400 * KILLS))
+        assert service.reader.count("process_state") == 300 + 400 * KILLS
+        assert list(checks.broken(service.ledger)) == []
+        assert service.status().is_verified
