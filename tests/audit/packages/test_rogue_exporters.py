@@ -3,7 +3,6 @@ out is a fault, or the verdict names it as not checked."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -151,8 +150,7 @@ def test_an_instant_before_the_export_is_a_fault_or_named(
     is_fault: bool,
 ) -> None:
     """The newest entry of p1 is of 6 March, 15:01. Tables as of March once showed time left."""
-    clock = SimpleNamespace(now=lambda: instants.parse(as_of), readable=instants.readable)
-    monkeypatch.setattr(evidence, "instants", clock)
+    monkeypatch.setattr(service, "now", lambda: instants.parse(as_of))
     found = verdict(export(service, Scope(process_id="p1"), tmp_path / "p.zip"))
     assert bool(found.faults) == is_fault
     said = f"why tables and reports say what was true at {as_of}, long before the export"
