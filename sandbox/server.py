@@ -356,7 +356,8 @@ async def _serve(
         while not stopping.is_set():
             await asyncio.sleep(0.05)
         for server in servers:
-            server.should_exit = True
+            # A fault may keep an answer back for long: whoever ended the sandbox waits for none.
+            server.should_exit = server.force_exit = True
         for transport in list(connections.transports.values()):  # a fault may hold one open
             transport.abort()
 

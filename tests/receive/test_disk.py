@@ -6,6 +6,7 @@ from pathlib import Path
 from tests.faults.shim import FsyncShim
 from tests.receive.conftest import Start
 from tests.support.events import event, of_size
+from tests.support.machine import wait_until
 from tests.support.senders import sending
 
 
@@ -34,20 +35,20 @@ def test_while_syncs_fail_nothing_is_acknowledged_and_after_that_everything(
 ):
     receiver = start(environment=fsync_shim.env)
     with sending(receiver.port, "before") as before:
-        time.sleep(0.3)
+        wait_until(lambda: before.statuses)
     assert set(before.statuses) == {200}
 
     fsync_shim.fail()
     assert receiver.deliver(event()).status == 503
     with sending(receiver.port, "broken") as broken:
-        time.sleep(0.5)
+        wait_until(lambda: broken.statuses)
     assert set(broken.statuses) == {503}
     time.sleep(1.1)
     assert receiver.ask("GET", "/readyz").status == 503
 
     fsync_shim.heal()
     with sending(receiver.port, "after") as after:
-        time.sleep(0.3)
+        wait_until(lambda: after.statuses)
     assert set(after.statuses) == {200}
     time.sleep(1.1)
     assert receiver.ask("GET", "/readyz").status == 200
