@@ -14,13 +14,18 @@ _TAX_ID: Final = "|".join(
         (r"[A-Z0-9]{2}", r"[A-Z0-9]{3}", r"[A-Z0-9]{3}", r"[A-Z0-9]{4}", r"\d{2}"),  # CNPJ
     )
 )
-TAX_ID: Final = re.compile(_TAX_ID)
+_IS_TAX_ID: Final = re.compile(_TAX_ID)
 _WITHIN: Final = rf"(?<![A-Za-z0-9])(?:cpf|CPF|cnpj|CNPJ)?(?:{_TAX_ID})(?![A-Za-z0-9])"
 TAX_ID_WITHIN: Final = re.compile(_WITHIN)
 """A tax id among other characters, which are neither letters nor digits, with what says that it is
 one."""
 PERSONAL: Final = re.compile(rf"{_WITHIN}|[^\s\"',:;/()\[\]{{}}@]+@[^\s\"',:;/()\[\]{{}}]+")
 """A tax id, or an e-mail address, among other words."""
+
+
+def is_tax_id(text: str) -> bool:
+    """Whether a text looks like a CPF or a CNPJ, with or without its separators."""
+    return _IS_TAX_ID.fullmatch(text.upper()) is not None
 
 
 def is_marked_or_checked(tax_id: str) -> bool:

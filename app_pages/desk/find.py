@@ -17,8 +17,8 @@ from app_pages.language.i18n import _
 from app_pages.parts import links, lists, views
 from pipeline.contract.body import MAX_ID_CHARACTERS
 from pipeline.ledger import service
-from pipeline.serve.identifiers import is_tax_id
 from pipeline.serve.roles import Permission
+from pipeline.texts import is_tax_id
 
 FEWEST_CHARACTERS: Final = 3
 SHOWN: Final = 6

@@ -45,7 +45,7 @@ from pipeline.log.artifacts import ArtifactStore
 from pipeline.log.checkpoints import Checkpoint
 from pipeline.log.entries import Entry, public
 from pipeline.settings import Settings
-from pipeline.texts import TAX_ID, TAX_ID_WITHIN, is_marked_or_checked
+from pipeline.texts import TAX_ID_WITHIN, is_marked_or_checked, is_tax_id
 
 VERIFIER: Final = Path(__file__).with_name("verify.py")
 ON_ITS_WAY: Final = "prazo-export-"
@@ -452,12 +452,11 @@ def _file_name(parameters: Mapping[str, Any], seq: int) -> str:
 
 def _looks_personal(named: str) -> bool:
     """Whether it could be, or hold, a tax id, a telephone number or an e-mail address."""
-    letters = named.upper()
     return (
         public(named=named) == {}
-        or TAX_ID.fullmatch(letters) is not None
+        or is_tax_id(named)
         or _MANY_DIGITS.search(named) is not None
-        or any(is_marked_or_checked(found[0]) for found in TAX_ID_WITHIN.finditer(letters))
+        or any(is_marked_or_checked(found[0]) for found in TAX_ID_WITHIN.finditer(named.upper()))
     )
 
 

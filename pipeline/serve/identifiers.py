@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.texts import PERSONAL, TAX_ID, TAX_ID_WITHIN, is_marked_or_checked
+from pipeline.texts import PERSONAL, TAX_ID_WITHIN, is_marked_or_checked, is_tax_id
 
 _TEXTS_WITH_IDS: Final = frozenset({"alert_id", "detail", "query", "subject", "uri"})
 """Columns whose text may hold an id among other words."""
@@ -26,11 +26,6 @@ CPF is wrong, in the place of a reason's detail."""
 _FEW: Final = 1000
 """Texts that are looked through sooner than Arrow's functions are imported."""
 _DIGEST_DIGITS: Final = 10
-
-
-def is_tax_id(text: str) -> bool:
-    """Whether a text looks like a CPF or a CNPJ, with or without its separators."""
-    return TAX_ID.fullmatch(text.upper()) is not None
 
 
 def mask(identifier: str, log_key: bytes | None) -> str:
