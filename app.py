@@ -58,6 +58,8 @@ def _draw() -> None:
     st.set_page_config(page_title="Prazo", page_icon=ICON, layout="wide")
     st.logo(LOGO, size="large")
     whoever = access.admit()
+    if whoever is None:
+        return
     heading = st.container(gap="xsmall", key="heading")
     with heading.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key="title_line"

@@ -57,12 +57,15 @@ def may_open(page: str) -> bool:
     return found is not None and audience.may_open(found, page)
 
 
-def admit() -> Person:
-    """Whoever looks. Where that is nobody with a role, says what to do, and ends the run."""
+def admit() -> Person | None:
+    """Whoever looks. Where that is nobody with a role, says what to do.
+
+    Nothing may be drawn then, and the run has to end by itself: after `st.stop()` Streamlit would
+    still run the fragments of the run before, and draw them over what is said here.
+    """
     found = person()
     if found is None:
         _ask_to_log_in(service.current().settings)
-        st.stop()
     return found
 
 
