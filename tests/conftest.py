@@ -31,16 +31,14 @@ synced, and wait for a disk."""
 # Of four workers about one is with each of the first two groups, and two with all other files: then
 # two cores are busy, and not crowded.
 BROWSING: Final = {
-    "app_pages/test_browser.py": 110,
-    "app_pages/door/test_login.py": 80,
-    "app_pages/parts/test_freshness.py": 70,
-    "app_pages/desk/test_jobs.py": 60,
-    "app_pages/parts/test_layout.py": 50,
-    "acceptance/test_demo.py": 45,
+    "app_pages/test_browser.py": 80,
+    "app_pages/door/test_login.py": 65,
+    "app_pages/desk/test_jobs.py": 45,
+    "app_pages/parts/test_layout.py": 45,
+    "app_pages/parts/test_freshness.py": 45,
+    "acceptance/test_demo.py": 35,
     "acceptance/test_ten_thousand_deliveries.py": 30,
-    "app_pages/desk/test_ticks.py": 25,
     "journey/test_browser.py": 25,
-    "app_pages/door/test_lobby.py": 20,
 }
 WAITING: Final = {
     "faults/test_waiting.py": 125,
@@ -151,10 +149,10 @@ def _nothing_is_written_outside_temporary_folders(
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves to `make test-long` what is marked `long`, and orders the rest."""
+    """Leaves what is of a long run alone to `make test-long`, and orders the rest."""
     if not depth.is_long():
-        left = [item for item in items if item.get_closest_marker("long")]
-        config.hook.pytest_deselected(items=left)
+        left = depth.left_to_a_long_run(items)
+        config.hook.pytest_deselected(items=[*left])
         items[:] = [item for item in items if item not in left]
     _order(items)
 

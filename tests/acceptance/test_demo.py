@@ -86,7 +86,7 @@ def shows_what_was_sent(log: Path) -> bool:
 
 @pytest.mark.timeout(400)
 def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
-    with running_demo(tmp_path / "demo", 600) as (port, environment):
+    with running_demo(tmp_path / "demo", 120) as (_, environment):
         states = {row["state"] for row in show(environment, "process_state")}
         assert states == {"PENDING", "OVERDUE", "EXPIRED", "FINISHED"}
         statuses = {row["status"] for row in show(environment, "seller_state")}
@@ -109,8 +109,13 @@ def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
         [after] = show(environment, "ledger_health")
         assert after["missing"] == 0
 
-        with chromium() as browser:
-            seller_answers_on_the_page_of_the_demo(environment, port, browser)
+
+@pytest.mark.long
+@pytest.mark.timeout(400)
+def test_a_seller_answers_on_the_page_of_the_demo(tmp_path: Path):
+    """An officer makes a link for an open process, its seller answers, and it is FINISHED."""
+    with running_demo(tmp_path / "demo", 60) as (port, environment), chromium() as browser:
+        seller_answers(environment, port, browser)
 
 
 @pytest.mark.long
@@ -139,10 +144,7 @@ def test_the_demos_pages_are_quiet_and_open_to_everyone(tmp_path: Path):
         assert faults == []
 
 
-def seller_answers_on_the_page_of_the_demo(
-    environment: dict[str, str], port: int, browser: Browser
-) -> None:
-    """An officer makes a link for an open process, its seller answers, and it is FINISHED."""
+def seller_answers(environment: dict[str, str], port: int, browser: Browser) -> None:
     known = {
         row["seller_id"] for row in show(environment, "seller_state", "--where", "type=individual")
     }

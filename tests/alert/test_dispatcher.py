@@ -244,8 +244,10 @@ SAID_BY_A_FILE = (
 )
 
 
-@pytest.mark.parametrize("origin", ["live", "ingested"])
-@pytest.mark.parametrize("said", depth.few(SAID_BY_A_FILE, 3))
+@pytest.mark.parametrize(
+    ("said", "origin"),
+    depth.few([(said, origin) for said in SAID_BY_A_FILE for origin in ("live", "ingested")], 7),
+)
 def test_no_line_of_a_file_stops_alerts_or_ends_one(
     stores: Stores, rules: AlertRules, mail: MailServer, said: dict[str, Any], origin: str
 ) -> None:

@@ -204,7 +204,7 @@ run()
 """
 
 
-@pytest.mark.parametrize("step", depth.few([10, 1, 5, 24], 3))
+@pytest.mark.parametrize("step", depth.few([10, 1, 5, 24], 4))
 def test_killed_at_any_step_it_is_the_former_inbox_or_the_new_one(
     machine: Settings, database: str, step: int
 ) -> None:

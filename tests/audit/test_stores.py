@@ -468,6 +468,7 @@ def test_a_log_that_somebody_without_the_key_made_up_is_named_where_the_key_is(
             )
 
 
+@pytest.mark.long
 def test_where_the_key_is_nothing_says_that_it_is_elsewhere(settings: Settings) -> None:
     for is_keeper in (True, False):
         with closing(LedgerService(settings, is_keeper=is_keeper)) as service:

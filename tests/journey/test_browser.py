@@ -35,7 +35,7 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
-@pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
+@pytest.fixture
 def phone(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
     context = browser.new_context(
         viewport=PHONE, locale="pt-BR", has_touch=True, java_script_enabled=request.param
@@ -77,7 +77,11 @@ def answer_all(tab: Tab) -> int:
     return screens
 
 
-@pytest.mark.parametrize("kind", depth.few(list(KINDS), 2))
+@pytest.mark.parametrize(
+    ("kind", "phone"),
+    depth.few([(kind, has_scripts) for kind in KINDS for has_scripts in (True, False)], 5),
+    indirect=["phone"],
+)
 def test_each_kind_of_process_is_answered_on_a_phone(
     page: Page, phone: BrowserContext, kind: str
 ) -> None:

@@ -15,6 +15,7 @@ from pipeline.inbox import Inbox
 from pipeline.ledger.following import recovery
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
+from tests import depth
 from tests.faults.shim import disk
 from tests.support.machine import killed
 
@@ -42,7 +43,7 @@ def wal_of(ledger: Path) -> Path:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", depth.few(STEPS, 3))
 def test_a_swap_that_was_killed_leaves_a_ledger_that_opens(
     settings: Settings, root: bytes, step: str, when: str
 ) -> None:

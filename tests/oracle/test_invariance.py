@@ -22,7 +22,7 @@ def settled(view: str, history: list[dict], as_of: datetime) -> list[str]:
     )
 
 
-@settings(max_examples=settings.default.max_examples // 4)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(st.data())
 def test_the_order_of_recording_and_repetition_change_no_state(data):
     history, as_of = data.draw(histories.histories_and_as_of())
@@ -33,7 +33,7 @@ def test_the_order_of_recording_and_repetition_change_no_state(data):
         assert settled(view, other, as_of) == settled(view, history, as_of)
 
 
-@settings(max_examples=settings.default.max_examples // 4)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(histories.histories_and_as_of())
 def test_the_lists_of_processes_agree_with_each_other(history_and_as_of):
     history, as_of = history_and_as_of

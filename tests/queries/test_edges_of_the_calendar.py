@@ -41,7 +41,7 @@ def reader():
         yield reader
 
 
-@pytest.mark.parametrize("view", sorted(public()))
+@pytest.mark.parametrize("view", depth.few(sorted(public()), 3))
 @pytest.mark.parametrize("as_of", depth.few([LAST_AT, None, APRIL_AT, FIRST_AT], 3))
 def test_every_view_can_be_written_in_every_form(reader, view, as_of):
     rows = reader.read(view, as_of=as_of, limit=1000)

@@ -140,7 +140,8 @@ def assert_pages_are_parts(reader, view, asked, as_of=AS_OF):
     filters = {name: it for name, it in asked.items() if name != "order_by"}
     assert reader.count(view, as_of=as_of, **filters) == len(whole)
     last = max(len(whole) - 1, 0)
-    for limit, offset in [(0, 0), (1, 0), (3, 0), (9, 0), (2, 1), (9, last), (9, 3), (1, 9)]:
+    pages = [(3, 0), (0, 0), (1, 0), (2, 1), (9, 0), (1, 9), (9, last), (9, 3)]
+    for limit, offset in depth.few(pages, 3):
         page = reader.read(view, as_of=as_of, **asked, limit=limit, offset=offset)
         assert page.to_pylist() == whole[offset : offset + limit]
         assert page.schema == every_row.schema

@@ -1,5 +1,4 @@
-"""The officer's ten jobs in a real browser: most by mouse, each third by the keyboard alone, and in
-a long run all of them by both.
+"""The officer's ten jobs in a real browser: by mouse, and in a long run by the keyboard alone, too.
 
 The clicks of each are counted and asserted; the seconds that it took are printed, and depend on the
 machine. One server and one tab go through them all.
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator
 
-from tests import depth
 from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import attempt, review, seller_event
 from tests.support.dashboard import Reader, dashboard
@@ -207,8 +205,6 @@ JOBS: list[tuple[Callable[[Hand], None], str, int]] = [
     (reasons_by_month, "/", 2),
     (package_for_a_seller, "/seller?seller_id=sel_bia", 3),
 ]
-BY_KEYS = depth.few(JOBS, 3)
-BY_MOUSE = JOBS if depth.is_long() else [it for it in JOBS if it not in BY_KEYS]
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +226,7 @@ def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]
     page.get_by_role("button", name="That is me").click()
     page.get_by_role("button", name="Ana").wait_for()
     took = []
-    for job, path, clicks in BY_MOUSE:
+    for job, path, clicks in JOBS:
         go(tab, path)
         hand.clicks, began = 0, time.monotonic()
         job(hand)
@@ -249,13 +245,14 @@ def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]
     assert tab.complaints == []
 
 
+@pytest.mark.long
 def test_jobs_are_done_by_the_keyboard_alone(
     hand: Hand, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """After the mouse, on the same pages, in the same session."""
     keys = Keys(hand.tab)
     took = []
-    for job, path, clicks in BY_KEYS:
+    for job, path, clicks in JOBS:
         go(keys.tab, path)
         keys.clicks, keys.presses = 0, 0
         keys.tab.page.evaluate("document.activeElement?.blur()")
@@ -284,6 +281,7 @@ def go(tab: Reader, path: str) -> None:
     tab.go(path)
 
 
+@pytest.mark.long
 def test_ones_name_is_asked_once_and_forgotten_when_one_is_somebody_else(hand: Hand) -> None:
     tab, page = hand.tab, hand.tab.page
     tab.open("/")

@@ -52,6 +52,7 @@ def notes(inbox: Inbox) -> list[tuple[str | None, Any]]:
     return [(it.process_id, json.loads(it.body or b"")["reason"]) for it in found]
 
 
+@pytest.mark.long
 def test_ticks_stay_on_their_processes_through_filters_and_ends(tab: Reader, folder: Path) -> None:
     """They belonged to numbers of rows: after a click on a filter a note reached another one."""
     page = tab.open("/watchlist").page

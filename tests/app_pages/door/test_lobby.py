@@ -145,6 +145,7 @@ def test_a_login_is_known_by_its_signed_cookie_alone(monkeypatch: pytest.MonkeyP
     assert not is_known()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("many_files")
 def test_many_sockets_before_a_login_lock_nobody_out(tmp_path: Path, browser: Browser):
     """Each kept its place for good: nine hundred of them were the whole dashboard."""

@@ -12,6 +12,7 @@ from pipeline.errors import InboxUnavailable
 from pipeline.inbox.clock import Clock, steady_now
 from pipeline.ledger.reader import Reader
 from pipeline.ledger.service import LedgerService
+from tests import depth
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import before, review
 from tests.app_pages.support.reading import metrics, page_text, plain
@@ -32,7 +33,7 @@ PAGES = (
 HISTORY = [review("prc_late", before(days=40)), review("prc_open", before(days=10))]
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", depth.few(PAGES, 3))
 def test_every_page_states_its_instant_its_last_entry_and_its_proof(
     page: str, open_log: OpenLog, visit: Visit
 ) -> None:
@@ -44,7 +45,7 @@ def test_every_page_states_its_instant_its_last_entry_and_its_proof(
     assert "Deliveries are not authenticated" in shown
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", depth.few(PAGES, 3))
 def test_every_page_says_when_it_looks_at_another_instant(
     page: str, open_log: OpenLog, visit: Visit
 ) -> None:

@@ -20,7 +20,7 @@ from tests.app_pages.support.occurrences import (
     review,
     seller_event,
 )
-from tests.support.dashboard import FITS, Reader, dashboard
+from tests.support.dashboard import BACKGROUNDS, FITS, Reader, contrast, dashboard
 
 ICON = "**x**:material/delete:"
 """A requested field that would be bold, with a picture in it."""
@@ -78,6 +78,16 @@ NARROWEST = 320
 """A page of this width is read without scrolling sideways (WCAG 1.4.10): the lines above a list
 scroll by themselves. Streamlit's own style had the better of ours, and the whole page did."""
 ROW = 36
+CHART_NAMES = ", ".join(
+    f".js-plotly-plot {part}"
+    for part in (
+        ".xtick text",
+        ".ytick text",
+        ".annotation-text",
+        ".bartext-outside",
+        ".legendtext",
+    )
+)
 
 
 @pytest.fixture(scope="module")
@@ -108,10 +118,10 @@ def moved(tab: Reader) -> tuple[float, str]:
 
 def test_no_page_moves_while_it_comes(tab: Reader) -> None:
     """Neither the first time, which is the cold one for the parts of Streamlit that only this page
-    shows, nor after a click in the navigation: a page of each kind, and in a long run each page.
-    Before style and parts came with the page's head, five pages moved by 0.2 to 0.9."""
+    shows, nor after a click in the navigation: each second kind of page, and in a long run each
+    page. Before style and parts came with the page's head, five pages moved by 0.2 to 0.9."""
     far = {}
-    for path in PAGES if depth.is_long() else LEFT_BY_A_CLICK:
+    for path in PAGES if depth.is_long() else LEFT_BY_A_CLICK[::2]:
         by, what = moved(tab.open(path))
         far[path] = (by, what)
         if path not in LEFT_BY_A_CLICK:
@@ -136,10 +146,10 @@ def test_nothing_on_the_overview_moves_far_while_its_links_are_fetched(tab: Read
 
 
 def test_the_filters_of_every_list_stand_in_one_line(tab: Reader) -> None:
-    """In Portuguese, which has the longer words; each third list, and in a long run all."""
+    """In Portuguese, which has the longer words; each fourth list, and in a long run all."""
     broken = []
     tab.open("/")
-    for path in depth.few(LISTS, 3):
+    for path in depth.few(LISTS, 4):
         tab.go(path)
         bottoms = tab.page.eval_on_selector_all(
             ".st-key-filters > *", "them => them.map(it => it.getBoundingClientRect().bottom)"
@@ -148,6 +158,20 @@ def test_the_filters_of_every_list_stand_in_one_line(tab: Reader) -> None:
         if max(bottoms) - min(bottoms) > 1:
             broken.append((path, bottoms))
     assert broken == []
+
+
+def test_the_names_on_a_chart_can_be_read(tab: Reader) -> None:
+    """Of the texts in an SVG image axe says nothing, so their contrast is measured here: in the
+    dark, and in a long run in the light as well."""
+    for scheme in reversed(BACKGROUNDS):  # it is light again when others go on
+        tab.turn(scheme)
+        for path in ("/", "/denials") if scheme == "dark" or depth.is_long() else ():
+            tab.go(f"{path}?as_of={AS_OF}").page.wait_for_selector(CHART_NAMES)
+            inks = tab.page.eval_on_selector_all(
+                CHART_NAMES, "them => [...new Set(them.map(it => getComputedStyle(it).fill))]"
+            )
+            for ink in inks:
+                assert contrast(ink, BACKGROUNDS[scheme]) >= 4.5, (path, scheme, ink)
 
 
 def test_a_field_stands_there_as_the_platform_wrote_it(tab: Reader) -> None:

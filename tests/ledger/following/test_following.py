@@ -127,7 +127,7 @@ def test_a_damaged_file_is_rebuilt_with_the_same_rows(
 ):
     with closing(caught_up(settings)) as service:
         before, root = rows_of_every_view(service), service.ledger.frontier.root()
-    for damage in depth.few(DAMAGES, 2):
+    for damage in depth.few(DAMAGES, 3):
         with subtests.test(damage.__name__):
             damage(settings.ledger)
             with closing(caught_up(settings)) as service:
@@ -377,6 +377,7 @@ def memory_of_indexes(service: LedgerService) -> int:
     return int(rows.fetchall()[0][0])
 
 
+@pytest.mark.long
 def test_indexes_are_let_go_of_before_they_fill_the_memory(settings, inbox, monkeypatch):
     """And nobody who reads meanwhile meets an error or sees half a batch."""
     with closing(caught_up(settings)) as service:

@@ -86,7 +86,7 @@ def ledger():
         yield reader._ledger
 
 
-@pytest.mark.parametrize("view", depth.few(TOPMOST, 3), ids=lambda view: view.name)
+@pytest.mark.parametrize("view", depth.few(TOPMOST, 6), ids=lambda view: view.name)
 def test_sql_led_to_all_rows_of_its_tables_says_the_same_and_reads_no_table_itself(view, ledger):
     sql = whole_sql(view)
     rows = {stand_in(table): f"from {table}" for table in tables(sql)} or {"asked": "select 1"}

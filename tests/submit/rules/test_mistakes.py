@@ -222,7 +222,7 @@ MISTAKES: list[Mistake] = [
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)
 @given(data=st.data(), case=cases())
-@settings(max_examples=settings.default.max_examples * 2 // 5)
+@settings(max_examples=settings.default.max_examples // 5)
 def test_one_mistake_is_named_at_its_path_and_nothing_else_is(
     mistake: Mistake, data: st.DataObject, case: Case
 ) -> None:
