@@ -19,6 +19,8 @@ from pipeline.memory import look_for_cycles_less_often, start_no_blas_threads
 from tests import depth
 from tests.support.machine import memory
 
+# What their fixtures start is then one for all folders: a fixture that a module imports is its own.
+pytest_plugins = ("tests.support.postgres", "tests.support.marketplace", "tests.faults.shim")
 ROOT = Path(__file__).parents[1]
 GUARDED = (ROOT / "data", ROOT / ".hypothesis")
 """Folders of the checkout in which a test might leave something."""

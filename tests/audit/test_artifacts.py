@@ -27,11 +27,9 @@ from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from tests.audit import forgery, story
 from tests.audit.conftest import command, export
-from tests.support.postgres import PostgresServer, database, postgres
+from tests.support.postgres import PostgresServer
 from tests.support.receiver import receiver
 from tests.support.stores import environment_in, settings_in
-
-__all__ = ["database", "postgres"]
 
 SCREEN = hashlib.sha256(story.SCREEN).hexdigest()
 JOURNEY_LOG = hashlib.sha256(story.JOURNEY_LOG).hexdigest()

@@ -20,10 +20,8 @@ from pipeline.settings import Settings
 from tests import depth
 from tests.audit import story
 from tests.audit.conftest import command, environment, killed
-from tests.support.postgres import PostgresServer, database, postgres
+from tests.support.postgres import PostgresServer
 from tests.support.stores import settings_in
-
-__all__ = ["database", "postgres"]
 
 ASIDE = "select nspname from pg_namespace where nspname like 'prazo\\_%' order by 1"
 CHANGED = "update prazo.entries set body = '{}' where seq = 4"

@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import here
-from tests.support.marketplace import _sandbox, marketplace, platform
 from tests.support.stores import environment_in
-
-__all__ = ["_sandbox", "marketplace", "platform"]
 
 Prazo = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -1,7 +1,7 @@
 """Disks that are slow, broken or full, clocks that jump and sockets that are watched, for processes
 that a test starts.
 
-A conftest imports the fixtures it uses: `from tests.faults.shim import fsync_shim, small_disk`.
+Its fixtures are there for every test: see `tests/conftest.py`.
 """
 
 import shutil

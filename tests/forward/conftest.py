@@ -20,10 +20,9 @@ from tests.forward.sink import SECRET, Sink, sink
 from tests.inbox.conftest import inbox, location
 from tests.support import events
 from tests.support.machine import wait_until
-from tests.support.postgres import database, postgres
 from tests.support.stores import settings_in
 
-__all__ = ["database", "inbox", "location", "postgres"]
+__all__ = ["inbox", "location"]
 
 Forwarding = Callable[..., AbstractContextManager[Settings]]
 

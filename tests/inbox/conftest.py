@@ -6,9 +6,6 @@ from pathlib import Path
 import pytest
 
 from pipeline.inbox import Inbox, open_inbox
-from tests.support.postgres import database, postgres
-
-__all__ = ["database", "postgres"]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -10,9 +10,6 @@ from pipeline.inbox.artifacts import artifact_store
 from tests import depth
 from tests.journey.seller import ANSWERS
 from tests.journey.served import ACP, Page, served
-from tests.support.postgres import database, postgres
-
-__all__ = ["database", "postgres"]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

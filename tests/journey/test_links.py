@@ -13,9 +13,6 @@ from pipeline.journey import links
 from pipeline.journey.entrance import door
 from pipeline.settings import Settings
 from tests.journey.served import Page
-from tests.support.postgres import database, postgres
-
-__all__ = ["database", "postgres"]
 
 INVALID = "Este link não funciona"
 

@@ -9,9 +9,7 @@ import pytest
 from sandbox.server import Handle
 from tests.support.commands import run
 from tests.support.gateway import Answer, Client, receiving
-from tests.support.marketplace import Marketplace, _sandbox, platform
-
-__all__ = ["_sandbox", "platform"]
+from tests.support.marketplace import Marketplace
 
 SELLERS_PAGE = "https://cadastro.loja.example"
 TOKENS = {"collecting": "collect", "reading": "read"}

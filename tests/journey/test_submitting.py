@@ -18,9 +18,7 @@ from tests.journey.seller import Screen
 from tests.journey.served import Page, served
 from tests.support.commands import run
 from tests.support.machine import wait_until
-from tests.support.marketplace import Marketplace, _sandbox, platform, way_to
-
-__all__ = ["_sandbox", "platform"]
+from tests.support.marketplace import Marketplace, way_to
 
 
 class Round:

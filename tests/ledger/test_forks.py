@@ -42,11 +42,10 @@ from tests.ledger.older import (
     reconciled,
     settings,
 )
-from tests.support.postgres import database, postgres
 from tests.support.soundness import all_entries, assert_sound
 from tests.support.stores import environment_in, settings_in
 
-__all__ = ["copies", "database", "lost", "past", "postgres", "settings"]
+__all__ = ["copies", "lost", "past", "settings"]
 
 FEWER, MORE = 4, 15
 PATIENCE_SECONDS = 30.0

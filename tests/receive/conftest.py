@@ -7,21 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.faults.shim import _fsync_library, fsync_shim, small_disk
 from tests.support.gateway import gateway, marketplace, served
-from tests.support.marketplace import _sandbox, platform
 from tests.support.receiver import RunningReceiver, receiver
 
-__all__ = [
-    "_fsync_library",
-    "_sandbox",
-    "fsync_shim",
-    "gateway",
-    "marketplace",
-    "platform",
-    "served",
-    "small_disk",
-]
+__all__ = ["gateway", "marketplace", "served"]
 
 Start = Callable[..., RunningReceiver]
 

@@ -38,11 +38,10 @@ from tests.ledger.older import (
 )
 from tests.support.events import event
 from tests.support.machine import wait_until
-from tests.support.postgres import database, postgres
 from tests.support.receiver import RunningReceiver, receiver
 from tests.support.stores import environment_in, settings_in
 
-__all__ = ["copies", "database", "lost", "past", "postgres", "settings"]
+__all__ = ["copies", "lost", "past", "settings"]
 
 OTHERS = 15
 PATIENCE_SECONDS = 60.0

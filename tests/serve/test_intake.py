@@ -16,11 +16,8 @@ from pipeline.serve import intake
 from pipeline.serve.intake import READY, Answer
 from tests.support.events import event
 from tests.support.machine import free_port, wait_until
-from tests.support.postgres import database, postgres
 from tests.support.receiver import receiver
 from tests.support.stores import settings_in
-
-__all__ = ["database", "postgres"]
 
 
 @contextmanager

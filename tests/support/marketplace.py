@@ -1,6 +1,6 @@
 """A marketplace of ours before the simulated platform: settings, an inbox, reviews and answers.
 
-A conftest imports the fixtures that it uses, and `_sandbox`, on which they stand.
+Its fixtures are there for every test: see `tests/conftest.py`.
 """
 
 import json

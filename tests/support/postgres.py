@@ -1,6 +1,6 @@
 """A real PostgreSQL server for tests, from the binaries that the machine has.
 
-A conftest imports the fixtures it uses: `from tests.support.postgres import database, postgres`.
+Its fixtures are there for every test: see `tests/conftest.py`.
 """
 
 import contextlib

@@ -18,9 +18,7 @@ from sandbox.server import Handle
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, collected, review
 from tests.app_pages.support.reading import page_text, press
-from tests.support.marketplace import _sandbox, platform, way_to
-
-__all__ = ["_sandbox", "platform"]
+from tests.support.marketplace import way_to
 
 SELLERS_PAGE = "https://cadastro.loja.example"
 OPEN = [review("prc_open", before(days=2), fields=["revenue"])]

@@ -10,10 +10,8 @@ import httpx
 
 from tests.app_pages.conftest import fill
 from tests.app_pages.door.test_login import HISTORY, forwarded, socket_status
-from tests.faults.shim import SocketShim, socket_shim
+from tests.faults.shim import SocketShim
 from tests.support.dashboard import dashboard
-
-__all__ = ["socket_shim"]
 
 TRIES = 5
 FOREIGN = {"Origin": "https://a.example"}

@@ -42,7 +42,7 @@ def everything(app: AppTest) -> str:
     return "\n".join([page_text(app), *cells])
 
 
-@pytest.mark.parametrize("page", depth.few(PAGES, 2))
+@pytest.mark.parametrize("page", depth.few([*PAGES], 2))
 def test_no_page_shows_an_id_that_looks_personal(open_log: OpenLog, visit: Visit, page: str):
     """The API masked them, and the pages showed them whole."""
     with open_log(HISTORY) as service:

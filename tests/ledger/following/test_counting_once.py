@@ -29,9 +29,8 @@ from tests.ledger.older import (
     settings,
 )
 from tests.support.events import REVIEW
-from tests.support.postgres import database, postgres
 
-__all__ = ["copies", "database", "past", "postgres", "settings"]
+__all__ = ["copies", "past", "settings"]
 
 OTHERS = pytest.mark.parametrize("others", depth.few([3, 0], 2))
 """How many entries came since the older inbox was put back."""

@@ -37,10 +37,9 @@ from tests.ledger.older import (
     rotated,
     settings,
 )
-from tests.support.postgres import database, postgres
 from tests.support.stores import settings_in
 
-__all__ = ["copies", "database", "lost", "past", "postgres", "settings"]
+__all__ = ["copies", "lost", "past", "settings"]
 
 MORE = 15
 

@@ -22,11 +22,8 @@ from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.settings import Settings
 from tests import depth
-from tests.faults.shim import small_disk
 from tests.ledger.conftest import deliver
 from tests.support.ledgers import KEYS
-
-__all__ = ["small_disk"]
 
 PATIENCE_SECONDS = 60.0
 
