@@ -2,10 +2,10 @@
 
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
+from tests import fork_server
 from tests.support.stores import environment_in
 
 
@@ -15,7 +15,7 @@ class Forwarder:
     def __init__(self, folder: Path, inbox: str, file: Path) -> None:
         self.log = folder / f"forwarder-{len(list(folder.glob('forwarder-*')))}.log"
         with self.log.open("wb") as log:
-            self._process = subprocess.Popen(
+            self._process = fork_server.start(
                 [sys.executable, "-m", "pipeline.cli", "forward", "run"],
                 env={
                     **os.environ,

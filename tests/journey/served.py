@@ -20,6 +20,7 @@ from pipeline.journey.links import Minted
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import COLLECTION, Entry
 from pipeline.settings import Settings
+from tests import fork_server
 from tests.journey.seller import Seller
 from tests.support.machine import free_port
 from tests.support.stores import environment_in
@@ -56,7 +57,7 @@ class Page:
 
     def start(self) -> None:
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
+            self._process = fork_server.start(
                 [sys.executable, "-m", "pipeline.cli", "journey", "run"],
                 env={**os.environ, **self.environment},
                 stderr=log,

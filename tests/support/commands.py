@@ -19,6 +19,7 @@ from typing import NamedTuple
 from click.testing import CliRunner
 
 from pipeline.cli import main
+from tests import fork_server
 from tests.support.marketplace import Marketplace, Review
 
 
@@ -29,7 +30,7 @@ class Done(NamedTuple):
 
 
 def start(marketplace: Marketplace, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return fork_server.start(
         [sys.executable, "-m", "pipeline.cli", *arguments],
         env=marketplace.process_environment(**environment),
         stdout=subprocess.PIPE,

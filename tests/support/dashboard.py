@@ -17,6 +17,7 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests import fork_server
 from tests.support.machine import free_port
 from tests.support.stores import environment_in
 
@@ -60,7 +61,7 @@ def dashboard(
     ]
     log = folder / "dashboard.log"
     with log.open("wb") as out:
-        server = subprocess.Popen(
+        server = fork_server.start(
             command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT
         )
     try:

@@ -17,6 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from sandbox.server import Handle
+from tests import fork_server
 from tests.support.machine import free_port
 from tests.support.marketplace import Marketplace, Review
 
@@ -68,7 +69,7 @@ class Client:
 def receiving(marketplace: Marketplace, **environment: str) -> Iterator[Client]:
     """`prazo receive` in a process of its own, ready to record."""
     port = free_port()
-    process = subprocess.Popen(
+    process = fork_server.start(
         [sys.executable, "-m", "pipeline.cli", "receive", "--port", str(port)],
         env=marketplace.process_environment(**environment),
     )

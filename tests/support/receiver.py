@@ -5,7 +5,6 @@ import os
 import select
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple, Self
 
 from pipeline.inbox import open_inbox
 from pipeline.log.entries import Entry
+from tests import fork_server
 from tests.support.machine import free_port
 from tests.support.soundness import all_entries, assert_sound
 
@@ -118,7 +118,7 @@ class RunningReceiver:
         self.port = int(named["RECEIVER_PORT"])
         self.log = folder / f"receiver-{self.port}.log"
         with self.log.open("wb") as log:
-            self._process = subprocess.Popen(
+            self._process = fork_server.start(
                 [sys.executable, *program],
                 env={
                     **os.environ,

@@ -1,0 +1,79 @@
+"""A program that was forked is the same as one that was started by itself, and a child of whoever
+started it."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import fork_server
+from tests.support.machine import free_port
+from tests.support.stores import environment_in
+
+PRAZO = (sys.executable, "-m", "pipeline.cli")
+
+
+def ended(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=100)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("show",), ("show", "no_such_view"), ("--help",), ("nothing",)]
+)
+def test_it_prints_and_ends_as_one_that_was_started_by_itself(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    how = {
+        "env": os.environ | {"PRAZO_INBOX": "inbox.db", "PRAZO_LEDGER": "ledger.duckdb"},
+        "cwd": tmp_path,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+    }
+    forked = fork_server.start([*PRAZO, *arguments], **how)
+    assert isinstance(forked, fork_server.Forked)
+    alone = subprocess.run(
+        [*PRAZO, *arguments],
+        capture_output=True,
+        check=False,
+        text=True,
+        env=how["env"],
+        cwd=tmp_path,
+    )
+    assert ended(forked) == (alone.returncode, alone.stdout, alone.stderr)
+
+
+def test_it_is_killed_and_waited_for_as_a_child_of_its_own(tmp_path: Path) -> None:
+    environment = os.environ | environment_in(tmp_path)
+    command = [*PRAZO, "receive", "--port", str(free_port())]
+    running = fork_server.start(command, env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    parent = Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()[1]
+    assert int(parent) == os.getpid()
+    running.kill()
+    assert running.wait(100) == -signal.SIGKILL
+    with pytest.raises(ProcessLookupError):
+        os.kill(running.pid, 0)
+
+
+@pytest.mark.parametrize(
+    ("command", "environment"),
+    [
+        ((*PRAZO, "show"), {"LD_PRELOAD": ""}),
+        ((*PRAZO, "show"), {"TZ": "Asia/Tokyo"}),
+        ((*PRAZO, "dashboard", "--help"), {}),
+        ((sys.executable, "-m", "json.tool", "--help"), {}),
+        ((sys.executable, "-c", "pass"), {}),
+    ],
+)
+def test_what_has_to_begin_by_itself_does(
+    command: tuple[str, ...], environment: dict[str, str], tmp_path: Path
+) -> None:
+    begun = fork_server.start(
+        command, env=os.environ | environment, cwd=tmp_path, stdout=subprocess.DEVNULL
+    )
+    assert type(begun) is subprocess.Popen
+    begun.wait(100)
