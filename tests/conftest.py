@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
 from pipeline.memory import look_for_cycles_less_often, start_no_blas_threads
-from tests import depth
+from tests import depth, fork_server
 from tests.support.machine import memory
 
 # What their fixtures start is then one for all folders: a fixture that a module imports is its own.
@@ -129,6 +129,7 @@ settings.load_profile("usual")
 
 look_for_cycles_less_often()
 start_no_blas_threads()  # nor does what tests start
+fork_server.is_wanted = True
 
 if "TMPDIR" not in os.environ and (_folder := memory(MEMORY_BYTES)) is not None:
     os.environ["TMPDIR"] = tempfile.tempdir = str(_folder)
@@ -150,6 +151,7 @@ def _nothing_is_written_outside_temporary_folders(
     assert not written, f"a test wrote outside its temporary folder: {sorted(map(str, written))}"
 
 
+@pytest.hookimpl(trylast=True)  # after -k, which may ask for one engine alone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves what is of a long run alone to `make test-long`, and orders the rest."""
     if not depth.is_long():

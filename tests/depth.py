@@ -7,6 +7,7 @@ for many more rounds and with thirty times as many examples.
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -15,8 +16,8 @@ T = TypeVar("T")
 USUAL, LONG = 70, 2_100
 """Examples of a property; one that is dear takes a share of them."""
 ENGINES: Final = ("sqlite", "postgres")
-BY_BOTH: Final = ("inbox", "schema", "fixtures")
-"""Folders of what is tried of the engines themselves, on both in each run."""
+BY_BOTH: Final = ("inbox", "schema", "fixtures", "faults")
+"""Folders of what goes through different code for each engine: on both in each run."""
 
 
 def is_long() -> bool:
@@ -47,4 +48,4 @@ def left_to_a_long_run(items: Iterable[pytest.Item]) -> set[pytest.Item]:
             if engine is not None:
                 pairs.setdefault((item.path, item.name.replace(engine, "")), []).append(item)
     both = [pair for pair in pairs.values() if len(pair) == len(ENGINES)]
-    return left | {pair[number % 2] for number, pair in enumerate(both)}
+    return left | {pair[crc32(pair[0].nodeid.encode()) % 2] for pair in both}

@@ -19,6 +19,7 @@ import socket
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -28,10 +29,15 @@ PROGRAMS: Final = ("pipeline.cli", "streamlit")
 PACKAGES: Final = ("pipeline", *(f"app_pages.{it}" for it in ("door", "desk", "language", "parts")))
 BEGIN_AGAIN: Final = ("follow", "dashboard")
 """Commands that replace their program by another Python, which imports for itself."""
-READ_AT_A_START: Final = ("PYTHON", "LD_", "GLIBC_", "MALLOC_", "OPENBLAS_", "TZ")
+READ_AT_A_START: Final = ("PYTHON", "LD_", "LANG", "LC_", "GLIBC_", "MALLOC_", "OPENBLAS_", "TZ")
 """Variables of the environment that a program reads before it runs, or while it imports."""
-MOST_BYTES: Final = 2**18
+MOST_BYTES: Final = 200_000
+"""Of an order; Linux takes little more in one message."""
+READY: Final = b"ready"
 _CHILD_SUBREAPER: Final = 36
+
+is_wanted = False
+"""Whether programs are forked at all: in tests they are, in benchmarks each begins by itself."""
 
 
 class Order(NamedTuple):
@@ -48,17 +54,17 @@ def start(command: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any
     """As `subprocess.Popen`; forked, where that makes no difference to the program."""
     arguments = [os.fspath(it) for it in command]
     is_plain = options.keys() <= {"env", "cwd", "stdin", "stdout", "stderr", "text"}
-    if is_plain and _can_be_forked(arguments, options.get("env") or os.environ):
-        return Forked(arguments, **options)
+    if is_wanted and is_plain and _is_prepared(arguments):
+        server = _server()
+        if server.stands_for(options.get("env") or os.environ):
+            return Forked(arguments, **options)
     return subprocess.Popen(arguments, **options)
 
 
-def _can_be_forked(command: Sequence[str], environment: Mapping[str, str]) -> bool:
+def _is_prepared(command: Sequence[str]) -> bool:
     if not sys.platform.startswith("linux") or command[:2] != [sys.executable, "-m"]:
         return False
-    if command[2] not in PROGRAMS or not {*command[3:]}.isdisjoint(BEGIN_AGAIN):
-        return False
-    return _read_at_a_start(environment) == _read_at_a_start(os.environ)
+    return command[2] in PROGRAMS and {*command[3:]}.isdisjoint(BEGIN_AGAIN)
 
 
 def _read_at_a_start(environment: Mapping[str, str]) -> dict[str, str]:
@@ -69,40 +75,55 @@ class Forked(subprocess.Popen[Any]):
     """A process whose program was imported before it began."""
 
     def _execute_child(self, args: Any, *options: Any) -> None:
+        # As CPython 3.11 to 3.14 call it: the folder and the environment, and further on the two
+        # ends of each pipe, for input, output and errors.
         cwd, env = options[4:6]
         pipes = options[9:15]
         files = [its if its != -1 else own for own, its in enumerate((pipes[0], *pipes[3::2]))]
-        umask = os.umask(0)
-        os.umask(umask)
+        environment = dict(os.environ if env is None else env)
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        umask = int(status.partition("Umask:")[2].split()[0], 8)
         most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
-        order = Order(args[2:], str(cwd or Path.cwd()), env or dict(os.environ), umask, most_files)
+        order = Order(args[2:], str(cwd or Path.cwd()), environment, umask, most_files)
         self.pid = _server().fork(order, files)
         self._child_created = True
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
 
 class ForkServer:
-    """The process that has imported everything; for several threads at once."""
+    """The process that has imported everything."""
 
     def __init__(self) -> None:
+        self._read_at_its_start = _read_at_a_start(os.environ)
         self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._lock = threading.Lock()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.fork_server", str(theirs.fileno())],
                 cwd=ROOT,
                 pass_fds=[theirs.fileno()],
             )
+        if self._orders.recv(32) != READY:
+            raise RuntimeError("the fork server has ended: its traceback says why")
+
+    def stands_for(self, environment: Mapping[str, str]) -> bool:
+        """Whether a program in that environment would have imported the same."""
+        return _read_at_a_start(environment) == self._read_at_its_start
 
     def fork(self, order: Order, files: Sequence[int]) -> int:
         """The id of the new process, a child of this one; `files`: its input, output and errors."""
-        with self._lock:
+        with _LOCK:
             _adopt(True)
             try:
                 socket.send_fds(self._orders, [json.dumps(order).encode()], files)
-                return int(self._orders.recv(32))
+                told = self._orders.recv(32)
+            except BaseException:  # what is still told would be taken for the next one's
+                _only_server.cache_clear()
+                raise
             finally:
                 _adopt(False)
+        if not told.isdigit():
+            raise RuntimeError("the fork server could not fork: its traceback says why")
+        return int(told)
 
     def close(self) -> None:
         """Ends the server; what it forked goes on."""
@@ -110,16 +131,24 @@ class ForkServer:
         self._process.wait(60)
 
 
+_LOCK: Final = threading.RLock()
+
+
 @functools.cache
-def _server() -> ForkServer:
+def _only_server() -> ForkServer:
     server = ForkServer()
     atexit.register(server.close)
     return server
 
 
-def _adopt(is_wanted: bool) -> None:
+def _server() -> ForkServer:
+    with _LOCK:
+        return _only_server()
+
+
+def _adopt(does: bool) -> None:
     """Whether children of a child that ends become children of this process."""
-    if ctypes.CDLL(None, use_errno=True).prctl(_CHILD_SUBREAPER, int(is_wanted), 0, 0, 0):
+    if ctypes.CDLL(None, use_errno=True).prctl(_CHILD_SUBREAPER, int(does), 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
 
 
@@ -138,25 +167,37 @@ def _import_all() -> None:
 
 def _serve(orders: socket.socket) -> Order:
     """Returns in each new process; the server itself ends once nobody can ask it any more."""
+    orders.send(READY)
     while True:
         message, files, *_ = socket.recv_fds(orders, MOST_BYTES, 3)
         if not message:
             sys.exit()
         told, tell = os.pipe()
-        if (between := os.fork()) == 0:
-            if (child := os.fork()) == 0:
-                os.close(told)
-                os.close(tell)
-                for own, its in enumerate(files):
-                    os.dup2(its, own)
-                    os.close(its)
-                return Order(*json.loads(message))
-            os.write(tell, str(child).encode())
-            os._exit(0)
+        between = os.fork()
+        if between == 0 and _is_new(tell):
+            os.close(told)
+            for own, its in enumerate(files):
+                os.dup2(its, own)
+                os.close(its)
+            return Order(*json.loads(message))
+        os.close(tell)
         os.waitpid(between, 0)  # only then has the child its new parent
-        orders.send(os.read(told, 32))
-        for its in (told, tell, *files):
+        orders.send(os.read(told, 32) or b"none")
+        for its in (told, *files):
             os.close(its)
+
+
+def _is_new(tell: int) -> bool:
+    """True in the new process; the one between it and the server says its id, and ends."""
+    try:
+        child = os.fork()
+        if child == 0:
+            os.close(tell)
+            return True
+        os.write(tell, str(child).encode())
+    except OSError:
+        traceback.print_exc()
+    os._exit(0)
 
 
 def _main() -> None:

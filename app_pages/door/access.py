@@ -60,8 +60,8 @@ def may_open(page: str) -> bool:
 def admit() -> Person | None:
     """Whoever looks. Where that is nobody with a role, says what to do.
 
-    Nothing may be drawn then, and the run has to end by itself: after `st.stop()` Streamlit would
-    still run the fragments of the run before, and draw them over what is said here.
+    Nothing else may be drawn then, and the run has to end by itself: after `st.stop()` Streamlit
+    would still run the fragments of the run before, and draw them over what is said here.
     """
     found = person()
     if found is None:

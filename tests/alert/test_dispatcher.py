@@ -239,14 +239,16 @@ SAID_BY_A_FILE = (
     {"step": "snoozed", "until": "never"},
     {"step": "sent"},
     {"step": "sent", "to": [], "via": {}, "level": "x", "try": None},
-    {"step": "acknowledged"},
     {"step": ["acknowledged"]},
 )
 
 
 @pytest.mark.parametrize(
     ("said", "origin"),
-    depth.few([(said, origin) for said in SAID_BY_A_FILE for origin in ("live", "ingested")], 7),
+    [
+        *(({"step": "acknowledged"}, origin) for origin in ("live", "ingested")),
+        *depth.few([(said, o) for said in SAID_BY_A_FILE for o in ("live", "ingested")], 7),
+    ],
 )
 def test_no_line_of_a_file_stops_alerts_or_ends_one(
     stores: Stores, rules: AlertRules, mail: MailServer, said: dict[str, Any], origin: str

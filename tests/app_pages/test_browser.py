@@ -65,7 +65,9 @@ ADDRESSES = (
     "/watchlist",
     "/since",
     "/alerts",
+    "/process",
     f"/process?process=prc_acp&as_of={AS_OF}",
+    "/seller",
     "/seller?seller_id=sel_bia",
     "/findings",
     f"/submissions?as_of={AS_OF}",
@@ -76,12 +78,11 @@ ADDRESSES = (
 )
 FORMS = (
     "/",  # its charts have nothing to draw of what is long past
-    "/process",
-    "/seller",
     "/evidence?scope=period",
     "/dictionary",
 )
 """Pages once more, as they stand with less or something else asked of them."""
+CHOSEN = "lang=pt&as_of=2026-06-01T12:00:00Z&tz=Europe/Lisbon"
 BASIS = re.compile("Table and query|Tabela e consulta")
 
 
@@ -107,8 +108,8 @@ def tab(browser: Browser, url: str) -> Iterator[Reader]:
 
 
 @pytest.fixture(scope="module")
-def aba(browser: Browser, url: str) -> Iterator[Reader]:
-    """One in Portuguese, for the same."""
+def portuguese_tab(browser: Browser, url: str) -> Iterator[Reader]:
+    """A tab in Portuguese, for all who only look."""
     context = browser.new_context(viewport={"width": 1440, "height": 1000}, locale="pt-BR")
     yield Reader(context.new_page(), url).open("/")
     context.close()
@@ -225,7 +226,6 @@ def test_the_page_of_a_list_is_kept_on_the_way_back(tab: Reader) -> None:
     assert chosen.inner_text() == "3"
 
 
-@pytest.mark.long
 def test_pages_of_a_list_are_turned_in_the_url(tab: Reader) -> None:
     tab.go("/watchlist")
     tab.page.locator('[data-testid="stPagination"]').get_by_text("3", exact=True).click()
@@ -235,9 +235,6 @@ def test_pages_of_a_list_are_turned_in_the_url(tab: Reader) -> None:
     tab.settled()
     chosen = tab.page.locator('[data-testid="stPagination"] [aria-current="page"]')
     assert chosen.inner_text() == "3"
-
-
-CHOSEN = "lang=pt&as_of=2026-06-01T12:00:00Z&tz=Europe/Lisbon"
 
 
 def test_language_and_instant_stay_from_page_to_page(look: Look) -> None:
@@ -282,19 +279,20 @@ def asked(url: str) -> dict[str, list[str]]:
     return parse_qs(url.partition("?")[2])
 
 
-def test_a_browser_in_portuguese_is_greeted_in_portuguese_and_hears_it(aba: Reader) -> None:
+def test_a_browser_in_portuguese_is_greeted_in_portuguese_and_hears_it(
+    portuguese_tab: Reader,
+) -> None:
     """Who has the page read aloud must hear Portuguese as Portuguese (WCAG 3.1.1)."""
-    assert aba.title() == "Visão geral"
-    assert aba.page.evaluate("document.documentElement.lang") == "pt-BR"
-    aba.page.get_by_role("radio", name="en").click()
-    aba.settled()
-    assert aba.title() == "Overview"
-    assert aba.page.evaluate("document.documentElement.lang") == "en-GB"
-    aba.page.get_by_role("radio", name="pt").click()
-    aba.settled()
+    assert portuguese_tab.title() == "Visão geral"
+    assert portuguese_tab.page.evaluate("document.documentElement.lang") == "pt-BR"
+    portuguese_tab.page.get_by_role("radio", name="en").click()
+    portuguese_tab.settled()
+    assert portuguese_tab.title() == "Overview"
+    assert portuguese_tab.page.evaluate("document.documentElement.lang") == "en-GB"
+    portuguese_tab.page.get_by_role("radio", name="pt").click()
+    portuguese_tab.settled()
 
 
-@pytest.mark.long
 def test_the_way_back_leads_to_the_page_in_its_language(tab: Reader) -> None:
     """The address that the browser comes back to names it."""
     tab.go("/watchlist?lang=pt").go("/ledger?lang=pt")
@@ -318,7 +316,9 @@ def test_a_watchlist_row_is_chosen_and_opened(tab: Reader) -> None:
 
 
 @pytest.mark.timeout(500)
-def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(aba: Reader) -> None:
+def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(
+    portuguese_tab: Reader,
+) -> None:
     """No error on the console, no other host asked, no finding of axe by WCAG 2.2 AA, in the
     language with the longer words, and by turns in the light theme and in the dark one. A long run
     looks at each page in both, at another width, in its other forms, and at the demo's
@@ -326,24 +326,23 @@ def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(aba: 
     looking."""
     is_long, faults = depth.is_long(), []
     for number, path in enumerate(ADDRESSES + FORMS if is_long else ADDRESSES):
-        aba.go(path)
-        if (basis := aba.page.get_by_text(BASIS)).count():
+        portuguese_tab.go(path)
+        if (basis := portuguese_tab.page.get_by_text(BASIS)).count():
             basis.last.click()
-            aba.settled()
+            portuguese_tab.settled()
         for width in (1440, 1024) if is_long else (1024,):
-            aba.page.set_viewport_size({"width": width, "height": 1600})
-            if not aba.fits_soon():
+            portuguese_tab.page.set_viewport_size({"width": width, "height": 1600})
+            if not portuguese_tab.fits_soon():
                 faults.append((path, "wider than its window", str(width)))
         schemes = list(BACKGROUNDS) if is_long else list(BACKGROUNDS)[number % 2 :][:1]
-        faults += [(path, *found) for found in aba.found_by_axe(schemes)]
+        faults += [(path, *found) for found in portuguese_tab.found_by_axe(schemes)]
     assert faults == []
-    assert aba.page.evaluate("document.documentElement.lang") == "pt-BR"
-    assert aba.elsewhere == []
-    assert aba.complaints == []
+    assert portuguese_tab.page.evaluate("document.documentElement.lang") == "pt-BR"
+    assert portuguese_tab.elsewhere == []
+    assert portuguese_tab.complaints == []
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("path", ["/evidence", "/submissions"])
+@pytest.mark.parametrize("path", depth.few(["/evidence", "/submissions"], 2))
 def test_a_row_leads_to_its_process_by_the_keyboard_alone(path: str, tab: Reader) -> None:
     tab.go(path)
     link = tab.page.get_by_role("link", name="Open the process")

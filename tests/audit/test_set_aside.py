@@ -206,8 +206,8 @@ run()
 def test_killed_at_any_step_it_is_the_former_inbox_or_the_new_one(
     machine: Settings, database: str, step: int
 ) -> None:
-    """At the first statement of its transaction, two in the middle and a late one; running it again
-    completes it."""
+    """In a long run also at the first statement of its transaction and at later ones; running it
+    again completes it."""
     change(database, CHANGED)
     killed(machine, KILLED.format(step=step))
     give_up_at = time.monotonic() + 20

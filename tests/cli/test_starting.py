@@ -39,7 +39,7 @@ def test_rows_are_shown_without_what_only_audits_ask_others_or_draw(
 
 
 def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None:
-    """For two of these reasons, and in a long run for all five.
+    """For three of these reasons, and in a long run for all five.
 
     It printed a traceback and ended with 3, so that `prazo serve` started it on and on. Without
     its proxy's secrets it even ran: it held no ledger, answered 500 to everybody, and `prazo
@@ -57,7 +57,7 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
     without_folder = {"PRAZO_LEDGER": "roles/ledger.duckdb"}
     listener = socket.create_server(("127.0.0.1", 0))
     taken = {"PRAZO_DASHBOARD_PORT": str(listener.getsockname()[1])}
-    reasons = depth.few((lacking, without_provider, unreached, without_folder, taken), 4)
+    reasons = depth.few((without_provider, lacking, unreached, without_folder, taken), 2)
     starts = [
         subprocess.Popen(
             [sys.executable, "-m", "pipeline.cli", "dashboard"],
@@ -78,16 +78,16 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
         listener.close()
         for start in starts:
             start.kill()
-    assert [code for _, _, code in ends] == [*depth.few((2, 2, 1, 1, 1), 4)]
+    assert [code for _, _, code in ends] == [*depth.few((2, 2, 1, 1, 1), 2)]
     whats = depth.few(
         (
-            "The file lacking",
             "The file roles cannot be used for a login",
+            "The file lacking",
             "The inbox postgresql",
             "roles",
             "It cannot start here: port",
         ),
-        4,
+        2,
     )
     for (_, said, _), what in zip(ends, whats, strict=True):
         assert said.startswith(f"Error: {what}")

@@ -1,4 +1,4 @@
-"""Real faults on real parts; the inbox's fixtures run each test on both engines."""
+"""Real faults on real parts, on both engines."""
 
 from tests.inbox.conftest import location
 

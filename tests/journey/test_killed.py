@@ -1,4 +1,4 @@
-"""Killed at any step, the page goes on where the seller was, on both engines."""
+"""Killed at any step, the page goes on where the seller was, on either engine."""
 
 import signal
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """An inbox that was put back is neither followed nor signed until it is reconciled.
 
-Each test runs on both engines: on SQLite an older file is put back, on PostgreSQL a standby takes
+A test runs on either engine: on SQLite an older file is put back, on PostgreSQL a standby takes
 over that had not received the last transactions.
 """
 

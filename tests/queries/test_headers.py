@@ -13,7 +13,6 @@ from pipeline.errors import LedgerDamaged
 from pipeline.ledger import facts, materialized
 from pipeline.ledger.catalogue import View, catalogue, whole_sql
 from pipeline.ledger.reader import Reader, install, installed_later
-from tests import depth
 from tests.support.ledgers import ledger_of
 from tests.support.lines import (
     at,
@@ -159,7 +158,7 @@ def test_every_column_is_explained(view):
     assert all(view.columns.values())
 
 
-@pytest.mark.parametrize("view", depth.few([*catalogue().values()], 3), ids=lambda view: view.name)
+@every_view
 def test_a_views_key_is_unique_and_not_null(view, reader):
     """A part of a key may be null only where its column says so, and never all of it."""
     assert set(view.key) <= set(view.columns)

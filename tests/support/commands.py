@@ -2,7 +2,7 @@
 
 A process of its own takes three times as long, most of it to import: what asks for what a command
 prints, records and ends with runs it here. How the command starts as a process is tried by the
-examples of the documentation, by the demo and by whatever kills one.
+examples of the documentation and by the demo.
 """
 
 import contextlib

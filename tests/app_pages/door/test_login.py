@@ -208,7 +208,7 @@ NEVER_ALONE = """(() => {
     const begin = setInterval, end = clearInterval, waiting = new Map()
     let last = 0
     setInterval = (run, pause, ...more) => {
-        if (pause < 5000) return begin(run, pause, ...more)
+        if (pause < 5000 || pause > 10_000) return begin(run, pause, ...more)
         waiting.set(--last, run)
         return last
     }
@@ -220,10 +220,12 @@ NEVER_ALONE = """(() => {
     }, 6500)
 })()"""
 """The first of what a page asks for again and again has the others on its heels, as now and then on
-a busy machine: the freshness line was then drawn in place of the words that the session is over."""
+a busy machine."""
 
 
 def test_a_session_ends_though_the_page_stays_open(tmp_path: Path, browser: Browser):
+    """The last run ended by `st.stop()`, after which Streamlit keeps the fragments of the run
+    before: the freshness line took the place of the words, and the page never changed again."""
     with (
         behind_a_proxy(tmp_path, PRAZO_SESSION_SECONDS="6") as inner,
         Proxy(port_of(inner), forwarded()).running() as url,

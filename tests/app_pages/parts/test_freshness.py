@@ -171,7 +171,6 @@ def test_a_page_left_open_says_what_came_since_and_shows_it_on_a_click(
         tab.page.close()
 
 
-@pytest.mark.long
 def test_personal_data_on_a_page_left_open_is_masked_by_itself_once_its_time_is_over(
     browser: Browser, tmp_path: Path
 ) -> None:

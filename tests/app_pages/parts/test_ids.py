@@ -4,7 +4,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pipeline.serve.identifiers import mask
-from tests import depth
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, collected, review, seller_event
 from tests.app_pages.support.reading import links, page_text, plain, press, unfold
@@ -42,7 +41,7 @@ def everything(app: AppTest) -> str:
     return "\n".join([page_text(app), *cells])
 
 
-@pytest.mark.parametrize("page", depth.few([*PAGES], 2))
+@pytest.mark.parametrize("page", PAGES)
 def test_no_page_shows_an_id_that_looks_personal(open_log: OpenLog, visit: Visit, page: str):
     """The API masked them, and the pages showed them whole."""
     with open_log(HISTORY) as service:
