@@ -55,8 +55,8 @@ def start(command: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any
     arguments = [os.fspath(it) for it in command]
     is_plain = options.keys() <= {"env", "cwd", "stdin", "stdout", "stderr", "text"}
     if is_wanted and is_plain and _is_prepared(arguments):
-        server = _server()
-        if server.stands_for(options.get("env") or os.environ):
+        given = options.get("env")
+        if _server().stands_for(os.environ if given is None else given):
             return Forked(arguments, **options)
     return subprocess.Popen(arguments, **options)
 
@@ -75,8 +75,9 @@ class Forked(subprocess.Popen[Any]):
     """A process whose program was imported before it began."""
 
     def _execute_child(self, args: Any, *options: Any) -> None:
-        # As CPython 3.11 to 3.14 call it: the folder and the environment, and further on the two
-        # ends of each pipe, for input, output and errors.
+        # In the order of CPython 3.11: the folder and the environment, and further on the two ends
+        # of each pipe, for input, output and errors. Where another Python has another order,
+        # `tests/test_fork_server.py` fails.
         cwd, env = options[4:6]
         pipes = options[9:15]
         files = [its if its != -1 else own for own, its in enumerate((pipes[0], *pipes[3::2]))]
