@@ -10,16 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests import fork_server
+from tests.support import commands
 from tests.support.machine import free_port
 from tests.support.stores import environment_in
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
 PRAZO = (sys.executable, "-m", "pipeline.cli")
-
-
-def ended(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=100)
-    return process.returncode, out, err
 
 
 @pytest.mark.parametrize(
@@ -28,24 +24,18 @@ def ended(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
 def test_it_prints_and_ends_as_one_that_was_started_by_itself(
     arguments: tuple[str, ...], tmp_path: Path
 ) -> None:
-    how = {
-        "env": os.environ | {"PRAZO_INBOX": "inbox.db", "PRAZO_LEDGER": "ledger.duckdb"},
-        "cwd": tmp_path,
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.PIPE,
-        "text": True,
-    }
-    forked = fork_server.start([*PRAZO, *arguments], **how)
-    assert isinstance(forked, fork_server.Forked)
-    alone = subprocess.run(
+    environment = os.environ | environment_in(tmp_path)
+    forked = fork_server.start(
         [*PRAZO, *arguments],
-        capture_output=True,
-        check=False,
-        text=True,
-        env=how["env"],
+        env=environment,
         cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    assert ended(forked) == (alone.returncode, alone.stdout, alone.stderr)
+    assert isinstance(forked, fork_server.Forked)
+    alone = commands.apart(*arguments, environment=environment, folder=tmp_path)
+    assert commands.end(forked) == (alone.returncode, alone.stdout, alone.stderr)
 
 
 def test_it_is_killed_and_waited_for_as_a_child_of_its_own(tmp_path: Path) -> None:

@@ -99,37 +99,33 @@ def url(folder: Path) -> Iterator[str]:
         yield running
 
 
+@contextlib.contextmanager
+def opened(browser: Browser, url: str, **options: Any) -> Iterator[Reader]:
+    """A tab that is closed at the end: it keeps the server busy."""
+    window = {"viewport": {"width": 1440, "height": 1000}, "locale": "en-GB"}
+    with contextlib.closing(browser.new_context(**window | options)) as context:
+        yield Reader(context.new_page(), url)
+
+
 @pytest.fixture(scope="module")
 def tab(browser: Browser, url: str) -> Iterator[Reader]:
     """One for all who only look, and leave neither language nor medium changed."""
-    context = browser.new_context(viewport={"width": 1440, "height": 1000}, locale="en-GB")
-    yield Reader(context.new_page(), url).open("/findings")
-    context.close()
+    with opened(browser, url) as tab:
+        yield tab.open("/findings")
 
 
 @pytest.fixture(scope="module")
 def portuguese_tab(browser: Browser, url: str) -> Iterator[Reader]:
     """A tab in Portuguese, for all who only look."""
-    context = browser.new_context(viewport={"width": 1440, "height": 1000}, locale="pt-BR")
-    yield Reader(context.new_page(), url).open("/")
-    context.close()
+    with opened(browser, url, locale="pt-BR") as tab:
+        yield tab.open("/")
 
 
 @pytest.fixture
 def look(browser: Browser, url: str) -> Iterator[Look]:
-    """`look(color_scheme="dark")` opens a tab, closed at the end: it keeps the server busy."""
-    tabs = []
-
-    def open_tab(**options: Any) -> Reader:
-        context = browser.new_context(
-            **{"viewport": {"width": 1440, "height": 1000}, "locale": "en-GB"} | options
-        )
-        tabs.append(context)
-        return Reader(context.new_page(), url)
-
-    yield open_tab
-    for tab in tabs:
-        tab.close()
+    """`look(color_scheme="dark")` opens a tab."""
+    with contextlib.ExitStack() as tabs:
+        yield lambda **options: tabs.enter_context(opened(browser, url, **options))
 
 
 def test_every_answer_is_guarded_whoever_gives_it(url: str) -> None:

@@ -57,7 +57,16 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
     without_folder = {"PRAZO_LEDGER": "roles/ledger.duckdb"}
     listener = socket.create_server(("127.0.0.1", 0))
     taken = {"PRAZO_DASHBOARD_PORT": str(listener.getsockname()[1])}
-    reasons = depth.few((without_provider, lacking, unreached, without_folder, taken), 2)
+    tried = depth.few(
+        (
+            (without_provider, 2, "The file roles cannot be used for a login"),
+            (lacking, 2, "The file lacking"),
+            (unreached, 1, "The inbox postgresql"),
+            (without_folder, 1, "roles"),
+            (taken, 1, "It cannot start here: port"),
+        ),
+        2,
+    )
     starts = [
         subprocess.Popen(
             [sys.executable, "-m", "pipeline.cli", "dashboard"],
@@ -70,7 +79,7 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
             stderr=subprocess.PIPE,
             text=True,
         )
-        for settings in reasons
+        for settings, _, _ in tried
     ]
     try:
         ends = [(*start.communicate(timeout=150), start.returncode) for start in starts]
@@ -78,18 +87,8 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
         listener.close()
         for start in starts:
             start.kill()
-    assert [code for _, _, code in ends] == [*depth.few((2, 2, 1, 1, 1), 2)]
-    whats = depth.few(
-        (
-            "The file roles cannot be used for a login",
-            "The file lacking",
-            "The inbox postgresql",
-            "roles",
-            "It cannot start here: port",
-        ),
-        2,
-    )
-    for (_, said, _), what in zip(ends, whats, strict=True):
+    for (_, said, code), (_, expected, what) in zip(ends, tried, strict=True):
+        assert code == expected
         assert said.startswith(f"Error: {what}")
         assert "\n  To fix it: " in said
         assert "Traceback" not in said
