@@ -156,7 +156,7 @@ def _entries(
     inbox, ledger = service.inbox, service.ledger
     sizes = {*vouched, *(it[0] for it in ledger.tree_table(_HEADS)), size}
     roots = Roots({it for it in sizes if 0 < it <= size})
-    copy = Copy()
+    copy = Copy.taken()
     try:
         for first in range(1, size + 1, ENTRIES_PER_BATCH):
             last = min(size, first + ENTRIES_PER_BATCH - 1)
@@ -173,7 +173,7 @@ def _entries(
             _compare_facts(copy, service, sound, first, last, faults)
         on_progress(size, size)
     finally:
-        copy.close()
+        copy.give_back()
     return roots
 
 
@@ -261,7 +261,7 @@ def _compare_facts(
     except (CallerError, KeyError, TypeError, ValueError) as error:
         faults(f"entries {first} to {last}: their bodies cannot be read any more: {error}")
         return
-    copy.clear_facts()
+    copy.clear()
     for kind, rows in extracted.items():
         table = facts.TABLES[kind]
         copy.add_facts(table, rows, masked=ledger.is_without_bodies)

@@ -9,7 +9,8 @@ headers alone. A view whose header says `materialized:` has its rows in a table 
 
 import graphlib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -176,19 +177,42 @@ def _said(header: Sequence[str], label: str) -> str:
     return next((it.removeprefix(label).strip() for it in header if it.startswith(label)), "")
 
 
+def read_by_several(names: Collection[str]) -> tuple[str, ...]:
+    """The views that more than one of these reads or is, and that the rest of one of them names:
+    made first, they are all that these have in common. In the order of the catalogue."""
+    views = catalogue()
+    closures = [{*_all_read(views[name]), name} for name in names]
+    counts = Counter(itertools.chain.from_iterable(closures))
+    alone = {it for it in counts if counts[it] == 1}
+    named = {*names, *(read for it in alone for read in views[it].reads)}
+    return tuple(it for it in views if counts[it] > 1 and it in named)
+
+
+def _all_read(view: View) -> Iterator[str]:
+    for name in view.reads:
+        if name in catalogue():
+            yield name
+            yield from _all_read(catalogue()[name])
+
+
 def whole_sql(
-    view: View, stand_ins: Mapping[str, str] = MappingProxyType({}), *, order: str = ""
+    view: View,
+    stand_ins: Mapping[str, str] = MappingProxyType({}),
+    *,
+    order: str = "",
+    made: Collection[str] = (),
 ) -> str:
     """The view's SQL with every view below it as a CTE, so that DuckDB works out each only once.
 
     As a view of views, `findings` read `process_state` a dozen times over: planning took seconds.
-    `stand_ins` give other SQL for the views that they name, without an order of their own.
+    `stand_ins` give other SQL for the views that they name, without an order of their own. Those
+    `made` are there as tables.
     """
     below: dict[str, None] = {}
 
     def collect(names: Sequence[str]) -> None:
         for name in names:
-            if name in catalogue() and name not in below:
+            if name in catalogue() and name not in below and name not in made:
                 view = catalogue()[name]
                 collect((view.within,) if name in stand_ins else view.reads)
                 below[name] = None

@@ -1,0 +1,87 @@
+"""Databases in memory: what somebody did with one is gone for whoever takes it next."""
+
+import os
+
+import duckdb
+import pytest
+
+from pipeline import instants
+from pipeline.audit.package import tables
+from pipeline.ledger import facts
+from pipeline.ledger.scratch import Copy
+from pipeline.log.deliveries import delivery
+from pipeline.log.entries import Entry, Place, record_entry
+from tests.support.events import review
+
+OF_ALL = "".join(f"from {it};" for it in ("log", *facts.TABLES.values()))
+
+
+def entry() -> Entry:
+    draft = delivery(review(), occurred_at=instants.now(), recorded_by="webhook")
+    place = Place(1, instants.now(), 1, 0, 0, 0, False)
+    return record_entry(draft, place, log="log", log_key=bytes(32), random=os.urandom)
+
+
+def used() -> Copy:
+    copy = Copy.taken()
+    copy.add([entry()])
+    for kind, rows in facts.extract([entry()], facts.Keys(values=b"v", taxpayer=b"t")).items():
+        copy.add_facts(facts.TABLES[kind], rows, masked=False)
+    copy.run("create temporary table process_state as select 'prc_1' as process_id;", {})
+    assert sum(it.num_rows for it in copy.run(OF_ALL, {})) >= 2, "an entry, and what it says"
+    return copy
+
+
+def is_empty(copy: Copy) -> bool:
+    rows = sum(it.num_rows for it in copy.run(OF_ALL, {}))
+    with pytest.raises(duckdb.CatalogException):
+        copy.run("from process_state", {})
+    return rows == 0
+
+
+def test_a_copy_is_taken_again_and_holds_nothing_of_its_last_use() -> None:
+    copy = used()
+    copy.give_back()
+    again = Copy.taken()
+    assert again is copy
+    assert is_empty(again)
+    again.give_back()
+
+
+def test_a_copy_whose_last_use_failed_holds_nothing_of_it() -> None:
+    copy = used()
+    with pytest.raises(duckdb.Error):
+        copy.run("select error(process_id) from process_state", {})
+    copy.give_back()
+    again = Copy.taken()
+    assert is_empty(again)
+    again.give_back()
+
+
+def test_a_copy_that_was_interrupted_is_of_use_again() -> None:
+    copy = Copy.taken()
+    forever = "select count(*) from range(1000000000) as one, range(1000000000) as other"
+    with pytest.raises(duckdb.InterruptException):
+        copy.run(forever, {}, seconds=0.05)
+    copy.give_back()
+    again = Copy.taken()
+    assert is_empty(again)
+    again.give_back()
+
+
+def test_a_copy_that_is_given_back_twice_is_not_given_to_two() -> None:
+    copy = Copy.taken()
+    copy.give_back()
+    copy.give_back()
+    one, other = Copy.taken(), Copy.taken()
+    assert one is not other
+    one.give_back()
+    other.give_back()
+
+
+def test_what_several_tables_follow_from_is_worked_out_once() -> None:
+    script = tables.queries()
+    for view in ("process_facts", "attempts", "review_events"):
+        made = f"create or replace temporary table {view} as"
+        assert script.count(made) == 1
+        assert f"{view} as (" not in script
