@@ -56,7 +56,7 @@ HISTORY = [
     # More attempts and entries than are shown at once: what is scrolled must be reached, too.
     *(
         step
-        for n in range(12)
+        for n in range(8)
         for step in attempt("prc_acp", before(days=43, minutes=-n), status=500, seller="sel_bia")
     ),
 ]
@@ -194,18 +194,20 @@ def test_filters_stand_in_the_url_and_the_back_button_takes_them_back(tab: Reade
     assert "121 processes" in tab.text()
 
 
-def test_a_deep_link_opens_with_language_instant_filters_and_page(look: Look) -> None:
-    tab = look().open("/watchlist?lang=pt&as_of=2026-06-01T12:00:00Z&type=ACI&page=2")
+def test_a_deep_link_opens_with_language_instant_filters_and_page(tab: Reader) -> None:
+    tab.open("/watchlist?lang=pt&as_of=2026-06-01T12:00:00Z&type=ACI&page=2")
     assert tab.title() == "Em risco"
     assert "Você está vendo 01/06/2026 09:00:00, não o momento atual" in tab.text()
     assert "120 processos · 50 por página" in tab.text()
-    chosen = tab.page.locator('[data-testid="stPagination"] [aria-current="page"]')
-    assert chosen.inner_text() == "2"
+    assert chosen_page(tab) == "2"
+    tab.go("/findings?lang=en")
 
 
-def test_the_page_of_a_list_is_kept_on_the_way_back(tab: Reader) -> None:
-    tab.go("/watchlist?page=3")
-    assert "121 processes" in tab.text()
+def test_pages_of_a_list_are_turned_in_the_url_and_kept_on_the_way_back(tab: Reader) -> None:
+    tab.go("/watchlist")
+    tab.page.locator('[data-testid="stPagination"]').get_by_text("3", exact=True).click()
+    tab.page.wait_for_url("**/watchlist?page=3")
+    tab.settled()
     tab.page.get_by_role("button", name="ACP").click()
     tab.page.get_by_text("1 process", exact=True).wait_for(timeout=15_000)
     assert tab.settled().query() == "type=ACP"
@@ -218,25 +220,20 @@ def test_the_page_of_a_list_is_kept_on_the_way_back(tab: Reader) -> None:
     tab.page.go_back()
     tab.page.wait_for_url("**/watchlist?page=3")
     assert tab.settled().query() == "page=3"
-    chosen = tab.page.locator('[data-testid="stPagination"] [aria-current="page"]')
-    assert chosen.inner_text() == "3"
-
-
-def test_pages_of_a_list_are_turned_in_the_url(tab: Reader) -> None:
-    tab.go("/watchlist")
-    tab.page.locator('[data-testid="stPagination"]').get_by_text("3", exact=True).click()
-    tab.page.wait_for_url("**/watchlist?page=3")
-    tab.settled()
+    assert chosen_page(tab) == "3"
     tab.page.reload()
-    tab.settled()
-    chosen = tab.page.locator('[data-testid="stPagination"] [aria-current="page"]')
-    assert chosen.inner_text() == "3"
+    assert chosen_page(tab.settled()) == "3"
 
 
-def test_language_and_instant_stay_from_page_to_page(look: Look) -> None:
+def chosen_page(tab: Reader) -> str:
+    """The page that the list below it shows, by its number."""
+    return tab.page.locator('[data-testid="stPagination"] [aria-current="page"]').inner_text()
+
+
+def test_language_and_instant_stay_from_page_to_page(tab: Reader) -> None:
     """Streamlit carries them itself: where the page had put them into its links, they stood twice
     in the address of the next page."""
-    tab = look().open(f"/?{CHOSEN}")
+    tab.open(f"/?{CHOSEN}")
     tab.page.get_by_role("link", name="Mostrar").first.click()
     tab.settled()
     assert tab.title() == "Em risco"
@@ -245,6 +242,7 @@ def test_language_and_instant_stay_from_page_to_page(look: Look) -> None:
     tab.settled()
     assert asked(tab.page.url) == {**asked(f"?{CHOSEN}"), "process": ["prc_000"]}
     assert "Você está vendo" in tab.text()
+    tab.go("/findings?lang=en")
 
 
 @pytest.mark.long
@@ -382,9 +380,9 @@ FOCUS_UNSEEN = """async () => {
 alone is too pale."""
 
 
-def test_the_keyboard_reaches_everything(look: Look) -> None:
+def test_the_keyboard_reaches_everything(tab: Reader) -> None:
     """From the top of the watchlist, Tab goes through the navigation, the filters and the links."""
-    tab = look().open("/watchlist")
+    tab.open("/watchlist")
     reached, unseen = [], []
     for _ in range(40):
         tab.page.keyboard.press("Tab")
@@ -431,10 +429,11 @@ def test_the_link_to_a_page_is_copied_with_one_click(tab: Reader) -> None:
     assert tab.complaints == []
 
 
-def test_a_page_prints_whole_and_without_its_controls(look: Look) -> None:
+def test_a_page_prints_whole_and_without_its_controls(tab: Reader) -> None:
     """A grid scrolls on a screen and draws no row that is out of sight."""
-    reader = look(color_scheme="dark").open(f"/watchlist?as_of={AS_OF}")
-    page = reader.page
+    page = tab.page
+    tab.turn("dark")
+    tab.go(f"/watchlist?as_of={AS_OF}")
     rows = page.locator(".prazo-printed tbody tr")
     assert rows.count() == 50
     assert not rows.first.is_visible()
@@ -451,10 +450,12 @@ def test_a_page_prints_whole_and_without_its_controls(look: Look) -> None:
         assert contrast(colour, BACKGROUNDS["light"]) >= 4.5, ink  # it was white on black paper
     ground = "getComputedStyle(document.querySelector('[data-testid=\"stApp\"]')).backgroundColor"
     assert page.evaluate(ground) == BACKGROUNDS["light"]
-    reader.go(f"/process?process=prc_acp&as_of={AS_OF}")
+    tab.go(f"/process?process=prc_acp&as_of={AS_OF}")
     cut = """() => [...document.querySelectorAll('[data-testid="stVerticalBlock"]')]
         .filter(it => getComputedStyle(it).overflowY !== 'visible').length"""
     assert page.evaluate(cut) == 0
+    page.emulate_media(media="screen")
+    tab.turn("light")
 
 
 def test_a_chart_opens_its_table_and_its_query(tab: Reader) -> None:
