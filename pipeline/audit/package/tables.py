@@ -129,8 +129,8 @@ def query_file() -> str:
     """The exact SQL of a package's tables, over the tables of schema.sql, with its macros."""
     macros = script("macros").strip()
     return (
-        "-- The tables of this package, each by one query over the facts of its entries, and before\n"
-        "-- them what several of these follow from.\n"
+        "-- The tables of this package, each by one query over the facts of its entries, and\n"
+        "-- before them what several of these follow from.\n"
         "-- The variables as_of, entries, processes, sellers and unmask are in parameters.json.\n\n"
         f"{macros}\n\n{queries()}"
     )

@@ -118,7 +118,8 @@ def moved(tab: Reader) -> tuple[float, str]:
 
 def test_no_page_moves_while_it_comes(tab: Reader) -> None:
     """Neither the first time, which is the cold one for the parts of Streamlit that only this page
-    shows, nor after a click in the navigation: two kinds of pages, and in a long run each page. Before style and parts came with the page's head, five pages moved by 0.2 to 0.9."""
+    shows, nor after a click in the navigation: two kinds of pages, and in a long run each page.
+    Before style and parts came with the page's head, five pages moved by 0.2 to 0.9."""
     far = {}
     for path in PAGES if depth.is_long() else LEFT_BY_A_CLICK[::3]:
         by, what = moved(tab.open(path))
