@@ -39,7 +39,7 @@ BROWSING: Final = {
     "app_pages/parts/test_layout.py": 45,
     "app_pages/parts/test_freshness.py": 45,
     "acceptance/test_demo.py": 35,
-    "acceptance/test_ten_thousand_deliveries.py": 30,
+    "acceptance/test_deliveries.py": 20,
     "journey/test_browser.py": 25,
 }
 WAITING: Final = {

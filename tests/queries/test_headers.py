@@ -34,6 +34,16 @@ def reader():
         yield reader
 
 
+@pytest.fixture(scope="module")
+def columns_of(reader):
+    """Of each view, as DuckDB knows them since it was made."""
+    known = cursor_of(reader).execute(
+        "select table_name, list(column_name order by column_index) from duckdb_columns()"
+        " where database_name = current_database() and schema_name = 'main' group by table_name"
+    )
+    return dict(known.fetchall())
+
+
 def cursor_of(reader: Reader) -> duckdb.DuckDBPyConnection:
     cursor = reader._ledger.cursor()
     cursor.execute("set variable as_of = ?", [AS_OF])
@@ -78,9 +88,8 @@ def test_what_a_view_reads_exists(view):
 
 
 @every_view
-def test_a_views_columns_are_the_documented_ones_in_their_order(view, reader):
-    described = cursor_of(reader).execute(f"describe {view.name}").fetchall()
-    assert [row[0] for row in described] == list(view.columns)
+def test_a_views_columns_are_the_documented_ones_in_their_order(view, columns_of):
+    assert columns_of[view.name] == list(view.columns)
 
 
 @every_view

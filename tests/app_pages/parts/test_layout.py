@@ -162,11 +162,11 @@ def test_the_filters_of_every_list_stand_in_one_line(tab: Reader) -> None:
 
 def test_the_names_on_a_chart_can_be_read(tab: Reader) -> None:
     """Of the texts in an SVG image axe says nothing, so their contrast is measured here: in the
-    dark, and in a long run in the light as well."""
+    dark on one page, and in a long run in the light and on both."""
     tab.open("/")
     for scheme in depth.few([*reversed(BACKGROUNDS)], 2):
         tab.turn(scheme)
-        for path in ("/", "/denials"):
+        for path in depth.few(["/denials", "/"], 2):
             tab.go(f"{path}?as_of={AS_OF}").page.wait_for_selector(CHART_NAMES)
             inks = tab.page.eval_on_selector_all(
                 CHART_NAMES, "them => [...new Set(them.map(it => getComputedStyle(it).fill))]"
