@@ -179,7 +179,8 @@ class _Upload:
 
 
 async def _multipart(request: Request, limit: int) -> tuple[JsonValue, dict[str, _Upload]]:
-    """The occurrence and the uploaded files by name; raises `TooLarge`, `Gone`, `Unreadable`."""
+    """The occurrence and the uploaded files by name; raises `TooLarge`, `Gone`, `Unreadable`, and
+    `OperatorError` where the files find no room."""
     headers = FormHeaders(raw=list(request.scope["headers"]))
     parser = MultiPartParser(
         headers,
@@ -192,6 +193,12 @@ async def _multipart(request: Request, limit: int) -> tuple[JsonValue, dict[str,
         form = await parser.parse()
     except (MultiPartException, FormParserError, KeyError) as error:
         raise Unreadable(f"not a multipart body: {error}") from None
+    except OSError as error:  # a file of over 1 MiB waits on disk until all of it is here
+        raise OperatorError(
+            "The files of a collection cannot be taken in",
+            error.strerror or str(error),
+            "make room for temporary files, or let TMPDIR name another folder",
+        ) from None
     files: dict[str, _Upload] = {}
     try:
         for _, part in form.multi_items():

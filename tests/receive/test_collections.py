@@ -1,7 +1,9 @@
 """`POST /v1/collections`: an answer of 200 means that evidence and artifacts are on disk."""
 
+import asyncio
 import hashlib
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,12 @@ import pytest
 
 from pipeline import instants
 from pipeline.client import Artifact, Prazo, PrazoRefused
+from pipeline.http.asgi import Message, Request
 from pipeline.log.entries import COLLECTION, Entry
+from pipeline.receive.collections import Collecting
 from tests.support.gateway import Answer, Client, receiving
 from tests.support.marketplace import REVENUE, Marketplace, Review
+from tests.support.stores import settings_in
 
 SCREEN = b"\x89PNG what the seller saw"
 SCREEN_SHA256 = hashlib.sha256(SCREEN).hexdigest()
@@ -263,6 +268,28 @@ def test_other_content_types_are_415(gateway: Client, content_type: str) -> None
 def test_too_large_is_413_and_other_methods_405(gateway: Client) -> None:
     assert post(gateway, b" " * (2**20 + 1)).status == 413
     assert gateway.request("PUT", "/v1/collections", b"", {}).status == 405
+
+
+def test_files_that_find_no_room_to_wait_in_are_answered_503(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was 500, as for an error of ours, and without a word that nothing was recorded: where
+    temporary files lie, the disk was full. A file of over 1 MiB waits there for the others."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    body, content_type = multipart([("file", "screen.png", "image/png", bytes(2**20 + 1))])
+    headers = {b"host": b"127.0.0.1", b"content-type": content_type.encode()}
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"method": "POST", "headers": [*headers.items()], "client": ("127.0.0.1", 1)}
+    asyncio.run(Collecting(settings_in(tmp_path)).post(Request(scope, headers, receive), send))
+    assert sent[0]["status"] == 503
+    assert (b"retry-after", b"5") in sent[0]["headers"]
 
 
 # Tokens, and the Python client
