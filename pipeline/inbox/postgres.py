@@ -290,6 +290,7 @@ class PostgresInbox(Inbox):
     def probe(self) -> None:
         """Writes and syncs a mark by the way that entries take."""
         with self._exclusively() as session:
+            _PostgresTransaction(session, self.rows).insert(())  # nothing, by the way of an entry
             if session.execute(_MAY_TAKE_DISK).fetchone() == (True,):
                 session.execute(_TAKE_DISK)
                 session.execute(_FILL)

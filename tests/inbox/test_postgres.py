@@ -271,6 +271,25 @@ def test_a_user_who_may_not_make_tables_is_named(postgres: PostgresServer, datab
         PostgresInbox(postgres.url(DATABASE, user="reader"))
 
 
+def test_whoever_may_not_add_entries_is_not_ready(
+    inbox: PostgresInbox, postgres: PostgresServer, database: str
+):
+    """The mark of a trial has a table of its own: a receiver whose user had lost the right to add
+    entries answered each delivery 503, and said that it was able to record."""
+    _run(
+        database,
+        "create role recorder login",
+        "grant usage on schema prazo to recorder",
+        "grant select, insert, update on all tables in schema prazo to recorder",
+    )
+    with closing(PostgresInbox(postgres.url(DATABASE, user="recorder"))) as theirs:
+        theirs.probe()
+        _run(database, "revoke insert on prazo.entries from recorder")
+        with pytest.raises(InboxUnavailable, match="permission denied for table entries"):
+            theirs.probe()
+    _run(database, "drop owned by recorder", "drop role recorder")
+
+
 def test_an_inbox_of_a_later_version_is_not_opened(inbox: PostgresInbox, database: str):
     _run(database, "update prazo.meta set value = '99' where name = 'version'")
     with pytest.raises(InboxUnavailable, match="version 99"):
