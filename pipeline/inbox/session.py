@@ -6,6 +6,7 @@ answer, the server by time-outs of the session. Nothing but a limit of ours, whi
 a commit: a commit that the server cancels could be answered as if it were durable.
 """
 
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, Self, TypeVar
@@ -62,6 +63,8 @@ _SESSION = f"""
         set_config('temp_tablespaces', '', false),
         set_config('search_path', 'prazo', false),
         set_config('jit', 'off', false),
+        -- By it a transaction knows that all of this still holds where it runs.
+        set_config('prazo.session', %s, false),
         -- Not in every version: the server notices in a long statement that we have hung up.
         (
             select set_config(name, '2s', false) from pg_settings
@@ -83,6 +86,8 @@ _END_A_SILENT_HOLDER = f"""
 """In the middle of a COPY no time-out of the server's strikes, nor do keepalives as long as the
 machine of a frozen process answers them. Ending its session always works."""
 
+_LOCK: Final = "select pg_advisory_xact_lock(%s), current_setting('prazo.session', true)"
+
 RV = TypeVar("RV")
 
 
@@ -90,6 +95,10 @@ class Session(psycopg.Connection[tuple[Any, ...]]):
     """A connection whose every wait for the server ends, by default after `READ_SECONDS`."""
 
     limit_seconds: float = READ_SECONDS
+    place: str = ""
+    """The inbox's name in messages."""
+    mark: str = ""
+    """What this session alone is set to."""
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         """psycopg waits here for each answer; without an answer in time, the session is over."""
@@ -117,9 +126,11 @@ class Session(psycopg.Connection[tuple[Any, ...]]):
         server cannot keep what we promise. `place`: the inbox's name in messages. `writes`: it is
         for transactions alone, whose statements have a limit on the server's side as well."""
         session = cls.connect(conninfo, autocommit=True)
+        session.place, session.mark = place, secrets.token_hex(8)
         try:
             with session.limited_to(STATEMENT_SECONDS):
-                fsync, encoding, *_ = session.execute(_SESSION).fetchone() or ("", "")
+                settings = session.execute(_SESSION, (session.mark,)).fetchone()
+                fsync, encoding, *_ = settings or ("", "")
                 if writes:
                     session.execute(f"set statement_timeout = '{STATEMENT_SECONDS:g}s'")
             _check(place, fsync=fsync, encoding=encoding)
@@ -146,7 +157,21 @@ class Session(psycopg.Connection[tuple[Any, ...]]):
     def _lock(self) -> None:
         with self.pipeline():
             self.execute("begin isolation level read committed read write")
-            self.execute("select pg_advisory_xact_lock(%s)", (ADVISORY_LOCK,))
+            locked = self.execute(_LOCK, (ADVISORY_LOCK,))
+        _, mark = locked.fetchone() or (None, None)
+        self._check_mark(mark)
+
+    def _check_mark(self, mark: str | None) -> None:
+        """Raises `InboxUnavailable` where a pooler has led this transaction to a session that is
+        not set as ours: its commit could be answered before it is on disk."""
+        if mark != self.mark:
+            raise InboxUnavailable(
+                f"The inbox {self.place} cannot be written",
+                "a pooler in front of its server lets transactions share sessions, and what we set"
+                " for ours is not in force",
+                "let PRAZO_INBOX name the server itself, or have the pooler give each connection a"
+                " session of its own (PgBouncer: pool_mode = session)",
+            )
 
     def _end_a_silent_holder(self) -> bool:
         """Whether there was one. Only its own user or a superuser may end a session."""

@@ -162,7 +162,8 @@ def test_a_writer_waits_for_the_lock_no_longer_than_its_limit(
 ):
     monkeypatch.setattr(
         "pipeline.inbox.session._SESSION",
-        "select 'on', 'UTF8', set_config('lock_timeout', '50ms', false)",
+        "select 'on', 'UTF8', set_config('lock_timeout', '50ms', false),"
+        " set_config('prazo.session', %s, false)",
     )
     with psycopg.connect(database) as other:
         other.execute("select pg_advisory_xact_lock(%s)", (int.from_bytes(b"prazo", "big"),))
@@ -195,6 +196,20 @@ def test_a_stronger_synchronous_commit_than_ours_is_kept(database: str):
         assert inbox._writer is not None
         assert inbox._writer.execute("show synchronous_commit").fetchone() == ("remote_apply",)
     inbox.close()
+
+
+def test_nothing_is_acknowledged_on_a_session_that_has_lost_our_settings(inbox: PostgresInbox):
+    """PgBouncer in the mode `transaction` leads each one to any session of the server. With a
+    default of synchronous_commit off, ten of twelve deliveries were acknowledged before they were
+    on disk, and nothing said so."""
+    inbox.append([note()])
+    assert inbox._writer is not None
+    inbox._writer.execute("discard all")
+    with pytest.raises(InboxUnavailable, match="pooler") as refused:
+        inbox.append([note()])
+    assert "pool_mode = session" in refused.value.remedy
+    assert inbox.last()[0] == 1
+    assert inbox.append([note()])[0].entry is not None
 
 
 def test_a_server_without_fsync_is_refused(postgres: PostgresServer, database: str):
