@@ -306,8 +306,8 @@ def _answered(settings: Settings) -> list[str]:
     from pipeline.serve import commands
 
     with commands.open_ledger(settings) as ledger:
-        if behind := ledger.catch_up(commands.CATCH_UP_SECONDS):
-            say(f"the ledger is {behind} entries behind the inbox", err=True)
+        if (lack := commands.lacking(ledger)) is not None:
+            say(lack, err=True)
         rows = ledger.read("open_processes", filters=["next_action=submit"]).to_pylist()
     return [row["process_id"] for row in rows]
 

@@ -77,7 +77,7 @@ def print_view(
     from pipeline.cli import terminal
     from pipeline.ledger import formats, reader
     from pipeline.serve import identifiers
-    from pipeline.serve.commands import CATCH_UP_SECONDS, open_ledger
+    from pipeline.serve.commands import lacking, open_ledger
 
     asked = None if as_of is None else instants.parse(as_of)
     if as_of is not None and asked is None:
@@ -86,7 +86,7 @@ def print_view(
     if out is not None:
         check_place(out)  # before it is recorded that personal data was shown
     with open_ledger(settings) as ledger:
-        behind = ledger.catch_up(CATCH_UP_SECONDS)
+        lack = lacking(ledger)
         most = TABLE_ROWS if form == "table" and limit is None else limit
         rows = ledger.read(view, as_of=asked, filters=filters, limit=most, unmask=unmasking)
         instant = instants.parse(rows.schema.metadata[formats.AS_OF].decode())
@@ -109,6 +109,6 @@ def print_view(
                 sys.stdout.buffer.write(content)
             else:
                 formats.write(rows, form, out, notes, look)  # type: ignore[arg-type]
-        if behind:
-            say(f"The ledger is still {behind} entries behind the inbox.", err=True)
+        if lack is not None:
+            say(lack, err=True)
             sys.exit(1)

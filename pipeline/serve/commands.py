@@ -34,6 +34,10 @@ class Ledger(Protocol):
     def catch_up(self, seconds: float) -> int:
         """Follows the inbox to its last entry now, or for so long; how many entries are left."""
 
+    def problem(self) -> str | None:
+        """Why it does not follow the inbox, such as one that nobody can read; None where it does:
+        without that, no number of entries that are left means anything."""
+
     def read(
         self,
         view: str,
@@ -114,6 +118,14 @@ def audit(settings: Settings, against: str | None, on_progress: "stores.OnProgre
         return verdict
 
 
+def lacking(ledger: Ledger) -> str | None:
+    """Has a ledger catch up; how far it is from what the inbox holds, in words, if it is."""
+    behind = ledger.catch_up(CATCH_UP_SECONDS)
+    if (problem := ledger.problem()) is not None:
+        return f"The ledger does not follow its inbox: {problem}"
+    return f"The ledger is still {behind} entries behind the inbox." if behind else None
+
+
 class OwnLedger:
     """A ledger that this process opened."""
 
@@ -125,6 +137,10 @@ class OwnLedger:
         target = self._service.inbox.last()[0]
         self._service.catch_up(seconds=seconds)
         return max(0, target - self._service.ledger.size)
+
+    def problem(self) -> str | None:
+        """What keeps it from following the inbox."""
+        return self._service.status().problem
 
     def read(
         self,

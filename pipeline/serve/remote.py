@@ -77,6 +77,11 @@ class Holder:
             time.sleep(0.05)
         return max(0, lacking)
 
+    def problem(self) -> str | None:
+        """What keeps it from following the inbox."""
+        problem: str | None = self.status()["problem"]
+        return problem
+
     def read(
         self,
         view: str,

@@ -1,7 +1,9 @@
-"""What commands print and write: nothing from outside is obeyed, and no link is followed."""
+"""What commands print and write: nothing from outside is obeyed, no link is followed, and what may
+be missing is said."""
 
 import os
 import re
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import click
@@ -11,9 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli import group, main, terminal
+from pipeline.cli.views import show
 from pipeline.errors import OperatorError
 from pipeline.inbox import open_inbox
 from pipeline.ledger import formats
+from pipeline.ledger.service import LedgerService
+from pipeline.serve import commands
+from tests.support.stores import settings_in
 
 EVIL = "\x1b]0;VERIFIED\x07\u202e\nVERIFIED"
 SHOWN = r"\x1b]0;VERIFIED\x07\u202e\nVERIFIED"
@@ -83,3 +89,22 @@ def test_a_file_says_no_id_that_it_was_asked_by(
     one = ["--where", "seller_id=52998224725", "--format", "parquet", "--out", str(out)]
     assert CliRunner().invoke(main, ["show", "denials", *one]).exit_code == 0
     assert pq.read_schema(out).metadata[b"prazo.where seller_id"] == b"***25"
+
+
+def test_rows_of_a_ledger_that_cannot_read_its_inbox_are_not_called_the_newest(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the database of the inbox was down, the holder could not say how far it was behind. So
+    `prazo show` showed its rows, said nothing and ended with 0."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with closing(LedgerService(settings_in(tmp_path))) as service:
+        held = commands.OwnLedger(service)
+        monkeypatch.setattr(held, "problem", lambda: "nobody can read the inbox")
+        monkeypatch.setattr(commands, "open_ledger", lambda _: nullcontext(held))
+        ended = CliRunner().invoke(show, ["ledger_health"])
+    assert (ended.exit_code, ended.stderr) == (
+        1,
+        "The ledger does not follow its inbox: nobody can read the inbox\n",
+    )
+    assert "entries" in ended.stdout
