@@ -124,7 +124,13 @@ def serve(
     }
     supervisor = Supervisor()
     for part in parts(settings):
-        supervisor.add(part[0], [sys.executable, "-m", "pipeline.cli", *part], environment)
+        supervisor.add(
+            part[0],
+            [sys.executable, "-m", "pipeline.cli", *part],
+            environment,
+            # After a restart with a file missing, say of the alerts, webhooks come all the same.
+            is_vital=part[0] == "receive",
+        )
     say(
         f"Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks",
         f"Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}",

@@ -25,6 +25,8 @@ STOP_SECONDS: Final = 40.0
 """A receiver finishes its requests first, which may take it 25 seconds."""
 LONGEST_PAUSE_SECONDS: Final = 5.0
 """Before a process is started again: deliveries are answered by nobody until then."""
+REFUSED_PAUSE_SECONDS: Final = 60.0
+"""Before one is that refused its settings: a person has to put them right."""
 STEADY_SECONDS: Final = 60.0
 USAGE_ERROR: Final = 2
 _SET_PARENT_DEATH_SIGNAL: Final = 1  # PR_SET_PDEATHSIG of prctl(2)
@@ -46,6 +48,7 @@ class _Child:
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] | None
+    is_vital: bool
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     starts: int = 0
@@ -63,15 +66,21 @@ class Supervisor:
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def add(
-        self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None
+        self,
+        name: str,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        *,
+        is_vital: bool = True,
     ) -> None:
-        """Starts a process now; it is started again whenever it ends by itself."""
-        child = _Child(name, command, environment)
+        """Starts a process now; it is started again whenever it ends by itself. `is_vital`: where
+        it refuses its settings at its first start, nothing runs."""
+        child = _Child(name, command, environment, is_vital)
         self._start(child)
         self._children.append(child)
 
     def run(self) -> int:
-        """Returns the exit code: 0 after a signal, 2 where a process refused its settings."""
+        """Returns the exit code: 0 after a signal, 2 where a vital process refused its settings."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._stop.set())
         try:
@@ -107,11 +116,13 @@ class Supervisor:
         code = child.process.poll() if child.process else None
         if code is None:
             return None
-        if code == USAGE_ERROR and child.starts == 1:  # later, the others go on
+        is_refused = code == USAGE_ERROR
+        if is_refused and child.is_vital and child.starts == 1:  # later, the others go on
             LOG.error("the %s refused its settings; see its message above", child.name)
             return code
         child.falls = 1 if now - child.started_at > STEADY_SECONDS else child.falls + 1
-        pause = min(2.0 ** (child.falls - 1), LONGEST_PAUSE_SECONDS)
+        longest = REFUSED_PAUSE_SECONDS if is_refused else LONGEST_PAUSE_SECONDS
+        pause = min(2.0 ** (child.falls - 1), longest)
         LOG.error(
             "the %s ended %s after %.0f s; started again in %.0f s%s",
             child.name,

@@ -8,13 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from pipeline.cli.services import serve
+from pipeline.cli.supervisor import Supervisor
 
 SUPERVISE = """
 import sys
 from pipeline.cli.supervisor import Supervisor
 supervisor = Supervisor()
 for number, program in enumerate(sys.argv[1:]):
-    supervisor.add(str(number), [sys.executable, "-c", program])
+    is_vital = not program.startswith("# not vital")
+    supervisor.add(str(number), [sys.executable, "-c", program], is_vital=is_vital)
 sys.exit(supervisor.run())
 """
 
@@ -74,6 +79,34 @@ def test_settings_that_are_refused_at_the_start_stop_everything(
     running = supervise(STAYING, ending(2))
     assert running.wait(60) == 2
     assert starts(tmp_path, 1) == 1
+
+
+def test_settings_that_a_part_refuses_at_its_start_leave_the_receiver_alone(
+    supervise: Supervise, tmp_path: Path
+):
+    """A machine came up before the disk with the mail server's password: `prazo serve` ended, and
+    nobody answered the platform."""
+    running = supervise(STAYING, f"# not vital\n{ending(2)}")
+    assert starts(tmp_path, 2) >= 2
+    assert running.poll() is None
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(60) == 0
+
+
+def test_of_what_serve_starts_the_receiver_alone_is_vital(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    added = {}
+
+    def add(self: Supervisor, name: str, *_: object, is_vital: bool = True) -> None:
+        added[name] = is_vital
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRAZO_ALERTS_FILE", "gone.toml")
+    monkeypatch.setattr(Supervisor, "add", add)
+    monkeypatch.setattr(Supervisor, "run", lambda self: 0)
+    assert CliRunner().invoke(serve).exit_code == 0
+    assert added == {"receive": True, "alerts": False, "dashboard": False}
 
 
 def test_settings_that_are_refused_later_leave_the_others_alone(
