@@ -68,6 +68,26 @@ def test_what_is_not_set_is_named(marketplace: Marketplace) -> None:
     ]
 
 
+def test_a_file_that_may_not_be_looked_for_keeps_no_later_check_from_being_made(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder that another user's keys are in, Python cannot even say whether a file exists:
+    doctor ended there, before it had looked at inbox, heartbeats and ledger."""
+    settings = marketplace.settings()
+    exists = Path.exists
+
+    def may_not_look(path: Path) -> bool:
+        if path == settings.client_cert_file:
+            raise PermissionError(13, "Permission denied", str(path))
+        return exists(path)
+
+    monkeypatch.setattr(Path, "exists", may_not_look)
+    found = [*examine(settings)]
+    faults = [it.found for it in found if it.check == "platform" and it.verdict == "fault"]
+    assert f"{settings.client_cert_file}: Permission denied" in faults
+    assert found[-1].check in ("ledger", "attempts")
+
+
 def test_a_misspelt_setting_is_named_with_the_one_that_is_meant(
     marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from pydantic_settings import DotEnvSettingsSource
 
 from pipeline.cli.doctor import doors, forwarding, journeys, platform, stores
 from pipeline.cli.doctor.diagnosis import Diagnosis
-from pipeline.errors import PrazoError
+from pipeline.errors import PrazoError, of_the_machine
 from pipeline.settings import Settings
 
 
@@ -21,8 +21,9 @@ def examine(settings: Settings, *, asks_platform: bool = False) -> Iterator[Diag
     for name, check in (*_CHECKS, *(_WITH_THE_PLATFORM if asks_platform else ())):
         try:
             yield from check(settings)
-        except PrazoError as error:
-            yield Diagnosis(name, "fault", error.finding, error.remedy)
+        except (PrazoError, OSError) as error:
+            fault = of_the_machine(error) if isinstance(error, OSError) else error
+            yield Diagnosis(name, "fault", fault.finding, fault.remedy)
 
 
 def _names(settings: Settings) -> Iterator[Diagnosis]:
