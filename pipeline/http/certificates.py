@@ -1,4 +1,4 @@
-"""Says when the certificates that we show, or believe, end."""
+"""Says when the certificates that we show, or believe, begin and end."""
 
 from pathlib import Path
 
@@ -19,6 +19,18 @@ def last_to_end(path: Path) -> x509.Certificate:
     return max(_in(path), key=lambda certificate: certificate.not_valid_after_utc)
 
 
+def last_to_begin(path: Path) -> x509.Certificate:
+    """Of the certificates in a PEM file the one that begins last: until then the chain is not
+    valid. Raises as `first_to_end` does."""
+    return max(_in(path), key=lambda certificate: certificate.not_valid_before_utc)
+
+
+def first_to_begin(path: Path) -> x509.Certificate:
+    """Of the authorities in a PEM file the one that begins first: from then on one of them may
+    vouch. Raises as `first_to_end` does."""
+    return min(_in(path), key=lambda certificate: certificate.not_valid_before_utc)
+
+
 def _in(path: Path) -> list[x509.Certificate]:
     return x509.load_pem_x509_certificates(path.read_bytes())
 
@@ -26,3 +38,8 @@ def _in(path: Path) -> list[x509.Certificate]:
 def end_of(certificate: x509.Certificate) -> int:
     """When it ends, in microseconds."""
     return instants.from_datetime(certificate.not_valid_after_utc)
+
+
+def begin_of(certificate: x509.Certificate) -> int:
+    """When it begins, in microseconds."""
+    return instants.from_datetime(certificate.not_valid_before_utc)

@@ -2,11 +2,13 @@
 
 import sqlite3
 from contextlib import closing, nullcontext
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
+import trustme
 
 from pipeline import instants
 from pipeline.cli.doctor import Diagnosis, examine, stores
@@ -37,6 +39,24 @@ def test_an_expired_certificate_is_a_fault(marketplace: Marketplace) -> None:
     found = diagnoses(marketplace, client_cert_file=pair.certificate, client_key_file=pair.key)
     [fault] = [it for it in found if it.verdict == "fault"]
     assert (fault.check, "put a new one" in fault.remedy) == ("certificates", True)
+
+
+@pytest.mark.parametrize("setting", ["client_cert_file", "platform_ca_file"])
+def test_a_certificate_that_has_not_begun_is_a_fault(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    """A renewal that was put in its place a day early was called well, and refused by the platform.
+    Of an authority's file one that has begun is enough."""
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    early = trustme.CA().issue_cert("x", not_before=tomorrow.replace(tzinfo=None))
+    path = marketplace.folder / "early.pem"
+    path.write_bytes(begun_later := early.cert_chain_pems[0].bytes())
+    found = diagnoses(marketplace, **{setting: path})
+    [fault] = [it for it in found if it.verdict == "fault" and it.check == "certificates"]
+    assert "early.pem begins 20" in fault.found
+    path.write_bytes(begun_later + marketplace.platform.certificates.authority.read_bytes())
+    found = diagnoses(marketplace, **{setting: path})
+    assert any("begins" in it.found for it in found) is (setting == "client_cert_file")
 
 
 def test_a_key_of_another_certificate_is_a_fault(marketplace: Marketplace) -> None:

@@ -10,7 +10,14 @@ from cryptography.x509 import Certificate
 from pipeline import instants
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.http import addresses
-from pipeline.http.certificates import end_of, first_to_end, last_to_end
+from pipeline.http.certificates import (
+    begin_of,
+    end_of,
+    first_to_begin,
+    first_to_end,
+    last_to_begin,
+    last_to_end,
+)
 from pipeline.settings import Settings
 from pipeline.submit.decision import Terms
 from pipeline.submit.platform import Answer, Platform
@@ -35,12 +42,12 @@ def platform(settings: Settings) -> Iterator[Diagnosis]:
     for fault in platform_faults(settings):
         yield Diagnosis("platform", "fault", fault.finding, fault.remedy)
     Terms.of(settings)
-    for name, path, of in (
-        ("client certificate", settings.client_cert_file, first_to_end),
-        ("platform's CA", settings.platform_ca_file, last_to_end),
+    for name, path, begins, ends in (
+        ("client certificate", settings.client_cert_file, last_to_begin, first_to_end),
+        ("platform's CA", settings.platform_ca_file, first_to_begin, last_to_end),
     ):
         if path is not None and path.exists():
-            yield _expiry(name, path, of)
+            yield _validity(name, path, begins, ends)
     if settings.platform_ca_file is None:
         yield Diagnosis("platform", "ok", "the system's authorities vouch for the platform")
 
@@ -89,12 +96,25 @@ async def _safe_answer(settings: Settings) -> Answer:
         await platform.close()
 
 
-def _expiry(name: str, path: Path, of: Callable[[Path], Certificate]) -> Diagnosis:
-    """Of the certificate in a file with which all of it ends."""
+def _validity(
+    name: str,
+    path: Path,
+    begins: Callable[[Path], Certificate],
+    ends: Callable[[Path], Certificate],
+) -> Diagnosis:
+    """Of the certificates in a file with which all of it begins and ends."""
     try:
-        ends_at = end_of(of(path))
+        begins_at, ends_at = begin_of(begins(path)), end_of(ends(path))
     except (OSError, ValueError) as error:
         return Diagnosis("certificates", "fault", f"{path}: {error}", "write it as PEM")
+    if begins_at > instants.now():
+        return Diagnosis(
+            "certificates",
+            "fault",
+            f"the {name} {path} begins {instants.readable(begins_at)}",
+            "until then the handshake fails: put the former one back, and check this machine's"
+            " clock",
+        )
     days = (ends_at - instants.now()) // instants.DAY
     found = f"the {name} {path} ends {instants.readable(ends_at)}"
     if days < 0:
