@@ -27,9 +27,14 @@ GROUPS: Final = (ASSIGNEE, ROLE)
 """Words in `to` that stand for recipients, and so are nobody's name."""
 
 
+def is_address(text: str) -> bool:
+    """Whether this is one address alone: mail servers read a comma as the end of one, and `<>` as
+    its brackets."""
+    return _ADDRESS.fullmatch(text) is not None and text.isprintable()
+
+
 def _mail_address(text: str) -> str:
-    """One address alone: mail servers read a comma as the end of one, and `<>` as its brackets."""
-    if not _ADDRESS.fullmatch(text):
+    if not is_address(text):
         raise ValueError(
             f"{text!r} is not one e-mail address such as ana@market.example"
             ": several people are several recipients"

@@ -105,6 +105,12 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
+def _is_address(text: str) -> bool:
+    from pipeline.alert_rules.recipients import is_address  # no delivery waits for its imports
+
+    return is_address(text)
+
+
 def mint(
     settings: Settings,
     inbox: Inbox,
@@ -136,8 +142,8 @@ def mint(
         raise _refused("no process can have this id", "give the process_id of the webhook")
     if channel not in CHANNELS:
         raise _refused(f"the channel must be one of {', '.join(CHANNELS)}", "choose one of them")
-    if email is not None and (len(email) > 254 or email.count("@") != 1 or not email.isprintable()):
-        raise _refused("the e-mail address cannot be one", "give name@host")
+    if email is not None and (len(email) > 254 or not _is_address(email)):
+        raise _refused("the e-mail address cannot be one", "give name@host, and no second one")
     if return_url is not None and not allows(settings, return_url):
         raise _refused(
             "PRAZO_JOURNEY_RETURN_URLS does not allow the return URL",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.errors import CallerError
 from pipeline.http import standard_webhooks
 from pipeline.journey.entrance import codes
 from tests.alert.sinks import MailServer, WebhookServer
@@ -120,6 +121,17 @@ def test_where_the_endpoint_fails_the_seller_hears_it(page: Page, endpoint: Webh
         endpoint.status = 204
     assert failed.status == 422
     assert "Não conseguimos enviar o código agora" in failed.html
+
+
+@pytest.mark.parametrize(
+    "email",
+    ["nobody", "ze@loja.example, postmaster", "ze@loja.example;ana", "ze loja@x", "ze@", "ze@a\0"],
+)
+def test_a_code_goes_to_one_address_alone(page: Page, email: str) -> None:
+    """One @ was enough: the mail went to the second mailbox as well, or failed at each code."""
+    process = page.review()
+    with pytest.raises(CallerError, match="the e-mail address cannot be one"):
+        page.mint(process, email=email)
 
 
 def test_after_a_time_the_same_browser_is_asked_for_a_code(page: Page) -> None:
