@@ -19,7 +19,7 @@ from pipeline.journey import evidence, links
 from pipeline.journey.evidence import Artifact
 from pipeline.journey.links import Journey
 from pipeline.log.artifacts import ArtifactStore
-from pipeline.log.entries import COLLECTION
+from pipeline.log.entries import COLLECTION, OWN_JOURNEY
 
 LOG = logging.getLogger(__name__)
 
@@ -53,11 +53,17 @@ def take(browser: Path, inbox: Inbox, store: ArtifactStore, ref: str) -> int:
 
 
 def _screens(inbox: Inbox, journey: Journey) -> list[tuple[str, str]]:
-    """(name, digest) of each screen that the journey's entries name, once, in order."""
+    """(name, digest) of each screen that our page's entries of a journey name, once, in order.
+
+    Any other may say that it is of this journey. A browser that opens a file shows what that file
+    leads it to, any that we can read among it.
+    """
     found: dict[str, str] = {}
     for entry in inbox.find(process_id=journey.process_id, kind=COLLECTION):
         said = parse_json(entry.body or b"{}")
-        if said.get("journey_id") == journey.journey_id and said["source"] == evidence.SELLER:
+        is_ours = entry.recorded_by == evidence.RECORDED_BY and said.get("producer") == OWN_JOURNEY
+        is_seen = said.get("journey_id") == journey.journey_id and said["source"] == evidence.SELLER
+        if is_ours and is_seen:
             for artifact in said.get("artifacts") or ():
                 if artifact.get("media_type") == "text/html":
                     found.setdefault(artifact["sha256"], artifact["name"])

@@ -1,11 +1,17 @@
 """Where a browser is at hand, pictures of the screens are added after the confirmation."""
 
+import json
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.journey.served import served
+from pipeline import instants
+from pipeline.inbox.artifacts import artifact_store
+from pipeline.journey import evidence, pictures
+from pipeline.receive.collections import collect_file
+from tests.journey.served import Page, served
 from tests.support.machine import wait_until
 
 BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
@@ -33,3 +39,40 @@ def test_a_browser_that_is_not_there_costs_nothing_but_the_pictures(tmp_path: Pa
         assert receipt.slug == "receipt"
         wait_until(lambda: "there are no pictures of journey" in page.log.read_text())
         assert page.steps(process).count("confirmed") == 1
+
+
+def test_no_browser_of_ours_opens_what_another_program_says_that_a_seller_saw(
+    tmp_path: Path,
+) -> None:
+    """Whoever may collect knows the journey's id. An HTML file under it was opened as a file of
+    this machine: its frames showed any other, such as keys, in a picture called one of our page."""
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(
+        f"#!/bin/sh\nfor it; do case $it in --screenshot=*) out=${{it#*=}};; esac; done\n"
+        f'cat "${{it#file://}}" >>{opened}; echo picture >"$out"\n'
+    )
+    browser.chmod(0o700)
+    with closing(Page(tmp_path, {})) as page:
+        journey = page.mint(page.review()).journey
+        store, shown = artifact_store(page.settings(), page.inbox), evidence.Shown("pt-BR", "1")
+        ours = [evidence.kept(store, "landing.html", "text/html", b"ours")]
+        landing = evidence.seen(
+            *(journey, "opened", instants.now(), shown), screen="landing", artifacts=ours
+        )
+        page.inbox.append([landing])
+        (tmp_path / "theirs.html").write_bytes(b"theirs")
+        theirs = {
+            "occurred_at": instants.canonical(instants.now()),
+            "process_id": journey.process_id,
+            "seller_id": journey.seller_id,
+            "journey_id": journey.journey_id,
+            "step": "opened",
+            "channel": "in_app",
+            "source": "seller",
+            "artifacts": [{"name": "x.html", "media_type": "text/html", "path": "theirs.html"}],
+        }
+        (tmp_path / "theirs.json").write_text(json.dumps(theirs))
+        collect_file(tmp_path / "theirs.json", page.settings(), recorded_by="journey")
+        assert pictures.take(browser, page.inbox, store, journey.ref) == 1
+    assert opened.read_bytes() == b"ours"
