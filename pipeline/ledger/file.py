@@ -49,6 +49,7 @@ _OTHER_FORMATS: Final = {
 """What begins like this was never a ledger, however damaged: DuckDB's own files begin with a
 checksum, and where it knows the format it would ask the network for a reader of it."""
 _REBUILD: Final = "`prazo rebuild` makes it again from the inbox"
+_TAXPAYER_MARK: Final = "taxpayer_mark"
 _MACROS: Final = hashlib.sha256(script("macros").encode()).hexdigest()
 
 
@@ -57,11 +58,17 @@ class Identity(NamedTuple):
 
     log: str
     is_without_bodies: bool
+    taxpayer_mark: str
+    """Of the key under which its tax ids were made comparable."""
 
     @property
     def meta(self) -> dict[str, str]:
         """The rows of the table `meta` that say it."""
-        return {"log": self.log, "without_bodies": str(self.is_without_bodies).lower()}
+        return {
+            "log": self.log,
+            "without_bodies": str(self.is_without_bodies).lower(),
+            _TAXPAYER_MARK: self.taxpayer_mark,
+        }
 
 
 def connected(
@@ -82,6 +89,7 @@ def connected(
             _create(connection, identity)
         _check(connection, path, identity)
         _renew_macros(connection)
+        _mark_taxpayer_key(connection, identity)
         if is_new and path is not None:
             connection.execute("checkpoint")
             sync(path.parent)  # a new file's name is only durable once its folder is
@@ -225,6 +233,23 @@ def _check(connection: duckdb.DuckDBPyConnection, path: Path | None, identity: I
             f"{'without' if meta['without_bodies'] == 'true' else 'with'} bodies",
             remedy="open it the same way, or set PRAZO_LEDGER to another file",
         )
+
+    if meta.get(_TAXPAYER_MARK, identity.taxpayer_mark) != identity.taxpayer_mark:
+        raise LedgerOutdated(
+            f"The ledger {path} compares tax ids under another key",
+            "PRAZO_TAXPAYER_KEY_FILE holds another than when it was made, and none of its tax ids"
+            " would ever equal a later one",
+            _REBUILD,
+        )
+
+
+def _mark_taxpayer_key(connection: duckdb.DuckDBPyConnection, identity: Identity) -> None:
+    """Writes down which key it is in a ledger that does not say so yet; on a full disk, later."""
+    held = connection.execute("select 1 from meta where name = ?", [_TAXPAYER_MARK]).fetchall()
+    if not held:
+        with contextlib.suppress(duckdb.Error), transaction(connection):
+            row = [_TAXPAYER_MARK, identity.taxpayer_mark]
+            connection.execute("insert into meta values (?, ?)", row)
 
 
 def _renew_macros(connection: duckdb.DuckDBPyConnection) -> None:

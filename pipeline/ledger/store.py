@@ -65,7 +65,7 @@ class Ledger:
         self.path = path
         self.log = log
         self._keys = keys
-        self._identity = file.Identity(log, without_bodies)
+        self._identity = file.Identity(log, without_bodies, keys.taxpayer_mark)
         self._memory, self._threads = memory, threads
         self.watermark: Watermark | None
         """Of the last commit; None while one is under way, or while entries have no materialized

@@ -49,6 +49,11 @@ class Keys:
         """Equal for the same JSON value: same type, same digits, same string."""
         return hmac.digest(self.values, canonical_json(value), "sha256")
 
+    @property
+    def taxpayer_mark(self) -> str:
+        """Tells the key of tax ids from another, and says nothing else of it."""
+        return hmac.digest(self.taxpayer, b"which key this is", "sha256").hex()[:16]
+
     def of_taxpayer(self, taxpayer_id: str | None) -> bytes | None:
         """Compares tax ids by their letters A to Z and digits, however they are punctuated or
         cased (a CNPJ may carry letters since July 2026); None where nothing of these is left."""

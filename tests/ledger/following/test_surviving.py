@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import InboxUnavailable, LedgerStalled, OperatorError
+from pipeline.errors import InboxUnavailable, LedgerOutdated, LedgerStalled, OperatorError
 from pipeline.inbox import open_inbox
 from pipeline.ledger import checks, facts, store
 from pipeline.ledger.following import follower
@@ -23,7 +23,9 @@ from pipeline.ledger.store import Ledger
 from pipeline.settings import Settings
 from tests import depth
 from tests.ledger.conftest import deliver
-from tests.support.ledgers import KEYS
+from tests.support.ledgers import KEYS, draft
+from tests.support.lines import seller
+from tests.support.stores import settings_in
 
 PATIENCE_SECONDS = 60.0
 
@@ -155,6 +157,32 @@ def test_the_macros_of_another_release_are_replaced(tmp_path: Path, known: str):
     asked = "select whole_days(timestamp '2026-03-03', timestamp '2026-03-01')"
     with closing(opened(path)) as ledger:
         assert ledger.cursor().execute(asked).fetchall() == [(2,)]
+
+
+def test_tax_ids_are_comparable_again_where_their_key_is_another(tmp_path: Path) -> None:
+    """The key was not put back with the ledger, and a new one was made without a word: the seller
+    that had come again was counted as one who had not, and doctor found all well."""
+    settings = settings_in(tmp_path)
+    denied = seller("denied", "e1", "2026-03-01T00:00:00Z", "s1", taxpayer_id="390.533.447-05")
+    again = seller("enabled", "e2", "2026-04-01T00:00:00Z", "s2", taxpayer_id="39053344705")
+    for line in (denied, again):
+        with closing(LedgerService(settings)) as service:
+            service.inbox.append([draft(line)])
+            service.catch_up()
+            [shown] = service.reader.read("denial_retries").to_pylist()
+        settings.taxpayer_key_file.unlink()
+    assert (shown["denied_sellers"], shown["reonboarded"]) == (1, 1)
+
+
+def test_a_ledger_of_before_says_from_now_on_which_key_it_compares_tax_ids_under(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "ledger.duckdb"
+    with closing(opened(path)) as ledger:
+        ledger.cursor().execute("delete from meta where name = 'taxpayer_mark'")
+    opened(path).close()
+    with pytest.raises(LedgerOutdated, match="tax ids under another key"):
+        Ledger(path, log="tests", keys=facts.Keys(values=KEYS.values, taxpayer=b"other" * 6))
 
 
 def test_a_ledger_that_follows_onto_a_full_disk_says_so_and_goes_on_when_there_is_room(
