@@ -8,12 +8,17 @@ its start; only the owner of the file can read it.
 import contextlib
 import json
 import secrets
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pipeline.files import write_whole
 from pipeline.http import addresses
+
+LOOK_SECONDS: Final = 5.0
+"""Between two looks whether the file is still there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +44,28 @@ def find(ledger: Path) -> Announcement | None:
 
 @contextlib.contextmanager
 def announced(ledger: Path, host: str, port: int) -> Iterator[Announcement]:
-    """Announces this process as the holder while the block runs."""
+    """Announces this process as the holder while the block runs. A file that somebody deletes is
+    written again: without it commands and alerts find nobody to ask."""
     holder = Announcement(addresses.local(host, port), secrets.token_urlsafe(32))
-    path = _path(ledger)
+    path, over = _path(ledger), threading.Event()
+
+    def announce() -> None:
+        write_whole(path, json.dumps({"url": holder.url, "token": holder.token}).encode())
+
+    def keep_announced() -> None:
+        while not over.wait(LOOK_SECONDS):
+            with contextlib.suppress(OSError):
+                if not path.exists():
+                    announce()
+
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, json.dumps({"url": holder.url, "token": holder.token}).encode())
+    announce()
+    keeping = threading.Thread(target=keep_announced, name="announcement", daemon=True)
+    keeping.start()
     try:
         yield holder
     finally:
+        over.set()
+        keeping.join(LOOK_SECONDS)  # a disk may hang
         if find(ledger) == holder:
             path.unlink(missing_ok=True)
