@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import duckdb
 
-from pipeline.audit import earlier
+from pipeline.audit import definitions, earlier
 from pipeline.audit.backup import batches
 from pipeline.audit.verify import Verdict
 from pipeline.errors import CallerError, InboxForked, InboxUnavailable
@@ -93,6 +93,7 @@ def audit(
     _tree(service.ledger, size, roots, faults)
     _signed(service, head, signed, roots, faults)
     _invariants(service.ledger, faults)
+    _definitions(service, faults)
     if against is not None:
         _against(service, against, faults)
     else:
@@ -383,6 +384,17 @@ def _invariants(ledger: Ledger, faults: Faults, on_progress: OnProgress = lambda
             if broken is not None:
                 faults(f"the check {broken}; {_REMEDY['ledger']}")
     faults.verdict.passed(f"{len(names)} checks of queries/checks find nothing")
+
+
+def _definitions(service: LedgerService, faults: Faults) -> None:
+    """Checks that nothing in either store makes of its rows what this release does not."""
+    for store, altered in (
+        ("inbox", definitions.altered_in_inbox(service.inbox)),
+        ("ledger", definitions.altered_in_ledger(service.ledger)),
+    ):
+        for said in altered:
+            faults(f"the {store} {said}; {_REMEDY[store]}")
+    faults.verdict.passed("inbox and ledger define what this release does, and no more")
 
 
 def _artifacts(service: LedgerService, size: int, faults: Faults) -> None:

@@ -50,7 +50,7 @@ _OTHER_FORMATS: Final = {
 checksum, and where it knows the format it would ask the network for a reader of it."""
 _REBUILD: Final = "`prazo rebuild` makes it again from the inbox"
 _TAXPAYER_MARK: Final = "taxpayer_mark"
-_MACROS: Final = hashlib.sha256(script("macros").encode()).hexdigest()
+_MACROS: Final = hashlib.sha256(f"{duckdb.__version__}\n{script('macros')}".encode()).hexdigest()
 
 
 class Identity(NamedTuple):

@@ -45,11 +45,16 @@ INSISTED = restore.Insisted("the ledger was never out of our hands", "ana", "use
 
 
 def in_inbox(settings: Settings, *statements: str) -> None:
+    """The same, by somebody who puts the triggers back."""
     with closing(sqlite3.connect(settings.inbox)) as connection, connection:
-        connection.execute("drop trigger entries_no_update")
-        connection.execute("drop trigger entries_no_delete")
+        guarding = "from sqlite_master where type = 'trigger' and tbl_name = 'entries'"
+        guards = connection.execute(f"select name, sql {guarding}").fetchall()
+        for name, _ in guards:
+            connection.execute(f"drop trigger {name}")
         for statement in statements:
             connection.execute(statement)
+        for _, sql in guards:
+            connection.execute(sql)
 
 
 def test_untouched_stores_have_no_fault(settings: Settings) -> None:

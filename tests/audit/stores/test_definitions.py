@@ -1,0 +1,71 @@
+"""What a store's file makes of its rows is verified, too: rows can be right and read wrongly, or be
+acknowledged and gone."""
+
+import sqlite3
+from contextlib import closing
+
+import duckdb
+import pytest
+
+from pipeline.audit.definitions import altered_in_inbox
+from pipeline.audit.stores import audit
+from pipeline.inbox import Inbox
+from pipeline.ledger.service import LedgerService
+from pipeline.settings import Settings
+from tests.inbox.conftest import inbox, location
+from tests.support.postgres import PostgresServer
+
+__all__ = ["inbox", "location"]
+
+REMOVES_WHAT_COMES = """
+    drop trigger entries_no_delete;
+    create trigger entries_kept after insert on entries when new.kind = 'webhook'
+    begin delete from entries where seq = new.seq; end;"""
+NEVER_LATE = "create or replace macro as_of() as timestamp '2026-01-01'"
+SHADOW = "create macro epoch_us(instant) as 0"
+BLIND = "create macro duckdb_functions() as table select 1"
+
+
+def test_a_trigger_that_removes_deliveries_and_a_macro_that_stops_the_clock_are_named(
+    settings: Settings,
+) -> None:
+    """Each entry, fact and root was as it should be, and no deadline would ever have come."""
+    with closing(sqlite3.connect(settings.inbox)) as connection:
+        connection.executescript(REMOVES_WHAT_COMES)
+    with duckdb.connect(str(settings.ledger)) as connection:
+        for statement in (NEVER_LATE, SHADOW, BLIND):
+            connection.execute(statement)
+    with closing(LedgerService(settings)) as service:
+        found = [it.partition(";")[0] for it in audit(service).faults]
+    assert found[-5:] == [
+        "the inbox has a trigger entries_kept that none has",
+        "the inbox lacks the trigger entries_no_delete",
+        "the ledger defines the macro main.as_of otherwise than this release",
+        "the ledger has a macro main.duckdb_functions that none has",
+        "the ledger has a macro main.epoch_us that none has",
+    ]
+
+
+def test_an_untouched_inbox_defines_what_a_new_one_does(inbox: Inbox) -> None:
+    assert altered_in_inbox(inbox) == []
+
+
+@pytest.mark.parametrize("location", ["postgres"], indirect=True)
+def test_what_diverts_rows_of_a_shared_inbox_is_named(inbox: Inbox, location: str) -> None:
+    for statement in (
+        "alter table prazo.entries disable trigger entries_append_only",
+        "create rule nothing as on insert to prazo.entries do instead nothing",
+        "alter table prazo.signing_keys enable row level security",
+        "alter table prazo.probes rename to others",
+        "create view prazo.probes as select * from prazo.others",
+        "create or replace function prazo.refuse_change() returns trigger language plpgsql as"
+        " $$ begin return null; end $$",
+    ):
+        PostgresServer.execute(location, statement)
+    assert altered_in_inbox(inbox) == [
+        "defines the function refuse_change otherwise than this release",
+        "has a policy signing_keys that none has",
+        "has a rule nothing that none has",
+        "defines the trigger entries_append_only otherwise than this release",
+        "has a view probes that none has",
+    ]
