@@ -328,11 +328,12 @@ def _compare(name: str, table: Any, package: Package, not_of_log: int, verdict: 
         if list(row) != expected:
             verdict.fault(f"{name} has other columns than its query")
             return matched
-        if not is_quote and row[tables.BASIS] == "log":
+        basis = tables.OF_PACKAGE if is_quote else row[tables.BASIS]
+        if basis == tables.OF_LOG:
             of_log += 1
             continue
         values = tuple(row[column] for column in columns)
-        if unmatched[values] > 0:
+        if basis == tables.OF_PACKAGE and unmatched[values] > 0:
             unmatched[values] -= 1
             matched += 1
         else:

@@ -68,6 +68,7 @@ BASIS: Final = "basis"
 entries alone, `log` if it also rests on other entries or on a withheld body."""
 
 OF_PACKAGE: Final = "package"
+OF_LOG: Final = "log"
 _VIEW_OF: Final = {
     QUOTES: "log_entries",
     "processes.csv": "process_state",
@@ -212,7 +213,7 @@ def compare(of_log: Rows, of_package: Rows) -> tuple[Rows, int]:
     for row in of_log:
         is_derived = unmatched[row] > 0
         unmatched[row] -= is_derived
-        rows.append((*row, OF_PACKAGE if is_derived else "log"))
+        rows.append((*row, OF_PACKAGE if is_derived else OF_LOG))
     return rows, sum(unmatched.values())
 
 

@@ -17,6 +17,7 @@ import pytest
 from pipeline.audit import export, verify
 from pipeline.audit.package import tables as packages
 from pipeline.audit.reproduce import verify_package
+from pipeline.audit.request import Scope
 from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Checkpoint, Signer
 from tests.audit import forgery, story
@@ -405,6 +406,17 @@ def test_tables_that_were_falsified_before_the_export_do_not_follow_from_the_ent
         "processes.csv: row 3 does not follow from the entries",
         "processes.csv lacks rows that follow from the entries: 2",
     ]
+
+
+def test_what_a_row_rests_on_is_said_in_our_words_alone(
+    service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row was compared without its last cell, where anything could stand and be verified."""
+    with monkeypatch.context() as altered:
+        altered.setattr(packages, "OF_PACKAGE", "package, and the platform agrees")
+        exported = export.export(service, request(Scope(process_id="p3")), tmp_path / "lying.zip")
+    found = verify_package(exported.path, key=exported.key).faults
+    assert "processes.csv: row 1 does not follow from the entries" in found
 
 
 def test_a_report_that_was_falsified_before_the_export_does_not_say_what_the_tables_say(
