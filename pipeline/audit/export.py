@@ -218,7 +218,8 @@ def _prepare(
     disclosure = Disclosure(
         request,
         service.inbox.log_key,
-        _identifiers(ledger, *asked),
+        _named(ledger, ["event_id"], *asked),
+        _named(ledger, ["attempt_id", "process_id", "seller_id"], *asked),
         _journeys(ledger, *asked) if request.profile == "masked" else (),
     )
     artifacts = Artifacts(artifact_store(service.settings, service.inbox))
@@ -282,13 +283,13 @@ def _prepare(
     )
 
 
-def _identifiers(ledger: Ledger, condition: str, parameters: Sequence[object]) -> list[str]:
-    """All ids of events, attempts, processes and sellers in the entries of a condition on `log`."""
-    sql = f"""
-        select distinct unnest([event_id, attempt_id, process_id, seller_id]) as id from log
-        where {condition} order by id nulls last"""
+def _named(
+    ledger: Ledger, columns: Sequence[str], condition: str, parameters: Sequence[object]
+) -> set[str]:
+    """All ids in these columns of the entries of a condition on `log`."""
+    sql = f"select distinct unnest([{', '.join(columns)}]) from log where {condition}"
     rows = ledger.cursor().execute(sql, parameters).fetchall()
-    return [name for (name,) in rows if name is not None]
+    return {name for (name,) in rows if name is not None}
 
 
 def _journeys(ledger: Ledger, condition: str, parameters: Sequence[object]) -> list[str]:

@@ -1295,6 +1295,8 @@ class Entries:
         self.scope = Scope(sealed, names)
         self._rows = sealed.package.rows("data/entries.csv")
         self._quotes = Quotes(next(self._rows), names)
+        # An identifier may look like a hash; then no other may stand here by that very hash.
+        self._like_hashes = {it for it in names.values() if HASHED.fullmatch(it)}
         self._row = next(self._rows, None)
         # Keys and types of leaves in which these are right -> those of their numbers.
         self._shapes: dict[tuple[Any, ...], list[str]] = {}
@@ -1370,6 +1372,8 @@ class Entries:
             raise Fault("its leaf is of another log, or not in order")
         if not all(INSTANT.fullmatch(leaf[it]) for it in INSTANTS):
             raise Fault("its leaf has no right instant")
+        if self._like_hashes and self._like_hashes & {leaf.get(it) for it in IDENTIFIERS.values()}:
+            raise Fault("names.ndjson gives another identifier the name of one of its own")
         if leaf["recorded_at"] < self.recorded_at:
             raise Fault(f"it was recorded at {leaf['recorded_at']}, before the entry before it")
         self.recorded_at = leaf["recorded_at"]
@@ -1553,7 +1557,7 @@ def _read_names(sealed: Sealed, contents: dict[str, Any]) -> dict[str, str]:
         if len(names) < len(pairs):
             raise Fault("data/names.ndjson names a hash twice")
     for hashed, name in names.items():
-        if not HASHED.fullmatch(hashed) or OPAQUE.fullmatch(name) or HASHED.fullmatch(name):
+        if not HASHED.fullmatch(hashed) or OPAQUE.fullmatch(name):
             raise Fault(
                 f"{quoted(hashed)} is given the name {quoted(name)}, and is not a hash of such a"
                 " name"

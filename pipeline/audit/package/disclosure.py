@@ -4,7 +4,7 @@ A full package shows everything except what the exporter withholds. A masked one
 if nothing in it can be personal.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from pipeline.audit.package.screens import MAX_ENTRIES, Screen, screens_of
@@ -24,22 +24,29 @@ class Disclosure:
     """What one request shows."""
 
     def __init__(
-        self, request: Request, log_key: bytes, identifiers: Iterable[str], journeys: Iterable[str]
+        self,
+        request: Request,
+        log_key: bytes,
+        events: Collection[str],
+        others: Collection[str],
+        journeys: Iterable[str],
     ) -> None:
         """`log_key`: the key with which the log's leaves hash identifiers that could be personal.
-        `identifiers`, `journeys`: all that entries of the package name."""
+        `events`, `journeys`, `others`: all that entries of the package name; others are those of
+        attempts, processes and sellers."""
         self._request, self._log_key = request, log_key
         self.replaced: dict[str, str] = {}
         """Identifier -> what stands for it in this package."""
         self.restored: dict[str, str] = {}
         """Hash in a leaf -> the identifier, if the package shows it."""
         self._is_masked = is_masked = request.profile == "masked"
-        for identifier in identifiers:
+        for identifier in {*events, *others}:
             name = public_name(identifier, log_key)
             if name == identifier:
                 continue
             # An event without an id is named by its body's digest, from which one could guess it.
-            if is_masked or identifier.startswith("sha256:"):
+            # A process or a seller with such a name has it from its body, which shows it.
+            if is_masked or (identifier.startswith("sha256:") and identifier not in others):
                 self.replaced[identifier] = name
             else:
                 self.restored[name] = identifier

@@ -1,0 +1,60 @@
+"""What is legal, and that nobody expects, verifies like anything else."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.audit.reproduce import verify_package
+from pipeline.audit.request import Scope
+from pipeline.inbox.artifacts import artifact_store
+from pipeline.ledger.service import LedgerService
+from pipeline.log.ndjson import read_line
+from tests.audit.conftest import export
+from tests.support.stores import settings_in
+
+PROCESS = "sha256:" + "c" * 64
+LIKE_A_HASH = "hmac:" + "a" * 64
+TEXT = b"what the seller saw\n"
+
+
+def review(event: str, process: str, seller: str) -> dict[str, Any]:
+    asked = {"type": "INCONSISTENT_DATA_UPDATE_REQUIRED", "process_id": process}
+    asked |= {"customer_id": seller, "status": "OVERDUE", "requested_fields": ["revenue"]}
+    event_type = "regulatory.registration.review.required"
+    body = {"id": event, "type": event_type, "payload": {"object": asked}}
+    return {"kind": "webhook", "occurred_at": "2026-03-01T09:00:00Z", "body": body}
+
+
+def answer(process: str, seller: str, **artifact: Any) -> dict[str, Any]:
+    named = {"name": "flow.txt", "media_type": "text/plain", **artifact}
+    step = {"journey_id": "j1", "step": "answered", "channel": "web_form", "source": "seller"}
+    of = {"process_id": process, "seller_id": seller, "actor": "ana", "artifacts": [named]}
+    said = {"kind": "collection", "occurred_at": "2026-03-02T09:00:00Z"}
+    return {**said, **of, **step, "fields": {"revenue": "1_to_2"}}
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Iterator[LedgerService]:
+    digest = hashlib.sha256(TEXT).hexdigest()
+    lines = [
+        review(LIKE_A_HASH, PROCESS, LIKE_A_HASH),
+        answer(PROCESS, LIKE_A_HASH, sha256=digest, size_bytes=len(TEXT)),
+    ]
+    with closing(LedgerService(settings_in(tmp_path))) as opened:
+        drafts = [read_line(json.dumps(it).encode(), recorded_by="file") for it in lines]
+        opened.inbox.append(drafts)
+        artifact_store(opened.settings, opened.inbox).keep(TEXT)
+        yield opened
+
+
+def test_ids_like_digests_verify(odd: LedgerService, tmp_path: Path) -> None:
+    """An id of the form of a keyed hash, in one delivery, was a fault of every package that holds
+    it; so was one that begins like a digest, of a process or a seller."""
+    exported = export(odd, Scope(process_id=PROCESS), tmp_path / "odd.zip")
+    verdict = verify_package(exported.path, key=exported.key)
+    assert verdict.faults == []
