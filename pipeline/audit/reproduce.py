@@ -20,7 +20,7 @@ import duckdb
 from pipeline import instants
 from pipeline.audit import verify as verifier
 from pipeline.audit.package import report, tables
-from pipeline.audit.package.screens import MAX_ENTRIES, Screen, screens_of
+from pipeline.audit.package.screens import MAX_ENTRIES, MAX_TEXT_BYTES, Screen, screens_of
 from pipeline.audit.package.tables import Selection
 from pipeline.audit.verify import (
     MAX_SECONDS,
@@ -180,10 +180,14 @@ def _take_screens(
     batch: Iterable[Entry],
     screens: dict[int, list[Screen]],
 ) -> None:
+    def read(digest: str) -> bytes | None:
+        is_long = package.sizes[paths[digest]] > MAX_TEXT_BYTES
+        return None if is_long else package.read(paths[digest])
+
     for entry in batch:
         if entry.kind != COLLECTION or entry.body is None or len(screens) >= MAX_ENTRIES:
             continue
-        found = screens_of(entry.body, paths.get, lambda digest: package.read(paths[digest]))
+        found = screens_of(entry.body, paths.get, read)
         if found:
             screens[entry.seq] = found
 

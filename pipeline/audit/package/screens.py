@@ -13,7 +13,7 @@ from pipeline.errors import Unreadable
 MAX_ENTRIES: Final = 2000
 """Of which the artifacts are named one by one; of any other the report says how many there are."""
 MAX_TEXT_BYTES: Final = 8192
-"""A longer text is only named."""
+"""A longer text is only named, however short its entry says that it is."""
 TEXT: Final = "text/plain"
 
 
@@ -26,12 +26,12 @@ class Screen(NamedTuple):
 
 
 def screens_of(
-    body: bytes, path_of: Callable[[str], str | None], read: Callable[[str], bytes]
+    body: bytes, path_of: Callable[[str], str | None], read: Callable[[str], bytes | None]
 ) -> list[Screen]:
     """The artifacts that a collection names and the package holds. Pure but for `read`.
 
     `path_of`: digest -> path in the package, None where it is not there. `read`: digest -> its
-    bytes.
+    bytes; None may stand for more than `MAX_TEXT_BYTES`.
     """
     try:
         said = parse_json(body)
@@ -53,11 +53,16 @@ def screens_of(
     return found
 
 
-def _text(artifact: Mapping[str, Any], digest: str, read: Callable[[str], bytes]) -> str | None:
+def _text(
+    artifact: Mapping[str, Any], digest: str, read: Callable[[str], bytes | None]
+) -> str | None:
     size = artifact.get("size_bytes")
     if not isinstance(size, int) or size > MAX_TEXT_BYTES:
         return None
+    content = read(digest)
+    if content is None or len(content) > MAX_TEXT_BYTES:
+        return None
     try:
-        return read(digest).decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError:
         return None

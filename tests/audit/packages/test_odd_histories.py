@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
+from pipeline.audit.verify import Package
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.ledger.service import LedgerService
 from pipeline.log.ndjson import read_line
@@ -19,7 +20,7 @@ from tests.support.stores import settings_in
 
 PROCESS = "sha256:" + "c" * 64
 LIKE_A_HASH = "hmac:" + "a" * 64
-TEXT = b"what the seller saw\n"
+LONG_TEXT = b"what the seller saw\n" * 1000
 
 
 def review(event: str, process: str, seller: str) -> dict[str, Any]:
@@ -40,21 +41,29 @@ def answer(process: str, seller: str, **artifact: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def odd(tmp_path: Path) -> Iterator[LedgerService]:
-    digest = hashlib.sha256(TEXT).hexdigest()
+    digest = hashlib.sha256(LONG_TEXT).hexdigest()
     lines = [
         review(LIKE_A_HASH, PROCESS, LIKE_A_HASH),
-        answer(PROCESS, LIKE_A_HASH, sha256=digest, size_bytes=len(TEXT)),
+        answer(PROCESS, LIKE_A_HASH, sha256=digest, size_bytes=5),
     ]
     with closing(LedgerService(settings_in(tmp_path))) as opened:
         drafts = [read_line(json.dumps(it).encode(), recorded_by="file") for it in lines]
         opened.inbox.append(drafts)
-        artifact_store(opened.settings, opened.inbox).keep(TEXT)
+        artifact_store(opened.settings, opened.inbox).keep(LONG_TEXT)
         yield opened
 
 
-def test_ids_like_digests_verify(odd: LedgerService, tmp_path: Path) -> None:
+def test_ids_like_digests_and_a_text_longer_than_its_entry_says_verify(
+    odd: LedgerService, tmp_path: Path
+) -> None:
     """An id of the form of a keyed hash, in one delivery, was a fault of every package that holds
-    it; so was one that begins like a digest, of a process or a seller."""
+    it; so was one that begins like a digest, of a process or a seller. The text of a file that is
+    kept under a smaller size stood in the report whole, and a large one could not be read again.
+    """
     exported = export(odd, Scope(process_id=PROCESS), tmp_path / "odd.zip")
     verdict = verify_package(exported.path, key=exported.key)
     assert verdict.faults == []
+    with Package(exported.path) as package:
+        report = package.read("data/report.html")
+    assert b"flow.txt" in report
+    assert b"what the seller saw" not in report
