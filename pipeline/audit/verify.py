@@ -924,8 +924,10 @@ def _seals(
     """The package, once its seals hold. Where they do not, None, and the verdict says why."""
     parameters = package.json("data/parameters.json", MAX_UNSEALED_BYTES)
     signer = read_key(parameters["key"])
-    if given is None and policy is not None:
+    if given is None and policy is not None and policy.logs:
         given = next((it for it in policy.logs if it.name == signer.name), None)
+        if given is None:
+            raise Fault(f"it is of the log {quoted(signer.name)}, and the policy names other logs")
     if given is None:
         given = signer
         verdict.unchecked.append(

@@ -22,9 +22,9 @@ from pipeline.audit.witness.service import Answer, Witness
 from pipeline.errors import OperatorError
 from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
-from pipeline.log.checkpoints import Cosigner, Signer
+from pipeline.log.checkpoints import Cosigner, Signer, VerificationKey
 from tests.audit import forgery, story
-from tests.audit.conftest import request
+from tests.audit.conftest import Made, request
 from tests.audit.forgery import subtree_over
 from tests.support.machine import free_port
 from tests.support.stores import settings_in
@@ -260,6 +260,19 @@ def test_a_package_shows_by_its_witnesses_that_the_log_was_not_rewritten(
     assert not any(it.startswith("that the log was not rewritten") for it in verdict.unchecked)
     said = "the log continues what its witnesses saw: the checkpoint was cosigned by w1 at 20"
     assert any(it.startswith(said) for it in verdict.checked)
+
+
+def test_the_logs_of_a_policy_are_the_only_ones_whose_word_is_taken(made: Made) -> None:
+    """Any other log, with a key of its own, was verified by the word of its package."""
+    another = VerificationKey("prazo/0000000000000000", bytes(32))
+
+    def faults(*named: object) -> list[str]:
+        policy = "".join(f"log {it}\n" for it in named) + "quorum none\n"
+        return verify.verify(made.path, policy=policy.encode()).faults
+
+    log = verify.quoted(made.signer.key.name)
+    assert faults(another) == [f"it is of the log {log}, and the policy names other logs"]
+    assert faults(another, made.key) == faults() == []
 
 
 @pytest.mark.parametrize("quorum", ["w2", "both"])
