@@ -22,7 +22,7 @@ from pipeline import instants
 from pipeline.audit import earlier, timestamps
 from pipeline.audit.package import entry_files, report, tables
 from pipeline.audit.package.bags import BagWriter
-from pipeline.audit.package.disclosure import LOST, Artifacts, Disclosure
+from pipeline.audit.package.disclosure import LOST, Artifacts, Disclosure, check_withheld
 from pipeline.audit.package.drafts import Reading, TableFiles
 from pipeline.audit.package.entry_files import Chosen
 from pipeline.audit.package.tables import Selection
@@ -137,6 +137,8 @@ def export(
             "export where the ledger has them",
         )
     seals = Seals.of(service.settings)
+    service.reach(service.inbox.last()[0])
+    check_withheld(service.ledger, request)
     clearance = _clearance(service, request)
     if clearance is not None:
         request = replace(request, reason=clearance.reason)
@@ -174,7 +176,6 @@ def _clearance(service: LedgerService, request: Request) -> Clearance | None:
     terms, scope, against = acts.Terms.of(service.settings), request.scope, request.against
     if request.profile != "full" or acts.EXPORT not in terms.acts:
         return None
-    service.reach(service.inbox.last()[0])
     if not service.ledger.seqs(*scope.condition):
         raise _nothing()  # what cannot be made is not asked for
     asked = acts.package(

@@ -12,6 +12,8 @@ from pipeline.audit.request import Request
 from pipeline.audit.verify import BY_EXPORTER, BY_PROFILE, EXTENSIONS, KEPT_ELSEWHERE
 from pipeline.contract.body import parse_json
 from pipeline.contract.events import REVIEW_REQUIRED
+from pipeline.errors import CallerError
+from pipeline.ledger.store import Ledger
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, Keeper, keeper
 from pipeline.log.entries import COLLECTION, WEBHOOK, Entry, public_name
 from pipeline.log.signing import KEY_ROTATION
@@ -82,6 +84,23 @@ class Disclosure:
             seller_id=self.new_name(entry.seller_id),
             body=None if is_withheld else entry.body,
             salt=None if is_withheld else entry.salt,
+        )
+
+
+def check_withheld(ledger: Ledger, request: Request) -> None:
+    """Raises `CallerError` where a body that is to be left out is none of the package's: by a slip
+    in its number, the one that was meant would be handed on."""
+    if not request.withhold:
+        return
+    condition, values = request.scope.condition
+    can_be = f"{condition} and body is not null and kind <> ? and seq in (select unnest(?))"
+    asked = [*values, KEY_ROTATION, sorted(request.withhold)]
+    if unknown := request.withhold.difference(ledger.seqs(can_be, asked)):
+        raise CallerError(
+            "The package was not made",
+            f"nothing of entry {', '.join(map(str, sorted(unknown)))} can be left out: it is not of"
+            " this scope, has no body, or replaces the log's key, which a verifier needs",
+            "look up the entries whose bodies are to be left out, and name those",
         )
 
 

@@ -482,6 +482,13 @@ def test_without_reason_or_actor_nothing_is_recorded_and_nothing_made(
     assert not (tmp_path / "p.zip").exists()
 
 
+def test_what_is_to_be_left_out_is_there(service: LedgerService, tmp_path: Path) -> None:
+    """By a slip in its number a body was handed on, and the package said 0 bodies withheld."""
+    with pytest.raises(CallerError, match="nothing of entry 13, 99 can be left out"):
+        export(service, Scope(process_id="p1"), tmp_path / "p.zip", withhold=frozenset({1, 13, 99}))
+    assert service.inbox.last()[0] == 16
+
+
 def test_an_empty_scope_is_refused(service: LedgerService, tmp_path: Path) -> None:
     with pytest.raises(CallerError, match="no entry of the log is in this scope"):
         export(service, Scope(process_id="p9"), tmp_path / "p9.zip")
