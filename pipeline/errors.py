@@ -104,6 +104,10 @@ class LedgerRefused(OperatorError):
     """The ledger's history differs from the inbox's; serving it could show a false past."""
 
 
+class LedgerWithoutBodies(LedgerRefused):
+    """The ledger was made without bodies, and opened as one that has them."""
+
+
 class InboxForked(InboxUnavailable, LedgerRefused):
     """The inbox lacks entries that were recorded in it, or holds others in their place: an older
     copy was put back. Nothing is recorded, followed or signed until somebody has reconciled it."""

@@ -14,6 +14,7 @@ from pipeline.errors import (
     LedgerOutdated,
     LedgerRefused,
     LedgerStalled,
+    LedgerWithoutBodies,
     OperatorError,
 )
 from pipeline.files import sync
@@ -228,9 +229,9 @@ def _check(connection: duckdb.DuckDBPyConnection, path: Path | None, identity: I
             " lost, `prazo restore` puts it back from a backup",
         )
     if meta["without_bodies"] != identity.meta["without_bodies"]:
-        raise LedgerRefused(
-            f"The ledger {path} was made "
-            f"{'without' if meta['without_bodies'] == 'true' else 'with'} bodies",
+        lacks = meta["without_bodies"] == "true"
+        raise (LedgerWithoutBodies if lacks else LedgerRefused)(
+            f"The ledger {path} was made {'without' if lacks else 'with'} bodies",
             remedy="open it the same way, or set PRAZO_LEDGER to another file",
         )
 

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import NamedTuple, cast
 
 from pipeline.alert_rules import AlertsFile
-from pipeline.errors import CallerError, InboxForked, LedgerInUse
+from pipeline.errors import CallerError, InboxForked, LedgerInUse, LedgerWithoutBodies
 from pipeline.http.holder import announced
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox, SignedHead, artifacts, open_inbox
@@ -222,12 +222,20 @@ def ledger_service(settings: Settings, **options: bool) -> Iterator[LedgerServic
 @contextmanager
 def unheld_ledger(settings: Settings, *, is_keeper: bool = True) -> Iterator[LedgerService]:
     """The ledger, opened for one command that finds no holder to ask; never starts a log.
-    `is_keeper`: false for a command that only looks, and writes nothing to the inbox.
+    `is_keeper`: false for a command that only looks, and writes nothing to the inbox; it takes a
+    ledger without bodies as it is.
 
     Raises `LedgerInUse` where another process has it all the same.
     """
     try:
-        service = LedgerService(settings, may_create=False, is_keeper=is_keeper)
+        try:
+            service = LedgerService(settings, may_create=False, is_keeper=is_keeper)
+        except LedgerWithoutBodies:
+            if is_keeper:
+                raise
+            service = LedgerService(
+                settings, may_create=False, is_keeper=False, without_bodies=True
+            )
     except LedgerInUse as error:
         raise LedgerInUse(
             error.what,
