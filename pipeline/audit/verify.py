@@ -1374,8 +1374,6 @@ class Entries:
             raise Fault("its leaf is of another log, or not in order")
         if not all(INSTANT.fullmatch(leaf[it]) for it in INSTANTS):
             raise Fault("its leaf has no right instant")
-        if self._like_hashes and self._like_hashes & {leaf.get(it) for it in IDENTIFIERS.values()}:
-            raise Fault("names.ndjson gives another identifier the name of one of its own")
         if leaf["recorded_at"] < self.recorded_at:
             raise Fault(f"it was recorded at {leaf['recorded_at']}, before the entry before it")
         self.recorded_at = leaf["recorded_at"]
@@ -1383,6 +1381,8 @@ class Entries:
 
     def _take(self, leaf: dict[str, Any], hashed: bytes, rules: LeafRules) -> None:
         seq: int = leaf["seq"]
+        if self._like_hashes and self._like_hashes & {leaf.get(it) for it in IDENTIFIERS.values()}:
+            raise Fault("names.ndjson gives another identifier the name of one of its own")
         if seq in self._range:
             self.in_range += 1
         if seq in self._ends:
