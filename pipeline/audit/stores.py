@@ -116,16 +116,13 @@ def invariants(service: LedgerService, *, on_progress: OnProgress = lambda *_: N
 
 
 class Faults:
-    """Adds faults to a verdict, `MAX_FAULTS` at most."""
+    """Adds faults to a verdict, which names `MAX_LINES` at most."""
 
     def __init__(self, verdict: Verdict) -> None:
         self.verdict = verdict
 
     def __call__(self, text: str) -> None:
-        if len(self.verdict.faults) < MAX_FAULTS:
-            self.verdict.fault(text)
-        elif len(self.verdict.faults) == MAX_FAULTS:
-            self.verdict.fault(f"and more: only the first {MAX_FAULTS} are named")
+        self.verdict.fault(text)
 
 
 class Roots:

@@ -227,10 +227,11 @@ class Verdict:
         self.faults: list[str] = []
         self.undecided: list[str] = []
         self.notes: list[str] = []
-        self._known_faults = 0
+        self._found = self._known_faults = 0
 
     def fault(self, text: str) -> None:
         """Adds a fault: the package is not verified. There is a most that are named."""
+        self._found += 1
         if len(self.faults) < MAX_LINES:
             self.faults.append(text)
         elif len(self.faults) == MAX_LINES:
@@ -238,9 +239,9 @@ class Verdict:
 
     def passed(self, text: str) -> None:
         """Adds a check that passed, unless a fault was added since the last call."""
-        if len(self.faults) == self._known_faults:
+        if self._found == self._known_faults:
             self.checked.append(text)
-        self._known_faults = len(self.faults)
+        self._known_faults = self._found
 
     @property
     def exit_code(self) -> int:
