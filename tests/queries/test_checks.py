@@ -8,7 +8,7 @@ from pipeline import instants
 from pipeline.ledger import checks
 from pipeline.ledger.catalogue import catalogue
 from tests.support.ledgers import ledger_of
-from tests.support.lines import action, started
+from tests.support.lines import ACI_DEADLINE, aci, acp, action, started
 from tests.support.rich import RICH
 
 BREAKING = {
@@ -59,6 +59,22 @@ def test_attempts_that_wait_for_their_answers_break_no_check():
         assert list(checks.broken(reader._ledger)) == []
         [row] = reader.read("process_state", where={"process_id": "p1"}).to_pylist()
         assert row["last_outcome"] == "in_flight"
+
+
+@pytest.mark.parametrize(
+    "review",
+    [
+        aci(customer_id=None),
+        acp(created_at="2200-01-01T00:00:00Z", occurred_at=ACI_DEADLINE),
+        acp(created_at="2200-01-01T00:00:00Z", occurred_at=ACI_DEADLINE, status="FINISHED"),
+    ],
+    ids=["names no seller", "is opened on a day to come", "is finished on a day to come"],
+)
+def test_a_review_breaks_no_check_though_it(review):
+    """`prazo verify` called the stores false from an open review without a readable `customer_id`
+    on, and as long as the platform's clock had opened the very first review on a later day."""
+    with ledger_of([review]) as reader:
+        assert checks.run("sums_disagree", reader._ledger) is None
 
 
 def test_every_check_is_broken_below():
