@@ -174,6 +174,15 @@ def test_a_refused_certificate_is_mended_by_a_person():
     assert next_action(history, "2026-03-02T01:00:00") == "correct_certificate"
 
 
+def test_an_earlier_attempt_in_flight_holds_nothing_up_once_a_later_one_is_answered():
+    """Other systems' attempts may overlap. To wait for the first one's day would also keep every
+    alert of its process back (docs/alerts.md#conditions)."""
+    sent = started("a1", "2026-03-02T12:00:00Z", timeout_seconds=86_400)
+    assert next_action([aci(), sent], "2026-03-02T14:00:00") == "await_answer"
+    later = [started("a2", "2026-03-02T13:00:00Z"), finished("a2", 400, "2026-03-02T13:00:01Z")]
+    assert next_action([aci(), sent, *later], "2026-03-02T14:00:00") == "correct_payload"
+
+
 def test_todays_list_leaves_out_what_is_somebody_elses_turn():
     waiting = [aci(), invited("2026-03-03T00:00:00Z")]
     other = aci("e2", process_id="p2")
