@@ -127,15 +127,15 @@ def export(
     `clearances.Awaited` where a full package waits for a second person, and `OperatorError` if the
     log cannot be signed or a file is missing.
     """
-    if service.signer is None:
-        missing = service.signing.missing()
-        raise OperatorError("No package can be made here", missing.why, missing.remedy)
     if service.ledger.is_without_bodies:
         raise OperatorError(
             "No package can be made here",
             "this ledger holds commitments and masked facts, but no bodies",
             "export where the ledger has them",
         )
+    if service.signer is None:
+        missing = service.signing.missing()
+        raise OperatorError("No package can be made here", missing.why, missing.remedy)
     seals = Seals.of(service.settings)
     service.reach(service.inbox.last()[0])
     check_withheld(service.ledger, request)

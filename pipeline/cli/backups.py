@@ -226,9 +226,9 @@ def rebuild() -> None:
     """
     from pipeline.audit.stores import changed_in_inbox
     from pipeline.ledger import reader
-    from pipeline.ledger.service import LedgerService
+    from pipeline.ledger.service import as_made
 
-    service = LedgerService(Settings.load())
+    service = as_made(Settings.load())
     try:
         service.catch_up()
         if changed := changed_in_inbox(service):

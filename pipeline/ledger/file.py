@@ -215,6 +215,16 @@ def _check(connection: duckdb.DuckDBPyConnection, path: Path | None, identity: I
         raise LedgerDamaged(
             f"The ledger {path} cannot be opened", "what it says of itself cannot be read", _REBUILD
         )
+    # Before anything for which it is made again: not with bodies, where an analyst's had none.
+    without_bodies = identity.meta["without_bodies"]
+    if meta.get("without_bodies", without_bodies) != without_bodies:
+        lacks = not identity.is_without_bodies
+        raise (LedgerWithoutBodies if lacks else LedgerRefused)(
+            f"The ledger {path} was made {'without' if lacks else 'with'} bodies",
+            remedy="`prazo follow --without-bodies` serves it"
+            if lacks
+            else "leave out --without-bodies, or set PRAZO_LEDGER to another file",
+        )
     if meta.get("schema_version") != SCHEMA_VERSION:
         raise LedgerOutdated(
             f"The ledger {path} has schema {meta.get('schema_version', 'none')},"
@@ -228,13 +238,6 @@ def _check(connection: duckdb.DuckDBPyConnection, path: Path | None, identity: I
             "set PRAZO_INBOX and PRAZO_LEDGER to files that belong together; if the inbox was"
             " lost, `prazo restore` puts it back from a backup",
         )
-    if meta["without_bodies"] != identity.meta["without_bodies"]:
-        lacks = meta["without_bodies"] == "true"
-        raise (LedgerWithoutBodies if lacks else LedgerRefused)(
-            f"The ledger {path} was made {'without' if lacks else 'with'} bodies",
-            remedy="open it the same way, or set PRAZO_LEDGER to another file",
-        )
-
     if meta.get(_TAXPAYER_MARK, identity.taxpayer_mark) != identity.taxpayer_mark:
         raise LedgerOutdated(
             f"The ledger {path} compares tax ids under another key",

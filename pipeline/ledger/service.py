@@ -219,23 +219,25 @@ def ledger_service(settings: Settings, **options: bool) -> Iterator[LedgerServic
         service.close()
 
 
+def as_made(settings: Settings, **options: bool) -> LedgerService:
+    """The ledger, with bodies or without, whichever it was made with; `options` are those of
+    `LedgerService`. One without is nobody's to keep."""
+    try:
+        return LedgerService(settings, **options)
+    except LedgerWithoutBodies:
+        analysts = {"is_keeper": False, "without_bodies": True}
+        return LedgerService(settings, **options | analysts)
+
+
 @contextmanager
 def unheld_ledger(settings: Settings, *, is_keeper: bool = True) -> Iterator[LedgerService]:
     """The ledger, opened for one command that finds no holder to ask; never starts a log.
-    `is_keeper`: false for a command that only looks, and writes nothing to the inbox; it takes a
-    ledger without bodies as it is.
+    `is_keeper`: false for a command that only looks, and writes nothing to the inbox.
 
     Raises `LedgerInUse` where another process has it all the same.
     """
     try:
-        try:
-            service = LedgerService(settings, may_create=False, is_keeper=is_keeper)
-        except LedgerWithoutBodies:
-            if is_keeper:
-                raise
-            service = LedgerService(
-                settings, may_create=False, is_keeper=False, without_bodies=True
-            )
+        service = as_made(settings, may_create=False, is_keeper=is_keeper)
     except LedgerInUse as error:
         raise LedgerInUse(
             error.what,

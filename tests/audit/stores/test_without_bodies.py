@@ -1,22 +1,40 @@
-"""An analyst's ledger is verified as what it is."""
+"""An analyst's ledger is opened as what it is, whether anybody holds it or not."""
 
 from contextlib import closing
 
+import duckdb
 import pytest
 
-from pipeline.errors import LedgerRefused
 from pipeline.ledger.service import LedgerService, unheld_ledger
 from pipeline.serve import commands
 from pipeline.settings import Settings
 
 
-def test_a_ledger_without_bodies_that_nobody_holds_is_verified(settings: Settings) -> None:
-    """It was NOT VERIFIED, whatever it held: it was opened as one that has bodies."""
-    analyst = settings.model_copy(update={"ledger": settings.ledger.with_name("analyst.duckdb")})
-    with closing(LedgerService(analyst, is_keeper=False, without_bodies=True)) as service:
+@pytest.fixture
+def analyst(settings: Settings) -> Settings:
+    made = settings.model_copy(update={"ledger": settings.ledger.with_name("analyst.duckdb")})
+    with closing(LedgerService(made, is_keeper=False, without_bodies=True)) as service:
         service.catch_up()
+    return made
+
+
+def test_a_ledger_without_bodies_that_nobody_holds_is_verified_and_shown(
+    analyst: Settings,
+) -> None:
+    """It was opened as one that has bodies: NOT VERIFIED, whatever it held, and not to be read."""
     verdict = commands.audit(analyst, None, lambda *_: None)
     assert verdict.faults == []
     assert verdict.checked[0].startswith("16 entries stand in inbox and ledger")
-    with pytest.raises(LedgerRefused, match="without bodies"), unheld_ledger(analyst):
-        pass
+    with commands.open_ledger(analyst) as ledger:
+        [shown] = ledger.read("ledger_health").to_pylist()
+    assert (shown["last_seq"], shown["missing"]) == (16, 0)
+
+
+def test_one_of_an_older_release_is_made_again_without_bodies(analyst: Settings) -> None:
+    """A command that opens it knows no `--without-bodies`: it would put all bodies into it."""
+    with duckdb.connect(str(analyst.ledger)) as connection:
+        connection.execute("update meta set value = '1' where name = 'schema_version'")
+    with unheld_ledger(analyst) as service:
+        assert service.ledger.is_without_bodies
+        [(bodies,)] = service.ledger.cursor().execute("select count(body) from log").fetchall()
+        assert (service.ledger.size, bodies) == (16, 0)
