@@ -12,6 +12,7 @@ from typing import Final
 
 import httpx
 
+from pipeline import instants
 from pipeline.errors import SettingsError
 
 LOG = logging.getLogger(__name__)
@@ -104,17 +105,30 @@ class Certificates:
         return context
 
     def changed(self) -> ssl.SSLContext | None:
-        """A new context where the files have changed and fit together; half a rotation does not."""
+        """A new context where the files have changed, fit together and are valid already; half a
+        rotation does not, and one that begins tomorrow would be refused until then."""
         stamp = self._look()
         if stamp == self._stamp:
             return None
         try:
             context = self.context()
+            self._check_begun()
         except SettingsError as error:
             LOG.warning("the former certificates stay in force: %s", error)
             return None
         self._stamp = stamp
         return context
+
+    def _check_begun(self) -> None:
+        from pipeline.http.certificates import begin_of, last_to_begin  # only a rotation needs it
+
+        begins_at = begin_of(last_to_begin(self._certificate))
+        if begins_at > instants.now():
+            raise SettingsError(
+                "The TLS client certificate cannot be used yet",
+                f"{self._certificate} begins {instants.readable(begins_at)}",
+                "check this machine's clock if that is wrong",
+            )
 
     def _look(self) -> tuple[object, ...]:
         paths = [it for it in (self._certificate, self._key, self._authority) if it is not None]

@@ -1,17 +1,20 @@
 """A handshake that fails is `tls_refused`, whoever ended it (docs/rules.md#outcomes)."""
 
 import contextlib
+import logging
 import os
 import socket
 import ssl
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import trustme
 
 from pipeline.submit.attempt import Sent
+from pipeline.submit.connections import Certificates
 from pipeline.submit.resume import Ended
 from pipeline.submit.retries import Waiting
 from tests.submit.attempts import submit
@@ -112,3 +115,26 @@ def strict(clients: Path, version: ssl.TLSVersion) -> Iterator[tuple[str, str]]:
         yield f"https://127.0.0.1:{listener.getsockname()[1]}", os.fspath(certificate)
         listener.shutdown(socket.SHUT_RDWR)
         thread.join(5)
+
+
+def test_a_renewal_that_was_put_in_place_early_takes_effect_when_it_begins(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The former certificate was good, and every attempt would have been refused until then."""
+    certificate, key = tmp_path / "client.pem", tmp_path / "client.key"
+    now = datetime.now(UTC).replace(tzinfo=None)
+
+    def put(begins: datetime) -> None:
+        issued = trustme.CA().issue_cert("market", not_before=begins)
+        certificate.write_bytes(issued.cert_chain_pems[0].bytes())
+        key.write_bytes(issued.private_key_pem.bytes())
+
+    put(now - timedelta(days=300))
+    certificates = Certificates(certificate, key, None)
+    put(now + timedelta(days=1))
+    with caplog.at_level(logging.WARNING):
+        assert certificates.changed() is None
+    assert "the former certificates stay in force" in caplog.text
+    put(now - timedelta(seconds=1))
+    assert certificates.changed() is not None
+    assert certificates.changed() is None
