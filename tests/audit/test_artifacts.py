@@ -14,11 +14,13 @@ import pytest
 from pipeline import instants
 from pipeline.audit import backup as backups
 from pipeline.audit import restore as restores
+from pipeline.audit.package import disclosure
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
 from pipeline.audit.stores import audit
 from pipeline.audit.verify import Verdict
 from pipeline.cli.doctor import Diagnosis, examine
+from pipeline.errors import CallerError
 from pipeline.inbox import open_inbox
 from pipeline.inbox.artifacts import Held, artifact_store, look, take_in
 from pipeline.ledger.service import LedgerService
@@ -226,6 +228,21 @@ def test_a_line_counts_once_wherever_its_artifact_was_when_it_came(settings: Set
 
 
 # --- packages ---
+
+
+def test_a_package_with_more_artifacts_than_a_verifier_reads_is_not_made(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was made, and no verifier could read it."""
+    lose(settings, SCREEN)
+    with closing(LedgerService(settings)) as service:
+        export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
+        size = service.inbox.last()[0]
+        monkeypatch.setattr(disclosure, "MOST_ARTIFACTS", 1)
+        with pytest.raises(CallerError, match="more than 1 artifacts"):
+            export(service, Scope(process_id="p1"), tmp_path / "p1_again.zip")
+        assert service.inbox.last()[0] == size, "nothing says that it was exported"
+    assert [it.name for it in tmp_path.glob("*.zip")] == ["p1.zip"]
 
 
 def test_a_package_without_artifacts_of_ours_is_not_verified_and_names_each(

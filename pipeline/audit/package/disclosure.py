@@ -137,6 +137,10 @@ def _is_plain(value: Any, key: str, log_key: bytes) -> bool:
             return value is None
 
 
+MOST_ARTIFACTS: Final = 100_000
+"""In one package: a verifier reads neither a zip's directory nor a manifest of over 16 MiB."""
+
+
 class Artifacts:
     """The artifacts that disclosed collections name, and those among them that are left out."""
 
@@ -150,7 +154,8 @@ class Artifacts:
         """By entry, those that the report names one by one."""
 
     def add(self, entry: Entry) -> None:
-        """Takes up what an entry names, as the package shows it."""
+        """Takes up what an entry names, as the package shows it. Raises `CallerError` where it is
+        more than a verifier reads."""
         if entry.kind != COLLECTION or entry.body is None:
             return
         for artifact in parse_json(entry.body).get("artifacts") or ():
@@ -169,6 +174,13 @@ class Artifacts:
                 self.missing.setdefault(digest, KEPT_ELSEWHERE)
             else:
                 self.missing[digest] = "not in the artifact store"
+        if len(self.names) + len(self.missing) > MOST_ARTIFACTS:
+            raise CallerError(
+                "The package was not made",
+                f"its entries name more than {MOST_ARTIFACTS} artifacts, and no verifier reads a"
+                " package of more",
+                "export shorter periods, or one process or seller at a time",
+            )
         if len(self.screens) < MAX_ENTRIES:
             found = screens_of(
                 entry.body, self.names.get, lambda digest: self._store.read(digest) or b""
