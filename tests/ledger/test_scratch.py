@@ -13,6 +13,7 @@ from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Entry, Place, record_entry
 from tests.support.events import review
 
+FOREVER = "from range(1000000000) as one, range(1000000000) as other"
 OF_ALL = "".join(f"from {it};" for it in ("log", *facts.TABLES.values()))
 
 
@@ -48,21 +49,15 @@ def test_a_copy_is_taken_again_and_holds_nothing_of_its_last_use() -> None:
     again.give_back()
 
 
-def test_a_copy_whose_last_use_failed_holds_nothing_of_it() -> None:
+@pytest.mark.parametrize(
+    ("script", "seconds"),
+    [("select error(process_id) from process_state", 60.0), (f"select count(*) {FOREVER}", 0.05)],
+    ids=["failed", "was interrupted"],
+)
+def test_a_copy_is_empty_and_of_use_though_its_last_use(script: str, seconds: float) -> None:
     copy = used()
     with pytest.raises(duckdb.Error):
-        copy.run("select error(process_id) from process_state", {})
-    copy.give_back()
-    again = Copy.taken()
-    assert is_empty(again)
-    again.give_back()
-
-
-def test_a_copy_that_was_interrupted_is_of_use_again() -> None:
-    copy = Copy.taken()
-    forever = "select count(*) from range(1000000000) as one, range(1000000000) as other"
-    with pytest.raises(duckdb.InterruptException):
-        copy.run(forever, {}, seconds=0.05)
+        copy.run(script, {}, seconds)
     copy.give_back()
     again = Copy.taken()
     assert is_empty(again)
