@@ -16,6 +16,9 @@ from pipeline.ledger.catalogue import script
 from pipeline.ledger.file import leave_out_optimizers
 from pipeline.log.entries import Entry
 
+MOST_ROWS_KEPT: Final = 20_000
+"""In a copy that somebody else may take once it is emptied; of ten times as many it would keep some
+400 MB."""
 MAX_SCRIPT_SECONDS: Final = 900.0
 """For a query that somebody else wrote, over a copy in memory."""
 
@@ -40,6 +43,7 @@ class Copy:
         self._connection.execute("set lock_configuration = true")
         self._connection.execute("begin")
         self._is_taken = False
+        self._rows = 0  # that were added since it was taken
 
     @classmethod
     def taken(cls) -> "Copy":
@@ -49,20 +53,21 @@ class Copy:
             copy = _UNUSED.pop()
         except IndexError:
             copy = cls()
-        copy._is_taken = True
+        copy._is_taken, copy._rows = True, 0
         return copy
 
     def give_back(self) -> None:
-        """Empties it for whoever takes it next. Whoever gives it back twice gives it to one."""
+        """Empties it for whoever takes it next; one that held much is closed, since it would not
+        give all of its memory back. Whoever gives it back twice gives it to one."""
         if not self._is_taken:
             return
         self._is_taken = False
-        try:
-            self.clear()
-        except duckdb.Error:
-            self._connection.close()
-        else:
-            _UNUSED.append(self)
+        if self._rows <= MOST_ROWS_KEPT:
+            with contextlib.suppress(duckdb.Error):
+                self.clear()
+                _UNUSED.append(self)
+                return
+        self._connection.close()
 
     def clear(self) -> None:
         """Undoes all that was done with it."""
@@ -72,12 +77,14 @@ class Copy:
     def add(self, entries: Sequence[Entry]) -> None:
         """Entries alone, without the facts that stand in their bodies."""
         rows = [entry[: len(arrow.LOG_COLUMNS)] for entry in entries]
+        self._rows += len(rows)
         arrow.insert(self._connection, "log", self._columns["log"], rows)
 
     def add_facts(self, table: str, rows: Sequence[Sequence[object]], *, masked: bool) -> None:
         """Facts of a table, instants in microseconds; `masked`: as a ledger without bodies has
         them."""
         masks = arrow.MASKED_COLUMNS.get(table, {}) if masked else {}
+        self._rows += len(rows)
         arrow.insert(self._connection, table, self._columns[table], rows, masks)
 
     def facts(self, table: str) -> list[tuple[Any, ...]]:

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline import instants
 from pipeline.audit.package import tables
-from pipeline.ledger import facts
+from pipeline.ledger import facts, scratch
 from pipeline.ledger.scratch import Copy
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Entry, Place, record_entry
@@ -61,6 +61,16 @@ def test_a_copy_is_empty_and_of_use_though_its_last_use(script: str, seconds: fl
     copy.give_back()
     again = Copy.taken()
     assert is_empty(again)
+    again.give_back()
+
+
+def test_a_copy_that_held_much_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Emptied, it would keep some hundred megabytes for as long as the process runs."""
+    monkeypatch.setattr(scratch, "MOST_ROWS_KEPT", 1)
+    copy = used()
+    copy.give_back()
+    again = Copy.taken()
+    assert again is not copy
     again.give_back()
 
 
