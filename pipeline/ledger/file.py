@@ -262,7 +262,17 @@ def _renew_macros(connection: duckdb.DuckDBPyConnection) -> None:
     held = connection.execute("select value from meta where name = 'macros'").fetchall()
     if held != [(_MACROS,)]:
         with transaction(connection):
+            _drop_macros(connection)
             _put_macros(connection)
+
+
+def _drop_macros(connection: duckdb.DuckDBPyConnection) -> None:
+    """One that only the former release had would be taken for somebody else's."""
+    functions = "select distinct function_name, function_type from system.main.duckdb_functions()"
+    held = connection.execute(f"{functions} where not internal and schema_name = 'main'")
+    for name, kind in held.fetchall():
+        quoted = name.replace('"', '""')
+        connection.execute(f'drop {kind.replace("table_macro", "macro table")} "{quoted}"')
 
 
 def _put_macros(connection: duckdb.DuckDBPyConnection) -> None:
