@@ -121,6 +121,8 @@ class Answering:
         review = self.reviews.look(journey.process_id, journey.review)
         answers, last_step = self._answers(journey)
         said = answers.get(form.TYPE_PATH)
+        if journey.only_paths is not None:
+            said = "business"  # it is not asked for corrections: what was refused says enough
         questions = form.questions(
             review.wanted(said if isinstance(said, str) else None),
             asks_type=review.seller_type is None,

@@ -130,7 +130,8 @@ class Ground:
     def _is_answerable(self, journey: Journey, now: int) -> bool:
         if not journey.is_live(now):
             return False
-        return self._answering.reviews.look(journey.process_id, journey.review).unanswerable is None
+        review = self._answering.reviews.look(journey.process_id, journey.review)
+        return review.unanswerable is None and review.asks_any_of(journey.only_paths)
 
     def _confirmed(self, visit: Visit) -> tuple[Journey, Session, int] | Response:
         """The journey of a request after its confirmation; or the answer, where there is none."""

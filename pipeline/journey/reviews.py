@@ -8,6 +8,7 @@ these change nothing of what is asked.
 import json
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Self
 
@@ -67,6 +68,12 @@ class Review:
         the log does not know it."""
         seller_type = self.seller_type or answered_type
         return wanted(self.process, seller_type, required_fields())
+
+    def asks_any_of(self, paths: Sequence[str] | None) -> bool:
+        """Whether a link for these fields has a question left: the platform may have asked for
+        others since. None: for all that is asked."""
+        asked = self.wanted("business")
+        return paths is None or not {*asked.needed, *asked.optional}.isdisjoint(paths)
 
     @property
     def unanswerable(self) -> str | None:

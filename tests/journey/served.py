@@ -18,7 +18,14 @@ from pipeline.inbox import Inbox, open_inbox
 from pipeline.journey import links
 from pipeline.journey.links import Minted
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import COLLECTION, Entry
+from pipeline.log.entries import (
+    COLLECTION,
+    INGESTED,
+    SUBMISSION_FINISHED,
+    SUBMISSION_STARTED,
+    Draft,
+    Entry,
+)
 from pipeline.settings import Settings
 from tests import fork_server
 from tests.journey.seller import Seller
@@ -130,6 +137,29 @@ class Page:
         }
         text = json.dumps(body).encode()
         self.inbox.append([delivery(text, occurred_at=at, recorded_by="webhook")])
+
+    def refuse(self, process_id: str, *fields: str) -> None:
+        """An attempt of another system, whose payload the platform refused for these fields."""
+        self._events += 1
+        now, about = instants.now(), f"{process_id} {self._events}"
+        start, end = (
+            Draft(
+                kind=kind,
+                occurred_at=now + later,
+                recorded_by="file",
+                body=json.dumps(body).encode(),
+                particulars={"via": INGESTED},
+                attempt_id=about,
+                process_id=process_id,
+                seller_id=f"seller of {process_id}",
+                status=status,
+            )
+            for kind, later, body, status in (
+                (SUBMISSION_STARTED, 0, {"process_id": process_id}, None),
+                (SUBMISSION_FINISHED, 1, {"fields": fields}, 400),
+            )
+        )
+        self.inbox.append([start, end])
 
     def mint(self, process_id: str, **how: Any) -> Minted:
         return links.mint(self.settings(), self.inbox, process_id, recorded_by="user:test", **how)

@@ -12,7 +12,7 @@ from pipeline.inbox import open_inbox
 from pipeline.journey import links
 from pipeline.journey.entrance import door
 from pipeline.settings import Settings
-from tests.journey.served import Page
+from tests.journey.served import ACP, Page
 
 INVALID = "Este link não funciona"
 
@@ -239,3 +239,32 @@ def test_text_logs_hold_neither_secrets_nor_answers(page: Page) -> None:
     assert "Rua Secreta" not in written
     assert minted.url.rsplit("/", 1)[1] not in written
     assert json.dumps(next(iter(seller.cookies.values())))[1:-1] not in written
+
+
+def test_a_business_corrects_its_owners_data_though_only_its_seller_said_what_it_is(
+    page: Page,
+) -> None:
+    process = page.review(ACP, kind="ACP", seller_type=None)
+    seller = page.seller()
+    kind = seller.open(page.mint(process).url)
+    receipt = seller.confirm(seller.answer_all(seller.answer(kind, f0="business")))
+    page.refuse(process, "owner.revenue", "revenue")
+    question = seller.answer(seller.get(receipt.path))
+    assert question.slug == "revenue"
+    question = seller.answer(question, f0_from="1", f0_to="2")
+    assert question.slug == "owner-revenue"
+    assert seller.answer(question, f0_from="1", f0_to="2").slug == "review"
+
+
+def test_a_link_for_corrections_is_over_once_the_platform_asks_for_other_fields(
+    page: Page,
+) -> None:
+    process = page.review(["revenue"])
+    page.refuse(process, "revenue")
+    minted = page.mint(process)
+    seller = page.seller()
+    question = seller.open(minted.url)
+    page.review(["address.city"], process_id=process, seller_type=None)
+    assert INVALID in seller.get(question.path).html
+    assert INVALID in page.seller().get(minted.url).html
+    assert page.seller().open(page.mint(process).url).slug == "city"
