@@ -28,6 +28,7 @@ from pipeline.journey.screens import Drawn, Screens, text_of
 from pipeline.journey.words import Language
 from pipeline.log.artifacts import ArtifactStore
 from pipeline.log.entries import OWN_JOURNEY
+from pipeline.submit.demand import Wanted
 
 REVIEW: Final = "review"
 LANDING: Final = "landing"
@@ -131,13 +132,26 @@ class Answering:
         )
         return Form(review, questions, answers, last_step)
 
-    def _answers(self, journey: Journey) -> tuple[Fields, int]:
+    def confirmed(self, journey: Journey) -> Form:
+        """What its seller has confirmed, whatever the process asks for since."""
+        review = self.reviews.look(journey.process_id, journey.review)
+        answers, last_step = self._answers(journey, is_whole=True)
+        paths = tuple(it for it in answers if it != form.TYPE_PATH)
+        questions = form.questions(
+            Wanted(paths, ()),
+            asks_type=form.TYPE_PATH in answers,
+            has_bands=self.bands is not None,
+        )
+        return Form(review, questions, answers, last_step)
+
+    def _answers(self, journey: Journey, *, is_whole: bool = False) -> tuple[Fields, int]:
         steps = self.inbox.query(_STEPS, journey.process_id, RECORDED_BY)
         answers: dict[str, JsonValue] = {}
         for _, body in steps:
             said = parse_json(body)
-            is_ours = said.get("producer") == OWN_JOURNEY
-            if is_ours and said["journey_id"] == journey.journey_id and said["step"] == "answered":
+            if said.get("producer") != OWN_JOURNEY or said["journey_id"] != journey.journey_id:
+                continue
+            if said["step"] == "answered" and (said.get("is_whole") is True or not is_whole):
                 answers.update(said["fields"])
         return answers, steps[-1][0] if steps else 0
 

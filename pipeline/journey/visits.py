@@ -301,7 +301,7 @@ class Visits(Ground):
         if isinstance(found, Response):
             return found
         journey, _, now = found
-        language, asked = visit.language, self._answering.form(journey)
+        language, given = visit.language, self._answering.confirmed(journey)
         number = links.shown_ref(journey.ref)
         lines = [
             f"{self._settings.journey_name} – {words.text('receipt_title', language)}",
@@ -311,9 +311,9 @@ class Visits(Ground):
         groups = self.screens.groups(
             language,
             journey.ref,
-            asked.questions,
-            asked.answers,
-            is_business=asked.is_business,
+            given.questions,
+            given.answers,
+            is_business=given.is_business,
         )
         for group in groups:
             lines += ["", *filter(None, [group.whose])]

@@ -229,6 +229,20 @@ def test_a_receipt_of_a_business_says_whose_each_answer_is(page: Page) -> None:
     assert kept.endswith("\n\nSua empresa\nCEP: 01310-100\n\nRepresentante legal\nCEP: 01310-100\n")
 
 
+def test_a_receipt_says_what_was_confirmed_whatever_the_platform_asks_for_later(page: Page) -> None:
+    process = page.review(["revenue", "address.city"])
+    minted = page.mint(process)
+    seller = page.seller()
+    seller.finish(minted.url)
+    path = f"/r/{minted.journey.ref}/receipt.txt"
+    first = seller.get(path).html
+    assert first.endswith("\n\nFaturamento: De R$ 1.000 até R$ 5.000\nCidade: São Paulo\n")
+    page.review(["address.line3"], process_id=process)
+    assert seller.get(path).html == first
+    page.review([], process_id=process, status="FINISHED")
+    assert seller.get(path).html == first
+
+
 def test_each_receipt_that_a_seller_saw_is_kept_once(page: Page) -> None:
     process = page.review()
     minted = page.mint(process)
