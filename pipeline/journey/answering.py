@@ -221,11 +221,17 @@ class Answering:
         )
 
     def seen(
-        self, journey: Journey, session: Session, screen: str, token: str, drawn: Drawn, now: int
+        self,
+        journey: Journey,
+        session: Session,
+        question: Question,
+        token: str,
+        drawn: Drawn,
+        now: int,
     ) -> Taken | None:
-        """The screen that a token was sent with, byte for byte: drawn again, or as it was kept when
-        it was shown. None where it is not known what the seller saw."""
-        page = self.sessions.page(session, screen, token)
+        """The question that a token was sent with, byte for byte: drawn again, or as it was kept
+        when it was shown. None where it is not known what the seller saw, or was another one."""
+        screen, page = question.slug, self.sessions.page(session, question.asked, token)
         if page is None:
             return None
         if page.digest == drawn.digest:
@@ -258,11 +264,19 @@ class Answering:
         return None
 
     def show_again(
-        self, journey: Journey, session: Session, screen: str, drawn: Drawn, event: str, now: int
+        self,
+        journey: Journey,
+        session: Session,
+        screen: str,
+        drawn: Drawn,
+        event: str,
+        now: int,
+        *,
+        asked: str | None = None,
     ) -> bytes:
         """The bytes of a screen that is shown because something was wrong: it cannot be drawn again
-        later, so they are kept first."""
-        html = drawn.signed(self.token(session, screen, drawn, now))
+        later, so they are kept first. `asked`: by a question."""
+        html = drawn.signed(self.token(session, asked or screen, drawn, now))
         if self.sessions.has_room(journey):
             kept = self.store.keep(html)
             detail = f"{drawn.digest} {kept.sha256}"

@@ -85,6 +85,12 @@ class Question(NamedTuple):
     fields: tuple[Field, ...]
 
     @property
+    def asked(self) -> str:
+        """What it asks for. The slug alone is a place, which another question takes once the
+        platform asks for something else."""
+        return " ".join([self.slug, *(it.path for it in self.fields)])
+
+    @property
     def is_about_owner(self) -> bool:
         """Whether it is about a business's legal representative."""
         return self.fields[0].path.startswith("owner.")

@@ -131,7 +131,7 @@ class Visits(Ground):
         if question is None:
             return see(self._next(place))
         drawn = self._answering.question(place.journey, place.asked, question, visit.language)
-        return self._signed(place, question.slug, drawn)
+        return self._signed(place, question.asked, drawn)
 
     def answer(self, visit: Visit) -> Response:
         """Records the answers on one screen, or shows what is wrong with them."""
@@ -145,7 +145,7 @@ class Visits(Ground):
         typed = {it: visit.form.get(it, "") for it in names}
         answering, token = self._answering, visit.form.get("page", "")
         drawn = answering.question(place.journey, place.asked, question, visit.language)
-        taken = answering.seen(place.journey, place.session, question.slug, token, drawn, place.now)
+        taken = answering.seen(place.journey, place.session, question, token, drawn, place.now)
         if taken is None:
             return self._again(visit, place, question, typed, is_changed=True)
         reading = form.read(question, typed, answering.bands)
@@ -203,7 +203,13 @@ class Visits(Ground):
         )
         event = "changed" if is_changed else "faults_shown"
         html = self._answering.show_again(
-            place.journey, place.session, question.slug, drawn, event, place.now
+            place.journey,
+            place.session,
+            question.slug,
+            drawn,
+            event,
+            place.now,
+            asked=question.asked,
         )
         return page_of(html, 409 if is_changed else 422)
 

@@ -177,6 +177,21 @@ def test_a_screen_with_faults_was_seen_too_and_is_the_evidence_of_what_follows_i
     assert html == wrong.html
 
 
+def test_what_was_typed_beside_a_fault_answers_no_other_question_that_takes_its_place(
+    page: Page,
+) -> None:
+    process = page.review(["mother_name"])
+    seller = page.seller()
+    wrong = seller.answer(seller.open(page.mint(process).url), f0="Maria\u200b")
+    assert (wrong.status, wrong.slug) == (422, "other-1")
+    page.review(["profession"], process_id=process)
+    changed = seller.answer(wrong, f0="Maria")
+    assert changed.status == 409
+    assert "profession" in changed.html
+    assert page.steps(process) == ["invited", "opened"]
+    assert seller.answer(changed, f0="florista").slug == "review"
+
+
 def test_the_entries_say_in_which_language_and_wording_and_what_was_declared(page: Page) -> None:
     process = page.review()
     page.seller(language="en-GB,en;q=0.8").finish(page.mint(process).url)
