@@ -17,7 +17,7 @@ from pipeline.submit.casefile import CaseFile, CaseFiles
 from pipeline.submit.decision import Busy, Go, NotDue, Objection, Order, Refused, Terms, Via, decide
 from pipeline.submit.demand import TYPES, known_type, wanted
 from pipeline.submit.resume import OnAttempt, open_submissions
-from pipeline.submit.rules import Answer
+from pipeline.submit.rules import SELLER, Answer
 
 AT_ONCE: Final = 8
 """Attempts under way at a time, of many that are sent."""
@@ -53,7 +53,15 @@ def payload_of(case: CaseFile) -> bytes:
 
 def _seller_type(case: CaseFile) -> str | None:
     """As the log knows it, or else as the seller said."""
-    return known_type(case.process, case.seller_type) or _type_in(case.answers.get("type"))
+    return known_type(case.process, case.seller_type) or _type_in(_said_type(case))
+
+
+def _said_type(case: CaseFile) -> Answer | None:
+    """What the seller said of their kind, where that counts: the log does not know it."""
+    said = case.answers.get("type")
+    if known_type(case.process, case.seller_type) is not None or said is None:
+        return None
+    return said if said.source == SELLER else None
 
 
 def _given(case: CaseFile) -> Iterator[tuple[str, Answer]]:
@@ -90,6 +98,8 @@ def look(settings: Settings, process_ids: Iterable[str]) -> list[Ready]:
 
 def unconfirmed(case: CaseFile) -> tuple[Objection, ...]:
     """What the payload would hold that the seller has answered on our page and not confirmed."""
+    said = _said_type(case)
+    given = [*([] if said is None else [("type", said)]), *_given(case)]
     return tuple(
         Objection(
             path,
@@ -98,7 +108,7 @@ def unconfirmed(case: CaseFile) -> tuple[Objection, ...]:
             "their declaration on its last screen: ask them to finish",
             "What the service does, 4",
         )
-        for path, answer in _given(case)
+        for path, answer in given
         if not answer.is_final
     )
 

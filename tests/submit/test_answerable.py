@@ -7,7 +7,10 @@ import pytest
 
 from pipeline import instants
 from pipeline.errors import SettingsError
+from pipeline.log.entries import OWN_JOURNEY
+from pipeline.submit.casefile import CaseFiles
 from pipeline.submit.decision import Approval
+from pipeline.submit.ready import payload_of, unconfirmed
 from tests.submit.test_decisions import rules_of, submit
 from tests.support.marketplace import Marketplace, Review
 
@@ -35,6 +38,26 @@ def test_a_type_other_than_the_sellers_latest_record_needs_an_override(
     assert submit(marketplace, review, override=Approval("sole trader now", "ana")).is_finished
     [entry] = marketplace.inbox.find(process_id=review.process_id, kind="override")
     assert json.loads(entry.body or b"")["gates"] == ["type_mismatch"]
+
+
+def test_a_payload_is_not_made_of_a_type_that_its_seller_has_not_confirmed_or_not_said(
+    marketplace: Marketplace,
+) -> None:
+    review = marketplace.review()
+    page = {"recorded_by": "journey", "producer": OWN_JOURNEY}
+    files = CaseFiles(marketplace.inbox)
+
+    marketplace.collect(review.process_id, review.seller_id, {"type": "business"}, **page)
+    [held] = unconfirmed(files.open(review.process_id))
+    assert (held.path, held.rule) == ("type", "not_confirmed")
+    whole = {**page, "is_whole": True}
+    marketplace.collect(review.process_id, review.seller_id, {"type": "individual"}, **whole)
+    case = files.open(review.process_id)
+    assert unconfirmed(case) == ()
+    assert json.loads(payload_of(case))["type"] == "individual"
+    bureau = {"type": "business"}
+    marketplace.collect(review.process_id, review.seller_id, bureau, source="bureau")
+    assert "type" not in json.loads(payload_of(files.open(review.process_id)))
 
 
 def test_only_the_platforms_own_bands_are_sent_where_a_file_lists_them(
