@@ -1,29 +1,34 @@
 """Says what a review asks for now, for whoever answers it: from the log, and read once a change.
 
 A case file takes tens of milliseconds, and a seller asks for twenty screens. So what it said is
-kept, with each link from its making on, for as long as the process gets no entries but collections:
-these change nothing of what is asked.
+kept, with each link from its making on, for as long as the process gets no entries but collections,
+which change nothing of what is asked, and its seller no event that may say what kind they are.
 """
 
 import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Self
 
 from pipeline.contract.body import parse_json
 from pipeline.errors import Unreadable
 from pipeline.inbox import Inbox
-from pipeline.log.entries import COLLECTION, SUBMISSION_FINISHED
+from pipeline.log.entries import COLLECTION, SUBMISSION_FINISHED, WEBHOOK
 from pipeline.submit.casefile import CaseFile, CaseFiles, required_fields
 from pipeline.submit.demand import Process, Wanted, asks_for_nothing, known_type, wanted
 
 MAX_KEPT: Final = 2000
 MAX_FIELDS: Final = 120
 """That one journey asks for."""
-_SINCE: Final = """
-    select process_n, kind from entries where process_id = $1 and process_n > $2"""
+_SINCE: Final = f"""
+    select 1 from entries where process_id = $1 and process_n > $2 and kind <> '{COLLECTION}'
+    limit 1"""
+_SAID_SINCE: Final = f"""
+    select 1 from entries
+    where seller_id = $1 and seq > $2 and kind = '{WEBHOOK}' and process_id is null limit 1"""
+_NEWEST: Final = "select coalesce(max(seq), -1) from entries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,8 @@ class Review:
     """Fields that the platform refused by name, in the last attempt."""
     refused_at: int | None = None
     """When it found that attempt's payload invalid."""
+    seq: int = -1
+    """Up to which the log had been read."""
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -109,18 +116,23 @@ class Reviews:
             kept = self._kept.get(process_id)
         if kept is None and known is not None:
             kept = Review.read(known)
-        if kept is not None:
-            since = self._inbox.query(_SINCE, process_id, kept.process_n)
-            if all(kind == COLLECTION for _, kind in since):
-                return kept
+        if kept is not None and self._still_holds(process_id, kept):
+            return kept
+        [(newest,)] = self._inbox.query(_NEWEST)
         case = self._files.open(process_id)
-        review = _judged(self._inbox, case)
+        review = replace(_judged(self._inbox, case), seq=newest)
         with self._lock:
             self._kept[process_id] = review
             self._kept.move_to_end(process_id)
             while len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
         return review
+
+    def _still_holds(self, process_id: str, kept: Review) -> bool:
+        if self._inbox.query(_SINCE, process_id, kept.process_n):
+            return False
+        seller_id = None if kept.process is None else kept.process.seller_id
+        return seller_id is None or not self._inbox.query(_SAID_SINCE, seller_id, kept.seq)
 
 
 def _judged(inbox: Inbox, case: CaseFile) -> Review:

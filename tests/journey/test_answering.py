@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pipeline import instants
 from pipeline.journey.answering import Answering
 from pipeline.journey.ground import Visit
 from pipeline.journey.screens import MAX_LOGO_BYTES
@@ -66,6 +67,17 @@ def test_where_the_log_does_not_know_the_kind_of_seller_they_say_it_first(page: 
     assert first.heading == "Como você vende?"
     seller.answer(first, f0="business")
     assert seller.get(f"{first.path.rsplit('/', 1)[0]}/owner-revenue").status == 200
+
+
+def test_what_the_platform_says_meanwhile_of_the_kind_of_seller_counts(page: Page) -> None:
+    process = page.review(ACP, kind="ACP", seller_type=None)
+    seller = page.seller()
+    asked = seller.open(page.mint(process).url)
+    about = {"id": f"seller of {process}", "status": "enabled", "type": "business"}
+    page.hear("seller.updated", instants.now(), **about)
+    assert seller.answer(asked, f0="individual").slug == "revenue"
+    assert "Sua empresa" in seller.get(asked.path.replace("type", "")).html
+    assert seller.get(asked.path.replace("type", "owner-revenue")).slug == "owner-revenue"
 
 
 def test_a_path_that_the_contract_does_not_show_is_asked_by_its_name(page: Page) -> None:
