@@ -155,6 +155,26 @@ def test_a_page_that_dies_after_the_confirmation_submits_when_it_is_back(
     assert len(around.marketplace.starts(process)) == 1
 
 
+def test_what_our_rules_refused_of_others_keeps_no_confirmed_answers_back(
+    around: Round, platform: Handle
+) -> None:
+    process = around.asked("revenue")
+    page, marketplace = around.page, around.marketplace
+    seller = page.seller()
+    review = seller.answer_all(seller.open(page.mint(process).url))
+    page.inbox.execute(  # as if another page had it, and died
+        "update journeys set submitting_until = $1 where process_id = $2",
+        page.inbox.now() + 600 * 10**6,
+        process,
+    )
+    seller.confirm(review)
+    stray = page.folder / "stray.json"
+    stray.write_text("{}")
+    assert run(marketplace, "submit", process, "--payload", str(stray)).code == 1
+    page.inbox.execute("update journeys set submitting_until = 0 where process_id = $1", process)
+    wait_until(lambda: marketplace.state(process) == "FINISHED")
+
+
 def test_the_payload_holds_the_latest_answers_and_nothing_else(
     around: Round, platform: Handle
 ) -> None:
