@@ -4,6 +4,7 @@ One thing a screen: an address takes five of them. Each value passes the contrac
 (`pipeline/contract/fields.py`), so that what is recorded here is what may be sent.
 """
 
+import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,12 +50,14 @@ STATES: Final[Mapping[str, str]] = {
 TYPE_PATH: Final = "type"
 PATTERNS: Final[Mapping[Kind, str]] = {
     "postal_code": r"[\s.\-]*(?:[0-9][\s.\-]*){8}",
-    "band": rf"\s*(?:R\$)?[ .]*(?:[0-9][ .]*){{1,{MAX_AMOUNT_DIGITS}}}\s*",
+    "band": rf"\s*(?:R\$)?\s*(?:[0-9][\s.]*){{1,{MAX_AMOUNT_DIGITS}}}",
     "line": r".*\S.*",
     "other": r".*\S.*",
 }
 """What a browser without scripts refuses by itself: nothing that `read` takes."""
 
+_AMOUNT: Final = re.compile(r"[0-9]+|[0-9]{1,3}(?:[. ][0-9]{3})+")
+"""Points and spaces part thousands: `1000.00` has cents, and is not a hundred thousand."""
 _TOGETHER: Final = (
     ("postal_code",),
     ("line1", "line2"),
@@ -246,10 +249,13 @@ def _accepted(each: Field, value: str, otherwise: FaultCode) -> tuple[JsonValue,
 
 def _band(lower: str, upper: str) -> tuple[JsonValue, FaultCode | None]:
     ends = [it.strip().removeprefix("R$") for it in (lower, upper)]
-    ends = [it.replace(".", "").replace(" ", "") for it in ends]
+    ends = [" ".join(it.split()) for it in ends]
     if not all(ends):
         return None, "missing"
-    if not all(it.isascii() and it.isdigit() and len(it) <= MAX_AMOUNT_DIGITS for it in ends):
+    if not all(map(_AMOUNT.fullmatch, ends)):
         return None, "amount"
-    least, most = map(int, ends)
+    digits = [it.replace(".", "").replace(" ", "") for it in ends]
+    if max(map(len, digits)) > MAX_AMOUNT_DIGITS:
+        return None, "amount"
+    least, most = map(int, digits)
     return (f"{least}_to_{most}", None) if least < most else (None, "order")

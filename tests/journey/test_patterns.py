@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,18 @@ def test_a_postal_code_that_is_taken_fits_its_pattern_and_another_of_such_charac
 def test_an_amount_that_is_taken_fits_its_pattern(typed: str) -> None:
     if fault("band", "revenue", f0_from=typed, f0_to="9" * 18) in (None, "order"):
         assert re.fullmatch(PATTERNS["band"], typed)
+
+
+@pytest.mark.parametrize("typed", ["1000.00", "1.5", "1.0000", ".5", "1..000", "12 00", "10.00 0"])
+def test_an_amount_with_cents_is_not_read_as_a_hundred_times_as_much(typed: str) -> None:
+    assert fault("band", "revenue", f0_from=typed, f0_to="9" * 18) == "amount"
+
+
+@pytest.mark.parametrize("typed", ["1000", "1.000", "R$ 1 000", "R$\u00a01.000"])
+def test_points_and_spaces_part_thousands(typed: str) -> None:
+    question = Question("one", (Field("revenue", "band", True),))
+    read = form.read(question, {"f0_from": typed, "f0_to": "2000"}, None)
+    assert read.values == {"revenue": "1000_to_2000"}
 
 
 @given(TYPED)
