@@ -95,6 +95,8 @@ class Review:
         if asks_for_nothing(process):
             return "the platform's event asks for nothing"
         asked = self.wanted("business")
+        if not asked.needed and not asked.optional and self.seller_type is not None:
+            return "the platform's event asks for nothing but what its own records say"
         if len(asked.needed) + len(asked.optional) > MAX_FIELDS:
             return f"the platform asks for more than {MAX_FIELDS} fields"
         return None

@@ -268,3 +268,10 @@ def test_a_link_for_corrections_is_over_once_the_platform_asks_for_other_fields(
     assert INVALID in seller.get(question.path).html
     assert INVALID in page.seller().get(minted.url).html
     assert page.seller().open(page.mint(process).url).slug == "city"
+
+
+def test_no_link_is_made_where_its_seller_would_be_asked_nothing(page: Page) -> None:
+    with pytest.raises(CallerError, match="nothing but what its own records say"):
+        page.mint(page.review(["type"]))
+    asked = page.mint(page.review(["type"], seller_type=None))
+    assert page.seller().open(asked.url).slug == "type"
