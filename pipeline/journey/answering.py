@@ -32,6 +32,7 @@ from pipeline.submit.demand import Wanted
 
 REVIEW: Final = "review"
 LANDING: Final = "landing"
+CODE: Final = "code"
 RECEIPT: Final = "receipt"
 MAX_RECEIPTS: Final = 10
 """That are kept of a journey: one says at most a few things, in two languages."""
@@ -293,17 +294,17 @@ class Answering:
     def open(
         self,
         journey: Journey,
+        screen: str,
         html: bytes,
         shown: Shown,
         now: int,
         trace: Fields,
-        *,
-        has_code: bool,
     ) -> str | None:
-        """Begins a session by the link's first screen, or by a code; its secret, or None where the
-        link has ceased to work, or was opened meanwhile."""
+        """Begins a session by the link's first screen, by a code, or by the receipt of the journey
+        before it; its secret, or None where the link has ceased to work, or was opened
+        meanwhile."""
         secret, _, begun = self.sessions.begin(journey.ref, now)
-        screen = "code" if has_code else LANDING
+        has_code = screen == CODE
         draft = evidence.seen(
             journey,
             "opened",

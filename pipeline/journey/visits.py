@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from pipeline.errors import CallerError
 from pipeline.journey import form, links, words
-from pipeline.journey.answering import RECEIPT, REVIEW
+from pipeline.journey.answering import CODE, LANDING, RECEIPT, REVIEW
 from pipeline.journey.evidence import RECORDED_BY
 from pipeline.journey.form import Question
 from pipeline.journey.ground import NO_STORE, Ground, Place, Visit, page_of, see
@@ -45,7 +45,7 @@ class Visits(Ground):
         what = visit.form.get("do")
         if what == "start" and journey.opened_at is None:
             drawn = self._answering.landing(journey, visit.language)
-            return self._opened(visit, journey, drawn, now, has_code=False)
+            return self._opened(visit, journey, LANDING, drawn.signed(""), now)
         if journey.opened_at is None or not self._codes.has_way(journey):
             return self._first_screen(visit, journey, now)
         if what == "send":
@@ -58,7 +58,7 @@ class Visits(Ground):
             shown = fault if fault in ("code_wrong", "code_unsent") else None
             drawn = self._code_screen(visit, journey, now, shown)
             if self._codes.check(journey, visit.form.get("code", ""), now):
-                return self._opened(visit, journey, drawn, now, has_code=True)
+                return self._opened(visit, journey, CODE, drawn.signed(""), now)
             self._door.note("wrong_code")
             return self._first_screen(visit, journey, now, "code_wrong")
         return self._first_screen(visit, journey, now)
@@ -90,19 +90,14 @@ class Visits(Ground):
     def _code_screen(self, visit: Visit, journey: Journey, now: int, fault: str | None) -> Drawn:
         is_sent = self._codes.is_awaited(journey, now)
         return self.screens.draw(
-            "code", visit.language, ref=journey.ref, is_sent=is_sent, fault=fault
+            CODE, visit.language, ref=journey.ref, is_sent=is_sent, fault=fault
         )
 
     def _opened(
-        self, visit: Visit, journey: Journey, drawn: Drawn, now: int, *, has_code: bool
+        self, visit: Visit, journey: Journey, screen: str, html: bytes, now: int
     ) -> Response:
         secret = self._answering.open(
-            journey,
-            drawn.signed(""),
-            self._shown(visit),
-            now,
-            self._trace(visit),
-            has_code=has_code,
+            journey, screen, html, self._shown(visit), now, self._trace(visit)
         )
         if secret is None:  # somebody else was faster
             again = links.by_ref(self._inbox, journey.ref)
@@ -284,11 +279,17 @@ class Visits(Ground):
         if isinstance(found, Response):
             return found
         journey, session, now = found
-        language = visit.language
-        status, to_correct = self._status(journey, language)
+        drawn, _ = self._receipt(visit, journey, now)
+        html = drawn.signed(self._answering.token(session, RECEIPT, drawn, now))
+        self._answering.keep_receipt(journey, drawn, html, self._shown(visit), now)
+        return page_of(html)
+
+    def _receipt(self, visit: Visit, journey: Journey, now: int) -> tuple[Drawn, bool]:
+        """The receipt, and whether the seller can correct something there."""
+        status, to_correct = self._status(journey, visit.language)
         drawn = self.screens.draw(
-            "receipt",
-            language,
+            RECEIPT,
+            visit.language,
             ref=journey.ref,
             status=status,
             page=PLACE if to_correct else None,
@@ -297,9 +298,7 @@ class Visits(Ground):
             download=f"/r/{journey.ref}/receipt.txt",
             return_url=journey.return_url,
         )
-        html = drawn.signed(self._answering.token(session, RECEIPT, drawn, now))
-        self._answering.keep_receipt(journey, drawn, html, self._shown(visit), now)
-        return page_of(html)
+        return drawn, to_correct
 
     def receipt_file(self, visit: Visit) -> Response:
         """The receipt as a file that the seller keeps: the number, the time and the answers."""
@@ -333,9 +332,11 @@ class Visits(Ground):
         if isinstance(found, Response):
             return found
         journey, session, now = found
-        page = self._sessions.page(session, RECEIPT, visit.form.get("page", ""))
-        _, to_correct = self._status(journey, visit.language)
-        if page is None or not to_correct:
+        token = visit.form.get("page", "")
+        page = self._sessions.page(session, RECEIPT, token)
+        drawn, to_correct = self._receipt(visit, journey, now)
+        # Its button begins the next journey, so it is what the seller saw there.
+        if page is None or page.digest != drawn.digest or not to_correct:
             return see(f"/r/{journey.ref}/receipt")
         try:
             fresh = links.mint(
@@ -348,8 +349,7 @@ class Visits(Ground):
             ).journey
         except CallerError:
             return self._message(visit, "invalid", 404)
-        drawn = self._answering.landing(fresh, visit.language)
-        return self._opened(visit, fresh, drawn, now, has_code=False)
+        return self._opened(visit, fresh, RECEIPT, drawn.signed(token), now)
 
     def nothing(self, visit: Visit) -> Response:
         """Every other address."""

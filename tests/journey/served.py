@@ -171,10 +171,10 @@ class Page:
 
     def collections(self, process_id: str) -> list[tuple[Entry, dict[str, Any]]]:
         """All but the receipts that were shown."""
-        return [it for it in self._all_of(process_id) if it[1].get("screen") != "receipt"]
+        return [it for it in self._all_of(process_id) if not _is_receipt(it[1])]
 
     def receipts(self, process_id: str) -> list[dict[str, Any]]:
-        return [said for _, said in self._all_of(process_id) if said.get("screen") == "receipt"]
+        return [said for _, said in self._all_of(process_id) if _is_receipt(said)]
 
     def _all_of(self, process_id: str) -> list[tuple[Entry, dict[str, Any]]]:
         entries = self.inbox.find(process_id=process_id, kind=COLLECTION)
@@ -185,6 +185,10 @@ class Page:
 
     def artifact(self, sha256: str) -> bytes:
         return (self.folder / "artifacts" / sha256[:2] / sha256).read_bytes()
+
+
+def _is_receipt(said: Mapping[str, Any]) -> bool:
+    return (said.get("screen"), said["step"]) == ("receipt", "confirmed")
 
 
 @contextmanager

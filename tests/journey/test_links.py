@@ -249,8 +249,13 @@ def test_a_business_corrects_its_owners_data_though_only_its_seller_said_what_it
     kind = seller.open(page.mint(process).url)
     receipt = seller.confirm(seller.answer_all(seller.answer(kind, f0="business")))
     page.refuse(process, "owner.revenue", "revenue")
-    question = seller.answer(seller.get(receipt.path))
+    receipt = seller.get(receipt.path)
+    question = seller.answer(receipt)
     assert question.slug == "revenue"
+    *_, (_, opened) = page.collections(process)
+    seen = opened["artifacts"][0]["sha256"]
+    assert (opened["step"], opened["screen"]) == ("opened", "receipt")
+    assert page.artifact(seen).decode() == receipt.html  # no other screen was before them
     question = seller.answer(question, f0_from="1", f0_to="2")
     assert question.slug == "owner-revenue"
     assert seller.answer(question, f0_from="1", f0_to="2").slug == "review"
