@@ -8,6 +8,7 @@
     │   ├── NotRestored        a backup is damaged, changed or unsigned     exit code 1
     │   ├── InboxChanged       rows of the inbox are not as recorded        exit code 1
     │   ├── LedgerInUse        another process holds the DuckDB file        exit code 1
+    │   ├── LedgerBehind       the ledger lacks entries, and takes them     exit code 1
     │   ├── LedgerRefused      the ledger and the inbox disagree on history
     │   └── InboxForked        both of it: the inbox lacks what was recordedexit code 1
     └── CallerError            whoever sent the input                       exit code 1
@@ -68,6 +69,12 @@ class InboxUnavailable(OperatorError):
 
 class InboxMissing(InboxUnavailable):
     """There is no inbox, and this command only reads."""
+
+
+class LedgerBehind(OperatorError):
+    """The ledger lacks entries that the inbox has, and is about to take them: it shows a past."""
+
+    exit_code = 1  # it is over in a while
 
 
 class NoRoom(OperatorError):

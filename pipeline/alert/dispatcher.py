@@ -22,7 +22,7 @@ from pipeline.alert.watch import Watch
 from pipeline.alert.words import Lists, Text
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Via
-from pipeline.errors import InboxUnavailable, OperatorError
+from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.store import Outcome
@@ -62,7 +62,8 @@ class Source(Processes, Protocol):
     """The ledger, from which what is due comes."""
 
     def due(self) -> list[Due]:
-        """The alerts that are due now. Raises `OperatorError` where that cannot be said."""
+        """The alerts that are due now. Raises `OperatorError` where that cannot be said, and
+        `LedgerBehind` where it soon can."""
 
     def new(self) -> list[Due]:
         """Those of them that were not raised, at least. Raises `OperatorError` likewise."""
@@ -119,6 +120,7 @@ class Dispatcher:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._known: dict[str, Due] = {}  # alert -> as it was due when it was looked at last
+        self._is_behind = False  # the ledger was catching up when it was asked last
         self._look_at = 0.0  # on the monotonic clock
         self._whole_look_at = 0.0
         self._subscriptions_at = 0.0
@@ -186,8 +188,9 @@ class Dispatcher:
         if self._watch is None or status is not None:
             found = self._asked(is_whole=is_whole)
         else:
-            found = None
-        seen = self._seen(None if found is None else status)
+            found, self._is_behind = None, False
+        # One that is catching up answers.
+        seen = self._seen(status if found is not None or self._is_behind else None)
         dues, plan = self._planned(seen + (found or []), is_whole=is_whole or found is None)
         told = {item.due.alert for message in plan.messages for item in message.items}
         told |= {it.due.alert for it in plan.given_up}
@@ -212,11 +215,13 @@ class Dispatcher:
 
     def _asked(self, *, is_whole: bool) -> list[Due] | None:
         """What is due by the ledger: all, or what nobody has raised; None where it cannot say."""
+        self._is_behind = False
         try:
             found = self._source.due() if is_whole else self._source.new()
         except OperatorError as error:
             if self._watch is None:
                 raise
+            self._is_behind = isinstance(error, LedgerBehind)
             LOG.error("the ledger does not say what is due: %s", error)
             return None
         if is_whole:

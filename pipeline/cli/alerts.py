@@ -93,8 +93,8 @@ def run() -> None:
         signal.signal(number, lambda *_: stop.set())
     with contextlib.closing(open_guarded(settings)) as inbox:
         fresh = _fresh_links(settings, inbox)
-        source, watch = HeldLedger(settings, inbox.now), Watch(settings, inbox)
-        Dispatcher(inbox, source, rules.get, watch, fresh=fresh).run(stop)
+        source = HeldLedger(settings, inbox.now, lambda: rules.get().watch.lag_minutes * 60)
+        Dispatcher(inbox, source, rules.get, Watch(settings, inbox), fresh=fresh).run(stop)
 
 
 @alerts.command()

@@ -1,7 +1,8 @@
 """Gives the alerts that are due to whoever sends them: from the ledger's holder, or from a ledger
 that this process opens.
 
-They are due by the inbox's clock, whatever this machine's or the holder's says.
+They are due by the inbox's clock, whatever this machine's or the holder's says. A ledger that is
+catching up says nothing: what was finished since is still unfinished there, and late by now.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ import pyarrow as pa
 
 from pipeline.alert.digest import Process
 from pipeline.alert.entries import Due
-from pipeline.errors import OperatorError
+from pipeline.errors import LedgerBehind, OperatorError
 from pipeline.serve.commands import CATCH_UP_SECONDS, Ledger
 from pipeline.serve.remote import holder
 from pipeline.settings import Settings
@@ -21,6 +22,8 @@ NEW_VIEW: Final = "new_alerts"
 OPEN_VIEW: Final = "open_processes"
 SUBSCRIPTIONS: Final = "report_subscriptions"
 SAVED_FOR_ALL: Final = ("page=watchlist", "owner=")
+HELD_SECONDS: Final = 5.0
+"""For so long a holder is waited for: it lacks what was just recorded, and only for a moment."""
 
 
 def due_in(rows: pa.Table) -> list[Due]:
@@ -58,6 +61,14 @@ def _due(row: dict[str, Any]) -> Due:
     return Due(row["alert_id"], **{name: row[name] for name in Due._fields[1:] if name in row})
 
 
+def _behind(lacking: int) -> LedgerBehind:
+    return LedgerBehind(
+        "The ledger is catching up",
+        f"it lacks {lacking} entries, and what it shows is past",
+        "wait until it has them",
+    )
+
+
 class OpenLedger:
     """What is due by a ledger that is at hand, for a command that sends once."""
 
@@ -67,67 +78,75 @@ class OpenLedger:
 
     def due(self) -> list[Due]:
         """The alerts that are due now. Raises `OperatorError`."""
-        self._ledger.catch_up(CATCH_UP_SECONDS)
-        return due_in(self._ledger.read(VIEW, as_of=self._now()))
+        return due_in(self._read(VIEW))
 
     def new(self) -> list[Due]:
         """Those of them that were not raised. Raises `OperatorError`."""
-        self._ledger.catch_up(CATCH_UP_SECONDS)
-        return due_in(self._ledger.read(NEW_VIEW, as_of=self._now()))
+        return due_in(self._read(NEW_VIEW))
 
     def open_processes(self) -> list[Process]:
         """The unfinished processes. Raises `OperatorError`."""
-        return processes_in(self._ledger.read(OPEN_VIEW, as_of=self._now()))
+        return processes_in(self._read(OPEN_VIEW))
 
     def saved_views(self) -> dict[str, str]:
         """Saved view of the Watchlist for all -> its filters. Raises `OperatorError`."""
-        return saved_in(self._ledger.read("saved_views", filters=SAVED_FOR_ALL))
+        return saved_in(self._read("saved_views", SAVED_FOR_ALL))
 
     def subscriptions(self) -> list[dict[str, Any]]:
         """Rows of the view `report_subscriptions`. Raises `OperatorError`."""
-        self._ledger.catch_up(CATCH_UP_SECONDS)
-        return _dictionaries(self._ledger.read(SUBSCRIPTIONS))
+        return _dictionaries(self._read(SUBSCRIPTIONS))
+
+    def _read(self, view: str, filters: Sequence[str] = ()) -> pa.Table:
+        lacking = self._ledger.catch_up(CATCH_UP_SECONDS)
+        if lacking and self._ledger.problem() is None:
+            raise _behind(lacking)
+        return self._ledger.read(view, as_of=self._now(), filters=filters)
 
     def status(self) -> None:
         """Nothing: a command that sends once does not watch its ledger."""
 
 
 class HeldLedger:
-    """What is due by the ledger of another process, which may come and go."""
+    """What is due by the ledger of another process, which may come and go.
 
-    def __init__(self, settings: Settings, now: Callable[[], int]) -> None:
-        """`now`: the inbox's clock, in microseconds."""
-        self._settings, self._now = settings, now
+    Its methods raise `LedgerBehind` while that ledger is catching up, but no longer than `patience`
+    says: one that stands still must not hold deadlines back."""
+
+    def __init__(
+        self, settings: Settings, now: Callable[[], int], patience: Callable[[], float]
+    ) -> None:
+        """`now`: the inbox's clock, in microseconds. `patience`: in seconds."""
+        self._settings, self._now, self._patience = settings, now, patience
 
     def due(self) -> list[Due]:
-        """The alerts that are due now; none while nobody holds the ledger. Raises
-        `OperatorError`."""
-        return self._rows(VIEW)
+        """The alerts that are due now. Raises `OperatorError`, also while nobody holds the
+        ledger."""
+        return due_in(self._held(VIEW))
 
     def new(self) -> list[Due]:
         """Those of them that were not raised, likewise."""
-        return self._rows(NEW_VIEW)
-
-    def _rows(self, view: str) -> list[Due]:
-        with holder(self._settings) as ledger:
-            return [] if ledger is None else due_in(ledger.read(view, as_of=self._now()))
+        return due_in(self._held(NEW_VIEW))
 
     def open_processes(self) -> list[Process]:
-        """The unfinished processes. Raises `OperatorError`, also while nobody holds the ledger."""
+        """The unfinished processes. Raises as `due` does."""
         return processes_in(self._held(OPEN_VIEW))
 
     def saved_views(self) -> dict[str, str]:
-        """Saved view of the Watchlist for all -> its filters. Raises as `open_processes` does."""
+        """Saved view of the Watchlist for all -> its filters. Raises as `due` does."""
         return saved_in(self._held("saved_views", SAVED_FOR_ALL))
 
     def subscriptions(self) -> list[dict[str, Any]]:
-        """Rows of the view `report_subscriptions`. Raises as `open_processes` does."""
+        """Rows of the view `report_subscriptions`. Raises as `due` does."""
         return _dictionaries(self._held(SUBSCRIPTIONS))
 
     def _held(self, view: str, filters: Sequence[str] = ()) -> pa.Table:
         with holder(self._settings) as ledger:
             if ledger is None:
                 raise OperatorError("Nobody holds the ledger", "no process answers for it")
+            if lacking := ledger.catch_up(HELD_SECONDS):
+                status = ledger.status()
+                if status["problem"] is None and status["lag_seconds"] < self._patience():
+                    raise _behind(lacking)
             return ledger.read(view, as_of=self._now(), filters=filters)
 
     def status(self) -> dict[str, Any] | None:

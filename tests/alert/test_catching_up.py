@@ -1,0 +1,109 @@
+"""A ledger that is catching up shows a past: nobody is told of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.alert import watch
+from pipeline.alert.dispatcher import Dispatcher
+from pipeline.alert.entries import Due
+from pipeline.alert.watch import Watch
+from pipeline.alert_rules import AlertRules
+from pipeline.errors import LedgerBehind, OperatorError
+from pipeline.inbox import open_inbox
+from pipeline.serve import due_alerts
+from pipeline.serve.due_alerts import HeldLedger, OpenLedger
+from tests.alert.test_decision import EVA, MAIL, at
+from tests.support.stores import settings_in
+
+NOW = at("2026-03-02T12:00:00Z")
+
+
+class Lacking:
+    """A ledger that lacks entries; `stands`: what it says of itself."""
+
+    def __init__(self, **stands: Any) -> None:
+        self.stands = {"problem": None, "lag_seconds": 90.0, **stands}
+
+    def catch_up(self, seconds: float) -> int:
+        return 7
+
+    def problem(self) -> str | None:
+        return self.stands["problem"]
+
+    def status(self) -> dict[str, Any]:
+        return self.stands
+
+    def read(self, view: str, **_: Any) -> Any:
+        raise AssertionError(f"{view} was asked for")
+
+
+def held(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ledger: Lacking | None) -> HeldLedger:
+    @contextmanager
+    def holder(_: object) -> Iterator[Lacking | None]:
+        yield ledger
+
+    monkeypatch.setattr(due_alerts, "holder", holder)
+    return HeldLedger(settings_in(tmp_path), lambda: NOW, lambda: 600.0)
+
+
+def test_what_a_ledger_lacks_is_waited_for_by_all_that_is_made_from_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """While one was built again, what had been finished in time was told as expired, at night."""
+    for source in (held(monkeypatch, tmp_path, Lacking()), OpenLedger(Lacking(), lambda: NOW)):  # type: ignore[arg-type]
+        for ask in ("due", "new", "open_processes", "saved_views", "subscriptions"):
+            with pytest.raises(LedgerBehind, match="lacks 7 entries"):
+                getattr(source, ask)()
+
+
+@pytest.mark.parametrize("stands", [{"problem": "a full disk"}, {"lag_seconds": 600.0}])
+def test_one_that_stands_still_holds_no_deadline_back(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stands: dict[str, Any]
+) -> None:
+    source = held(monkeypatch, tmp_path, Lacking(**stands))
+    with pytest.raises(AssertionError, match="alerts was asked for"):
+        source.due()
+
+
+def test_where_nobody_holds_it_nothing_is_known_rather_than_nothing_due(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with pytest.raises(OperatorError, match="Nobody holds the ledger"):
+        held(monkeypatch, tmp_path, None).due()
+
+
+def test_one_that_is_catching_up_is_not_down(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Behind:
+        def due(self) -> list[Due]:
+            raise LedgerBehind("The ledger is catching up")
+
+        new = open_processes = saved_views = subscriptions = due
+
+        def status(self) -> dict[str, Any]:
+            return {
+                "problem": None,
+                "is_verified": False,
+                "inbox_seq": 9,
+                "last_seq": 2,
+                "lag_seconds": 200.0,
+            }
+
+    clock = [1000.0]
+    monkeypatch.setattr(watch.time, "monotonic", lambda: clock[0])
+    rules = AlertRules.model_validate(
+        {"mail": MAIL, "recipients": {"eva": EVA}, "watch": {"receivers": []}}
+    )
+    inbox = open_inbox(tmp_path / "inbox.db")
+    mine = Watch(settings_in(tmp_path), inbox)
+    dispatcher = Dispatcher(inbox, Behind(), lambda: rules, mine, now=lambda: NOW)  # type: ignore[arg-type]
+    for _ in range(2):
+        dispatcher.run_once()
+        clock[0] += 120
+    assert inbox.last()[0] == 0
+    inbox.close()
