@@ -68,9 +68,16 @@ def awaited(rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> dict[st
                 to = name  # better late, once they are back, than nobody
             elif to != name and to in report.to:
                 continue  # the stand-in has it already
-            if not is_over(alarms.get(alert), to, rules):
+            alarm = alarms.get(alert)
+            if not (is_over(alarm, to, rules) or _is_with_another(alarm, to)):
                 found[alert] = Occasion(report_name, to, name)
     return found
+
+
+def _is_with_another(alarm: Alarm | None, to: str) -> bool:
+    """Whether somebody else has it: an absence began or ended since, at midnight mostly."""
+    known = {} if alarm is None else alarm.deliveries
+    return any(it.is_sent and address.to != to for address, it in known.items())
 
 
 def with_subscriptions(rules: AlertRules, subscriptions: Iterable[Mapping[str, Any]]) -> AlertRules:

@@ -104,6 +104,21 @@ def test_who_stands_in_for_somebody_gets_their_list_and_none_that_they_have_alre
     assert list(occasions) == [Occasion("late", "bruno", "bruno")]
 
 
+@pytest.mark.parametrize(("had", "day"), [("ana", "2026-03-07"), ("bruno", "2026-03-06")])
+def test_an_absence_that_begins_or_ends_brings_no_second_one(had: str, day: str) -> None:
+    """Friday's came again on Saturday at midnight: to the stand-in, or to whoever was back."""
+    of = by({"away": [{"first": day, "last": day}], "stand_in": "bruno"})
+    friday, midnight = at("2026-03-06T11:00:00Z"), at("2026-03-07T03:00:00Z")
+    [(alert, occasion)] = reports.awaited(of, Alarms(), friday).items()
+    assert occasion.to == had
+    alarm = Alarm(friday, "report", friday)
+    alarm.deliveries[Address(had, "email", 0)] = Delivery(1, friday, friday)
+    waits = reports.awaited(of, Alarms({alert: alarm}), midnight)
+    assert len(waits) == 1  # nobody has it yet
+    alarm.deliveries[Address(had, "email", 0)] = Delivery(1, friday, friday, is_sent=True)
+    assert not reports.awaited(of, Alarms({alert: alarm}), midnight)
+
+
 def test_where_a_stand_in_can_be_sent_none_it_goes_to_whoever_is_away() -> None:
     away = {"away": [{"first": "2026-03-02", "last": "2026-03-02"}], "stand_in": "bruno"}
     desk = {"webhook": "https://desk.market.example/prazo", "webhook_secret_file": "keys/desk"}
