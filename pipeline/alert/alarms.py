@@ -85,7 +85,12 @@ class Alarms(dict[str, Alarm]):
         else:
             address = Address(said["to"], said["via"], said["level"])
             known = alarm.deliveries.get(address, Delivery())
-            alarm.deliveries[address] = _after(known, step, said, at)
+            if step == "tried" and at < alarm.snoozed_until:
+                # Decided on before somebody put it off, and recorded after that.
+                n = max(known.tries, said["try"])
+                alarm.deliveries[address] = Delivery(tries=n, tries_before=n)
+            else:
+                alarm.deliveries[address] = _after(known, step, said, at)
 
     def forget_before(self, at: int) -> None:
         """Forgets what was raised before an instant: it is not alarming any longer. What lasts

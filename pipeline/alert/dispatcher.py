@@ -338,6 +338,11 @@ class Dispatcher:
 
     def _try(self, message: Message, rules: AlertRules, lists: Lists) -> None:
         began = instants.since_boot()
+        # It may have waited for others, on slow channels, and somebody may see to it by now.
+        open_ones = tuple(it for it in message.items if self._is_open(it))
+        if not open_ones:
+            return
+        message = message._replace(items=open_ones)
         unsent = self._unsent.setdefault((message.to, message.via), {})
         message = message._replace(items=tuple(_asking(it, unsent) for it in message.items))
         subjects = [self._subject(it.due) for it in message.items]
@@ -375,6 +380,10 @@ class Dispatcher:
             for process_id in links.made:
                 unsent.pop(process_id, None)
         self._answer(message, ours, dict.fromkeys(message.items, fault))
+
+    def _is_open(self, item: Item) -> bool:
+        alarm = self._alarms.get(item.due.alert)
+        return alarm is not None and alarm.is_open(self._now())
 
     def _made(
         self, message: Message, rules: AlertRules, now: int, links: Links, lists: Lists

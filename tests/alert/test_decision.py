@@ -341,6 +341,14 @@ def test_an_answer_to_what_left_before_an_alert_was_put_off_does_not_count_after
     assert told(log, [due()], by, TUESDAY) == [("ana", 0, 2)]
 
 
+def test_a_try_that_was_under_way_when_somebody_put_an_alert_off_does_not_count_after_it() -> None:
+    """It was recorded after the snooze, so who got it heard no more once that was over."""
+    by, log = rules(recipients={"ana": ANA}), Log().raised(due()).snoozed(due(), TUESDAY)
+    log.sent(due(), "ana")
+    assert told(log, [due()], by, "2026-03-03T10:59:59.999999Z") == []
+    assert told(log, [due()], by, TUESDAY) == [("ana", 0, 2)]
+
+
 def test_what_was_given_up_is_tried_as_often_again_once_it_was_put_off() -> None:
     by, log = rules(recipients={"ana": ANA}), Log().raised(due())
     for number in range(1, 9):

@@ -286,6 +286,21 @@ def test_whom_a_turn_tells_is_said_by_the_rules_in_force(
     assert (len(mail.taken), len(webhook.taken)) == (1, 1)
 
 
+def test_a_message_that_waits_for_others_is_not_sent_once_somebody_sees_to_its_alert(
+    stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
+) -> None:
+    sends = stores.dispatcher(rules)
+    waiting: list[Any] = []
+    sends.turn(lambda *sent: waiting.append(sent))
+    [alert] = stores.rows("alerts")
+    acting.acknowledge(stores.inbox, alert["alert_id"], actor="Ana", recorded_by="user:ana")
+    sends.turn(lambda *sent: waiting.append(sent))
+    assert len(waiting) == 2
+    for message in waiting:
+        sends._deliver(*message)
+    assert (mail.taken, webhook.taken, stores.rows("alerts_sent")) == ([], [], [])
+
+
 def test_what_a_channel_refuses_is_repeated_and_given_up_and_then_a_finding(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
 ) -> None:
