@@ -8,6 +8,7 @@ has a number in its name, so that the last of a kind is found in the log however
 import contextlib
 import functools
 import hashlib
+import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
@@ -25,11 +26,13 @@ from pipeline.http.certificates import end_of, first_to_end, last_to_end
 from pipeline.http.outgoing.aside import Aside
 from pipeline.http.outgoing.receivers import Answer, ask
 from pipeline.inbox import Inbox
+from pipeline.inbox.heartbeats import is_seen, see, see_no_longer
 from pipeline.ledger.following.follower import BEHIND_SECONDS
 from pipeline.settings import Settings
 
 GRACE_SECONDS: Final = 120.0
-"""What is wrong has to stay wrong for so long: nobody is alarmed by a restart."""
+"""What is wrong has to stay wrong for so long: nobody is alarmed by a restart. And so long ago the
+last process has to have seen it until others call it over: each machine has a ledger of its own."""
 ASK_SECONDS: Final = 10.0
 
 
@@ -61,6 +64,8 @@ class Watch:
         self._settings = settings
         self._inbox = inbox
         self._since: dict[Trouble, float] = {}  # on the monotonic clock
+        self._me = secrets.token_hex(8)
+        self._seen: set[str] = set()  # kinds of which others were told that we see them
 
     def look(
         self, status: Status | None, alarms: Mapping[str, Alarm], watched: Watched, now: int
@@ -69,6 +74,7 @@ class Watch:
         troubles = {*_ledger(status, watched), *self._receivers(watched)}
         moment = time.monotonic()
         self._since = {it: self._since.get(it, moment) for it in troubles}
+        self._tell_others({it.kind for it in troubles})
         open_ones = {
             alarm.kind: name
             for name, alarm in alarms.items()
@@ -82,7 +88,17 @@ class Watch:
             elif moment - since >= GRACE_SECONDS:
                 began = now - round((moment - since) * instants.SECOND)
                 dues.append(_due(self._next(trouble.kind), *trouble, began))
-        return Found(dues, [*open_ones.values()])
+        lately = round(GRACE_SECONDS * instants.SECOND)
+        over = [name for kind, name in open_ones.items() if not is_seen(self._inbox, kind, lately)]
+        return Found(dues, over)
+
+    def _tell_others(self, kinds: set[str]) -> None:
+        """Says beside the log what we see, so that none to whom all looks well ends its alert."""
+        for kind in sorted(kinds):
+            see(self._inbox, kind, self._me)
+        for kind in sorted(self._seen - kinds):
+            see_no_longer(self._inbox, kind, self._me)
+        self._seen = kinds
 
     def lasting(self) -> list[int]:
         """The seq of each entry by which something was raised that lasts to this day."""

@@ -12,6 +12,10 @@ _BEAT = """
     on conflict (name) do update set at = excluded.at where excluded.at > heartbeats.at"""
 
 
+_SEEN = "sees "
+"""Begins the name of a row that says: somebody sees that something is wrong."""
+
+
 class Part(StrEnum):
     """Who has a heartbeat."""
 
@@ -37,3 +41,22 @@ def heartbeats(inbox: Inbox) -> dict[Part, int]:
     """The last beat of each part that has had one, in microseconds since 1970."""
     known = dict(inbox.query("select name, at from heartbeats"))
     return {part: known[part.value] for part in Part if part.value in known}
+
+
+def see(inbox: Inbox, what: str, who: str) -> None:
+    """Says that something is wrong now, as one process sees it. Raises `InboxUnavailable`."""
+    inbox.execute(_BEAT, f"{_SEEN}{what} {who}", inbox.now())
+
+
+def see_no_longer(inbox: Inbox, what: str, who: str) -> None:
+    """Takes that back. Raises `InboxUnavailable`."""
+    inbox.execute("delete from heartbeats where name = $1", f"{_SEEN}{what} {who}")
+
+
+def is_seen(inbox: Inbox, what: str, lately: int) -> bool:
+    """Whether anybody said so in the last microseconds, as many as `lately`; older rows are those
+    of processes that were killed. Raises `InboxUnavailable`."""
+    since = inbox.now() - lately
+    inbox.execute(f"delete from heartbeats where name like '{_SEEN}%' and at < $1", since)
+    names = inbox.query("select name from heartbeats")
+    return any(name.startswith(f"{_SEEN}{what} ") for (name,) in names)

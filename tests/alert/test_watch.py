@@ -80,7 +80,11 @@ def test_what_is_wrong_is_alarming_once_it_has_lasted_two_minutes(
 
 
 def test_a_restart_is_no_news_and_what_is_over_is_cleared(
-    watching: Watch, seconds: list[float], tmp_path: Path, inbox: Inbox
+    watching: Watch,
+    seconds: list[float],
+    tmp_path: Path,
+    inbox: Inbox,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     watching.look(None, {}, ALONE, NOW)
     seconds[0] += 120
@@ -90,13 +94,19 @@ def test_a_restart_is_no_news_and_what_is_over_is_cleared(
 
     again = Watch(settings_in(tmp_path), inbox)
     assert [it.alert for it in again.look(None, alarms, ALONE, NOW).dues] == [due.alert]
+    later = inbox.now() + 121 * instants.SECOND
+    monkeypatch.setattr(inbox, "now", lambda: later)
     assert again.look(WELL, alarms, ALONE, NOW) == ([], [due.alert])
     alarms.take(entries.cleared(due.alert, NOW).body, NOW)
     assert again.look(WELL, alarms, ALONE, NOW) == ([], [])
 
 
 def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
-    watching: Watch, seconds: list[float], tmp_path: Path, inbox: Inbox
+    watching: Watch,
+    seconds: list[float],
+    tmp_path: Path,
+    inbox: Inbox,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Raised more than two weeks before, it was unknown: a second one was raised, everybody heard
     of it once more, and nothing ever cleared the first."""
@@ -109,6 +119,7 @@ def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
         }
     )
     clock, sent = [NOW], []
+    monkeypatch.setattr(inbox, "now", lambda: clock[0])
 
     class Nobody:
         def status(self) -> None:
@@ -142,6 +153,7 @@ def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
     dispatcher = process()
     dispatcher._source.status = lambda: WELL  # type: ignore[method-assign]
     dispatcher._source.due = dispatcher._source.new = list  # type: ignore[method-assign]
+    clock[0] += 121 * instants.SECOND
     look(dispatcher)
     assert steps()[3:] == [(first, "cleared")]
     clock[0] += 200 * instants.DAY
@@ -161,6 +173,33 @@ def test_two_processes_that_find_the_same_raise_one_alert(
     seconds[0] += 120
     [mine], [theirs] = (it.look(None, {}, ALONE, NOW + 9).dues for it in (watching, other))
     assert mine.alert == theirs.alert
+
+
+def test_what_one_process_sees_is_over_for_no_other(
+    watching: Watch,
+    seconds: list[float],
+    tmp_path: Path,
+    inbox: Inbox,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of two machines, each with its ledger, one was well: it cleared, and the other raised again
+    and again, with a message each time."""
+    well, clock = Watch(settings_in(tmp_path), inbox), [NOW]
+    monkeypatch.setattr(inbox, "now", lambda: clock[0])
+    watching.look(None, {}, ALONE, NOW)
+    seconds[0] += 120
+    [due] = watching.look(None, {}, ALONE, NOW).dues
+    alarms = Alarms()
+    alarms.take(entries.raised(due, Subject(), NOW).body, NOW)
+    assert well.look(WELL, alarms, ALONE, NOW) == ([], [])
+    assert watching.look(WELL, alarms, ALONE, NOW) == ([], [due.alert])
+    assert well.look(WELL, alarms, ALONE, NOW) == ([], [due.alert])
+    watching.look(None, alarms, ALONE, NOW)  # it is killed then
+    clock[0] += 120 * instants.SECOND
+    assert well.look(WELL, alarms, ALONE, NOW) == ([], [])
+    clock[0] += 1
+    assert well.look(WELL, alarms, ALONE, NOW) == ([], [due.alert])
+    assert inbox.query("select name from heartbeats") == []
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 7, 8, 9])
