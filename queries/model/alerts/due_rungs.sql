@@ -63,7 +63,11 @@ select
             when 'opened' then opened_since
             when 'overdue' then greatest(overdue_since, overdue_known_at)
             when 'expired' then greatest(expired_found_at, expired_known_at)
-            else before_since
+            -- Once it is reached, the clock's strike of OVERDUE is no later: what is left is the
+            -- deadline's receipt. A rung of more than 30 days may be reached before it.
+            else greatest(
+                before_since, case when overdue_known_at <= as_of() then overdue_known_at end
+            )
         end
     )) as since,
     overdue_found_seq as seq

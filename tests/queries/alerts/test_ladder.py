@@ -92,6 +92,18 @@ def test_what_expired_long_before_we_knew_is_an_alert_once_we_know():
         assert kinds([acp(), news], "2026-03-27T12:00:00") == []
 
 
+@pytest.mark.parametrize("opened", [acp, aci])
+def test_a_rung_that_was_reached_long_before_its_deadline_came_is_one_from_then_on(opened):
+    """A deadline that was moved forward, between two rungs, told nobody before the next one."""
+    near = opened("e2", "2026-03-10T12:00:00Z", deadline_at="2026-03-17T18:00:00Z")
+    assert due([opened(), near], "2026-03-10T12:00:00") == [
+        ("before_15d", "notice", "2026-03-10T12:00:00", "start_collection")
+    ]
+    again = opened("e3", "2026-03-11T12:00:00Z", deadline_at="2026-03-17T18:00:00Z")
+    [(_, _, since, _)] = due([opened(), near, again], "2026-03-10T17:59:59")
+    assert since == "2026-03-10T12:00:00"
+
+
 def test_a_deadline_that_comes_back_once_it_has_passed_is_an_alert_from_then_on():
     """It was moved away an hour before it passed, and back ten days after: that it had expired
     counted as known since its first report, which was too long ago to raise anything."""

@@ -59,14 +59,14 @@ def rungs(process: Process) -> list[Rung]:
 def known(process: Process, rung: str) -> list[datetime]:
     """When the clock's strike, or a report that came before it, and this deadline were received."""
     strikes = {"expired": process.deadline_at, "overdue": process.overdue_at}
+    told = min(event.delivery.occurred_at for event in since_it_stands(process))
     if rung not in strikes:
-        return []
+        return [] if rung == "opened" else [told]
     heard = [
         event.delivery.occurred_at
         for event in process.current_events
         if event.status == rung.upper()
     ]
-    told = min(event.delivery.occurred_at for event in since_it_stands(process))
     return [min([strikes[rung], *heard]), told]
 
 
