@@ -386,13 +386,14 @@ def _leading(view: View, where: Mapping[str, object] | None) -> dict[str, object
 
 @contextlib.contextmanager
 def _errors_of_filters(view: str) -> Iterator[None]:
-    """A filter whose value has another type than its column is the caller's error."""
+    """A filter whose value has another type than its column is the caller's error. DuckDB's words
+    are not repeated: they quote what it compared, such as a row's id that nobody has masked."""
     try:
         yield
-    except (duckdb.ConversionException, duckdb.BinderException) as error:
+    except (duckdb.ConversionException, duckdb.BinderException):
         raise WrongUsage(
             f"The filter does not fit the view {view}",
-            str(error).splitlines()[0],
+            "a value of it has another type than its column",
             "compare a column with a value of its own type",
         ) from None
 

@@ -325,6 +325,17 @@ def test_no_masked_id_is_spelt_out_by_asking_often(client: Client, asked: str) -
         assert "read_personal" in answer.json()["error"]
 
 
+@pytest.mark.parametrize("value", ["true", "2026-03-01T00:00:00Z"])
+def test_an_error_quotes_no_row(client: Client, value: str) -> None:
+    """DuckDB's words for an id that is no such value quoted the id, unmasked, to any reader."""
+    for path in ("/api/views/process_state", "/api/views/process_state/count"):
+        answer = client.get(f"{path}?where=seller_id={value}", headers=bearer("reader"))
+        assert (answer.status_code, answer.json()["remedy"] != "") == (400, True)
+        assert "'s1'" not in answer.json()["why"]
+        assert '"' not in answer.json()["why"]
+        assert "'" not in answer.json()["why"]
+
+
 @pytest.mark.parametrize("asked", ["order=at", "order=-at", "where=at=08:00", "contains=at=08"])
 def test_a_column_may_have_a_name_that_is_a_word_of_sql(client: Client, asked: str) -> None:
     """It was answered 500."""
