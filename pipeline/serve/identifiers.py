@@ -96,6 +96,12 @@ def mask_of(column: str) -> Callable[[str, bytes | None], str] | None:
     return mask if column.endswith("_id") else None
 
 
+def may_be_masked(column: str) -> bool:
+    """Whether `masked` may hide texts in the column: searches in it, asked often enough, would
+    spell out what it hides."""
+    return mask_of(column) is not None or column in _CODES
+
+
 def masked_question(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What a file of masked rows says that it answers, as `formats.notes` takes it, with the ids in
     it masked as well: who asked had them, whom the file is handed to need not."""

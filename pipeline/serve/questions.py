@@ -20,13 +20,15 @@ SELECTING: Final = ("where", "from", "before", "contains")
 def selection(query: QueryParams, *, may_see_people: bool) -> dict[str, Any]:
     """`where`, `between` and `contains`, as `pipeline.ledger.reader.Reader.read` takes them.
 
-    Where people are masked, no range and no search looks into ids: asked often enough they would
-    spell out an id that its mask hides. Raises `WrongUsage` and `MissingScope`.
+    Where people are masked, no range and no search looks into ids, or into codes that may
+    hold one: asked often enough they would spell out what its mask hides.
+
+    Raises `WrongUsage` and `MissingScope`.
     """
     first, beyond = (reader.parse_filters(query.getlist(it)) for it in ("from", "before"))
     contains = dict(_parts(query.getlist("contains")))
     spelling = {*first, *beyond, *contains}
-    if not may_see_people and any(identifiers.mask_of(column) for column in spelling):
+    if not may_see_people and any(map(identifiers.may_be_masked, spelling)):
         raise MissingScope("read_personal")
     return {
         "where": reader.parse_filters(query.getlist("where")),
