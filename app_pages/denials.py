@@ -362,7 +362,7 @@ with lists.filters():
             )
             vain = address.choices(_("New attempt"), {"yes": _("in vain")}, "vain")
     with st.container(width=170):
-        seller = address.text(_("Seller"), "of", placeholder=_("Part of the id"), width="stretch")
+        seller = address.text(_("Seller"), "of", placeholder=lists.sought_id(), width="stretch")
 between = days_asked(of_month=shown == DENIALS and by_month) or periods.period(
     period, views.moment(), formats.zone()
 )

@@ -113,7 +113,7 @@ with lists.filters():
             placeholder=_("Any"),
         )
     with st.container(width=210):
-        process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")
+        process = address.text(_("Process"), "of", placeholder=lists.sought_id(), width="stretch")
 
 chosen = {"severity": severities, "rule": rules}
 fitting = sum(

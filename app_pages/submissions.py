@@ -258,7 +258,7 @@ with lists.filters():
             "via",
         )
     with st.container(width=220):
-        process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")
+        process = address.text(_("Process"), "of", placeholder=lists.sought_id(), width="stretch")
 
 place = st.query_params.get("place", "")
 numbers: Sequence[int] = [int(place)] if place in ("1", "2", "3", "4") else []

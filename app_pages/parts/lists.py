@@ -19,6 +19,8 @@ from app_pages.parts import acting, address, compared, downloads, elements, link
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.formats import plain
 from pipeline.ledger.reader import Ranges
+from pipeline.serve import identifiers
+from pipeline.serve.roles import Permission
 from pipeline.texts import printable
 
 ROWS = 50
@@ -129,13 +131,18 @@ def with_card(
     """A filtered view page by page, with what there is to say of the chosen row beside it.
 
     A click anywhere on a row chooses it, one on the head of a column sorts all rows by it; both
-    stand in the URL. A filter without a value filters nothing, but for what the list is about:
-    `within` holds for each column until the reader chooses otherwise, `order_by` likewise. So does
-    `period`, which is no filter either. `total` is how many rows there are, where that is known.
-    `when_empty` speaks where the list has no row and no filter could be removed.
+    stand in the URL. Whoever may not see people finds an id that they have, and no part of one:
+    asked often enough, parts would spell it out. A filter without a value filters nothing, but for
+    what the list is about: `within` holds for each column until the reader chooses otherwise,
+    `order_by` likewise. So does `period`, which is no filter either. `total` is how many rows
+    there are, where that is known. `when_empty` speaks where the list has no row and no filter
+    could be removed.
     """
     values = {column: chosen for column, chosen in where.items() if chosen}
     parts = {column: part for column, part in contains.items() if part}
+    if not access.may(Permission.UNMASK):
+        ids = {it for it in parts if identifiers.mask_of(it)}
+        values |= {column: [parts.pop(column)] for column in ids}
     ranges = {column: ends for column, ends in (between or {}).items() if ends != (None, None)}
     order = address.order(_sorts(view, listed).values()) or order_by
     chosen: dict[str, Any] = {
@@ -298,8 +305,12 @@ class _Grid:
             self._listed.act(self._ticked)
 
     def _name(self, row: views.Row) -> str:
-        """What tells a row from the others, as it stands in the URL."""
-        return " ".join(str(plain(row[column])) for column in public()[self._view].key)
+        """What tells a row from the others, as it stands in the URL: in that of whoever may not see
+        people as it is shown."""
+        parts = {column: str(plain(row[column])) for column in public()[self._view].key}
+        if not access.may(Permission.UNMASK):
+            parts = {column: views.shown(column, part) for column, part in parts.items()}
+        return " ".join(parts.values())
 
     def _kept(self, key: str, names: Sequence[str]) -> list[int]:
         """Where the rows stand that were ticked in the grid before this one: what a grid begins
@@ -347,6 +358,11 @@ class _Grid:
         for column in selection["columns"]:
             if found := _sorts(self._view, self._listed).get(column):
                 address.sort_by(found, is_sorted=self._order)
+
+
+def sought_id() -> str:
+    """What a filter by an id takes, for its placeholder."""
+    return _("Part of the id") if access.may(Permission.UNMASK) else _("The whole id")
 
 
 def filters() -> Any:

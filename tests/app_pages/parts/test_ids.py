@@ -3,7 +3,9 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app_pages.door import access
 from pipeline.serve.identifiers import mask
+from pipeline.serve.roles import Person, Role
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, collected, review, seller_event
 from tests.app_pages.support.reading import links, page_text, plain, press, unfold
@@ -112,3 +114,20 @@ def test_an_id_with_spaces_around_it_has_a_page_and_what_is_typed_with_them_is_f
         app.text_input(key="process").set_value(" prc_2 ").run()
         assert app.query_params["process"] == "prc_2"
         assert "No entry of the log names" not in page_text(app)
+
+
+def test_an_analyst_spells_out_no_id_and_finds_one_that_they_have(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+):
+    """Part by part, a filter told them what masks hide; a click on a row wrote its id, whole, into
+    the address of the page."""
+    returned = {"at": before(days=20), "taxpayer": "52998224725"}
+    history = [*HISTORY, seller_event("sel_new", "created", **returned)]
+    with open_log(history) as service:
+        shown = mask(CPF, service.inbox.log_key)
+        monkeypatch.setattr(access, "person", lambda: Person("bia", frozenset({Role.ANALYST})))
+        assert "No denial matches" in page_text(visit("denials", of="123.456"))
+        found = everything(visit("denials", list="returned", of=CPF, row=shown))
+    assert "1 seller came back" in found
+    assert "does not have" not in found
+    assert shown in found
