@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from app_pages.language.i18n import N_, _
+from pipeline.ledger import service
+from pipeline.serve.identifiers import mask_within
+from pipeline.texts import PERSONAL
 
 Colour = Literal["red", "orange", "blue", "green", "violet", "gray"]
 
@@ -100,7 +103,11 @@ ENDS: Final[Mapping[str, str]] = {
 
 
 def word(words: Mapping[str, str], code: str | None) -> str:
-    """The code in words; itself where it is not listed; a dash for none."""
+    """The code in words; itself where it is not listed, but for an id in it that looks personal,
+    which is masked: who sends one may write anything in its place. A dash for none."""
     if code is None:
         return "–"
-    return _(words[code]) if code in words else code
+    if code in words:
+        return _(words[code])
+    is_personal = PERSONAL.search(code) is not None
+    return mask_within(code, service.current().inbox.log_key) if is_personal else code

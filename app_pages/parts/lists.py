@@ -447,6 +447,8 @@ def still(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     def shown(column: str, value: Any) -> Any:
         if isinstance(value, list):
             return [shown(column, it) for it in value]
+        if isinstance(value, dict):
+            return {name: shown(column, it) for name, it in value.items()}
         return printable(views.shown(column, value)) if isinstance(value, str) else value
 
     return [{name: shown(name, value) for name, value in row.items()} for row in rows]

@@ -21,7 +21,6 @@ TICK_SECONDS: Final = 5
 SUBJECTS: Final = ("process_id", "seller_id")
 """Whoever asks about one of these wants to know how that one stands: every entry that names it
 counts, down to the newest. Figures and lists of many may be older."""
-_PATHS: Final = ("path", "requested_fields")
 _OLDEST: Final = "oldest_answer"
 
 Row = dict[str, Any]
@@ -168,12 +167,12 @@ def _frozen(asked: Mapping[str, Any]) -> Hashable:
 
 def shown(column: str, text: str) -> str:
     """A text of a view's column as pages show it: an id that looks like a tax id or an e-mail
-    address is masked, as the API masks it, and so is a requested path. Links and questions take
-    the id itself."""
-    if column in _PATHS:
-        return masked(text)
+    address is masked, as the API masks it, and so is one in the place of a code or a path. Links
+    and questions take the id itself."""
     hide = identifiers.mask_of(column)
-    return text if hide is None else hide(text, service.current().inbox.log_key)
+    if hide is not None:
+        return hide(text, service.current().inbox.log_key)
+    return masked(text) if identifiers.may_be_masked(column) else text
 
 
 def masked(text: str) -> str:

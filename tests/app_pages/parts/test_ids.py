@@ -69,6 +69,22 @@ def test_a_requested_path_that_looks_personal_is_masked(open_log: OpenLog, visit
     assert MAIL not in shown
 
 
+def test_what_looks_personal_in_the_place_of_a_code_is_masked(open_log: OpenLog, visit: Visit):
+    """The API masked a denial's detail that says whose CPF it was, and pages, charts and grids
+    showed it whole: to analysts as well."""
+    said = [{"reason": "REGISTRATION_INCONSISTENCY", "detail": f"CPF {NAMELESS}"}]
+    history = [
+        seller_event("sel_1", "denied", before(days=9), decision_reasons=said, retry=True),
+        review("prc_1", before(days=40), seller="sel_1", status=f"PENDING {NAMELESS}"),
+    ]
+    with open_log(history) as service:
+        masked = mask(NAMELESS, service.inbox.log_key)
+        for app in (visit("denials"), visit("seller", seller_id="sel_1")):
+            shown = everything(app).replace("\N{WORD JOINER}", "").replace("\\", "")
+            assert NAMELESS not in shown + str(app)
+            assert masked in shown
+
+
 def test_links_lead_to_the_id_itself(open_log: OpenLog, visit: Visit):
     with open_log(HISTORY) as service:
         shown = mask(CNPJ, service.inbox.log_key)
