@@ -63,11 +63,11 @@ class Reading:
         self.taken += len(batch)
 
     def replaced(self) -> dict[str, str]:
-        """Identifier, or digest of an artifact that only withheld entries name -> what stands for
-        it in this package."""
+        """Identifier, or what findings say of an artifact or a reason that only withheld entries
+        name -> what stands for it in this package."""
         shown = self._artifacts.names.keys() | self._artifacts.missing.keys()
-        digests = {it: name for it, name in self._stating.digests.items() if it not in shown}
-        return {**self._disclosure.replaced, **digests}
+        stated = {it: name for it, name in self._stating.replaced.items() if it not in shown}
+        return {**self._disclosure.replaced, **stated}
 
     def withheld_by_kind(self) -> dict[str, dict[str, int]]:
         """How many bodies of each kind are withheld, by reason."""

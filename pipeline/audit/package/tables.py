@@ -21,6 +21,7 @@ from typing import Any, Final, TextIO
 import pyarrow as pa
 
 from pipeline import instants
+from pipeline.contract.body import canonical_json, parse_json
 from pipeline.inbox.store import COUNTED_ONCE
 from pipeline.ledger import facts, formats
 from pipeline.ledger.catalogue import catalogue, read_by_several, script, whole_sql
@@ -304,8 +305,9 @@ class Stating:
     def __init__(self, keys: facts.Keys, name: Callable[[str], str]) -> None:
         """`name`: gives what stands in the place of an identifier."""
         self._copy, self._keys, self._name = Copy.taken(), keys, name
-        self.digests: dict[str, str] = {}
-        """Digest of an artifact, as findings name it -> what is stated in its place."""
+        self.replaced: dict[str, str] = {}
+        """What findings say of an artifact, or of a denial's reason -> what is stated in its
+        place."""
 
     def of(self, withheld: Sequence[Entry]) -> Iterator[tuple[str, list[list[Any]]]]:
         """(table, rows). Digests of bodies and artifacts become keyed ones, so that nobody can
@@ -331,11 +333,21 @@ class Stating:
             digest = bytes.fromhex(value) if isinstance(value, str) else value
             keyed = hmac.digest(self._keys.values, digest, "sha256").hex()
             if isinstance(value, str):
-                self.digests[value] = keyed
+                self.replaced[value] = keyed
             return keyed
         if column in _IDENTIFIERS and value is not None:
             return self._name(value)
+        if column == "reasons" and value is not None:
+            return canonical_json([self._reason(it) for it in parse_json(value.encode())]).decode()
         return value.hex() if isinstance(value, bytes) else value
+
+    def _reason(self, pair: dict[str, str | None]) -> dict[str, str | None]:
+        """A denial's reason and its detail: one in words of its own may say whose CPF is wrong."""
+        stated = {part: text and self._name(text) for part, text in pair.items()}
+        for part, text in pair.items():
+            if text != stated[part]:
+                self.replaced[f"{part}: {text}"] = f"{part}: {stated[part]}"
+        return stated
 
     def close(self) -> None:
         """Gives back what it works in."""

@@ -19,6 +19,8 @@ from tests.support.stores import settings_in
 
 PHONE, BANK_ACCOUNT, SCREEN = "+5511987654321", "12345678901", "ab" * 32
 
+WRONG = {"reason": "REGISTRATION_INCONSISTENCY", "detail": "the CPF of maria"}
+
 
 @pytest.fixture
 def service(tmp_path: Path) -> LedgerService:
@@ -38,6 +40,7 @@ def service(tmp_path: Path) -> LedgerService:
         aci("e6", "2026-03-01T12:00:03Z", process_id="p6", customer_id=int(PHONE)),
         seller("updated", "e4"),
         seller("created", "e2", seller_id=PHONE, revenue=77777.5, uri=f"/sellers/{PHONE}"),
+        seller("denied", "e7", seller_id=PHONE, decision_reasons=[WRONG]),
         webhook({"id": "e3", "type": "bank_account.associated", "payload": {"object": account}}),
         answered(**whose, **shared),
         answered(process_id="p2", seller_id="s2", journey_id="j2", **shared),
@@ -57,7 +60,8 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
 ) -> None:
     """What stood in the place of an id, such as a whole record, was shown as it came.
     Before a phone number stood the apostrophe that spreadsheets want, so it was taken for none;
-    and where an attempt was called `2`, so was the number of attempts."""
+    and where an attempt was called `2`, so was the number of attempts. A denial's detail, by which
+    the platform said whose CPF is wrong, was stated as it came."""
     exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
     service.close()
     verdict = verify_package(exported.path, key=exported.key)
@@ -76,6 +80,7 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     findings = tables.parse_csv(files["data/findings.csv"])
     assert {"event_altered", "evidence_reused"} <= {it["rule"] for it in findings}
     assert all(it["seq"].isdecimal() for it in findings)
+    assert any(it["detail"].startswith("detail: hmac:") for it in findings)
 
 
 @pytest.mark.parametrize(
