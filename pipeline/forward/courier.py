@@ -18,7 +18,7 @@ from pipeline.errors import InboxUnavailable
 from pipeline.forward import messages, pacing, progress, records
 from pipeline.forward.endpoints import Endpoint, Followed
 from pipeline.forward.lanes import Lanes, Try
-from pipeline.forward.progress import Standing, Waiting
+from pipeline.forward.progress import Said, Standing, Waiting
 from pipeline.forward.sending import Answer, Post
 from pipeline.forward.tenure import Tenure
 from pipeline.http.outgoing.retry_after import retry_after
@@ -80,7 +80,8 @@ class Courier:
         self._failing_since: int | None = None
         self._drafts: list[Draft] = []
         self._has_news = False  # deliveries were read since the last report
-        self._reported_down = False
+        self._said = Said()  # by that report
+        self._was_under_way = False  # something was, at that report
 
     @property
     def is_outdated(self) -> bool:
@@ -144,7 +145,8 @@ class Courier:
         self._drafts = []
         between = (_DELIVERY_BETWEEN, row.reported_position, row.position)
         self._has_news = bool(await self._ask(self._inbox.query, *between))
-        self._reported_down = self._is_resting = False
+        self._said = await self._ask(progress.last_said, self._inbox, name)
+        self._was_under_way = self._is_resting = False
 
     def _sound_row(self) -> Standing:
         """The endpoint's row, which fits the log: made where it is missing, and taken back to where
@@ -350,7 +352,8 @@ class Courier:
             last_success_at=self._last_success_at,
             failing_since=self._failing_since,
         )
-        is_reported = self._is_to_report(lanes, now)
+        saying = Said(row.failing_since is not None, lanes.stuck)
+        is_reported, is_under_way = self._is_to_report(lanes, now), lanes.position < lanes.after
         drafts = list(self._drafts)
         if is_reported:
             row = row._replace(reported_at=now, reported_position=row.position)
@@ -366,10 +369,15 @@ class Courier:
         del self._drafts[: len(drafts) - is_reported]
         self._row = row._replace(paused_at=self._row.paused_at)
         if is_reported:
-            self._has_news, self._reported_down = False, lanes.is_down
+            self._has_news, self._said, self._was_under_way = False, saying, is_under_way
 
     def _is_to_report(self, lanes: Lanes, now: int) -> bool:
         since = now - self._row.reported_at
-        if lanes.is_down != self._reported_down and since >= TURN_REPORTED_AFTER:
+        is_over = self._said.is_failing and self._failing_since is None
+        has_begun = lanes.is_down and not self._said.is_failing
+        if (is_over or has_begun) and since >= TURN_REPORTED_AFTER:
             return True
-        return self._has_news and since >= REPORTED_AFTER
+        # Whether or not another delivery comes, what was said of the last ones is no longer true.
+        is_settled = self._was_under_way and lanes.position == lanes.after
+        has_news = self._has_news or is_settled or lanes.stuck != self._said.waiting
+        return has_news and since >= REPORTED_AFTER

@@ -6,8 +6,8 @@ the row before writes nothing more.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
@@ -146,18 +146,37 @@ def save(
     return inbox.change(Statement(_SAVE, values), besides, drafts)
 
 
+class Said(NamedTuple):
+    """What the log last said of an endpoint, but for its position."""
+
+    is_failing: bool = False
+    waiting: int = 0
+
+
+def last_said(inbox: Inbox, name: str) -> Said:
+    """Whether an endpoint fails and how much waits for it, as the newest `progress` says."""
+    for said in _in_log(inbox, name):
+        if said["step"] == "progress":
+            return Said("failing_since_us" in said, int(said["waiting"]))
+    return Said()
+
+
 def settled_in_log(inbox: Inbox, name: str) -> int | None:
     """Up to where the log says that nothing waits for an endpoint; None where it names none.
 
-    That is where to go on from when its row was lost: what was sent since is sent once more. What
-    a reconciliation recorded again does not count: its numbers are those of the past that ended.
+    That is where to go on from when its row was lost: what was sent since is sent once more.
     """
+    return next((int(it["settled"]) for it in _in_log(inbox, name) if "settled" in it), None)
+
+
+def _in_log(inbox: Inbox, name: str) -> Iterator[dict[str, Any]]:
+    """What entries say of an endpoint, the newest first. What a reconciliation recorded again does
+    not count: its numbers are those of the past that ended."""
     before = 2**62
     while rows := inbox.query(_NEWEST_FIRST, before):
         for _, body, record in rows:
             said = json.loads(body)
             is_of_another_past = record is not None and "was_seq" in json.loads(record)
-            if said.get("endpoint") == name and "settled" in said and not is_of_another_past:
-                return int(said["settled"])
+            if said.get("endpoint") == name and not is_of_another_past:
+                yield said
         before = rows[-1][0]
-    return None

@@ -8,11 +8,11 @@ import pytest
 
 from pipeline import instants
 from pipeline.errors import CallerError
-from pipeline.forward import endpoints, operating, progress
+from pipeline.forward import courier, endpoints, operating, progress
 from pipeline.forward.operating import By
 from pipeline.inbox import Inbox
 from tests.forward.conftest import Forwarding, deliver, has_begun, of_seller
-from tests.forward.sink import OK, Reply, Sink
+from tests.forward.sink import OK, Received, Reply, Sink
 from tests.support import events
 from tests.support.machine import wait_until
 
@@ -138,3 +138,37 @@ def test_what_cannot_be_done_is_refused_in_words(inbox: Inbox, location: str) ->
     with pytest.raises(CallerError, match="a reason and a name are needed"):
         operating.pause(inbox, "erp", By("", "Ana", "user:ana"))
     assert inbox.last()[0] == 0
+
+
+def test_the_log_says_in_the_end_that_nothing_waits_though_no_other_delivery_comes(
+    inbox: Inbox, market: Sink, forwarding: Forwarding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Metrics and their alerts go by it: else they would call somebody to what is well."""
+
+    def last() -> dict[str, Any]:
+        return ([{}, *said(inbox, "progress")])[-1]
+
+    def slowly(received: Received) -> Reply:
+        time.sleep(0.6)
+        return OK
+
+    monkeypatch.setattr(courier, "REPORTED_AFTER", 0)
+    monkeypatch.setattr(courier, "TURN_REPORTED_AFTER", 0)
+    monkeypatch.setattr(courier, "SAVE_SECONDS", 0)
+    market.answer = lambda received: Reply(500)
+    with forwarding({"url": market.url}):
+        has_begun(inbox)
+        [one] = deliver(inbox, of_seller("sel_1"))
+        wait_until(lambda: "failing_since_us" in last())
+        assert last()["settled"] < one.seq
+    market.answer = lambda received: OK
+    with forwarding({"url": market.url}):  # another forwarder owes what the former one said
+        wait_until(lambda: "failing_since_us" not in last())
+        assert (last()["waiting"], last()["settled"] >= one.seq) == (0, True)
+        market.answer = slowly
+        [two] = deliver(inbox, of_seller("sel_2"))
+        wait_until(lambda: len(market.taken) == 2)
+        wait_until(lambda: last()["position"] >= two.seq)
+        ended = len(said(inbox, "progress"))
+        time.sleep(0.6)
+        assert len(said(inbox, "progress")) == ended
