@@ -4,7 +4,6 @@ Set them as `PRAZO_*` environment variables or in a `.env` file. A secret is giv
 file, so that it appears in no process list and can be rotated without a restart.
 """
 
-import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
@@ -22,22 +21,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pipeline.errors import SettingsError
 from pipeline.hosts import is_loopback, networks, words
-
-_LIKE_A_CONNECTION = re.compile(
-    r"^\s*[A-Za-z][A-Za-z0-9+.-]+:"  # any scheme, or half of one
-    r"|^\s*postgres[a-z]*[:/]*//"
-    r"|://|@"
-    r"|\b(?:password|host|hostaddr|dbname|sslmode)\s*=",
-    re.IGNORECASE,
-)
-"""What no path of a file looks like, and a mistyped address of a database does."""
-_POSTGRESQL = re.compile(
-    r"postgres(?:ql)?://"
-    r"(?:[^/?@]*@)?"  # the user and the password, in which these three are written as %2F %3F %40
-    r"(?:_HOST(?:,_HOST)*)?"
-    r"(?:[/?][^@]*)?".replace("_HOST", r"(?:\[[^]/?@]*\]|[^][:,/?@]*)(?::[0-9]*)?")
-)
-"""An address in which no part of a password can be taken for a host, a port or a database."""
+from pipeline.places import FilePath, FolderPath, InboxPlace
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 FourEyes = Literal["override", "unmask", "export"]
@@ -50,21 +34,23 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="PRAZO_", env_file=".env", extra="ignore")
 
     # --- where things are kept ---
-    inbox: str = Field(
+    inbox: InboxPlace = Field(
         "data/inbox.db", description="SQLite file of the inbox, or a postgresql:// URL."
     )
-    ledger: Path = Field(Path("data/ledger.duckdb"), description="DuckDB file of the ledger.")
-    artifacts: Path = Field(Path("data/artifacts"), description="Folder of collected artifacts.")
+    ledger: FilePath = Field(Path("data/ledger.duckdb"), description="DuckDB file of the ledger.")
+    artifacts: FolderPath = Field(
+        Path("data/artifacts"), description="Folder of collected artifacts."
+    )
     artifacts_in: Literal["folder", "database"] | None = Field(
         None,
         description="Where artifacts are kept. folder: `PRAZO_ARTIFACTS`. database: in a PostgreSQL"
         " inbox, where every machine reaches them. Not set: with the inbox, so the database where"
         " it is PostgreSQL.",
     )
-    signing_key_file: Path = Field(
+    signing_key_file: FilePath = Field(
         Path("data/keys/signing.key"), description="Ed25519 key that signs checkpoints."
     )
-    head_file: Path | None = Field(
+    head_file: FilePath | None = Field(
         None,
         description="File of the newest signed head, against which an inbox is proved; beside the"
         " ledger where it is not set. Best on another disk than the inbox's.",
@@ -80,12 +66,12 @@ class Settings(BaseSettings):
         " stamps. Nothing but the checkpoint's digest is sent there; a user and password in the"
         " URL go to it alone.",
     )
-    timestamp_chain_file: Path | None = Field(
+    timestamp_chain_file: FilePath | None = Field(
         None,
         description="Certificates and revocation lists of that authority, PEM; a copy goes into"
         " every package, for the time when they can no longer be had. Keep the lists up to date.",
     )
-    witnesses_file: Path | None = Field(
+    witnesses_file: FilePath | None = Field(
         None,
         description="Policy (C2SP tlog-policy) of the witnesses that cosign the checkpoint of every"
         " package, with their URLs; none: none is asked. They get the checkpoint and a proof.",
@@ -96,7 +82,7 @@ class Settings(BaseSettings):
         description="Whom the reader of a package asks, such as a name and an address: its first"
         " page says so. None: whoever handed the package on.",
     )
-    taxpayer_key_file: Path = Field(
+    taxpayer_key_file: FilePath = Field(
         Path("data/keys/taxpayer.key"),
         description="Key under which tax ids are compared; made on first use. Keep it apart from"
         " backups of the ledger: with both, tax ids can be guessed.",
@@ -110,7 +96,7 @@ class Settings(BaseSettings):
         description="How deliveries prove that the platform sent them. none: loopback only."
         " header: a secret in a header. basic: user:password. hmac: Standard Webhooks signature.",
     )
-    webhook_secret_file: Path | None = Field(
+    webhook_secret_file: FilePath | None = Field(
         None,
         description="One secret per line, all valid at once (rotation); reread when it changes.",
     )
@@ -147,7 +133,7 @@ class Settings(BaseSettings):
     # --- dashboard and API ---
     dashboard_host: str = Field("127.0.0.1", description="Address the dashboard listens on.")
     dashboard_port: Port = Field(8501, description="Port the dashboard listens on.")
-    api_tokens_file: Path | None = Field(
+    api_tokens_file: FilePath | None = Field(
         None,
         description="One `name:scopes:sha256 of the token` per line. May be missing where this"
         " machine alone calls: without authentication, login and remote listeners.",
@@ -157,19 +143,19 @@ class Settings(BaseSettings):
         description="Who may look at the dashboard. none: anybody on this machine. oidc: people"
         " of an OpenID Connect provider. proxy: people whom a proxy in front has let in.",
     )
-    roles_file: Path | None = Field(
+    roles_file: FilePath | None = Field(
         None,
         description="One `role:claim:value` per line; roles are officer, analyst, auditor, admin."
         " Without a line that fits there is no access. Reread when it changes.",
     )
-    oidc_file: Path | None = Field(
+    oidc_file: FilePath | None = Field(
         None, description="TOML file with Streamlit's `[auth]` section, for `oidc`."
     )
     proxy_addresses: str = Field(
         "127.0.0.1,::1",
         description="Addresses or networks of the proxies that are trusted, with commas between.",
     )
-    proxy_secret_file: Path | None = Field(
+    proxy_secret_file: FilePath | None = Field(
         None,
         description="Secrets that the proxy sends as `X-Proxy-Secret`, one per line, all valid at"
         " once; reread when it changes.",
@@ -212,12 +198,12 @@ class Settings(BaseSettings):
         description="Hours that a seller is given after an invitation or a reminder, before they"
         " are to be reminded again; 72 where it is not set.",
     )
-    alerts_file: Path | None = Field(
+    alerts_file: FilePath | None = Field(
         None,
         description="TOML file that says what is alarming (docs/alerts.md). Without one the"
         " defaults hold. Read again when it changes.",
     )
-    forward_file: Path | None = Field(
+    forward_file: FilePath | None = Field(
         None,
         description="TOML file of the marketplace's endpoints to which deliveries are passed on"
         " (docs/forwarding.md); none: nothing is. Read again when it"
@@ -230,13 +216,15 @@ class Settings(BaseSettings):
 
     # --- platform ---
     platform_url: str | None = Field(None, description="Base URL of the platform's API; https.")
-    platform_ca_file: Path | None = Field(None, description="CA of the platform, if private.")
-    client_cert_file: Path | None = Field(None, description="Our TLS client certificate, PEM.")
-    client_key_file: Path | None = Field(None, description="Key of the client certificate, PEM.")
+    platform_ca_file: FilePath | None = Field(None, description="CA of the platform, if private.")
+    client_cert_file: FilePath | None = Field(None, description="Our TLS client certificate, PEM.")
+    client_key_file: FilePath | None = Field(
+        None, description="Key of the client certificate, PEM."
+    )
     platform_auth: Literal["basic", "bearer"] = Field(
         "basic", description="Form of the Authorization header that the platform wants."
     )
-    platform_credentials_file: Path | None = Field(
+    platform_credentials_file: FilePath | None = Field(
         None, description="`user:password` for basic, the token for bearer."
     )
     marketplace_id: str | None = Field(None, description="Our id in the platform's paths.")
@@ -249,7 +237,7 @@ class Settings(BaseSettings):
     allow_numeric_revenue: bool = Field(
         False, description="Accept `revenue` as a JSON number, as the contract's samples show it."
     )
-    revenue_bands_file: Path | None = Field(
+    revenue_bands_file: FilePath | None = Field(
         None,
         description="The platform's revenue bands, one per line. Where it is set, `revenue` is one"
         " of them; else any `<lower>_to_<upper>`.",
@@ -280,7 +268,7 @@ class Settings(BaseSettings):
     journey_name: str = Field(
         "Marketplace", min_length=1, max_length=80, description="Your name, as sellers know it."
     )
-    journey_logo_file: Path | None = Field(
+    journey_logo_file: FilePath | None = Field(
         None, description="Your logo on the seller's page: PNG, JPEG or SVG, at most 30 kB."
     )
     journey_colour: str = Field(
@@ -299,7 +287,7 @@ class Settings(BaseSettings):
         description="Your endpoint that sends a seller the code (docs/journey.md#codes); https but"
         " on loopback.",
     )
-    journey_code_secret_file: Path | None = Field(
+    journey_code_secret_file: FilePath | None = Field(
         None, description="Standard Webhooks secrets that sign what goes there, one per line."
     )
     journey_trace: Literal["none", "masked"] = Field(
@@ -307,7 +295,7 @@ class Settings(BaseSettings):
         description="Whether a step's entry holds the seller's network and browser, masked: the"
         " address cut to a /24 or /48, the browser's name and system alone.",
     )
-    journey_browser: Path | None = Field(
+    journey_browser: FilePath | None = Field(
         None, description="Chromium that takes pictures of the screens; none: HTML and text alone."
     )
 
@@ -316,28 +304,6 @@ class Settings(BaseSettings):
         "2GB", pattern=r"^\d+(\.\d+)?\s?[KMGT]i?B$", description="Most memory DuckDB may use."
     )
     ledger_threads: int = Field(2, ge=1, le=256, description="Threads that DuckDB may use.")
-
-    @field_validator("inbox")
-    @classmethod
-    def _path_or_postgresql(cls, location: str) -> str:
-        """A URL with a slip in it would be made a folder, and its password the folder's name; or
-        a part of the password would be the host, which messages show."""
-        if location.startswith(("postgresql://", "postgres://")):
-            if not _POSTGRESQL.fullmatch(location):
-                raise ValueError(
-                    "is not like postgresql://user@host:5432/database (the value is not repeated"
-                    " here, since it may hold a password): the only @ stands before the host, and"
-                    " a port has digits alone; in a password, write %40 for @, %2F for / and"
-                    " %3F for ?"
-                )
-            return location
-        if _LIKE_A_CONNECTION.search(location):
-            raise ValueError(
-                "is not the path of a file, in which no @ may be, and does not start with"
-                " postgresql:// either (the value is not repeated here, since it may hold a"
-                " password)"
-            )
-        return location
 
     @field_validator("platform_url")
     @classmethod
@@ -489,6 +455,8 @@ class Settings(BaseSettings):
                 f"{fault['msg'].removeprefix('Value error, ')}"
                 for fault in error.errors()
             ]
+        except UnicodeDecodeError as error:
+            faults = [f"the .env file is not UTF-8: {error.reason} at byte {error.start}"]
         # Only here: pydantic's error holds frames that hold it, and Python cannot see through it.
         raise SettingsError(
             "The settings cannot be used",

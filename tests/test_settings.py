@@ -1,5 +1,7 @@
 """Settings that a slip would make dangerous are refused, and what may be secret is not repeated."""
 
+from pathlib import Path
+
 import pytest
 
 from pipeline.errors import SettingsError
@@ -73,3 +75,29 @@ def test_credentials_of_platform_and_keeper_do_not_belong_into_an_address() -> N
         with pytest.raises(SettingsError, match="holds credentials") as refused:
             Settings.load(**{name: "https://ana:s3cret@a.example/"})
         assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["inbox", "ledger", "artifacts", "head_file", "forward_file"])
+def test_a_path_that_is_empty_is_refused_and_not_taken_for_the_present_folder(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a variable that is not set leaves it: there was a traceback, or nothing was recorded."""
+    monkeypatch.setenv(f"PRAZO_{name.upper()}", "")
+    with pytest.raises(SettingsError, match=f"PRAZO_{name.upper()}.*leave it out"):
+        Settings.load()
+
+
+@pytest.mark.parametrize("name", ["inbox", "ledger", "signing_key_file"])
+@pytest.mark.parametrize("path", ["/", ".", " "])
+def test_a_path_of_a_file_names_one(name: str, path: str) -> None:
+    with pytest.raises(SettingsError, match="names no file"):
+        Settings.load(**{name: path})
+
+
+def test_a_file_of_settings_that_is_not_utf_8_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".env").write_bytes("PRAZO_AUDIT_CONTACT=João".encode("latin-1"))
+    with pytest.raises(SettingsError, match=r"\.env file is not UTF-8: .* at byte 22"):
+        Settings.load()

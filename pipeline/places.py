@@ -1,0 +1,67 @@
+"""Reads where settings say that things are kept. Pure.
+
+An empty value, such as a variable leaves that is not set, is refused: as a path it would be the
+folder that Prazo runs in.
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BeforeValidator
+
+_LIKE_A_CONNECTION: Final = re.compile(
+    r"^\s*[A-Za-z][A-Za-z0-9+.-]+:"  # any scheme, or half of one
+    r"|^\s*postgres[a-z]*[:/]*//"
+    r"|://|@"
+    r"|\b(?:password|host|hostaddr|dbname|sslmode)\s*=",
+    re.IGNORECASE,
+)
+"""What no path of a file looks like, and a mistyped address of a database does."""
+_POSTGRESQL: Final = re.compile(
+    r"postgres(?:ql)?://"
+    r"(?:[^/?@]*@)?"  # the user and the password, in which these three are written as %2F %3F %40
+    r"(?:_HOST(?:,_HOST)*)?"
+    r"(?:[/?][^@]*)?".replace("_HOST", r"(?:\[[^]/?@]*\]|[^][:,/?@]*)(?::[0-9]*)?")
+)
+"""An address in which no part of a password can be taken for a host, a port or a database."""
+
+
+def _path_or_postgresql(location: str) -> str:
+    """A URL with a slip in it would be made a folder, and its password the folder's name; or
+    a part of the password would be the host, which messages show."""
+    if location.startswith(("postgresql://", "postgres://")):
+        if not _POSTGRESQL.fullmatch(location):
+            raise ValueError(
+                "is not like postgresql://user@host:5432/database (the value is not repeated"
+                " here, since it may hold a password): the only @ stands before the host, and"
+                " a port has digits alone; in a password, write %40 for @, %2F for / and"
+                " %3F for ?"
+            )
+        return location
+    if _LIKE_A_CONNECTION.search(location):
+        raise ValueError(
+            "is not the path of a file, in which no @ may be, and does not start with"
+            " postgresql:// either (the value is not repeated here, since it may hold a"
+            " password)"
+        )
+    _names_a_file(Path(location))
+    return location
+
+
+def _names_a_file(path: Path) -> Path:
+    if not path.name.strip():
+        raise ValueError("names no file: leave it out where nothing is meant")
+    return path
+
+
+def _not_empty(given: Any) -> Any:
+    if isinstance(given, str) and not given.strip():
+        raise ValueError("is empty: leave it out where nothing is meant")
+    return given
+
+
+InboxPlace = Annotated[str, AfterValidator(_path_or_postgresql)]
+"""The path of a file, or the address of a PostgreSQL database."""
+FilePath = Annotated[Path, AfterValidator(_names_a_file)]
+FolderPath = Annotated[Path, BeforeValidator(_not_empty)]
