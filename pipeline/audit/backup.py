@@ -100,26 +100,31 @@ def backup(
         if changed and not as_it_stands:
             raise _not_copied(changed)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if changed:
-            files.write_whole(folder / CHANGED, f"{changed}\n".encode())
-        with opened_inbox(str(folder / INBOX), source.identity) as copy:
-            added = copy_entries(source, copy, on_progress, last=last)
-            vouchers.up_to(copy.last()[0]).put(copy)
-            entries = copy.last()[0]
-            artifacts, lacking = copy_artifacts(
-                copy,
-                artifact_store(settings, source),
-                FolderArtifacts(folder / ARTIFACTS),
-                on_progress,
-            )
-        keys: tuple[Path, ...] = ()
-        if with_keys:
-            _make_way(SigningKeys(source, settings.signing_key_file), folder)
-            keys = copy_keys(key_files(settings, folder))
-        if not (lacking or changed):
-            beat(source, Part.BACKUP)
-        unsigned = max(0, entries - signed)
-        return BackedUp(source.log, entries, added, artifacts, keys, lacking, unsigned, changed)
+        with files.alone_in(folder):  # two at once would both add the same entries
+            _require_its_own(folder, as_it_stands)
+            if changed:
+                files.write_whole(folder / CHANGED, f"{changed}\n".encode())
+            with opened_inbox(str(folder / INBOX), source.identity) as copy:
+                # Another one may have added more while this one waited for it.
+                last = max(last, copy.last()[0])
+                added = copy_entries(source, copy, on_progress, last=last)
+                vouchers.up_to(copy.last()[0]).put(copy)
+                entries = copy.last()[0]
+                signed = max((it.size for it in copy.checkpoints()), default=0)
+                artifacts, lacking = copy_artifacts(
+                    copy,
+                    artifact_store(settings, source),
+                    FolderArtifacts(folder / ARTIFACTS),
+                    on_progress,
+                )
+            keys: tuple[Path, ...] = ()
+            if with_keys:
+                _make_way(SigningKeys(source, settings.signing_key_file), folder)
+                keys = copy_keys(key_files(settings, folder))
+            if not (lacking or changed):
+                beat(source, Part.BACKUP)
+            unsigned = max(0, entries - signed)
+            return BackedUp(source.log, entries, added, artifacts, keys, lacking, unsigned, changed)
 
 
 def _require_its_own(folder: Path, as_it_stands: bool) -> None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from pipeline.audit.verify import verify
 from pipeline.errors import LedgerRefused, NotRestored, OperatorError
 from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService
+from pipeline.log.deliveries import Delivery
 from pipeline.settings import Settings
 from tests.audit import story
 from tests.audit.conftest import command, environment, request
@@ -380,6 +382,48 @@ def test_a_backup_of_another_log_is_not_added_to(settings: Settings, tmp_path: P
     backups.backup(other, tmp_path / "saved")
     with pytest.raises(OperatorError, match="choose an empty folder"):
         backups.backup(settings, tmp_path / "saved")
+
+
+def test_of_two_backups_into_one_folder_the_second_waits_and_adds_what_is_new(
+    tmp_path: Path,
+) -> None:
+    """Both added the same entries: one ended with an error of its database, and no backup."""
+    settings, folder, ended = settings_in(tmp_path), tmp_path / "saved", threading.Event()
+    with closing(open_inbox(settings.inbox)) as inbox:
+        inbox.append([Delivery(b"{}", 0, "webhook").draft()])
+    made: list[backups.BackedUp] = []
+
+    def second() -> None:
+        made.append(backups.backup(settings, folder))
+        ended.set()
+
+    thread = threading.Thread(target=second)
+
+    def while_the_first_copies(*_: object) -> None:
+        thread.start()
+        assert not ended.wait(0.5)
+
+    first = backups.backup(settings, folder, on_progress=while_the_first_copies)
+    thread.join(20)
+    assert [first.new_entries, *(it.new_entries for it in made)] == [1, 0]
+
+
+def test_a_backup_that_waited_for_one_with_more_entries_keeps_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, folder = settings_in(tmp_path), tmp_path / "saved"
+    present = backups._changed
+    with closing(open_inbox(settings.inbox)) as inbox:
+
+        def another(*given: Any) -> str:
+            monkeypatch.setattr(backups, "_changed", present)
+            inbox.append([Delivery(b"{}", 0, "webhook").draft()])
+            assert backups.backup(settings, folder).new_entries == 1
+            return present(*given)
+
+        monkeypatch.setattr(backups, "_changed", another)
+        done = backups.backup(settings, folder)
+    assert (done.entries, done.new_entries) == (1, 0)
 
 
 def test_nothing_is_restored_under_a_process_that_holds_the_ledger(
