@@ -133,10 +133,10 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "kept by another system": ("kept by another system", "mantido por outro sistema"),
     "masked_columns": (
         "Of sellers' names, and of the names of files, only the first letter is shown. Tax ids,"
-        " identifiers that could be personal, and a denial's reasons and details in words of their own"
-        " are replaced by a keyed hash. Not masked are the"
-        " names of those who worked for the marketplace and the reasons and notes that they wrote,"
-        " in which a seller may be named, and idempotency keys that an older release recorded.",
+        " identifiers that could be personal, and a denial's reasons and details in words of their"
+        " own are replaced by a keyed hash. Not masked are the names of those who worked for the"
+        " marketplace and the reasons and notes that they wrote, in which a seller may be named,"
+        " and idempotency keys that an older release recorded.",
         "Dos nomes de vendedores e de arquivos aparece apenas a primeira letra. CPF, CNPJ,"
         " identificadores que possam ser pessoais e motivos e detalhes de uma recusa que não sejam"
         " códigos são substituídos por um hash com chave. Não são"
