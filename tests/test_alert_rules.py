@@ -188,6 +188,14 @@ def test_no_fault_hides_another(file: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("place", ["constants", "WEEKEND", "list_supported_countries"])
+def test_a_word_of_the_holidays_library_is_a_mistake_like_others(file: Path, place: str) -> None:
+    """Whoever reads the file again while it sends alerts ended by it."""
+    file.write_text(f"hours.holidays = '{place}'")
+    with pytest.raises(SettingsError, match=f"the holidays of '{place}' are not known"):
+        alert_rules.load(file)
+
+
 def test_who_tells_nobody_needs_no_file_of_secrets(file: Path) -> None:
     """The dashboard may run as another user, on a machine without these files."""
     file.write_text(TOLD.replace("channels", "keys/none"))

@@ -226,7 +226,7 @@ def holidays_in(place: str) -> Container[date]:
         if dash and not state:
             raise NotImplementedError
         return holidays.country_holidays(country, subdiv=state or None)
-    except NotImplementedError:
+    except (NotImplementedError, TypeError):  # such as a function of the library
         raise ValueError(f"the holidays of {place!r} are not known: write BR, or BR-SP") from None
 
 
