@@ -200,14 +200,17 @@ def _levels(
     route: Route, due: Due, alarm: Alarm, rules: AlertRules, now: int
 ) -> Iterator[tuple[int, list[str]]]:
     """The recipients of a route, level by level, as far as it has been escalated."""
-    names = _recipients(route.to, due, rules, now)
+    named = _named(route.to, due, rules)
+    names = _present(named, rules, now)
     yield 0, names
     for level, escalation in enumerate(route.escalate, 1):
-        first_at = _first_reached(alarm, level - 1, names)
+        # Who was told before they went away counts too: their stand-in is told besides.
+        first_at = _first_reached(alarm, level - 1, [*named, *names])
         is_over = first_at is not None and now >= first_at + escalation.after * instants.HOUR
         if not is_over and not _all_given_up(alarm, level - 1, names, rules):
             return
-        names = _recipients(escalation.to, due, rules, now)
+        named = _named(escalation.to, due, rules)
+        names = _present(named, rules, now)
         yield level, names
 
 
@@ -241,9 +244,8 @@ def _all_given_up(alarm: Alarm, level: int, names: list[str], rules: AlertRules)
     )
 
 
-def _recipients(names: Iterable[str], due: Due, rules: AlertRules, now: int) -> list[str]:
-    """The recipients that a list of names and groups stands for, each once; whoever is away is
-    replaced by their stand-in, and theirs."""
+def _named(names: Iterable[str], due: Due, rules: AlertRules) -> list[str]:
+    """The recipients that a list of names and groups stands for, each once."""
     found: dict[str, None] = {}
     for name in names:
         if name == ASSIGNEE:
@@ -253,8 +255,13 @@ def _recipients(names: Iterable[str], due: Due, rules: AlertRules, now: int) -> 
             found |= dict.fromkeys(_of_role(due.role, rules))
         else:
             found[name] = None
-    there = (present(name, rules, now) for name in found)
-    return list(dict.fromkeys(there))
+    return list(found)
+
+
+def _present(names: Iterable[str], rules: AlertRules, now: int) -> list[str]:
+    """Who is told in their place, each once; whoever is away is replaced by their stand-in, and
+    theirs."""
+    return list(dict.fromkeys(present(name, rules, now) for name in names))
 
 
 def _of_role(role: str, rules: AlertRules) -> list[str]:

@@ -322,6 +322,19 @@ def test_it_is_escalated_at_once_where_the_first_cannot_be_reached() -> None:
     assert told(log, [due()], rules(routes=[ESCALATING]), MONDAY) == [("bruno", 1, 1)]
 
 
+def test_escalation_goes_on_where_an_absence_begins_after_they_were_told() -> None:
+    """It was counted from the stand-in's message, and where that failed, not for a day."""
+    away = {"away": [{"first": "2026-03-03", "last": "2026-03-09"}], "stand_in": "eva"}
+    by = rules(recipients={"ana": ANA | away, "bruno": BRUNO, "eva": EVA}, routes=[ESCALATING])
+    breach, evening = due(severity="breach"), NIGHT
+    log = Log().raised(breach, evening).sent(breach, "ana", evening)
+    assert told(log, [breach], by, "2026-03-03T03:00:00Z") == [("eva", 0, 1)]
+    log.tried(breach, "eva", "2026-03-03T03:00:00Z")
+    log.answered(breach, "eva", "2026-03-03T03:00:00Z", fault="450 later")
+    assert ("bruno", 1, 1) not in told(log, [breach], by, "2026-03-03T05:59:59.999999Z")
+    assert ("bruno", 1, 1) in told(log, [breach], by, "2026-03-03T06:00:00Z")
+
+
 def test_once_an_alert_is_no_longer_put_off_they_hear_of_it_again_as_of_another() -> None:
     by, log = rules(recipients={"ana": ANA}), Log().raised(due()).sent(due(), "ana")
     before = Message("ana", "email", (Item(due(), 0, 1),))
