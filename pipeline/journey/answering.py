@@ -28,6 +28,7 @@ from pipeline.journey.screens import Drawn, Screens, text_of
 from pipeline.journey.words import Language
 from pipeline.log.artifacts import ArtifactStore
 from pipeline.log.entries import OWN_JOURNEY
+from pipeline.submit.casefile import ALLOWED_AHEAD
 from pipeline.submit.demand import Wanted
 
 REVIEW: Final = "review"
@@ -64,7 +65,7 @@ _SHOWN: Final = f"""
         and (select count(*) from journey_flow where ref = $1 and screen = '{RECEIPT}')
             < {MAX_RECEIPTS}"""
 _STEPS: Final = """
-    select seq, body from entries
+    select seq, occurred_at, body from entries
     where process_id = $1 and kind = 'collection' and recorded_by = $2 order by seq"""
 
 Fields = Mapping[str, JsonValue]
@@ -74,13 +75,15 @@ Fields = Mapping[str, JsonValue]
 class Form:
     """What one journey asks, and what was answered in it so far.
 
-    `last_step`: number of the newest entry that the page had made for the process by then.
+    `last_step`: number of the newest entry that the page had made for the process by then;
+    `last_at`: when the latest of them occurred.
     """
 
     review: Review
     questions: Sequence[Question]
     answers: Fields
     last_step: int
+    last_at: int
 
     @property
     def is_business(self) -> bool:
@@ -121,7 +124,7 @@ class Answering:
     def form(self, journey: Journey) -> Form:
         """What a journey asks now, with its own answers alone."""
         review = self.reviews.look(journey.process_id, journey.review)
-        answers, last_step = self._answers(journey)
+        answers, *last = self._answers(journey)
         said = answers.get(form.TYPE_PATH)
         if journey.only_paths is not None:
             said = "business"  # it is not asked for corrections: what was refused says enough
@@ -131,30 +134,31 @@ class Answering:
             only=journey.only_paths,
             has_bands=self.bands is not None,
         )
-        return Form(review, questions, answers, last_step)
+        return Form(review, questions, answers, *last)
 
     def confirmed(self, journey: Journey) -> Form:
         """What its seller has confirmed, whatever the process asks for since."""
         review = self.reviews.look(journey.process_id, journey.review)
-        answers, last_step = self._answers(journey, is_whole=True)
+        answers, *last = self._answers(journey, is_whole=True)
         paths = tuple(it for it in answers if it != form.TYPE_PATH)
         questions = form.questions(
             Wanted(paths, ()),
             asks_type=form.TYPE_PATH in answers,
             has_bands=self.bands is not None,
         )
-        return Form(review, questions, answers, last_step)
+        return Form(review, questions, answers, *last)
 
-    def _answers(self, journey: Journey, *, is_whole: bool = False) -> tuple[Fields, int]:
+    def _answers(self, journey: Journey, *, is_whole: bool = False) -> tuple[Fields, int, int]:
         steps = self.inbox.query(_STEPS, journey.process_id, RECORDED_BY)
         answers: dict[str, JsonValue] = {}
-        for _, body in steps:
+        for *_, body in steps:
             said = parse_json(body)
             if said.get("producer") != OWN_JOURNEY or said["journey_id"] != journey.journey_id:
                 continue
             if said["step"] == "answered" and (said.get("is_whole") is True or not is_whole):
                 answers.update(said["fields"])
-        return answers, steps[-1][0] if steps else 0
+        last_step = steps[-1][0] if steps else 0
+        return answers, last_step, max((at for _, at, _ in steps), default=0)
 
     # --- screens ---
 
@@ -360,19 +364,20 @@ class Answering:
     ) -> bool:
         """Records all answers and their confirmation in one commit, which ends every link of the
         process so far; false where this one has ceased to work, or has had another answer."""
+        at = _not_before(asked.last_at, taken.at)
         screen = self._kept(taken.screen, taken.html)
         asked_paths = {it.path for question in asked.questions for it in question.fields}
         values = {path: it for path, it in asked.answers.items() if path in asked_paths}
         flow = [
             *self.sessions.flow_of(journey),
             Flow(taken.drawn_at, "shown", taken.screen, None),
-            Flow(taken.at, "confirmed", taken.screen, None),
+            Flow(at, "confirmed", taken.screen, None),
         ]
         log = evidence.kept(self.store, "flow.json", "application/json", _flow_file(journey, flow))
         whole = evidence.seen(
             journey,
             "answered",
-            taken.at,
+            at,
             shown,
             screen=taken.screen,
             artifacts=screen,
@@ -382,17 +387,17 @@ class Answering:
         confirmed = evidence.seen(
             journey,
             "confirmed",
-            taken.at,
+            at,
             shown,
             screen=taken.screen,
             artifacts=[*screen, log],
             more={**trace, "declaration": declaration},
         )
-        said = (journey.ref, taken.at, journey.process_id, RECORDED_BY, asked.last_step)
+        said = (journey.ref, at, journey.process_id, RECORDED_BY, asked.last_step)
         claim = Statement(_CONFIRM, said)
         notes = [self.sessions.note(journey, it) for it in flow[-2:]]
-        others = Statement(_END_OTHERS, (journey.ref, taken.at, journey.process_id))
-        besides = [others, self.sessions.seen(session, taken.at), *notes]
+        others = Statement(_END_OTHERS, (journey.ref, at, journey.process_id))
+        besides = [others, self.sessions.seen(session, at), *notes]
         return self.inbox.change(claim, besides, [whole, confirmed])
 
     def keep_receipt(
@@ -414,6 +419,13 @@ class Answering:
             evidence.kept(self.store, f"{screen}.html", "text/html", html),
             evidence.kept(self.store, f"{screen}.txt", "text/plain", text_of(html)),
         ]
+
+
+def _not_before(answered_at: int, now: int) -> int:
+    """When a confirmation happened: after the answers that it is about, also where the clock was
+    set back since, or a request that began later was faster. Else these would be the latest, and
+    nobody had confirmed them. What is too far ahead to count yet stays out of it."""
+    return answered_at + 1 if now <= answered_at < now + ALLOWED_AHEAD else now
 
 
 def _flow_file(journey: Journey, flow: Sequence[Flow]) -> bytes:

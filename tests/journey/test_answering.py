@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from pipeline import instants
+from pipeline.journey import evidence
 from pipeline.journey.answering import Answering
+from pipeline.journey.evidence import Shown
 from pipeline.journey.ground import Visit
 from pipeline.journey.screens import MAX_LOGO_BYTES
 from pipeline.journey.visits import Visits
+from pipeline.submit.casefile import CaseFiles
 from tests.journey.seller import ANSWERS
 from tests.journey.served import ACP, OF_BUSINESS, Page
 
@@ -351,3 +354,24 @@ def test_an_answer_in_another_tab_while_one_confirms_is_shown_before_it_counts(
     assert answer.status_code == 409
     assert "Recife" in bytes(answer.body).decode()
     assert page.steps(process) == ["invited", "opened", *["answered"] * 3]
+
+
+def test_a_confirmation_is_later_than_the_answers_though_the_clock_was_set_back(page: Page) -> None:
+    process = page.review(["revenue"])
+    minted = page.mint(process)
+    seller = page.seller()
+    review = seller.answer_all(seller.open(minted.url))
+    ahead = page.inbox.now() + 2 * instants.SECOND
+    page.inbox.append(
+        [
+            evidence.seen(
+                *(minted.journey, "answered", ahead, Shown("pt-BR", "")),
+                screen="revenue",
+                artifacts=[],
+                fields={"revenue": "1000_to_5000"},
+            )
+        ]
+    )
+    seller.confirm(review)
+    answer = CaseFiles(page.inbox).open(process).answers["revenue"]
+    assert (answer.answered_at, answer.is_final) == (ahead + 1, True)
