@@ -69,8 +69,12 @@ def _given(case: CaseFile) -> Iterator[tuple[str, Answer]]:
     asked = wanted(case.process, _seller_type(case), case.required_fields)
     for path in asked.needed:
         yield from _at_or_below(path, case.answers)
+    process = case.process
+    # Left out of a partial review, it would stay as it was.
+    emptied = () if process is None or process.review_type == "ACP" else process.requested_fields
     for path in asked.optional:
-        if (given := case.answers.get(path)) is not None and given.value != "":
+        given = case.answers.get(path)
+        if given is not None and (given.value != "" or path in emptied):
             yield path, given
 
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -58,6 +59,31 @@ def test_a_payload_is_not_made_of_a_type_that_its_seller_has_not_confirmed_or_no
     bureau = {"type": "business"}
     marketplace.collect(review.process_id, review.seller_id, bureau, source="bureau")
     assert "type" not in json.loads(payload_of(files.open(review.process_id)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "sent"),
+    [
+        ("ACI", "address.line2", {"address": {"line2": ""}}),
+        ("ACI", "address", {}),
+        ("ACP", "address.line2", {}),
+    ],
+)
+def test_an_empty_complement_that_a_partial_review_lists_is_sent_so_that_none_stays(
+    marketplace: Marketplace, kind: Literal["ACP", "ACI"], path: str, sent: dict[str, object]
+) -> None:
+    seller_id = marketplace.platform.adopt_seller()
+    process_id = marketplace.platform.require_review(
+        seller_id, kind, requested_fields=(path,), days_ago=0.01
+    )
+    marketplace.hear()
+    given = {"type": "individual", "address.line2": ""}
+    marketplace.collect(process_id, seller_id, given)
+    said = payload_of(CaseFiles(marketplace.inbox).open(process_id))
+    assert json.loads(said) == {"process_id": process_id, "type": "individual", **sent}
+    if sent:
+        ended = submit(marketplace, Review(process_id, seller_id, said))
+        assert ended.is_finished
 
 
 def test_only_the_platforms_own_bands_are_sent_where_a_file_lists_them(
