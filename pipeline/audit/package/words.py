@@ -133,16 +133,15 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "kept by another system": ("kept by another system", "mantido por outro sistema"),
     "masked_columns": (
         "Of sellers' names, and of the names of files, only the first letter is shown. Tax ids,"
-        " identifiers that could be personal, and a denial's reasons and details in words of their"
-        " own are replaced by a keyed hash. Not masked are the names of those who worked for the"
+        " identifiers that could be personal, and reasons of a denial in words of their own are"
+        " replaced by a keyed hash. Not masked are the names of those who worked for the"
         " marketplace and the reasons and notes that they wrote, in which a seller may be named,"
         " and idempotency keys that an older release recorded.",
         "Dos nomes de vendedores e de arquivos aparece apenas a primeira letra. CPF, CNPJ,"
-        " identificadores que possam ser pessoais e motivos e detalhes de uma recusa que não sejam"
-        " códigos são substituídos por um hash com chave. Não são"
-        " mascarados os nomes de quem trabalhou pelo marketplace, os motivos e anotações que essas"
-        " pessoas escreveram, que podem citar um vendedor, nem as chaves de idempotência"
-        " registradas por uma versão anterior.",
+        " identificadores que possam ser pessoais e motivos de uma recusa que não sejam códigos são"
+        " substituídos por um hash com chave. Não são mascarados os nomes de quem trabalhou pelo"
+        " marketplace, os motivos e anotações que essas pessoas escreveram, que podem citar um"
+        " vendedor, nem as chaves de idempotência registradas por uma versão anterior.",
     ),
     "outside": (
         "{rows} rows that these entries alone would suggest are not shown: other entries of the log"
