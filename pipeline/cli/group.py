@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -14,6 +14,9 @@ from pipeline import memory
 from pipeline.errors import PrazoError, of_the_machine
 from pipeline.files import is_full
 from pipeline.texts import LogLines, printable
+
+_INTERRUPTED: Final = "Query interrupted"
+"""DuckDB's word for Ctrl-C while it works on a query; elsewhere it is a `KeyboardInterrupt`."""
 
 
 class _Group(click.Group):
@@ -30,6 +33,10 @@ class _Group(click.Group):
         except BrokenPipeError:  # the reader of our output has seen enough
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
             ctx.exit(0)
+        except RuntimeError as error:
+            if ctx.params.get("debug") or str(error) != _INTERRUPTED:
+                raise
+            raise click.Abort from None
         except OSError as error:
             if ctx.params.get("debug"):
                 raise

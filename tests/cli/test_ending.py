@@ -1,10 +1,16 @@
 """A command leaves at once, and leaves nothing undone."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import click
+import duckdb
 import pytest
+from click.testing import CliRunner
+
+from pipeline.cli.group import main
 
 COMMAND = """
 import atexit, sys, tempfile, threading, time
@@ -68,3 +74,24 @@ def test_output_that_could_not_be_written_is_no_success(tmp_path: Path):
         process = ended(tmp_path, "pass", full.fileno())
     assert process.returncode != 0
     assert "No space left on device" in process.stderr
+
+
+def test_ctrl_c_during_a_query_ends_a_command_as_it_does_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """DuckDB makes an error of its own of it: there was a traceback."""
+
+    @click.command()
+    def counts() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        sql = "select count(*) from range(200000000) where range % $1 = random()"
+        duckdb.connect().execute(sql, [7]).fetchall()
+
+    monkeypatch.setitem(main.commands, "counts", counts)
+    former = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        ended = CliRunner().invoke(main, ["counts"])
+    finally:
+        signal.signal(signal.SIGALRM, former)
+    assert (ended.exit_code, ended.output.strip()) == (1, "Aborted!")
+    assert isinstance(ended.exception, SystemExit)
