@@ -66,10 +66,14 @@ dead as (
     where step = 'dead'
         and not exists (
             from said later
-            where later.step = 'replayed'
+            where later.step in ('replayed', 'put_back')
                 and later.endpoint = said.endpoint
                 and later.seq > said.seq
-                and (later.delivery = said.delivery or later.replayed_from <= said.delivery)
+                and (
+                    later.delivery = said.delivery
+                    or later.replayed_from <= said.delivery
+                    or (later.step = 'put_back' and later.position < said.delivery)
+                )
         )
     group by endpoint
 ),

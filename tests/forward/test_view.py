@@ -109,6 +109,19 @@ def test_dead_letters_count_until_they_are_replayed(service: LedgerService) -> N
     assert 'prazo_forwarding_failing_seconds{endpoint="erp"} 0.0' in text
 
 
+def test_dead_letters_that_are_sent_once_more_after_an_older_copy_count_no_longer(
+    service: LedgerService,
+) -> None:
+    """Their rows are gone, so nobody could replay them, and the alert stood for ever."""
+    record(service, records.begun("erp", 0, at(1)), delivered(2), delivered(2))
+    for entry in service.inbox.read(1, 2):
+        letter = Waiting("seller sel_1", entry.seq, 9, at(2), 0, "status 500")
+        record(service, records.died("erp", letter, entry, at(3)))
+    assert read(service, 3)[0]["dead_letters"] == 2
+    record(service, records.put_back("erp", 3, 2, at(4)))
+    assert read(service, 4)[0]["dead_letters"] == 1
+
+
 def test_a_pause_is_said_until_its_end(service: LedgerService) -> None:
     record(service, records.begun("erp", 0, at(1)), asked("paused", 2), asked("resumed", 4))
     assert [read(service, it)[0]["paused_since"] for it in (1, 3, 5)] == [None, shown(2), None]
