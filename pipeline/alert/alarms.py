@@ -35,6 +35,7 @@ class Alarm:
     raised_at: int
     kind: str
     since: int
+    process_id: str | None = None  # the true one, which a view may show masked
     deliveries: dict[Address, Delivery] = field(default_factory=dict)
     is_acknowledged: bool = False
     snoozed_until: int = 0
@@ -53,18 +54,19 @@ class Alarm:
 class Alarms(dict[str, Alarm]):
     """Alert -> what became of it."""
 
-    def take(self, body: bytes | None, at: int) -> None:
-        """Takes the next entry of the kind `alert`; one whose body was erased, or cannot be read,
-        says nothing."""
+    def take(self, body: bytes | None, at: int, process_id: str | None = None) -> None:
+        """Takes the next entry of the kind `alert`, of a process's stream or of none; one whose
+        body was erased, or cannot be read, says nothing."""
         with contextlib.suppress(ValueError, KeyError, TypeError):
             said = json.loads(body or b"null")
-            self._take(said["alert"], said["step"], said, at)
+            if said["step"] == "raised":
+                since = instants.parse(said["since"])
+                alarm = Alarm(at, said["about"], at if since is None else since, process_id)
+                self.setdefault(said["alert"], alarm)
+            else:
+                self._take(said["alert"], said["step"], said, at)
 
     def _take(self, alert: str, step: str, said: Mapping[str, Any], at: int) -> None:
-        if step == "raised":
-            since = instants.parse(said["since"])
-            self.setdefault(alert, Alarm(at, said["about"], at if since is None else since))
-            return
         alarm = self.get(alert)
         if alarm is None:
             return

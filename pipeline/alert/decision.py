@@ -136,7 +136,8 @@ def _is_time(due: Due, name: str, alarms: Mapping[str, Alarm], rules: AlertRules
         return False
     if deadline > hours.next_opening(rules.hours, recipient, now):
         return False
-    rungs = {name_of(rung, f"{deadline}:{due.process_id}") for rung in rules.rungs()}
+    process_id = alarms[due.alert].process_id or due.process_id
+    rungs = {name_of(rung, f"{deadline}:{process_id}") for rung in rules.rungs()}
     return not any(
         address.to == name and delivery.is_sent and (delivery.ended_at or 0) >= deadline - NEAR
         for alert in rungs & alarms.keys()

@@ -52,7 +52,7 @@ READ_AT_ONCE: Final = 10_000
 
 # What a file says of alerts is history: it begins and ends nothing here.
 _ENTRIES = f"""
-    select seq, occurred_at, body, leaf from entries
+    select seq, occurred_at, process_id, body, leaf from entries
     where kind = 'alert' and origin = '{LIVE}' and seq > $1 order by seq
     limit {READ_AT_ONCE}"""
 _BEFORE = "select seq from entries where recorded_at < $1 order by seq desc limit 1"
@@ -270,8 +270,8 @@ class Dispatcher:
         is_new = False
         while True:
             found = self._inbox.query(_ENTRIES, self._after)
-            for seq, at, body, leaf in found:
-                self._alarms.take(body, at)
+            for seq, at, process_id, body, leaf in found:
+                self._alarms.take(body, at, process_id)
                 self._after, self._leaf = seq, leaf
             is_new = is_new or bool(found)
             if len(found) < READ_AT_ONCE:

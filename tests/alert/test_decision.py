@@ -106,7 +106,7 @@ class Log:
         return self._take(draft._replace(body=canonical_json(body)), MONDAY)
 
     def _take(self, draft: Any, when: str) -> "Log":
-        self.alarms.take(draft.body, at(when))
+        self.alarms.take(draft.body, at(when), draft.process_id)
         return self
 
 
@@ -214,6 +214,16 @@ def test_what_could_wait_is_sent_at_once_if_the_deadline_passes_before_they_work
         log.sent(before, "ana", heard_at)
     expected = [("ana", 0, 1)] if is_sent else []
     assert told(log, [now, done], rules(recipients={"ana": ANA}), saturday) == expected
+
+
+def test_who_knows_of_a_deadline_is_left_alone_where_the_id_of_its_process_is_masked() -> None:
+    """The rung that they know of was looked for under the mask: they were woken for the next."""
+    sunday = at("2026-03-08T15:00:00Z")
+    shown = {"process_id": "***25~0a1b2c3d4e", "deadline_at": sunday}
+    before, now = due(name_of("before_3d", f"{sunday}:p1"), **shown), due(**shown)
+    log = Log().raised(before).raised(now).sent(before, "ana", "2026-03-05T15:00:00Z")
+    by = rules(recipients={"ana": ANA})
+    assert told(log, [now], by, "2026-03-07T15:00:00Z") == []
 
 
 def test_what_waited_for_the_morning_comes_as_one_message_the_most_urgent_first() -> None:
