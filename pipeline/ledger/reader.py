@@ -482,7 +482,9 @@ def parse_filters(texts: Sequence[str]) -> dict[str, object]:
         if column in filters:
             former = filters[column]
             either = former if isinstance(former, list) else [former]
-            filters[column] = [*either, _value(value)]
+            filters[column] = either = [*either, _value(value)]
+            if len({type(it) for it in either if it is not None}) > 1:
+                raise WrongUsage(f"{column} has values of several types", remedy="use one")
         else:
             filters[column] = _value(value)
     return filters
