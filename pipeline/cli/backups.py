@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -20,8 +20,21 @@ MAX_NAMED: Final = 100
 """Of artifacts that are lacking."""
 
 
+class _Folder(click.Path):
+    """A folder, which need not be there yet. An empty name, such as a variable leaves that is not
+    set, would be the one that the command runs in."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, file_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and not value.strip():
+            self.fail("it is empty: name a folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @main.command()
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", type=_Folder())
 @click.option("--with-keys", is_flag=True, help="Copy the signing key and the tax id key as well.")
 @click.option("--as-it-stands", is_flag=True, help="Copy changed entries, too; to an empty FOLDER.")
 def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
@@ -179,7 +192,7 @@ def _name(lacking: Sequence["Lacking"]) -> None:
 @click.option(
     "--backup",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=_Folder(),
     help="Where the inbox is copied to first; default: beside the ledger.",
 )
 def migrate(dry_run: bool, folder: Path | None) -> None:

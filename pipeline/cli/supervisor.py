@@ -111,7 +111,7 @@ class Supervisor:
         now = time.monotonic()
         if child.start_again_at is not None:
             if now >= child.start_again_at:
-                self._start(child)
+                self._start_again(child, now)
             return None
         code = child.process.poll() if child.process else None
         if code is None:
@@ -133,6 +133,14 @@ class Supervisor:
         )
         child.start_again_at = now + pause
         return None
+
+    def _start_again(self, child: _Child, now: float) -> None:
+        try:
+            self._start(child)
+        except OSError as error:  # the machine has no memory or no process left; the others run on
+            pause = LONGEST_PAUSE_SECONDS
+            LOG.error("the %s cannot be started: %s; again in %.0f s", child.name, error, pause)
+            child.start_again_at = now + pause
 
     def stop(self) -> None:
         """Asks every process to end, in reverse order, and waits; kills what does not."""

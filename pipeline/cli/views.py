@@ -12,13 +12,15 @@ from pipeline.files import check_place
 from pipeline.settings import Settings
 
 TABLE_ROWS = 50
+MAX_LIMIT = 2**63 - 1
+"""DuckDB takes no more."""
 
 
 @main.command()
 @click.argument("view", required=False)
 @click.option("--as-of", help="Instant to look at, ISO 8601; now if not given.")
 @click.option("--where", "filters", multiple=True, metavar="COL=VALUE", help="Only these rows.")
-@click.option("--limit", type=click.IntRange(0), help="At most so many rows.")
+@click.option("--limit", type=click.IntRange(0, MAX_LIMIT), help="At most so many rows.")
 @click.option(
     "--format",
     "form",

@@ -332,7 +332,7 @@ def test_it_is_escalated_at_once_where_the_first_cannot_be_reached() -> None:
     assert told(log, [due()], rules(routes=[ESCALATING]), MONDAY) == [("bruno", 1, 1)]
 
 
-def test_escalation_goes_on_where_an_absence_begins_after_they_were_told() -> None:
+def test_escalation_goes_on_where_an_absence_begins_meanwhile() -> None:
     """It was counted from the stand-in's message, and where that failed, not for a day."""
     away = {"away": [{"first": "2026-03-03", "last": "2026-03-09"}], "stand_in": "eva"}
     by = rules(recipients={"ana": ANA | away, "bruno": BRUNO, "eva": EVA}, routes=[ESCALATING])

@@ -1,5 +1,6 @@
 """What falls is started again, what refuses its settings is not, and a signal stops all."""
 
+import errno
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli.services import serve
-from pipeline.cli.supervisor import Supervisor
+from pipeline.cli.supervisor import Supervisor, _Child
 
 SUPERVISE = """
 import sys
@@ -157,6 +158,22 @@ def test_nothing_goes_on_without_its_supervisor(supervise: Supervise, tmp_path: 
     while is_alive(pid) and time.monotonic() < until:
         time.sleep(0.05)
     assert not is_alive(pid)
+
+
+def test_a_part_that_the_machine_cannot_start_again_is_tried_later(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without memory for one of them all ended, the receiver too."""
+
+    def no_memory(*_: object) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(Supervisor, "_start", no_memory)
+    child = _Child("dashboard", [], None, is_vital=False, start_again_at=0.0)
+    assert Supervisor()._watch(child) is None
+    assert child.start_again_at is not None
+    assert child.start_again_at > time.monotonic()
+    assert "the dashboard cannot be started: [Errno 12] Cannot allocate memory" in caplog.text
 
 
 def is_alive(pid: int) -> bool:

@@ -108,3 +108,18 @@ def test_rows_of_a_ledger_that_cannot_read_its_inbox_are_not_called_the_newest(
         "The ledger does not follow its inbox: nobody can read the inbox\n",
     )
     assert "entries" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["backup", ""], "it is empty: name a folder"),
+        (["show", "process_state", "--limit", str(2**63)], "Invalid value for '--limit'"),
+    ],
+)
+def test_what_no_command_can_take_is_named(words: list[str], said: str) -> None:
+    """A variable that is not set made the folder that the command runs in a backup; a limit that
+    DuckDB does not know was called a filter that does not fit."""
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 2
+    assert said in done.output
