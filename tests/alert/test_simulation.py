@@ -109,7 +109,7 @@ class World:
         self.fate = random.Random(seed)
         self.clock = START
         self.reviews = [self._review(number) for number in range(REVIEWS)]
-        self.entries: list[tuple[int, int, bytes | None, bytes]] = []
+        self.entries: list[tuple[int, int, str | None, bytes | None, bytes]] = []
         self.keys: set[bytes] = set()
         self.sent: Counter[tuple[str, str]] = Counter()  # (alert, recipient)
         self.sent_at: dict[tuple[str, str], list[int]] = {}
@@ -155,7 +155,8 @@ class World:
             said = json.loads(draft.body or b"")
             if said["step"] == "raised":
                 self.raised_at[said["alert"]] = draft.occurred_at
-            self.entries.append((seq, draft.occurred_at, draft.body, b"%d" % seq))
+            leaf = b"%d" % seq
+            self.entries.append((seq, draft.occurred_at, draft.process_id, draft.body, leaf))
             receipts.append(Receipt(Outcome.RECORDED, None))
         self.may_crash()
         return receipts
@@ -175,7 +176,7 @@ class World:
         return [(seq,) for seq, at, *_ in reversed(self.entries) if at < values[0]][:1]
 
     def leaf(self, seq: int) -> bytes:
-        return self.entries[seq - 1][3]
+        return self.entries[seq - 1][4]
 
     def execute(self, *_: object) -> int:
         return 1
@@ -231,7 +232,7 @@ class World:
         draft = entries.snoozed(
             *(alert, Subject()), now=self.clock, until=until, reason="ill", **who
         )
-        self.entries.append((len(self.entries) + 1, self.clock, draft.body, b"snoozed"))
+        self.entries.append((len(self.entries) + 1, self.clock, None, draft.body, b"snoozed"))
         self.snoozes.append((alert, self.clock, until))
 
     def run(self) -> None:
