@@ -4,12 +4,13 @@ What was done is worked out from the log alone, so a restart or a second process
 last one ended. A try belongs to whoever gets its entry recorded, and is sent by nobody else.
 """
 
+import contextlib
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, get_args
 
 from pipeline import instants
 from pipeline.alert import channels, entries, reports
@@ -43,7 +44,7 @@ LATEST_SECONDS: Final = 60.0
 """From the entry of a try to the moment its message leaves: whoever was paused for longer does not
 send, since somebody else may have taken the try for lost."""
 MAX_AT_ONCE: Final = 8
-"""Messages on their way at a time: a dead channel holds nobody else up."""
+"""Messages on their way by one channel at a time: a dead server holds no other channel up."""
 RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
 """Between tries to record what came of a message."""
 MARGIN: Final = instants.DAY
@@ -129,10 +130,18 @@ class Dispatcher:
     def run(self, stop: threading.Event) -> None:
         """Runs until `stop` is set; messages on their way then come to their end."""
         self._stop = stop
-        with ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="alerts") as pool:
+        with contextlib.ExitStack() as opened:
+            pools = {
+                via: opened.enter_context(ThreadPoolExecutor(MAX_AT_ONCE, f"alerts by {via}"))
+                for via in get_args(Via)
+            }
             while not stop.is_set():
                 try:
-                    self.turn(lambda *sent: pool.submit(self._deliver_safely, *sent))
+                    self.turn(
+                        lambda message, *how: pools[message.via].submit(
+                            self._deliver_safely, message, *how
+                        )
+                    )
                 except OperatorError as error:
                     LOG.error("alerts wait: %s", error)
                 stop.wait(TURN_SECONDS)

@@ -2,8 +2,8 @@
 
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ from pipeline import instants
 from pipeline.alert import channels
 from pipeline.alert.channels import Unsure
 from pipeline.alert.decision import UNANSWERED, Message
-from pipeline.alert.dispatcher import LATEST_SECONDS
+from pipeline.alert.dispatcher import LATEST_SECONDS, MAX_AT_ONCE, Dispatcher
 from pipeline.alert.entries import Item
 from pipeline.alert.words import Text
 from pipeline.alert_rules import AlertRules
 from pipeline.cli.supervisor import STOP_SECONDS
 from pipeline.http.outgoing import mails
+from pipeline.inbox import open_inbox
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.alert.test_decision import ANA, due
 
@@ -136,3 +137,36 @@ def test_a_process_that_is_to_end_waits_for_no_slow_mail_server(
         assert channels.send(MESSAGE, TEXT, by(port), NOON, stop) == Unsure(
             "it was not done in time"
         )
+
+
+def test_a_dead_server_holds_no_other_channel_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of nine who were mailed by a server that never answered, the ninth waited, and so did every
+    webhook behind them."""
+    mails = [Message(f"{number}", "email", ()) for number in range(MAX_AT_ONCE + 1)]
+    waiting = [*mails, Message("hook", "webhook", ())]
+    stop, is_over, has_arrived = threading.Event(), threading.Event(), threading.Event()
+
+    def turn(_: Dispatcher, deliver: Callable[..., object]) -> None:
+        while waiting:
+            deliver(waiting.pop(0), None, None)
+
+    def deliver(_: Dispatcher, message: Message, *__: object) -> None:
+        if message.via == "webhook":
+            has_arrived.set()
+        else:
+            is_over.wait(60)
+
+    monkeypatch.setattr(Dispatcher, "turn", turn)
+    monkeypatch.setattr(Dispatcher, "_deliver_safely", deliver)
+    with closing(open_inbox(tmp_path / "inbox.db")) as inbox:
+        sends = Dispatcher(inbox, None, AlertRules)  # type: ignore[arg-type]
+        running = threading.Thread(target=sends.run, args=(stop,))
+        running.start()
+        try:
+            assert has_arrived.wait(30)
+        finally:
+            stop.set()
+            is_over.set()
+            running.join(30)
