@@ -80,8 +80,7 @@ class Alarms(dict[str, Alarm]):
             alarm.snoozed_until = min(until, alarm.raised_at + LONGEST_SNOOZE_DAYS * instants.DAY)
             for address, known in alarm.deliveries.items():
                 if known.tries:
-                    n = known.tries
-                    alarm.deliveries[address] = Delivery(tries=n, tries_before=n)
+                    alarm.deliveries[address] = _begun_again(known.tries)
         elif step == "cleared":
             alarm.is_over = True
         else:
@@ -89,8 +88,7 @@ class Alarms(dict[str, Alarm]):
             known = alarm.deliveries.get(address, Delivery())
             if step == "tried" and at < alarm.snoozed_until:
                 # Decided on before somebody put it off, and recorded after that.
-                n = max(known.tries, said["try"])
-                alarm.deliveries[address] = Delivery(tries=n, tries_before=n)
+                alarm.deliveries[address] = _begun_again(max(known.tries, said["try"]))
             else:
                 alarm.deliveries[address] = _after(known, step, said, at)
 
@@ -100,6 +98,11 @@ class Alarms(dict[str, Alarm]):
         old = [name for name, it in self.items() if it.raised_at < at and it.may_be_forgotten]
         for alert in old:
             del self[alert]
+
+
+def _begun_again(tries: int) -> Delivery:
+    """What a snooze leaves: the tries so far count for nothing after it."""
+    return Delivery(tries=tries, tries_before=tries)
 
 
 def _after(known: Delivery, step: str, said: Mapping[str, Any], at: int) -> Delivery:

@@ -79,6 +79,16 @@ def test_what_is_wrong_is_alarming_once_it_has_lasted_two_minutes(
     assert [it.since for it in found] == [NOW - 120 * instants.SECOND for _ in expected]
 
 
+def raised(watching: Watch, seconds: list[float]) -> tuple[Due, Alarms]:
+    """The ledger that nobody holds, once that has lasted and is in the log."""
+    watching.look(None, {}, ALONE, NOW)
+    seconds[0] += 120
+    [due] = watching.look(None, {}, ALONE, NOW).dues
+    alarms = Alarms()
+    alarms.take(entries.raised(due, Subject(), NOW).body, NOW)
+    return due, alarms
+
+
 def test_a_restart_is_no_news_and_what_is_over_is_cleared(
     watching: Watch,
     seconds: list[float],
@@ -86,11 +96,7 @@ def test_a_restart_is_no_news_and_what_is_over_is_cleared(
     inbox: Inbox,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    watching.look(None, {}, ALONE, NOW)
-    seconds[0] += 120
-    [due] = watching.look(None, {}, ALONE, NOW).dues
-    alarms = Alarms()
-    alarms.take(entries.raised(due, Subject(), NOW).body, NOW)
+    due, alarms = raised(watching, seconds)
 
     again = Watch(settings_in(tmp_path), inbox)
     assert [it.alert for it in again.look(None, alarms, ALONE, NOW).dues] == [due.alert]
@@ -186,11 +192,7 @@ def test_what_one_process_sees_is_over_for_no_other(
     and again, with a message each time."""
     well, clock = Watch(settings_in(tmp_path), inbox), [NOW]
     monkeypatch.setattr(inbox, "now", lambda: clock[0])
-    watching.look(None, {}, ALONE, NOW)
-    seconds[0] += 120
-    [due] = watching.look(None, {}, ALONE, NOW).dues
-    alarms = Alarms()
-    alarms.take(entries.raised(due, Subject(), NOW).body, NOW)
+    due, alarms = raised(watching, seconds)
     assert well.look(WELL, alarms, ALONE, NOW) == ([], [])
     assert watching.look(WELL, alarms, ALONE, NOW) == ([], [due.alert])
     assert well.look(WELL, alarms, ALONE, NOW) == ([], [due.alert])
