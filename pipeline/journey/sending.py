@@ -8,6 +8,7 @@ made a second time here: its retries belong to `prazo serve`.
 import asyncio
 import hashlib
 import logging
+from collections.abc import Iterable
 from typing import Final
 
 from pipeline import instants
@@ -76,23 +77,23 @@ class Sender:
         if await asyncio.to_thread(self._inbox.execute, _TAKE, *taken) != 1:
             return
         _, case = await self._submissions.standing(process_id)
-        order = ready.order_of(case, process_id, via="api", recorded_by=RECORDED_BY)
-        was_sent = any(
-            attempt.ordered_at >= confirmed_at and _is_about(attempt, order)
-            for attempt in case.attempts
-        )
         # Who answers by a later link has their own turn once they confirm.
-        if not case.is_finished and not was_sent and not ready.unconfirmed(case):
-            result = await self._submissions.attempt(order)
-            if isinstance(result, Busy):
-                await asyncio.to_thread(self._inbox.execute, _LEAVE, ref)
-                return
+        if not case.is_finished and not ready.unconfirmed(case):
+            order = ready.order_of(case, process_id, via="api", recorded_by=RECORDED_BY)
+            since = [it for it in case.attempts if it.ordered_at >= confirmed_at]
+            if not _is_done(order, since):
+                result = await self._submissions.attempt(order)
+                if isinstance(result, Busy):
+                    await asyncio.to_thread(self._inbox.execute, _LEAVE, ref)
+                    return
         await asyncio.to_thread(self._inbox.execute, _SETTLE, now, ref)
 
 
-def _is_about(attempt: Attempt, order: Order) -> bool:
-    """Whether an attempt leaves nothing to be done for an order. Where our own rules refused other
+def _is_done(order: Order, attempts: Iterable[Attempt]) -> bool:
+    """Whether attempts leave nothing to be done for an order. Where our own rules refused other
     bytes, or the same for another seller, nothing was sent, and nothing was said of these."""
-    digest = hashlib.sha256(order.payload).digest()
-    is_same = attempt.payload_sha256 == digest and attempt.seller_id == order.seller_id
-    return is_same or attempt.outcome != "refused"
+    own = hashlib.sha256(order.payload).digest(), order.seller_id
+    return any(
+        attempt.outcome != "refused" or (attempt.payload_sha256, attempt.seller_id) == own
+        for attempt in attempts
+    )
