@@ -85,23 +85,22 @@ def audit(
         return verdict
     if recovered := service.status().recovered:
         verdict.notes.append(recovered)
-    faults = Faults(verdict)
     vouched = {it.size for it in (head, *signed) if it is not None}
-    roots = _entries(service, size, vouched, faults, on_progress)
-    _streams(service.ledger, faults)
+    roots = _entries(service, size, vouched, verdict, on_progress)
+    _streams(service.ledger, verdict)
     verdict.passed(f"{size} entries stand in inbox and ledger, the same, as their leaves commit to")
-    _tree(service.ledger, size, roots, faults)
-    _signed(service, head, signed, roots, faults)
-    _invariants(service.ledger, faults)
-    _definitions(service, faults)
+    _tree(service.ledger, size, roots, verdict)
+    _signed(service, head, signed, roots, verdict)
+    _invariants(service.ledger, verdict)
+    _definitions(service, verdict)
     if against is not None:
-        _against(service, against, faults)
+        _against(service, against, verdict)
     else:
         verdict.notes.append(
             "no earlier checkpoint was given (--against): whoever holds the signing key could have"
             " rewritten both stores"
         )
-    _artifacts(service, size, faults)
+    _artifacts(service, size, verdict)
     if not verdict.faults:
         with contextlib.suppress(InboxUnavailable):  # the verdict holds all the same
             beat(service.inbox, Part.VERIFICATION)
@@ -111,18 +110,8 @@ def audit(
 def invariants(service: LedgerService, *, on_progress: OnProgress = lambda *_: None) -> Verdict:
     """Runs the checks on the ledger alone; `on_progress` counts them."""
     verdict = Verdict()
-    _invariants(service.ledger, Faults(verdict), on_progress)
+    _invariants(service.ledger, verdict, on_progress)
     return verdict
-
-
-class Faults:
-    """Adds faults to a verdict, which names `MAX_LINES` at most."""
-
-    def __init__(self, verdict: Verdict) -> None:
-        self.verdict = verdict
-
-    def __call__(self, text: str) -> None:
-        self.verdict.fault(text)
 
 
 class Roots:
@@ -147,7 +136,7 @@ class Roots:
 
 
 def _entries(
-    service: LedgerService, size: int, vouched: set[int], faults: Faults, on_progress: OnProgress
+    service: LedgerService, size: int, vouched: set[int], verdict: Verdict, on_progress: OnProgress
 ) -> Roots:
     """Compares the stores entry by entry, and rebuilds the tree from the inbox's leaves, with its
     roots at the sizes in `vouched`."""
@@ -164,11 +153,11 @@ def _entries(
             held = {it.seq: it for it in ledger.recorded(first, last)}
             for seq in range(first, last + 1):
                 for fault in _entry_faults(kept.get(seq), held.get(seq), ledger, inbox):
-                    faults(f"entry {seq}: {fault}")
+                    verdict.fault(f"entry {seq}: {fault}")
             if len(kept) == last - first + 1:
                 roots.extend([kept[seq].leaf for seq in range(first, last + 1)])
             sound = [_sound(kept[it], held.get(it), ledger, inbox) for it in sorted(kept)]
-            _compare_facts(copy, service, sound, first, last, faults)
+            _compare_facts(copy, service, sound, first, last, verdict)
         on_progress(size, size)
     finally:
         copy.give_back()
@@ -248,7 +237,7 @@ def _compare_facts(
     entries: Sequence[Entry],
     first: int,
     last: int,
-    faults: Faults,
+    verdict: Verdict,
 ) -> None:
     """Extracts the facts from the entries again, and compares them with the ledger's."""
     ledger = service.ledger
@@ -257,7 +246,7 @@ def _compare_facts(
             entries, service.keys
         )
     except (CallerError, KeyError, TypeError, ValueError) as error:
-        faults(f"entries {first} to {last}: their bodies cannot be read any more: {error}")
+        verdict.fault(f"entries {first} to {last}: their bodies cannot be read any more: {error}")
         return
     copy.clear()
     for kind, rows in extracted.items():
@@ -266,7 +255,7 @@ def _compare_facts(
         expected, stored = copy.facts(table), ledger.facts_between(table, first, last)
         if expected != stored:
             seqs = sorted({it[0] for it in _difference(expected, stored)})
-            faults(
+            verdict.fault(
                 f"{table} does not say what the entries say: {', '.join(map(str, seqs[:20]))};"
                 f" {_REMEDY['ledger']}"
             )
@@ -278,7 +267,7 @@ def _difference(
     return [it for it in some if it not in others] + [it for it in others if it not in some]
 
 
-def _streams(ledger: Ledger, faults: Faults) -> None:
+def _streams(ledger: Ledger, verdict: Verdict) -> None:
     """Checks each entry's place in its streams, its time, and whether it is marked as repeated."""
     view = catalogue()["stream_gaps"]
     gaps = f"select seq, stream from ({view.sql}) order by all limit {2 * MAX_FAULTS}"
@@ -293,22 +282,24 @@ def _streams(ledger: Ledger, faults: Faults) -> None:
         if is_mismarked:
             misplaced.append((seq, "it is wrongly marked as a repetition, or as new"))
     for seq, fault in sorted(misplaced, key=lambda found: found[0]):
-        faults(f"entry {seq}: {fault}")
+        verdict.fault(f"entry {seq}: {fault}")
     [(rows, last)] = ledger.cursor().execute("select count(*), max(seq) from log").fetchall()
     if rows != (last or 0):
-        faults(f"the ledger's log has {rows} rows up to entry {last}; {_REMEDY['ledger']}")
+        verdict.fault(f"the ledger's log has {rows} rows up to entry {last}; {_REMEDY['ledger']}")
 
 
-def _tree(ledger: Ledger, size: int, roots: Roots, faults: Faults) -> None:
+def _tree(ledger: Ledger, size: int, roots: Roots, verdict: Verdict) -> None:
     """Checks the stored nodes and heads against the leaves. The tree may have grown since."""
     nodes = [it for it in ledger.tree_table("tree_nodes") if it[1] + 1 << it[0] <= size]
     if sorted(roots.nodes) != nodes:
-        faults(f"the ledger's tree has other nodes than its leaves; {_REMEDY['ledger']}")
+        verdict.fault(f"the ledger's tree has other nodes than its leaves; {_REMEDY['ledger']}")
     heads = [it for it in ledger.tree_table(_HEADS) if it[0] <= size]
     for at, root, peaks in heads:
         if roots.at.get(at) != (root, list(peaks)):
-            faults(f"the ledger's tree has another root at {at} entries; {_REMEDY['ledger']}")
-    faults.verdict.passed(
+            verdict.fault(
+                f"the ledger's tree has another root at {at} entries; {_REMEDY['ledger']}"
+            )
+    verdict.passed(
         f"the tree over them, {len(roots.nodes)} stored nodes and {len(heads)} roots, is theirs"
     )
 
@@ -318,57 +309,61 @@ def _signed(
     head: Head | None,
     signed: Sequence[SignedHead],
     roots: Roots,
-    faults: Faults,
+    verdict: Verdict,
 ) -> None:
     """Checks that the inbox's head and checkpoints are of this tree, and signed by the log's keys,
     each of which the one before it brought into force."""
     if head and (head.size not in roots.at or roots.at[head.size][0] != head.root):
-        faults(f"the head in the inbox, of {head.size} entries, is not of this log")
+        verdict.fault(f"the head in the inbox, of {head.size} entries, is not of this log")
     keys = service.signing.known()
     for size, note in signed:
         try:
             checkpoint = open_checkpoint(note, keys, log=service.inbox.log, size=size)
         except ValueError as error:
-            faults(f"the checkpoint of {size} entries is not one of ours: {error}")
+            verdict.fault(f"the checkpoint of {size} entries is not one of ours: {error}")
             continue
         if size not in roots.at or checkpoint.root != roots.at[size][0]:
             ended = abandoned_by(service.ledger, Head(size, checkpoint.root))
             if ended is None:
-                faults(f"the checkpoint of {size} entries was signed over another log than this")
+                verdict.fault(
+                    f"the checkpoint of {size} entries was signed over another log than this"
+                )
             else:
-                faults.verdict.notes.append(
+                verdict.notes.append(
                     f"the checkpoint of {size} entries is of a past that was given up after entry"
                     f" {ended.fork}; entry {ended.seq} says why"
                 )
     if keys is None:
-        faults.verdict.notes.append("the signing key is not here: signatures were not checked")
+        verdict.notes.append("the signing key is not here: signatures were not checked")
     else:
-        _keys(service, keys, faults)
-    faults.verdict.passed(f"{len(signed)} signed checkpoints are of this log")
+        _keys(service, keys, verdict)
+    verdict.passed(f"{len(signed)} signed checkpoints are of this log")
 
 
-def _keys(service: LedgerService, keys: LogKeys, faults: Faults) -> None:
+def _keys(service: LedgerService, keys: LogKeys, verdict: Verdict) -> None:
     """Checks that the inbox names the keys that its rotations brought into force, and no other."""
     for seq, why in keys.refused:
-        faults(f"entry {seq}: it rotates no key of this log: {why}")
+        verdict.fault(f"entry {seq}: it rotates no key of this log: {why}")
     in_force = [str(it.key) for it in keys]
     for number, key in registered(service.inbox):
         if key not in in_force[number - 1 : number]:
-            faults(f"the inbox names {key} as key {number} of the log, and no entry does")
+            verdict.fault(f"the inbox names {key} as key {number} of the log, and no entry does")
     if (strange := service.signing.stranger()) is not None:
-        faults(
+        verdict.fault(
             f"this machine's signing key is {strange}, and the log names {in_force[-1]} and never"
             " that one: the file is another log's, or these stores are not the log that it signed;"
             " compare both with the key that was published"
         )
     elif not service.signing.holds(keys.current):
-        faults.verdict.notes.append(
+        verdict.notes.append(
             f"the signing key is not here: that the log's first key is {in_force[0]} is the inbox's"
             " own word; compare it with the one that was published"
         )
 
 
-def _invariants(ledger: Ledger, faults: Faults, on_progress: OnProgress = lambda *_: None) -> None:
+def _invariants(
+    ledger: Ledger, verdict: Verdict, on_progress: OnProgress = lambda *_: None
+) -> None:
     """Runs `queries/checks/`: what must be true of every ledger."""
     names = checks.names()
     for number, name in enumerate(names):
@@ -376,25 +371,25 @@ def _invariants(ledger: Ledger, faults: Faults, on_progress: OnProgress = lambda
         try:
             broken = checks.run(name, ledger)
         except duckdb.Error as error:
-            faults(f"the check {name} cannot be run: {str(error).splitlines()[0]}")
+            verdict.fault(f"the check {name} cannot be run: {str(error).splitlines()[0]}")
         else:
             if broken is not None:
-                faults(f"the check {broken}; {_REMEDY['ledger']}")
-    faults.verdict.passed(f"{len(names)} checks of queries/checks find nothing")
+                verdict.fault(f"the check {broken}; {_REMEDY['ledger']}")
+    verdict.passed(f"{len(names)} checks of queries/checks find nothing")
 
 
-def _definitions(service: LedgerService, faults: Faults) -> None:
+def _definitions(service: LedgerService, verdict: Verdict) -> None:
     """Checks that nothing in either store makes of its rows what this release does not."""
     for store, altered in (
         ("inbox", definitions.altered_in_inbox(service.inbox)),
         ("ledger", definitions.altered_in_ledger(service.ledger)),
     ):
         for said in altered:
-            faults(f"the {store} {said}; {_REMEDY[store]}")
-    faults.verdict.passed("inbox and ledger define what this release does, and no more")
+            verdict.fault(f"the {store} {said}; {_REMEDY[store]}")
+    verdict.passed("inbox and ledger define what this release does, and no more")
 
 
-def _artifacts(service: LedgerService, size: int, faults: Faults) -> None:
+def _artifacts(service: LedgerService, size: int, verdict: Verdict) -> None:
     """Reads every artifact that entries up to `size` name. One whose bytes our store should have
     and has not, or has others for, is a fault."""
     store = artifact_store(service.settings, service.inbox)
@@ -412,8 +407,8 @@ def _artifacts(service: LedgerService, size: int, faults: Faults) -> None:
             judged.add(key)
             if fault := store.fault(artifact.sha256):
                 broken += 1
-                faults(f"entry {artifact.seq}: {fault}; {_REMEDY['artifact']}")
-    notes = faults.verdict.notes
+                verdict.fault(f"entry {artifact.seq}: {fault}; {_REMEDY['artifact']}")
+    notes = verdict.notes
     if broken:
         notes.append(f"{broken} of {len(judged)} artifacts are missing or damaged")
     for keeper, keys in away.items():
@@ -421,7 +416,7 @@ def _artifacts(service: LedgerService, size: int, faults: Faults) -> None:
             notes.append(f"{not_checked} artifacts were not checked: {_NOT_CHECKED[keeper]}")
     if unnamed := sum(bytes.fromhex(it) not in judged for it in store.names()):
         notes.append(f"{unnamed} artifacts in the store are named by no entry: they do no harm")
-    faults.verdict.passed(f"{len(judged) - broken} artifacts are as they were collected")
+    verdict.passed(f"{len(judged) - broken} artifacts are as they were collected")
 
 
 _NOT_CHECKED: Final = {
@@ -430,14 +425,14 @@ _NOT_CHECKED: Final = {
 }
 
 
-def _against(service: LedgerService, against: str, faults: Faults) -> None:
+def _against(service: LedgerService, against: str, verdict: Verdict) -> None:
     try:
         held = earlier.continued(service, against, service.ledger.size)
     except earlier.LogRewritten as error:
-        faults(f"THE LOG WAS REWRITTEN: {error.why}")
+        verdict.fault(f"THE LOG WAS REWRITTEN: {error.why}")
     except earlier.PastAbandoned as error:
-        faults.verdict.notes.append(error.finding)
+        verdict.notes.append(error.finding)
     except CallerError as error:
-        faults(error.finding)
+        verdict.fault(error.finding)
     else:
-        faults.verdict.passed(f"the log continues the earlier checkpoint at {held.size}")
+        verdict.passed(f"the log continues the earlier checkpoint at {held.size}")
