@@ -1,8 +1,9 @@
 """Starts programs of ours as processes forked from one that has imported all of them.
 
 A receiver spends two thirds of its start on imports, and a dashboard four fifths. Each worker has a
-fork server, which imports once. What it forks it hands over to whoever asked: it is their own child
-(prctl(2), PR_SET_CHILD_SUBREAPER), which they wait for, kill and read from as from any other.
+fork server, which imports once, and works out once what programs make of the queries. What it forks
+it hands over to whoever asked: it is their own child (prctl(2), PR_SET_CHILD_SUBREAPER), which they
+wait for, kill and read from as from any other.
 """
 
 import atexit
@@ -23,6 +24,11 @@ import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+from pipeline.ledger import reader
+from pipeline.ledger.syntax import tree
+from tests.support import ledgers
+from tests.support.rich import RICH
 
 ROOT: Final = Path(__file__).parents[1]
 PROGRAMS: Final = ("pipeline.cli", "streamlit")
@@ -163,7 +169,23 @@ def _import_all() -> None:
         for found in pkgutil.walk_packages(paths, f"{package}."):
             if not found.name.endswith("__main__"):
                 importlib.import_module(found.name)
-    gc.freeze()
+
+
+def _work_out_sql() -> None:
+    """What follows from `queries/` alone, and programs work out as they need it. No database stays
+    open: its threads would not be there in what is forked."""
+    with ledgers.ledger_of(RICH) as views:
+        for view in ("findings", "alerts", "watchlist"):
+            views.read(view)
+    ledgers.end()
+    tree._parser().close()
+    tree._parser.cache_clear()
+
+
+def _leave_views_out() -> None:
+    """Those in a ledger's file are for whoever opens it with DuckDB alone. Half a minute after its
+    start a program makes them for 4 s: tests/queries/test_headers.py and the demo try that."""
+    reader.install = lambda _: None
 
 
 def _serve(orders: socket.socket) -> Order:
@@ -203,6 +225,9 @@ def _is_new(tell: int) -> bool:
 
 def _main() -> None:
     _import_all()
+    _work_out_sql()
+    _leave_views_out()
+    gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as orders:
         order = _serve(orders)
     os.umask(order.umask)

@@ -142,6 +142,13 @@ def _shared() -> tuple[Ledger, Reader]:
     return ledger, Reader(ledger)
 
 
+def end() -> None:
+    """Closes the one ledger; the next history has another."""
+    ledger, _ = _shared()
+    ledger.close()
+    _shared.cache_clear()
+
+
 def _empty(ledger: Ledger) -> None:
     cursor = ledger.cursor()
     cursor.execute("drop trigger if exists log_no_update on log")
