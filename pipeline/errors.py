@@ -1,19 +1,25 @@
 """Defines the errors that a person or a program must act on, sorted by who has to act.
 
     PrazoError
-    ├── OperatorError          whoever runs Prazo: settings, files, disks   exit code 2
+    ├── OperatorError           whoever runs Prazo: settings, files, disks    exit code 2
     │   ├── SettingsError
-    │   ├── InboxUnavailable   the inbox cannot be read or written          exit code 1
-    │   ├── NoRoom             a disk is full                               exit code 1
-    │   ├── NotRestored        a backup is damaged, changed or unsigned     exit code 1
-    │   ├── InboxChanged       rows of the inbox are not as recorded        exit code 1
-    │   ├── LedgerInUse        another process holds the DuckDB file        exit code 1
-    │   ├── LedgerBehind       the ledger lacks entries, and takes them     exit code 1
-    │   ├── LedgerRefused      the ledger and the inbox disagree on history
-    │   └── InboxForked        both of it: the inbox lacks what was recordedexit code 1
-    └── CallerError            whoever sent the input                       exit code 1
-        ├── Unreadable         bytes that are not an event, occurrence or payload
-        └── WrongUsage         a question that cannot be asked like that    exit code 2
+    │   ├── InboxUnavailable    the inbox cannot be read or written           exit code 1
+    │   │   └── InboxMissing
+    │   ├── NoRoom              a disk is full                                exit code 1
+    │   ├── NotRestored         a backup is damaged, changed or unsigned      exit code 1
+    │   ├── InboxChanged        rows of the inbox are not as recorded         exit code 1
+    │   ├── LedgerInUse         another process holds the DuckDB file         exit code 1
+    │   ├── LedgerClosed        its own process has closed it                 exit code 1
+    │   ├── LedgerBehind        it lacks entries, and takes them              exit code 1
+    │   ├── LedgerDamaged       DuckDB cannot go on with its file
+    │   ├── LedgerStalled       memory or disk has no room for more           exit code 1
+    │   ├── LedgerOutdated      its file is of another schema version
+    │   └── LedgerRefused       it and the inbox disagree on history
+    │       ├── LedgerWithoutBodies
+    │       └── InboxForked     also InboxUnavailable: entries are lost       exit code 1
+    └── CallerError             whoever sent the input                        exit code 1
+        ├── Unreadable          not an event, occurrence or payload
+        └── WrongUsage          a question that cannot be asked like that     exit code 2
             └── UnknownView
 
 Every error carries what failed, why, and what to do; `str()` joins them for standard error.
@@ -71,12 +77,6 @@ class InboxMissing(InboxUnavailable):
     """There is no inbox, and this command only reads."""
 
 
-class LedgerBehind(OperatorError):
-    """The ledger lacks entries that the inbox has, and is about to take them: it shows a past."""
-
-    exit_code = 1  # it is over in a while
-
-
 class NoRoom(OperatorError):
     """A disk is full: what was to be written there is not there."""
 
@@ -105,6 +105,26 @@ class LedgerClosed(OperatorError):
     """The process that held the ledger has closed it: it ends, or builds another in its place."""
 
     exit_code = 1
+
+
+class LedgerBehind(OperatorError):
+    """The ledger lacks entries that the inbox has, and is about to take them: it shows a past."""
+
+    exit_code = 1  # it is over in a while
+
+
+class LedgerDamaged(OperatorError):
+    """DuckDB cannot open the file, or cannot go on with it."""
+
+
+class LedgerStalled(OperatorError):
+    """The file may be sound: memory or disk has no room for more, or nobody here may write it."""
+
+    exit_code = 1
+
+
+class LedgerOutdated(OperatorError):
+    """The file was written under another schema version."""
 
 
 class LedgerRefused(OperatorError):
@@ -138,17 +158,3 @@ class WrongUsage(CallerError):
 
 class UnknownView(WrongUsage):
     """There is no view of that name, or the view has no column of that name."""
-
-
-class LedgerDamaged(OperatorError):
-    """DuckDB cannot open the file, or cannot go on with it."""
-
-
-class LedgerStalled(OperatorError):
-    """The file may be sound: memory or disk has no room for more, or nobody here may write it."""
-
-    exit_code = 1
-
-
-class LedgerOutdated(OperatorError):
-    """The file was written under another schema version."""
