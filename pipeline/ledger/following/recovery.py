@@ -100,10 +100,8 @@ class Recovery:
             ledger = carried
         try:
             fork = self._fork(ledger)
-            if isinstance(fork, InboxForked):
-                return Opened(ledger, False, None, fork)
             if fork is not None:
-                raise _Diverged(f"the inbox was reconciled after entry {fork}")
+                return Opened(ledger, False, None, fork)
             self._reach_head(ledger)
         except _Diverged as diverged:
             ledger.close()
@@ -222,10 +220,9 @@ class Recovery:
 
     # --- an inbox that was put back ---
 
-    def _fork(self, ledger: Ledger) -> InboxForked | int | None:
-        """Where ledger and inbox part: None if they do not; the last entry that they share, if all
-        that follows it in the ledger stands in the inbox once more; else why the inbox must not be
-        followed."""
+    def _fork(self, ledger: Ledger) -> InboxForked | None:
+        """Why the ledger must not follow the inbox any further; None where it may. Raises
+        `_Diverged` where all that follows their last common entry stands in the inbox once more."""
         if ledger.size > self._inbox.last()[0] and self._shares_its_end(ledger):
             return self._awaiting(ledger)  # else it gives back what is lacking, or refuses
         try:
@@ -234,7 +231,9 @@ class Recovery:
             at = fork_of(ledger, self._inbox)
             if not is_genuine(ledger, at + 1, self._inbox.identity):
                 return None  # the ledger was changed: its root tells
-            return at if stands_again(ledger, self._inbox, at) else fork
+            if stands_again(ledger, self._inbox, at):
+                raise _Diverged(f"the inbox was reconciled after entry {at}") from None
+            return fork
         try:
             self._prove_kept(ledger, lambda _: False)
         except InboxForked:
