@@ -159,6 +159,27 @@ def facts_of(
     return connection.execute(sql).fetchall()
 
 
+def entries_of(
+    connection: duckdb.DuckDBPyConnection, condition: str, parameters: Sequence[object]
+) -> list[Entry]:
+    """The entries for which an SQL condition on `log` is true, in order of seq, without their
+    ingest keys."""
+    instants = ("occurred_at", "recorded_at")
+    columns = ", ".join(f"epoch_us({it})" if it in instants else it for it in LOG_COLUMNS)
+    sql = f"select {columns} from log where {condition} order by seq"
+    rows = connection.execute(sql, parameters).fetchall()
+    return [Entry._make((*row, None)) for row in rows]
+
+
+def recorded_entries(connection: duckdb.DuckDBPyConnection, first: int, last: int) -> list[Entry]:
+    """The entries `first` to `last` with their ingest keys. A ledger that was made from the file of
+    a release that kept none lacks them."""
+    sql = "select seq, key from ingest_keys where seq between ? and ?"
+    keys: dict[int, bytes] = dict(connection.execute(sql, [first, last]).fetchall())
+    entries = entries_of(connection, "seq between ? and ?", [first, last])
+    return [it._replace(ingest_key=keys.get(it.seq)) for it in entries]
+
+
 @lru_cache(maxsize=_REMEMBERED_STATEMENTS)
 def parsed(sql: str) -> duckdb.Statement:
     """A statement that is run again and again: to parse one takes DuckDB a third of the time of a

@@ -387,18 +387,11 @@ class Ledger:
     def select(self, condition: str, parameters: Sequence[object]) -> list[Entry]:
         """The entries for which an SQL condition on `log` is true, in order of seq, without their
         ingest keys."""
-        instants = ("occurred_at", "recorded_at")
-        columns = ", ".join(f"epoch_us({it})" if it in instants else it for it in arrow.LOG_COLUMNS)
-        rows = self._rows(f"select {columns} from log where {condition} order by seq", parameters)
-        return [Entry._make((*row, None)) for row in rows]
+        return arrow.entries_of(self.cursor(), condition, parameters)
 
     def recorded(self, first: int, last: int) -> list[Entry]:
-        """The entries `first` to `last` as an inbox takes them: with their ingest keys. A ledger
-        that was made from the file of a release that kept none lacks them."""
-        sql = "select seq, key from ingest_keys where seq between ? and ?"
-        keys: dict[int, bytes] = dict(self._rows(sql, [first, last]))
-        entries = self.select("seq between ? and ?", [first, last])
-        return [it._replace(ingest_key=keys.get(it.seq)) for it in entries]
+        """The entries `first` to `last` as an inbox takes them: with their ingest keys."""
+        return arrow.recorded_entries(self.cursor(), first, last)
 
     def seqs(self, condition: str, parameters: Sequence[object]) -> list[int]:
         """The seqs of the entries for which a condition on `log` is true, in order."""

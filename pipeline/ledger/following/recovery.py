@@ -17,7 +17,7 @@ where the inbox lacks its newest entry, the ledger is made again from its entrie
 import logging
 import shutil
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -27,7 +27,7 @@ from pipeline import files
 from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRefused, NoRoom
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.kept_heads import kept, prove
-from pipeline.ledger.arrow import LOG_COLUMNS
+from pipeline.ledger.arrow import entries_of, recorded_entries
 from pipeline.ledger.following.appending import append_all
 from pipeline.ledger.following.continuity import check_continuity, fork_of, parting, recorded_after
 from pipeline.ledger.store import Ledger
@@ -391,19 +391,10 @@ def _draft_of(path: Path) -> Path:
 def _entries_of(former: duckdb.DuckDBPyConnection, first: int, last: int) -> list[Entry]:
     """Entries of a former ledger's file, whose columns have been the same in every release; with
     their ingest keys, where that release kept them."""
-    instants = ("occurred_at", "recorded_at")
-    columns = ", ".join(f"epoch_us({it})" if it in instants else it for it in LOG_COLUMNS)
-    rows = former.execute(
-        f"select {columns} from log where seq between ? and ? order by seq", [first, last]
-    )
-    entries = [Entry._make((*row, None)) for row in rows.fetchall()]
-    keys: dict[int, bytes] = {}
-    with suppress(duckdb.CatalogException):
-        found = former.execute(
-            "select seq, key from ingest_keys where seq between ? and ?", [first, last]
-        )
-        keys = dict(found.fetchall())
-    return [it._replace(ingest_key=keys.get(it.seq)) for it in entries]
+    try:
+        return recorded_entries(former, first, last)
+    except duckdb.CatalogException:
+        return entries_of(former, "seq between ? and ?", [first, last])
 
 
 def is_genuine(ledger: Ledger, seq: int, identity: Identity) -> bool:
