@@ -98,23 +98,21 @@ def routes() -> list[BaseRoute]:
 
 async def _described(request: Request) -> Response:
     """What can be asked here, in OpenAPI."""
-    return await _work(request, "read", lambda *_: JSONResponse(openapi.document(current())), ROWS)
+    return await _work(request, lambda *_: JSONResponse(openapi.document(current())), ROWS)
 
 
 async def _status(request: Request) -> Response:
     """How far the ledger is, and how far the inbox is."""
-    caller = _caller(request, "read")
-    if isinstance(caller, Response):
-        return caller
-    return JSONResponse(asdict(await _in_thread(QUICK, current().status)))
+    return await _work(request, lambda *_: JSONResponse(asdict(current().status())), QUICK)
 
 
 async def _ready(request: Request) -> Response:
     """200 while the ledger shows what the inbox holds; else 503 and why."""
-    caller = _caller(request, "read")
-    if isinstance(caller, Response):
-        return caller
-    found = metrics.readiness(await _in_thread(QUICK, current().status))
+    return await _work(request, _readiness, QUICK)
+
+
+def _readiness(_: Caller, __: Any) -> Response:
+    found = metrics.readiness(current().status())
     if found.is_ready:
         return JSONResponse({"status": "up to date"})
     return JSONResponse({"status": "not up to date", "error": found.fault}, 503)
@@ -148,26 +146,12 @@ async def _read_view(request: Request) -> Response:
     With POST, personal values are shown as well; the body is `{"unmask": REASON, "actor": NAME}`.
     That changes the log, so no link and no image of another page may cause it.
     """
-    if request.method == "POST":
-        return await _work(
-            request, "read", lambda caller, asked: _unmasked(request, caller, asked), ROWS
-        )
-    return await _answer(request, _rows)
+    return await _work(request, lambda *asked: _shown(request, *asked), ROWS)
 
 
 async def _count_view(request: Request) -> Response:
     """How many rows there are: `?as_of=&where=COL=VALUE`."""
-    return await _answer(request, _count)
-
-
-async def _answer(request: Request, ask: Callable[[Request, Caller], Response]) -> Response:
-    caller = _caller(request, "read")
-    if isinstance(caller, Response):
-        return caller
-    try:
-        return await _in_thread(ROWS, ask, request, caller)
-    except PrazoError as error:
-        return _fault(error)
+    return await _work(request, lambda caller, _: _count(request, caller), ROWS)
 
 
 def _asked(request: Request, *allowed: str) -> QueryParams:
@@ -194,16 +178,10 @@ def _count(request: Request, caller: Caller) -> Response:
     return JSONResponse({"count": rows})
 
 
-def _rows(request: Request, caller: Caller) -> Response:
-    return _shown(request, None, caller)
-
-
-def _unmasked(request: Request, caller: Caller, content: Any) -> Response:
-    """Rows with personal values, once the reason is in the log."""
-    return _shown(request, questions.unmasked(content), caller)
-
-
-def _shown(request: Request, unmasked: questions.Unmasked | None, caller: Caller) -> Response:
+def _shown(request: Request, caller: Caller, content: Any) -> Response:
+    """The rows of a view: with personal values once the reason, which a POST gives, is in the
+    log."""
+    unmasked = questions.unmasked(content) if request.method == "POST" else None
     query = _asked(request, "as_of", "limit", "offset", "format", "order")
     name = request.path_params["name"]
     form = query.get("format", "json")
@@ -276,7 +254,7 @@ async def _head(request: Request) -> Response:
 
 async def _checkpoint(request: Request) -> Response:
     """The log's newest checkpoint, signed now if it has grown; and the verification key."""
-    return await _work(request, "read", _signed, QUICK)
+    return await _work(request, _signed, QUICK)
 
 
 def _signed(_: Caller, __: Any) -> Response:
@@ -351,7 +329,7 @@ def _audited(_: Caller, content: Any) -> Response:
 async def _decide(request: Request) -> Response:
     """A second person's word about a request: `{"decision": "approved" or "refused", "reason": WHY,
     "actor": NAME}`. It needs the scopes that the act itself needs."""
-    return await _work(request, "read", lambda *asked: _decided(request, *asked), QUICK)
+    return await _work(request, lambda *asked: _decided(request, *asked), QUICK)
 
 
 def _decided(request: Request, caller: Caller, content: Any) -> Response:
@@ -406,12 +384,10 @@ async def _in_thread(
 
 
 async def _work(
-    request: Request,
-    scope: str,
-    do: Callable[[Caller, Any], Response],
-    limiter: CapacityLimiter,
+    request: Request, do: Callable[[Caller, Any], Response], limiter: CapacityLimiter
 ) -> Response:
-    caller = _caller(request, scope)
+    """The answer to whoever may read."""
+    caller = _caller(request, "read")
     if isinstance(caller, Response):
         return caller
     return await _done(request, caller, do, limiter)
