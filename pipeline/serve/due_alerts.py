@@ -5,6 +5,7 @@ They are due by the inbox's clock, whatever this machine's or the holder's says.
 catching up says nothing: what was finished since is still unfinished there, and late by now.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -69,32 +70,39 @@ def _behind(lacking: int) -> LedgerBehind:
     )
 
 
-class OpenLedger:
+class _DueAlerts(ABC):
+    """What is due by a ledger. Every method raises `OperatorError` where that cannot be read."""
+
+    def due(self) -> list[Due]:
+        """The alerts that are due now."""
+        return due_in(self._read(VIEW))
+
+    def new(self) -> list[Due]:
+        """Those of them that were not raised."""
+        return due_in(self._read(NEW_VIEW))
+
+    def open_processes(self) -> list[Process]:
+        """The unfinished processes."""
+        return processes_in(self._read(OPEN_VIEW))
+
+    def saved_views(self) -> dict[str, str]:
+        """Saved view of the Watchlist for all -> its filters."""
+        return saved_in(self._read("saved_views", SAVED_FOR_ALL))
+
+    def subscriptions(self) -> list[dict[str, Any]]:
+        """Rows of the view `report_subscriptions`."""
+        return _dictionaries(self._read(SUBSCRIPTIONS))
+
+    @abstractmethod
+    def _read(self, view: str, filters: Sequence[str] = ()) -> pa.Table: ...
+
+
+class OpenLedger(_DueAlerts):
     """What is due by a ledger that is at hand, for a command that sends once."""
 
     def __init__(self, ledger: Ledger, now: Callable[[], int]) -> None:
         """`now`: the inbox's clock, in microseconds."""
         self._ledger, self._now = ledger, now
-
-    def due(self) -> list[Due]:
-        """The alerts that are due now. Raises `OperatorError`."""
-        return due_in(self._read(VIEW))
-
-    def new(self) -> list[Due]:
-        """Those of them that were not raised. Raises `OperatorError`."""
-        return due_in(self._read(NEW_VIEW))
-
-    def open_processes(self) -> list[Process]:
-        """The unfinished processes. Raises `OperatorError`."""
-        return processes_in(self._read(OPEN_VIEW))
-
-    def saved_views(self) -> dict[str, str]:
-        """Saved view of the Watchlist for all -> its filters. Raises `OperatorError`."""
-        return saved_in(self._read("saved_views", SAVED_FOR_ALL))
-
-    def subscriptions(self) -> list[dict[str, Any]]:
-        """Rows of the view `report_subscriptions`. Raises `OperatorError`."""
-        return _dictionaries(self._read(SUBSCRIPTIONS))
 
     def _read(self, view: str, filters: Sequence[str] = ()) -> pa.Table:
         lacking = self._ledger.catch_up(CATCH_UP_SECONDS)
@@ -106,7 +114,7 @@ class OpenLedger:
         """Nothing: a command that sends once does not watch its ledger."""
 
 
-class HeldLedger:
+class HeldLedger(_DueAlerts):
     """What is due by the ledger of another process, which may come and go.
 
     Its methods raise `LedgerBehind` while that ledger is catching up, but no longer than `patience`
@@ -118,28 +126,7 @@ class HeldLedger:
         """`now`: the inbox's clock, in microseconds. `patience`: in seconds."""
         self._settings, self._now, self._patience = settings, now, patience
 
-    def due(self) -> list[Due]:
-        """The alerts that are due now. Raises `OperatorError`, also while nobody holds the
-        ledger."""
-        return due_in(self._held(VIEW))
-
-    def new(self) -> list[Due]:
-        """Those of them that were not raised, likewise."""
-        return due_in(self._held(NEW_VIEW))
-
-    def open_processes(self) -> list[Process]:
-        """The unfinished processes. Raises as `due` does."""
-        return processes_in(self._held(OPEN_VIEW))
-
-    def saved_views(self) -> dict[str, str]:
-        """Saved view of the Watchlist for all -> its filters. Raises as `due` does."""
-        return saved_in(self._held("saved_views", SAVED_FOR_ALL))
-
-    def subscriptions(self) -> list[dict[str, Any]]:
-        """Rows of the view `report_subscriptions`. Raises as `due` does."""
-        return _dictionaries(self._held(SUBSCRIPTIONS))
-
-    def _held(self, view: str, filters: Sequence[str] = ()) -> pa.Table:
+    def _read(self, view: str, filters: Sequence[str] = ()) -> pa.Table:
         with holder(self._settings) as ledger:
             if ledger is None:
                 raise OperatorError("Nobody holds the ledger", "no process answers for it")
