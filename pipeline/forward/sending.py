@@ -15,7 +15,7 @@ import httpx
 
 from pipeline.forward.endpoints import Endpoint, Followed
 from pipeline.http import standard_webhooks
-from pipeline.http.outgoing import bounded
+from pipeline.http.outgoing import bounded, failures
 
 IDLE_SECONDS: Final = 5.0
 """For which a connection is kept for the next message."""
@@ -120,11 +120,9 @@ class Post:
                     await response.aclose()
 
     def _words(self, error: BaseException) -> str:
-        """A failure for a person to read, from the error beneath it that says most."""
         if isinstance(error, TimeoutError | httpx.TimeoutException):
             return f"no whole answer within {self._endpoint.timeout_seconds:g} s"
-        said = next((it for it in _causes(error) if str(it)), error)
-        return f"{type(said).__name__}: {said}"[:200] if str(said) else type(said).__name__
+        return failures.in_words(error)[:200]
 
     async def close(self) -> None:
         """Closes its connections."""
@@ -133,12 +131,3 @@ class Post:
 
 def _answered(response: httpx.Response) -> Answer:
     return Answer(response.status_code, None, response.headers.get("retry-after"))
-
-
-def _causes(error: BaseException) -> list[BaseException]:
-    causes = []
-    cause: BaseException | None = error
-    while cause is not None:
-        causes.append(cause)
-        cause = cause.__cause__ or cause.__context__
-    return causes

@@ -22,6 +22,7 @@ import httpx
 from pipeline.contract.paths import Address, is_segment, path_of
 from pipeline.errors import SettingsError
 from pipeline.files import RECHECK_SECONDS, RereadFile
+from pipeline.http.outgoing.failures import causes, in_words
 from pipeline.settings import Settings
 from pipeline.submit import handshake
 from pipeline.submit.connections import Certificates, Connections
@@ -282,7 +283,7 @@ def _tls_failure(error: BaseException) -> ssl.SSLError | None:
     certificate, so its alert comes with the first read. An end without an alert, once we are
     connected, is a lost connection like any other.
     """
-    for cause in _causes(error):
+    for cause in causes(error):
         if isinstance(cause, ssl.SSLError) and (
             isinstance(error, httpx.ConnectError | ssl.SSLCertVerificationError)
             or handshake.is_alert(cause)
@@ -291,21 +292,11 @@ def _tls_failure(error: BaseException) -> ssl.SSLError | None:
     return None
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and those beneath it: httpx reports a failure in a class of its own, often with no
-    words."""
-    cause: BaseException | None = error
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__ or cause.__context__
-
-
 def _words(error: BaseException) -> str:
     """A failure for a person to read."""
     if (failure := _tls_failure(error)) is not None:
         return handshake.words(failure)
-    said = next((it for it in _causes(error) if str(it)), error)
-    return f"{type(said).__name__}: {said}" if str(said) else type(said).__name__
+    return in_words(error)
 
 
 def _answered(response: httpx.Response, body: bytearray, cut: str | None = None) -> Answer:
