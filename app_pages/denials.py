@@ -1,7 +1,7 @@
 """Denials and retries: why sellers were denied, and how those who came back fared."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -333,7 +333,7 @@ def days_asked(*, of_month: bool) -> tuple[datetime, datetime] | None:
         st.button(
             _("All days"), icon=":material/close:", on_click=address.leave_out, args=("ends",)
         )
-    return datetime.combine(began, time()), datetime.combine(ends + timedelta(days=1), time())
+    return periods.utc_days(began, ends)
 
 
 with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

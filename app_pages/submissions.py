@@ -1,7 +1,6 @@
 """Submissions: how attempts ended, how often a retry succeeded, and each attempt."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, time, timedelta
 from functools import partial
 from typing import Any
 
@@ -12,6 +11,7 @@ from app_pages.desk import journeys, saved
 from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
+from pipeline import periods
 
 DAYS = 30
 WAITING = 20
@@ -281,9 +281,7 @@ lists.with_card(
     where={"outcome": outcomes, "via": vias, "attempt_number": numbers, **standing},
     between={
         "attempt_number": since_number,
-        "started_at": (None, None)
-        if day is None
-        else (datetime.combine(day, time()), datetime.combine(day + timedelta(days=1), time())),
+        "started_at": (None, None) if day is None else periods.utc_days(day, day),
     },
     contains={"process_id": process},
     nothing_matches=_("No attempt matches these filters"),

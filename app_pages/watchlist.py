@@ -4,7 +4,6 @@ Other unfinished ones are a filter away: what is pending comes due, too.
 """
 
 from collections.abc import Sequence
-from datetime import datetime, time, timedelta
 
 import streamlit as st
 
@@ -211,7 +210,7 @@ if whose == MINE and not people.mine():
     elements.end_page()
 deadline = periods.period(period or "all", views.moment(), formats.zone())
 if day is not None:
-    deadline = (datetime.combine(day, time()), datetime.combine(day + timedelta(days=1), time()))
+    deadline = periods.utc_days(day, day)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(_("Due on **{day}**, a UTC day.", day=formats.day(day)), width="content")
         st.button(_("All days"), icon=":material/close:", on_click=address.leave_out, args=("day",))

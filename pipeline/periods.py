@@ -27,3 +27,8 @@ def period(name: str, now: datetime, zone: ZoneInfo) -> tuple[datetime | None, d
 def start_of_day(day: date, zone: ZoneInfo) -> datetime:
     """When a day begins on that wall."""
     return datetime.combine(day, time(), zone).astimezone(UTC).replace(tzinfo=None)
+
+
+def utc_days(first: date, last: date) -> tuple[datetime, datetime]:
+    """When the first of these UTC days begins, and when the last ends."""
+    return datetime.combine(first, time()), datetime.combine(last + timedelta(days=1), time())
