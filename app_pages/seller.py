@@ -18,20 +18,7 @@ LISTED = 100
 def open_process(process: views.Row) -> None:
     """One open process among its siblings: how urgent, what is asked, what to do."""
     state, fields = process["state"], process["requested_fields"] or ()
-    st.markdown(
-        " ".join(
-            (
-                formats.badge(
-                    words.word(words.STATES, state),
-                    words.STATE_COLOURS[state],
-                    words.STATE_ICONS[state],
-                ),
-                formats.badge(
-                    formats.plain(words.word(words.REVIEW_TYPES, process["review_type"])), "gray"
-                ),
-            )
-        )
-    )
+    st.markdown(f"{words.state_chip(state)} {words.type_chip(process['review_type'])}")
     st.markdown(
         f"**{formats.time_left(process['seconds_to_deadline'])}** ·"
         f" {formats.minute(process['deadline_at'])}"

@@ -52,12 +52,7 @@ def card(row: views.Row) -> None:
         st.markdown(f"{elements.cell(row, 'process_id')} {elements.cell(row, 'seller_id')}")
         process = views.read_one("process_state", where={"process_id": row["process_id"]})
         if process is not None:
-            state = process["state"]
-            chip = formats.badge(
-                words.word(words.STATES, state),
-                words.STATE_COLOURS[state],
-                words.STATE_ICONS[state],
-            )
+            chip = words.state_chip(process["state"])
             left = process["seconds_to_deadline"]
             st.markdown(chip if left is None else f"{chip} **{formats.time_left(left)}**")
     links.to_process(row["process_id"])

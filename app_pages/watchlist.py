@@ -73,13 +73,7 @@ def card(row: views.Row) -> None:
         delta_arrow="off",
         delta_color=words.STATE_COLOURS[state],
     )
-    badges = (
-        formats.badge(
-            words.word(words.STATES, state), words.STATE_COLOURS[state], words.STATE_ICONS[state]
-        ),
-        formats.badge(formats.plain(words.word(words.REVIEW_TYPES, row["review_type"])), "gray"),
-    )
-    st.markdown(" ".join(badges))
+    st.markdown(f"{words.state_chip(state)} {words.type_chip(row['review_type'])}")
     st.markdown(words.word(words.COSTS, state))
     elements.say_deleted(row)
     icon = next_actions.ACTIONS[row["next_action"]].icon

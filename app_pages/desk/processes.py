@@ -55,13 +55,7 @@ def listed() -> lists.Listed:
 def card(row: views.Row) -> None:
     """How a process stands, and the way to its story."""
     st.markdown(f"{elements.cell(row, 'process_id')} {elements.cell(row, 'seller_id')}")
-    state = row["state"]
-    badges = [
-        formats.badge(
-            words.word(words.STATES, state), words.STATE_COLOURS[state], words.STATE_ICONS[state]
-        ),
-        formats.badge(formats.plain(words.word(words.REVIEW_TYPES, row["review_type"])), "gray"),
-    ]
+    badges = [words.state_chip(row["state"]), words.type_chip(row["review_type"])]
     if row["finished_late"]:
         badges.append(formats.badge(_("Finished late"), "violet", ":material/schedule:"))
     st.markdown(" ".join(badges))

@@ -7,6 +7,7 @@ know, and hiding it would hide the news.
 from collections.abc import Mapping
 from typing import Final, Literal
 
+from app_pages.language import formats
 from app_pages.language.i18n import N_, _
 from pipeline.ledger import service
 from pipeline.serve.identifiers import mask_within
@@ -111,3 +112,13 @@ def word(words: Mapping[str, str], code: str | None) -> str:
         return _(words[code])
     is_personal = PERSONAL.search(code) is not None
     return mask_within(code, service.current().inbox.log_key) if is_personal else code
+
+
+def state_chip(state: str) -> str:
+    """A process's state as a chip: a colour, and a word for readers who cannot see it."""
+    return formats.badge(word(STATES, state), STATE_COLOURS[state], STATE_ICONS[state])
+
+
+def type_chip(review_type: str | None) -> str:
+    """A review's type as a chip."""
+    return formats.badge(formats.plain(word(REVIEW_TYPES, review_type)), "gray")
