@@ -22,7 +22,7 @@ from pipeline.contract.body import JsonValue, parse_json
 from pipeline.errors import CallerError, InboxUnavailable, OperatorError, Unreadable
 from pipeline.http.asgi import Gone, Request, Send, TooLarge, answer_json, read_body
 from pipeline.http.callers import TurnedAway
-from pipeline.http.preamble import admitted
+from pipeline.http.preamble import admitted, refuse
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import GroupCommit, Inbox
 from pipeline.inbox.artifacts import artifact_store
@@ -64,7 +64,7 @@ class Collecting:
         """Handles one request: 200 with the seq, or 401, 403, 405, 413, 415, 422 or 503."""
         caller = admitted(request, "POST", self._tokens, "collect")
         if isinstance(caller, TurnedAway):
-            await answer_json(send, caller.status, {"error": caller.reason}, *caller.headers)
+            await refuse(send, caller)
             return
         try:
             # On a disk that hangs, the thread that writes the artifacts hangs with it, not we.

@@ -14,10 +14,10 @@ import time
 from typing import Final
 
 from pipeline.errors import InboxUnavailable
-from pipeline.http.asgi import Gone, Headers, Request, Send, answer, answer_json, is_identity
+from pipeline.http.asgi import Gone, Headers, Request, Send, answer, is_identity
 from pipeline.http.callers import TurnedAway
 from pipeline.http.loopback import outside_hint
-from pipeline.http.preamble import whole_body, wrong_encoding, wrong_method
+from pipeline.http.preamble import refuse, whole_body, wrong_encoding, wrong_method
 from pipeline.http.short import Reply, Take
 from pipeline.inbox import GroupCommit, Inbox, Receipt
 from pipeline.inbox.group_commit import Answer
@@ -158,7 +158,7 @@ class Deliveries:
     async def turn_away(self, send: Send, away: TurnedAway) -> None:
         """Answers what is not taken, and counts it."""
         await self._note(away)
-        await answer_json(send, away.status, {"error": away.reason}, *away.headers)
+        await refuse(send, away)
 
     async def _note(self, away: TurnedAway) -> None:
         self._metrics.rejections.labels(str(away.status)).inc()

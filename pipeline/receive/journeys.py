@@ -11,7 +11,7 @@ from pipeline.contract.body import MAX_ID_CHARACTERS, parse_json
 from pipeline.errors import CallerError, OperatorError, SettingsError, Unreadable
 from pipeline.http.asgi import Gone, Request, Send, answer_json
 from pipeline.http.callers import TurnedAway
-from pipeline.http.preamble import admitted, whole_body
+from pipeline.http.preamble import admitted, refuse, whole_body
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox
 from pipeline.log.entries import Channel
@@ -44,18 +44,15 @@ class Inviting:
     async def post(self, request: Request, send: Send) -> None:
         """Handles one request: 200 with the link, or 401, 403, 405, 413, 415, 422 or 503."""
         caller = admitted(request, "POST", self._tokens, "collect")
+        if isinstance(caller, TurnedAway):
+            await refuse(send, caller)
+            return
         try:
-            body = (
-                caller
-                if isinstance(caller, TurnedAway)
-                else await whole_body(request, MAX_BODY_BYTES)
-            )
+            body = await whole_body(request, MAX_BODY_BYTES)
         except Gone:
             return
-        if isinstance(caller, TurnedAway) or isinstance(body, TurnedAway):
-            away = caller if isinstance(caller, TurnedAway) else body
-            assert isinstance(away, TurnedAway)
-            await answer_json(send, away.status, {"error": away.reason}, *away.headers)
+        if isinstance(body, TurnedAway):
+            await refuse(send, body)
             return
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
