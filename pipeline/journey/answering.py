@@ -192,10 +192,7 @@ class Answering:
             language,
             journey.ref,
             question,
-            typed={
-                name: known.get(name, "")[: 2 * form.MAX_CHARACTERS]
-                for name in form.names_of(question)
-            },
+            typed={name: known.get(name, "")[:MAX_TYPED] for name in form.names_of(question)},
             faults=faults or {},
             position=position + 1,
             total=len(asked.questions),

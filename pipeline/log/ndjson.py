@@ -27,8 +27,6 @@ from pipeline.errors import Unreadable
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import COLLECTION, INGESTED, WEBHOOK, Channel, Draft, public
 
-# --- NDJSON ----------------------------------------------------------------------------------
-
 
 def _instant(value: object) -> int:
     if not isinstance(value, str):
@@ -339,11 +337,7 @@ def _ingest_key(occurrence: Line, value: Mapping[str, JsonValue]) -> bytes:
     content = {**value, "occurred_at": instants.canonical(occurrence.occurred_at)}
     if "body" in value and (body := _body(value["body"])) is not None:
         content["body"] = body.decode("utf-8")
-    return _digest(content, has_artifacts=isinstance(occurrence, CollectionLine))
-
-
-def _digest(content: dict[str, JsonValue], *, has_artifacts: bool) -> bytes:
-    if has_artifacts and content.get("artifacts"):
+    if isinstance(occurrence, CollectionLine) and content.get("artifacts"):
         content["artifacts"] = [
             {name: it for name, it in artifact.items() if name != "kept"}
             for artifact in content["artifacts"]

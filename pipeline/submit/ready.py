@@ -53,7 +53,10 @@ def payload_of(case: CaseFile) -> bytes:
 
 def _seller_type(case: CaseFile) -> str | None:
     """As the log knows it, or else as the seller said."""
-    return known_type(case.process, case.seller_type) or _type_in(_said_type(case))
+    said = _said_type(case)
+    if said is None:
+        return known_type(case.process, case.seller_type)
+    return said.value if said.value in TYPES else None
 
 
 def _said_type(case: CaseFile) -> Answer | None:
@@ -161,12 +164,6 @@ def send(
         return [it for it in found if it.is_held]
 
     return asyncio.run(run())
-
-
-def _type_in(said: Answer | None) -> str | None:
-    """What the seller said of themselves, where the log does not know it."""
-    value = None if said is None else said.value
-    return value if value in TYPES else None
 
 
 def _at_or_below(path: str, answers: Mapping[str, Answer]) -> Iterator[tuple[str, Answer]]:
