@@ -429,15 +429,15 @@ def _write(
         digest = hashlib.file_digest(package, "sha256").hexdigest()
     missing = prepared.artifacts.missing
     return Exported(
-        out,
-        export_entry.seq,
-        entries,
-        withheld,
-        digest,
-        str(service.signer.key),
-        len(missing),
-        sum(why in LOST for why in missing.values()),
-        _file_name(prepared.parameters, export_entry.seq),
+        path=out,
+        seq=export_entry.seq,
+        entries=entries,
+        withheld=withheld,
+        sha256=digest,
+        key=str(service.signer.key),
+        artifacts_left_out=len(missing),
+        artifacts_lost=sum(why in LOST for why in missing.values()),
+        name=_file_name(prepared.parameters, export_entry.seq),
     )
 
 

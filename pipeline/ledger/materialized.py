@@ -135,10 +135,10 @@ def while_behind() -> StandIns:
 
 @cache
 def without_attempts() -> StandIns:
-    """Further stand-ins, for processes without an attempt: what follows from
-    attempts alone has no rows then, and planning it takes the most time."""
+    """Further stand-ins, for processes without an attempt: what follows from attempts alone has no
+    rows then, and planning it takes the most time."""
     attempts = catalogue()["attempt_facts"]
-    none = {
+    all_rows = {
         "attempts": _stand_ins(attempts)["attempts"],
         "attempt_occurrences": f"""
             select process_id, start_seq as seq, ordered_at as occurred_at
@@ -148,7 +148,7 @@ def without_attempts() -> StandIns:
             for name in _FINDINGS_OF_ATTEMPTS
         },
     }
-    return {name: f"{sql} where false" for name, sql in none.items()}
+    return {name: f"{sql} where false" for name, sql in all_rows.items()}
 
 
 @cache

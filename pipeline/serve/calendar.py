@@ -48,7 +48,6 @@ WRONG_PER_MINUTE: Final = 60
 """Wrong addresses that are answered 404; those after them are answered 429 until it is over."""
 _WORKING: Final = CapacityLimiter(2)
 _TOKEN_BYTES: Final = 32
-_STATUS: Final = {False: "CONFIRMED", True: "CANCELLED"}
 
 
 class Secret(NamedTuple):
@@ -207,7 +206,7 @@ def _event(row: dict[str, Any], base: str | None, log_key: bytes) -> icalendar.E
     event.add("dtstamp", changed_at)
     event.add("last-modified", changed_at)
     event.add("sequence", row["sequence"])
-    event.add("status", _STATUS[row["is_cancelled"]])
+    event.add("status", "CANCELLED" if row["is_cancelled"] else "CONFIRMED")
     event.add("dtstart", _utc(row["deadline_at"]))
     event.add("transp", "TRANSPARENT")  # a deadline takes nobody's time
     kind = row["review_type"] or "review"

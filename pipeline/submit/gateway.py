@@ -262,23 +262,23 @@ async def _turn_away(send: Send, away: TurnedAway) -> None:
 async def _relay(send: Send, sent: Sent) -> None:
     """The platform's answer as it came; or, without one, ours."""
     given = sent.answer
-    attempt = (b"prazo-attempt", sent.attempt_id.encode())
+    its_id = (b"prazo-attempt", sent.attempt_id.encode())
     if given.is_withheld:
         why = {"error": f"this attempt was given up; {_UNSENT}; send the same payload again"}
         content = {**why, "why": given.detail, "attempt_id": sent.attempt_id}
-        await _say(send, 504, content, attempt)
+        await _say(send, 504, content, its_id)
         return
     if given.status is None:
         status, error = _UNANSWERED.get(given.error or "", _DISCONNECTED)
         content = {"error": error, "why": given.detail, "attempt_id": sent.attempt_id}
-        await _say(send, status, content, attempt)
+        await _say(send, status, content, its_id)
         return
     if given.status not in STATUSES:
         error = f"the platform answered with the status {given.status}; {_UNKNOWN}"
         content = {"error": error, "attempt_id": sent.attempt_id}
-        await _say(send, 502, content, attempt)
+        await _say(send, 502, content, its_id)
         return
-    fields = [attempt]
+    fields = [its_id]
     for name in RELAYED:
         if (value := given.header(name.decode())) is not None:
             fields.append((name, value.encode("latin-1", "replace")))
