@@ -4,6 +4,7 @@
     language/  translations, words for the log's codes, formats
     charts/    figures, one subject per file
     parts/     what pages are put together from: views, filters, lists, forms, links
+    desk/      what people do with the rows that pages show: find, take on, note, remind, compare
 
 A page arranges columns of views; it decides and computes nothing. Its URL is the stem of its file.
 """

@@ -63,9 +63,7 @@ class View:
     columns: Mapping[str, str]  # name -> meaning
     sql: str  # without the order: another view over it would sort its rows for nothing
     storage: Storage | None = None  # where it is materialized
-    found_by: str = (
-        ""  # a view below it with the same keys in the same order, which takes less time
-    )
+    found_by: str = ""  # a view below it, of the same keys and order, that takes less time
     among: str = ""  # the materialized view that has its rows, with more columns
     within: str = ""
     """The view that says of which processes it has the rows of the first view that it reads."""

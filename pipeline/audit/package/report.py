@@ -1,8 +1,8 @@
 """Renders a package's tables for people, as one self-contained HTML file for each language.
 
 It uses only what is in the package, so that a verifier can render it again and compare byte by
-byte. Instants are UTC. The layout is in `templates/` and the words are in
-`words.py`; this module works out what to show.
+byte. Instants are UTC. The layout is in `templates/` and the words are in `words.py`; this module
+works out what to show.
 """
 
 import heapq
