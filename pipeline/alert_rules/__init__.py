@@ -222,7 +222,9 @@ class AlertsFile:
             nonlocal names_somebody
             assert path is not None
             rules = settings_files.parsed(
-                *(text, path, AlertRules),
+                text,
+                path,
+                AlertRules,
                 what=_WHAT,
                 page=_PAGE,
                 context={"tells_people": tells_people},

@@ -32,13 +32,11 @@ def foreign_page(headers: Mapping[bytes, bytes], method: str) -> str | None:
 def _is_own(origin: bytes, host: bytes) -> bool:
     """Whether an Origin names the host that the request was sent to. TLS may end at a proxy, so the
     scheme may be either."""
-    scheme, separator, authority = origin.strip().lower().partition(b"://")
+    scheme, _, authority = origin.strip().lower().partition(b"://")
     port = _DEFAULT_PORTS.get(scheme)
-    if not separator or port is None:
+    if not authority or port is None:
         return False  # "null" among others: a sandboxed frame, a file
-    return authority != b"" and authority.removesuffix(port) == host.strip().lower().removesuffix(
-        port
-    )
+    return authority.removesuffix(port) == host.strip().lower().removesuffix(port)
 
 
 def _is_followed_link(headers: Mapping[bytes, bytes], method: str) -> bool:

@@ -184,9 +184,7 @@ class Receiver:
     # --- submissions ---
 
     def _load_gateway(self) -> "Gateway":
-        from pipeline.submit.gateway import (
-            Gateway,  # takes a second of imports, and no webhook waits for them
-        )
+        from pipeline.submit.gateway import Gateway  # a second of imports: no webhook waits for it
 
         def count(outcome: str) -> None:
             self._metrics.attempts.labels(outcome).inc()
@@ -256,9 +254,7 @@ class Receiver:
     async def _show_metrics(self, send: Send) -> None:
         if self._looking is None or self._looking.done():  # one at a time, if the inbox hangs
             self._looking = asyncio.create_task(asyncio.to_thread(self._look_at_inbox))
-        with contextlib.suppress(
-            InboxUnavailable, TimeoutError
-        ):  # then the gauges stay as they were
+        with contextlib.suppress(InboxUnavailable, TimeoutError):  # the gauges stay as they were
             last_seq, beats = await asyncio.wait_for(asyncio.shield(self._looking), READY_SECONDS)
             self._metrics.last_seq.set(last_seq)
             for part, at in beats.items():

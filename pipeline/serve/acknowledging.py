@@ -102,7 +102,8 @@ async def _link(request: Request) -> Response:
             # To the minute, so that the same form sent over and over is one entry a minute.
             until = (service.now() // instants.MINUTE + int(hours) * 60) * instants.MINUTE
             snooze(
-                *(inbox, permission.alert),
+                inbox,
+                permission.alert,
                 until=until,
                 reason=reason,
                 actor=who,

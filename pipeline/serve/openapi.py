@@ -129,7 +129,8 @@ def _of_views(selecting: list[str], shown: list[str], reason: Mapping[str, Any])
             "get": _call(f"{view.summary} Personal values are masked.", rows, _named(shown)),
             "post": _call(
                 "The same with personal values, once the log says why",
-                *(rows, _named(shown)),
+                rows,
+                _named(shown),
                 body=reason,
             ),
         }
