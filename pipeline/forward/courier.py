@@ -123,10 +123,10 @@ class Courier:
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def _rest(self, seconds: float) -> None:
+    async def _rest(self) -> None:
         self._wake.clear()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), seconds)
+            await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)
 
     async def _ask(self, question: Callable[..., T], *given: object) -> T:
         """Asks the inbox on a thread of this endpoint's own."""
@@ -184,7 +184,7 @@ class Courier:
             if time.monotonic() >= self._save_at:
                 await self._save()
             if not has_more:
-                await self._rest(POLL_SECONDS)
+                await self._rest()
 
     async def _look(self) -> None:
         """Looks at what commands have changed."""
@@ -258,8 +258,8 @@ class Courier:
     async def _send(self, entry: Entry) -> Answer:
         """What came of it; a bug of ours is a failure of this message alone."""
         name = self._endpoint.name
-        of = messages.read_again(entry)
-        first = None if of is None else await self._ask(self._entry, of)
+        seq = messages.replay_of(entry)
+        first = None if seq is None else await self._ask(self._entry, seq)
         message_id = messages.message_id(self._inbox.log, first or entry, name)
         try:
             return await self._post.send(

@@ -114,10 +114,10 @@ def alone(seq: int) -> str:
     return f"entry {seq}"
 
 
-def read_again(entry: Entry) -> int | None:
+def replay_of(entry: Entry) -> int | None:
     """The seq of the delivery in quarantine whose bytes an entry could read later; else None."""
-    of: int | None = entry.particulars.get("replay_of")
-    return of
+    seq: int | None = entry.particulars.get("replay_of")
+    return seq
 
 
 def message_id(log: str, entry: Entry, endpoint: str) -> bytes:

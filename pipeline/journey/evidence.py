@@ -64,7 +64,7 @@ def seen(
 ) -> Draft:
     """The draft of what a seller did on a screen.
 
-    `fields`: path -> value. `more`: what else is known of it, such as the consent.
+    `fields`: path -> value. `more`: what else is known of it, such as the declaration.
     """
     said: dict[str, JsonValue] = {
         "channel": CHANNEL,

@@ -1,5 +1,5 @@
-"""Works out for Prometheus how many deadlines and alerts there are: aside, since it takes a while
-where the log is long, and for all who ask."""
+"""Works out for Prometheus what is open, due and missing: deadlines, alerts, journeys, deliveries.
+That is done aside, since it takes a while where the log is long, and for all who ask."""
 
 from datetime import datetime
 from functools import lru_cache

@@ -77,7 +77,7 @@ class _Collector:
             "1 while the alerts' file has a mistake, and what was read before is in force",
             int(self._service.alert_rules.fault() is not None),
         )
-        yield from self._deadlines()
+        yield from self._figures()
         yield from self._submissions()
         yield from self._artifacts()
         yield from self._forwardings()
@@ -87,7 +87,7 @@ class _Collector:
             value=calendar.of(self._service).wrong,
         )
 
-    def _deadlines(self) -> Iterator[Metric]:
+    def _figures(self) -> Iterator[Metric]:
         """None of them until the first look has ended: a figure that nobody knows is left out."""
         looked = figures.current(self._service)
         if looked is None:

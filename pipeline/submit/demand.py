@@ -16,7 +16,7 @@ TYPES: Final = ("individual", "business")
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A review process as `process_state` showed it at the attempt's start."""
+    """A review process as `process_state` shows it."""
 
     process_id: str
     seller_id: str | None
