@@ -1,4 +1,4 @@
-"""Reads where settings say that things are kept. Pure.
+"""Reads where settings say that things are kept, and whose clock counts. Pure.
 
 An empty value, such as a variable leaves that is not set, is refused: as a path it would be the
 folder that Prazo runs in.
@@ -7,6 +7,7 @@ folder that Prazo runs in.
 import re
 from pathlib import Path
 from typing import Annotated, Any, Final
+from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator
 
@@ -61,7 +62,17 @@ def _not_empty(given: Any) -> Any:
     return given
 
 
+def _known_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f"{name!r} is not an IANA time zone, such as America/Sao_Paulo") from None
+    return name
+
+
 InboxPlace = Annotated[str, AfterValidator(_path_or_postgresql)]
 """The path of a file, or the address of a PostgreSQL database."""
 FilePath = Annotated[Path, AfterValidator(_names_a_file)]
 FolderPath = Annotated[Path, BeforeValidator(_not_empty)]
+Zone = Annotated[str, AfterValidator(_known_zone)]
+"""The name of an IANA time zone."""

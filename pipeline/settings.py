@@ -7,7 +7,6 @@ file, so that it appears in no process list and can be rotated without a restart
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
 from pydantic import (
     BeforeValidator,
@@ -21,7 +20,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pipeline.errors import SettingsError
 from pipeline.hosts import is_loopback, networks, words
-from pipeline.places import FilePath, FolderPath, InboxPlace
+from pipeline.places import FilePath, FolderPath, InboxPlace, Zone
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 FourEyes = Literal["override", "unmask", "export"]
@@ -209,7 +208,7 @@ class Settings(BaseSettings):
         " (docs/forwarding.md); none: nothing is. Read again when it"
         " changes.",
     )
-    time_zone: str = Field(
+    time_zone: Zone = Field(
         "America/Sao_Paulo",
         description="Zone in which pages show instants by default.",
     )
@@ -342,17 +341,6 @@ class Settings(BaseSettings):
         ):
             raise ValueError("must start with https://, or be http:// on loopback")
         return url.rstrip("/")
-
-    @field_validator("time_zone")
-    @classmethod
-    def _known_zone(cls, name: str) -> str:
-        try:
-            ZoneInfo(name)
-        except (KeyError, ValueError, OSError):
-            raise ValueError(
-                f"{name!r} is not an IANA time zone, such as America/Sao_Paulo"
-            ) from None
-        return name
 
     @field_validator("four_eyes")
     @classmethod

@@ -5,11 +5,11 @@ from collections.abc import Container, Iterator
 from datetime import date, time
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
-from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pipeline.alert_rules.parts import ClockTime, Hours, Part
+from pipeline.places import Zone
 from pipeline.settings_files import PlainUrl
 
 Severity = Literal["breach", "risk", "notice"]
@@ -54,17 +54,12 @@ MailAddress = Annotated[str, AfterValidator(_mail_address)]
 class WorkingHours(Part):
     """When recipients work: alerts that can wait are sent then (docs/alerts.md#hours)."""
 
-    zone: str = "America/Sao_Paulo"
+    zone: Zone = "America/Sao_Paulo"
     days: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri")
     start: ClockTime = time(8)
     end: ClockTime = time(18)
     holidays: str = "BR"
     """A country, or a country and its state like `BR-SP`; empty: none."""
-
-    @field_validator("zone")
-    @classmethod
-    def _known_zone(cls, name: str) -> str:
-        return known_zone(name)
 
     @field_validator("holidays")
     @classmethod
@@ -105,18 +100,13 @@ class Recipient(Part):
     assigned_as: tuple[str, ...] = ()
     """Names under which processes are assigned to them, beside their own."""
     language: Literal["pt", "en"] = "pt"
-    zone: str | None = None
+    zone: Zone | None = None
     digest_at: ClockTime | None = None
     """When a summary of the day is sent, by their own clock; none: never."""
     stand_in: str | None = None
     away: tuple[Away, ...] = ()
     seller_links: bool = False
     """Their messages about a seller who is to be asked hold a fresh link to the seller's page."""
-
-    @field_validator("zone")
-    @classmethod
-    def _known_zone(cls, name: str | None) -> str | None:
-        return None if name is None else known_zone(name)
 
     @model_validator(mode="after")
     def _reachable(self) -> Self:
@@ -228,12 +218,3 @@ def holidays_in(place: str) -> Container[date]:
         return holidays.country_holidays(country, subdiv=state or None)
     except (NotImplementedError, TypeError):  # such as a function of the library
         raise ValueError(f"the holidays of {place!r} are not known: write BR, or BR-SP") from None
-
-
-def known_zone(name: str) -> str:
-    """The name of an IANA time zone; ValueError for any other."""
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise ValueError(f"{name!r} is not an IANA time zone, such as America/Sao_Paulo") from None
-    return name
