@@ -363,7 +363,7 @@ class Settings(BaseSettings):
             problems.append(
                 f"PRAZO_WEBHOOK_AUTH is {self.webhook_auth}: PRAZO_WEBHOOK_SECRET_FILE is missing"
             )
-        if self.artifacts_in == "database" and "://" not in self.inbox:
+        if self.artifacts_in == "database" and self.has_inbox_file:
             problems.append(
                 "PRAZO_ARTIFACTS_IN is database: PRAZO_INBOX must be a postgresql:// URL"
             )
@@ -412,6 +412,11 @@ class Settings(BaseSettings):
         if problems:
             raise ValueError("; ".join(problems))
         return self
+
+    @property
+    def has_inbox_file(self) -> bool:
+        """Whether the inbox is a file of this machine, not a database that others reach as well."""
+        return "://" not in self.inbox
 
     @property
     def acts_of_two(self) -> frozenset[FourEyes]:

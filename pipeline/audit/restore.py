@@ -162,7 +162,7 @@ def restore_from_ledger(
     """
     notes: list[str] = []
     replaced = _replaced_inbox
-    if "://" in settings.inbox:
+    if not settings.has_inbox_file:
         from pipeline.audit.set_aside import replaced_tables as replaced  # imports the driver
     with (
         opened_inbox(settings.inbox) as damaged,
@@ -210,7 +210,7 @@ def _verified(
 def _replaced_inbox(settings: Settings, log: Inbox, notes: list[str]) -> Iterator[Inbox]:
     """An inbox to fill, of the log of another. It replaces the present one when the block ends
     without an error; in a database, what it is filled with completes that one."""
-    if "://" in settings.inbox:
+    if not settings.has_inbox_file:
         with opened_inbox(settings.inbox, log.identity) as inbox:
             yield inbox
         return

@@ -163,7 +163,7 @@ class Receiver:
         self._counting = asyncio.create_task(self._deliveries.record_rejections_in_time())
         watch = ClockWatch(self._inbox, self._writer, self._metrics.registry)
         self._watching = asyncio.create_task(watch.run())
-        if "://" in self._settings.inbox:  # one in a file has its receiver beside it, to be asked
+        if not self._settings.has_inbox_file:  # there, whoever asks finds the receiver beside it
             self._beating = asyncio.create_task(beat_for_ever(self._inbox))
         await send({"type": "lifespan.startup.complete"})
         await receive()

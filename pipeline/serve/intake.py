@@ -54,8 +54,8 @@ class _Receivers:
         return answer if answer.is_there or not self._one_is_elsewhere() else READY
 
     def _one_is_elsewhere(self) -> bool:
-        if "://" not in self._service.settings.inbox:
-            return False  # only this machine reaches it
+        if self._service.settings.has_inbox_file:
+            return False
         inbox = self._service.inbox
         try:
             at = heartbeats(inbox).get(Part.RECEIVER)
