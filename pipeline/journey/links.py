@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, Self
 from pipeline import instants
 from pipeline.contract.body import identifier
 from pipeline.errors import CallerError, SettingsError
+from pipeline.hosts import words
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
 from pipeline.journey import evidence
@@ -280,7 +281,7 @@ def allows(settings: Settings, url: str) -> bool:
     up to the end of its host or of a part of its path."""
     if len(url) > 2000 or not url.isprintable() or "\\" in url or " " in url:
         return False
-    for prefix in filter(None, (it.strip() for it in settings.journey_return_urls.split(","))):
+    for prefix in words(settings.journey_return_urls):
         bare = prefix.rstrip("/")
         if url == bare or url.startswith((f"{bare}/", f"{bare}?")):
             return True
