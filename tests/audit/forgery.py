@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.audit.package.tables import FORMAT, parse_csv
+from pipeline.audit.package.tables import FORMAT, read_csv
 from pipeline.log import tree
 from pipeline.log.checkpoints import Signer
 
@@ -57,6 +57,11 @@ def seal(files: Files, signer: Signer, *, form: str = FORMAT) -> Files:
 def manifest(files: Files, names: list[str]) -> bytes:
     lines = (f"{hashlib.sha256(files[it]).hexdigest()}  {it}\n" for it in names)
     return "".join(lines).encode()
+
+
+def parse_csv(content: bytes) -> list[dict[str, str]]:
+    """The rows of a package's table: column -> cell, as text."""
+    return list(read_csv(io.StringIO(content.decode("utf-8"), newline="")))
 
 
 # --- entries of a package ----------------------------------------------------------------------

@@ -7,7 +7,6 @@ Both take the entries batch by batch, so that their number costs no memory here.
 import csv
 import hashlib
 import hmac
-import io
 import re
 import textwrap
 from collections import Counter
@@ -232,11 +231,6 @@ def read_csv(file: Iterable[str]) -> Iterator[dict[str, str]]:
     rows = csv.reader(file)
     columns = next(rows, [])
     return (dict(zip(columns, row, strict=True)) for row in rows)
-
-
-def parse_csv(content: bytes) -> list[dict[str, str]]:
-    """The same for the bytes of a file."""
-    return list(read_csv(io.StringIO(content.decode("utf-8"), newline="")))
 
 
 # --- facts -----------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def test_an_entry_that_is_left_out_altogether_is_found(
 def tables(files: Files) -> Iterator[tuple[str, int, int]]:
     """(table, row, column) of every cell."""
     for name in packages.TABLES:
-        rows = packages.parse_csv(files[f"data/{name}"])
+        rows = forgery.parse_csv(files[f"data/{name}"])
         for row, cells in enumerate(rows):
             for column in range(len(cells)):
                 yield name, row, column
@@ -155,7 +155,7 @@ def test_every_cell_of_every_table_is_fixed(made: Made, tmp_path: Path) -> None:
         if (name, column) in seen:
             continue
         seen.add((name, column))
-        parsed = packages.parse_csv(files[f"data/{name}"])
+        parsed = forgery.parse_csv(files[f"data/{name}"])
         columns = list(parsed[0])
         rows = [tuple(it.values()) for it in parsed]
         forged_row = (*rows[row][:column], rows[row][column] + "1", *rows[row][column + 1 :])

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from pipeline.audit import export as evidence
-from pipeline.audit.package import tables
 from pipeline.audit.package.drafts import TableFiles
 from pipeline.audit.reproduce import verify_package
 from pipeline.ledger.service import LedgerService
@@ -73,11 +72,11 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     assert found == []
     [attempts] = [
         row["attempts"]
-        for row in tables.parse_csv(files["data/processes.csv"])
+        for row in forgery.parse_csv(files["data/processes.csv"])
         if row["attempts"] != "0"
     ]
     assert attempts == "2"
-    findings = tables.parse_csv(files["data/findings.csv"])
+    findings = forgery.parse_csv(files["data/findings.csv"])
     assert {"event_altered", "evidence_reused"} <= {it["rule"] for it in findings}
     assert all(it["seq"].isdecimal() for it in findings)
     assert any(it["detail"].startswith("detail: hmac:") for it in findings)

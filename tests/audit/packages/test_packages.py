@@ -15,7 +15,6 @@ from pipeline.alert import entries
 from pipeline.alert.entries import Due, Item, Subject
 from pipeline.audit import export as evidence
 from pipeline.audit import verify
-from pipeline.audit.package import tables
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
 from pipeline.errors import CallerError, OperatorError
@@ -68,10 +67,10 @@ def test_a_process_is_given_whole_and_nothing_else(service: LedgerService, tmp_p
     verdict = verify_package(exported.path, key=exported.key)
     assert verdict.faults == []
     files = forgery.read(exported.path)
-    assert [it["seq"] for it in tables.parse_csv(files["data/entries.csv"])] == [
+    assert [it["seq"] for it in forgery.parse_csv(files["data/entries.csv"])] == [
         *("1", "2", "4", "5", "6", "7", "8", "9")
     ]
-    [process] = tables.parse_csv(files["data/processes.csv"])
+    [process] = forgery.parse_csv(files["data/processes.csv"])
     assert (process["process_id"], process["state"], process["finished_at"]) == (
         "p1",
         "FINISHED",
@@ -87,10 +86,10 @@ def test_a_seller_is_given_with_all_its_processes(service: LedgerService, tmp_pa
     exported = export(service, Scope(seller_id="s1"), tmp_path / "s1.zip")
     assert verify_package(exported.path, key=exported.key).faults == []
     files = forgery.read(exported.path)
-    assert [it["process_id"] for it in tables.parse_csv(files["data/processes.csv"])] == [
+    assert [it["process_id"] for it in forgery.parse_csv(files["data/processes.csv"])] == [
         *("p1", "p3")
     ]
-    assert {it["kind"] for it in tables.parse_csv(files["data/entries.csv"])} == {
+    assert {it["kind"] for it in forgery.parse_csv(files["data/entries.csv"])} == {
         *("webhook", "collection", "submission_started", "submission_finished")
     }
 
@@ -103,7 +102,7 @@ def test_a_period_is_given_with_the_whole_of_each_process_in_it(
     assert at is not None
     exported = export(service, Scope(since=at, until=at + 1), tmp_path / "m.zip")
     assert verify_package(exported.path, key=exported.key).faults == []
-    entries = tables.parse_csv(forgery.read(exported.path)["data/entries.csv"])
+    entries = forgery.parse_csv(forgery.read(exported.path)["data/entries.csv"])
     assert [it["seq"] for it in entries] == ["10", "11", "12", "13", "14"]
 
 
@@ -169,7 +168,7 @@ def test_a_masked_package_tells_one_seller_by_one_keyed_hash(
     names = set()
     for number in range(2):
         exported = export(service, EVERYTHING, tmp_path / f"{number}.zip", "masked")
-        rows = tables.parse_csv(forgery.read(exported.path)["data/processes.csv"])
+        rows = forgery.parse_csv(forgery.read(exported.path)["data/processes.csv"])
         names.add(next(it["seller_id"] for it in rows if it["process_id"] == "p2"))
     [name] = names
     assert re.fullmatch("hmac:[0-9a-f]{64}", name)
@@ -275,7 +274,7 @@ def test_who_was_reminded_when_is_evidence(service: LedgerService, tmp_path: Pat
     exported = export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
     assert verify_package(exported.path, key=exported.key).faults == []
     files = forgery.read(exported.path)
-    told = [it for it in tables.parse_csv(files["data/entries.csv"]) if it["kind"] == "alert"]
+    told = [it for it in forgery.parse_csv(files["data/entries.csv"]) if it["kind"] == "alert"]
     columns = ("step", "about", "recipient", "channel", "reason")
     assert [tuple(it[name] for name in columns) for it in told] == [
         ("raised", "before_3d", "", "", ""),
@@ -397,7 +396,7 @@ def test_what_arrives_while_a_package_is_prepared_is_in_it(
     asked = Scope(process_id="p1") if scope == "process" else Scope(seller_id="s1")
     exported = evidence.export(service, request(asked), tmp_path / "p.zip", meanwhile)
     assert verify_package(exported.path, key=exported.key).faults == []
-    rows = tables.parse_csv(forgery.read(exported.path)["data/entries.csv"])
+    rows = forgery.parse_csv(forgery.read(exported.path)["data/entries.csv"])
     assert "e9" in {it["event_id"] for it in rows}
     assert len(service.ledger.select("kind = 'export'", [])) == exports
 
