@@ -1,6 +1,7 @@
-"""Reads addresses and networks as settings write them, and other lists with commas. Pure."""
+"""Reads URLs, addresses and networks as settings write them, and other lists with commas. Pure."""
 
 import ipaddress
+from urllib.parse import SplitResult, urlsplit
 
 
 def words(text: str) -> list[str]:
@@ -14,6 +15,19 @@ def networks(text: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
     Raises ValueError if a part of the text is neither.
     """
     return [ipaddress.ip_network(it) for it in words(text)]
+
+
+def parts_of_url(url: str) -> SplitResult:
+    """The parts of a whole http(s) URL; ValueError for any other text."""
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.scheme in ("http", "https") and bool(parts.hostname)
+        _ = parts.port
+    except ValueError:
+        is_whole = False
+    if not is_whole:
+        raise ValueError("is not an http:// or https:// URL")
+    return parts
 
 
 def is_loopback(host: str) -> bool:

@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pipeline.errors import SettingsError
-from pipeline.hosts import is_loopback, networks, words
+from pipeline.hosts import is_loopback, networks, parts_of_url, words
 from pipeline.places import FilePath, FolderPath, InboxPlace, Zone
 
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -318,15 +318,7 @@ class Settings(BaseSettings):
     def _readable_url(cls, url: str | None, info: ValidationInfo) -> str | None:
         if not url:
             return None
-        try:
-            parts = urlsplit(url)
-            is_whole = parts.scheme in ("http", "https") and bool(parts.hostname)
-            _ = parts.port
-        except ValueError:
-            is_whole = False
-        if not is_whole:
-            raise ValueError("is not an http:// or https:// URL")
-        if info.field_name != "timestamp_url" and "@" in parts.netloc:
+        if "@" in parts_of_url(url).netloc and info.field_name != "timestamp_url":
             raise ValueError("holds credentials: a URL is shown in logs; leave them out")
         return url
 

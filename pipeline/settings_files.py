@@ -4,11 +4,11 @@ import difflib
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ValidationError
 
 from pipeline.errors import SettingsError
+from pipeline.hosts import parts_of_url
 
 Model = TypeVar("Model", bound=BaseModel)
 _EXTRA: Final = "Extra inputs are not permitted"
@@ -61,13 +61,8 @@ def _refusal(path: Path, what: str, page: str, faults: list[str]) -> SettingsErr
 
 def _url(url: str) -> str:
     """Messages show it, so it may hold no credentials; they would show a password otherwise."""
-    try:
-        parts = urlsplit(url)
-        is_whole = parts.scheme in ("http", "https") and bool(parts.hostname)
-        _ = parts.port
-    except ValueError:
-        is_whole = False
-    if not is_whole or not url.isascii() or not url.isprintable() or " " in url:
+    parts = parts_of_url(url)
+    if not url.isascii() or not url.isprintable() or " " in url:
         raise ValueError("is not an http:// or https:// URL")
     if "@" in parts.netloc:
         raise ValueError("holds credentials: a URL is shown in logs; leave them out")
