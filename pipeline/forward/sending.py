@@ -8,14 +8,13 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import Callable
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final, NamedTuple
 
 import httpx
 
 from pipeline.forward.endpoints import Endpoint, Followed
 from pipeline.http import standard_webhooks
-from pipeline.http.outgoing import bounded, failures
+from pipeline.http.outgoing import bounded, clients, failures
 
 IDLE_SECONDS: Final = 5.0
 """For which a connection is kept for the next message."""
@@ -58,20 +57,13 @@ class Post:
         self._trusted = given.trust_of(endpoint)
         self._context = context = self._trusted()
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        self._client = httpx.AsyncClient(
-            transport=httpx.AsyncHTTPTransport(
-                verify=context,
-                trust_env=False,
-                limits=httpx.Limits(
-                    max_connections=endpoint.concurrency,
-                    max_keepalive_connections=endpoint.concurrency,
-                    keepalive_expiry=IDLE_SECONDS,
-                ),
+        self._client = clients.client(
+            context,
+            httpx.Limits(
+                max_connections=endpoint.concurrency,
+                max_keepalive_connections=endpoint.concurrency,
+                keepalive_expiry=IDLE_SECONDS,
             ),
-            trust_env=False,
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
-            follow_redirects=False,
-            timeout=None,  # one limit covers the whole exchange
         )
 
     @property

@@ -6,7 +6,6 @@ import socket
 import ssl
 import struct
 from collections.abc import AsyncIterator
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from typing import Final
 
@@ -14,12 +13,11 @@ import httpx
 
 from pipeline import instants
 from pipeline.errors import SettingsError
+from pipeline.http.outgoing import clients
 
 LOG = logging.getLogger(__name__)
 
 MAX_CONNECTIONS: Final = 64
-
-SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray]
 
 
 class Connections:
@@ -31,20 +29,10 @@ class Connections:
 
     def __init__(self, context: ssl.SSLContext, timeout_seconds: float) -> None:
         self.context = context
-        self._client = httpx.AsyncClient(
-            transport=httpx.AsyncHTTPTransport(
-                verify=context,
-                trust_env=False,
-                limits=httpx.Limits(
-                    max_connections=MAX_CONNECTIONS,
-                    max_keepalive_connections=0,
-                ),
-                socket_options=_socket_options(timeout_seconds),
-            ),
-            trust_env=False,
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
-            follow_redirects=False,
-            timeout=None,  # one limit covers the whole exchange
+        self._client = clients.client(
+            context,
+            httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=0),
+            _socket_options(timeout_seconds),
         )
         self._users = 0
         self._is_retired = False
@@ -69,14 +57,14 @@ class Connections:
             await self._client.aclose()
 
 
-def _socket_options(timeout_seconds: float) -> list[SocketOption]:
+def _socket_options(timeout_seconds: float) -> list[clients.SocketOption]:
     """What keeps the system from sending a request on that we have given up.
 
     A socket that is closed goes on delivering what it holds, for minutes where the network stalls.
     With these it drops that, and after the request's time it drops it even while we are paused.
     """
     drop_when_closed = struct.pack("ii", 1, 0)
-    options: list[SocketOption] = [(socket.SOL_SOCKET, socket.SO_LINGER, drop_when_closed)]
+    options: list[clients.SocketOption] = [(socket.SOL_SOCKET, socket.SO_LINGER, drop_when_closed)]
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         milliseconds = max(1, round(timeout_seconds * 1000))
         options.append((socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds))
