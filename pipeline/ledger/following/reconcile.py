@@ -157,20 +157,23 @@ def reconcile(
         _record_again(service, fork, recorded_by, on_progress)
         service.signing.take_up()  # the key in force may have come into force in what was lost
         on_progress("building the ledger", 0, 1)
-        abandoned = _abandoned(service, fork)
-        try:
-            service.rebuild(
-                f"it was reconciled after entry {fork.at}, see entry {seq}",
-                abandoned=abandoned.__contains__,
-            )
-        except (NoRoom, LedgerStalled) as full:
-            raise NoRoom(
-                "What the inbox lost is recorded in it again, and the ledger was not built",
-                f"entry {seq} and those after it are on disk, and nothing is lost; {full.finding}",
-                f"{full.remedy}, then run `prazo reconcile` again: it adds nothing twice",
-            ) from full
+        _build_again(service, fork, seq)
         service.sign()
         return Reconciled(fork, None, seq)
+
+
+def _build_again(service: LedgerService, fork: Fork, seq: int) -> None:
+    try:
+        service.rebuild(
+            f"it was reconciled after entry {fork.at}, see entry {seq}",
+            abandoned=_abandoned(service, fork).__contains__,
+        )
+    except (NoRoom, LedgerStalled) as full:
+        raise NoRoom(
+            "What the inbox lost is recorded in it again, and the ledger was not built",
+            f"entry {seq} and those after it are on disk, and nothing is lost; {full.finding}",
+            f"{full.remedy}, then run `prazo reconcile` again: it adds nothing twice",
+        ) from full
 
 
 def _sign(service: LedgerService) -> None:
