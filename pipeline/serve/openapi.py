@@ -66,7 +66,9 @@ def document(service: LedgerService) -> dict[str, Any]:
         "/api/metrics": {"get": _call("Figures for Prometheus", {"text/plain": {}})},
         "/api/views": {"get": _call("The views and their columns", {"application/json": {}})},
         **_of_views([it["name"] for it in selecting], [*asked], reason),
-        "/api/head": {"get": _call("The newest signed head, for receivers", {"text/plain": {}})},
+        "/api/head": {
+            "get": _open(_call("The newest signed head, for receivers", {"text/plain": {}}))
+        },
         "/api/checkpoint": {"get": _call("The newest signed checkpoint", {"application/json": {}})},
         "/api/exports": {
             "post": _call(
@@ -94,15 +96,12 @@ def document(service: LedgerService) -> dict[str, Any]:
         ),
     }
     token = {"name": "token", "in": "path", "required": True, "schema": _text()}
+    page: dict[str, Any] = {"text/html": {}}
     paths[f"{PATH}{{token}}"] = {
         "parameters": [token],
-        "get": _call("What following the link of a message would record", {"text/html": {}}),
-        "post": _call("Records it: somebody sees to an alert, or puts it off", {"text/html": {}}),
+        "get": _open(_call("What following the link of a message would record", page)),
+        "post": _open(_call("Records it: somebody sees to an alert, or puts it off", page)),
     }
-    for path in ("/api/head", f"{PATH}{{token}}"):
-        for call in ("get", "post"):
-            if call in paths[path]:
-                paths[path][call]["security"] = []  # open to everybody, or by the link's own token
     return {
         "openapi": "3.1.0",
         "info": {"title": "Prazo", "version": metadata.version("prazo")},
@@ -223,3 +222,8 @@ def _call(
         content = {"application/json": {"schema": dict(body)}}
         found["requestBody"] = {"required": True, "content": content}
     return found
+
+
+def _open(call: dict[str, Any]) -> dict[str, Any]:
+    """A call that everybody may make, or whoever has a link with a token of its own."""
+    return {**call, "security": []}
