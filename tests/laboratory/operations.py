@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tests.laboratory.journal import Broken, Operation
 from tests.laboratory.world import Done, Part, Reply
 from tests.support.marketplace import REVENUE, Review, payload
+from tests.support.stores import environment_in
 
 if TYPE_CHECKING:
     from tests.laboratory.experiment import Experiment
@@ -241,14 +242,7 @@ def restore_elsewhere(lab: "Experiment", operation: Operation) -> None:
     folder.mkdir()
     lab.calm()
     lab.command(operation, {0}, "backup", str(backup), "--with-keys")
-    there = {
-        "PRAZO_INBOX": str(folder / "inbox.db"),
-        "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
-        "PRAZO_ARTIFACTS": str(folder / "artifacts"),
-        "PRAZO_SIGNING_KEY_FILE": str(folder / "keys" / "signing.key"),
-        "PRAZO_TAXPAYER_KEY_FILE": str(folder / "keys" / "taxpayer.key"),
-    }
-    lab.command(operation, {0}, "restore", str(backup), **there)
+    lab.command(operation, {0}, "restore", str(backup), **environment_in(folder))
     shutil.rmtree(folder)
 
 

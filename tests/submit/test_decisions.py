@@ -88,33 +88,11 @@ def test_after_a_lost_answer_the_same_bytes_go_out_though_the_process_is_finishe
         kind="drops_connection", processes=True, process_id=review.process_id
     )
     submit(marketplace, review)
-    says_it_is_finished(marketplace, review)
+    marketplace.append_review(review, "FINISHED")
     ended = submit(marketplace, review)
     assert isinstance(ended.result, Sent)
     assert ended.result.outcome == "accepted"
     assert marketplace.outcomes(review.process_id) == ["network_error", "accepted"]
-
-
-def says_it_is_finished(marketplace: Marketplace, review: Review) -> None:
-    marketplace.append(
-        kind="webhook",
-        occurred_at=instants.canonical(instants.now()),
-        body={
-            "id": f"{review.process_id} finished",
-            "type": "regulatory.registration.review.required",
-            "created_at": instants.canonical(instants.now()),
-            "payload": {
-                "object": {
-                    "type": "INCONSISTENT_DATA_UPDATE_REQUIRED",
-                    "process_id": review.process_id,
-                    "customer_id": review.seller_id,
-                    "status": "FINISHED",
-                    "deadline_at": instants.canonical(instants.now() + 30 * instants.DAY),
-                    "requested_fields": ["revenue"],
-                }
-            },
-        },
-    )
 
 
 def test_an_expired_process_is_sent(marketplace: Marketplace) -> None:
@@ -153,25 +131,7 @@ def test_a_process_without_a_review_event_is_refused(marketplace: Marketplace) -
 
 def test_the_rules_go_by_the_latest_event_that_was_received(marketplace: Marketplace) -> None:
     review = marketplace.review()
-    marketplace.append(
-        kind="webhook",
-        occurred_at=instants.canonical(instants.now()),
-        body={
-            "id": f"evt of {review.process_id}",
-            "type": "regulatory.registration.review.required",
-            "created_at": instants.canonical(instants.now()),
-            "payload": {
-                "object": {
-                    "type": "INCONSISTENT_DATA_UPDATE_REQUIRED",
-                    "process_id": review.process_id,
-                    "customer_id": review.seller_id,
-                    "status": "OVERDUE",
-                    "deadline_at": instants.canonical(instants.now() + 30 * instants.DAY),
-                    "requested_fields": ["address.city"],
-                }
-            },
-        },
-    )
+    marketplace.append_review(review, "OVERDUE", "address.city")
     assert rules_of(submit(marketplace, review)) == {
         ("revenue", "not_requested"),
         ("address.city", "missing"),
@@ -414,25 +374,7 @@ def test_a_process_that_finished_elsewhere_is_not_sent_again(marketplace: Market
     )
     submit(marketplace, review)
     marketplace.platform.settle()
-    marketplace.append(
-        kind="webhook",
-        occurred_at=instants.canonical(instants.now()),
-        body={
-            "id": f"evt end of {review.process_id}",
-            "type": "regulatory.registration.review.required",
-            "created_at": instants.canonical(instants.now()),
-            "payload": {
-                "object": {
-                    "type": "INCONSISTENT_DATA_UPDATE_REQUIRED",
-                    "process_id": review.process_id,
-                    "customer_id": review.seller_id,
-                    "status": "FINISHED",
-                    "deadline_at": instants.canonical(instants.now() + 30 * instants.DAY),
-                    "requested_fields": ["revenue"],
-                }
-            },
-        },
-    )
+    marketplace.append_review(review, "FINISHED")
     sending.resume_all(
         marketplace.settings(), recorded_by="test", patience_seconds=3, on_attempt=lambda *_: None
     )

@@ -20,6 +20,7 @@ from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from pipeline.submit.casefile import CaseFiles
 from sandbox.server import Handle
+from tests.support.events import REVIEW
 from tests.support.stores import environment_in
 
 REVENUE = "1000_to_5000"
@@ -90,6 +91,25 @@ class Marketplace:
     def append(self, **line: Any) -> None:
         """One line of NDJSON, as if it had been ingested."""
         self.inbox.append([read_line(json.dumps(line).encode(), recorded_by="test")])
+
+    def append_review(self, review: Review, status: str, requested: str = "revenue") -> None:
+        """A further event of its process, as if it had been ingested."""
+        now = instants.now()
+        process = {
+            "type": "INCONSISTENT_DATA_UPDATE_REQUIRED",
+            "process_id": review.process_id,
+            "customer_id": review.seller_id,
+            "status": status,
+            "deadline_at": instants.canonical(now + 30 * instants.DAY),
+            "requested_fields": [requested],
+        }
+        event = {
+            "id": f"evt {status} of {review.process_id}",
+            "type": REVIEW,
+            "created_at": instants.canonical(now),
+            "payload": {"object": process},
+        }
+        self.append(kind="webhook", occurred_at=instants.canonical(now), body=event)
 
     def starts(self, process_id: str) -> list[Entry]:
         return self.inbox.find(process_id=process_id, kind=SUBMISSION_STARTED)

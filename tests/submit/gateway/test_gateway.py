@@ -313,28 +313,10 @@ def test_an_id_with_a_slash_or_a_percent_arrives_as_it_was(
     marketplace: Marketplace, gateway: Client
 ) -> None:
     """The platform does not know this seller: what counts is the path by which it was asked."""
-    seller_id = "sel/../x%2e?é"
-    marketplace.append(
-        kind="webhook",
-        occurred_at=instants.canonical(instants.now()),
-        body={
-            "id": "evt_odd",
-            "type": "regulatory.registration.review.required",
-            "created_at": instants.canonical(instants.now()),
-            "payload": {
-                "object": {
-                    "type": "INCONSISTENT_DATA_UPDATE_REQUIRED",
-                    "process_id": "prc_odd",
-                    "customer_id": seller_id,
-                    "status": "OVERDUE",
-                    "deadline_at": instants.canonical(instants.now() + 30 * instants.DAY),
-                    "requested_fields": ["revenue"],
-                }
-            },
-        },
-    )
-    marketplace.collect("prc_odd", seller_id, {"revenue": "1000_to_5000"})
-    answer = gateway.put(Review("prc_odd", seller_id, payload("prc_odd")))
+    review = Review("prc_odd", "sel/../x%2e?é", payload("prc_odd"))
+    marketplace.append_review(review, "OVERDUE")
+    marketplace.collect(review.process_id, review.seller_id, {"revenue": "1000_to_5000"})
+    answer = gateway.put(review)
     assert answer.status == 404
     assert not answer.is_ours
     [put] = marketplace.puts("prc_odd")
