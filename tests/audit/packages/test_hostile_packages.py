@@ -7,7 +7,7 @@ import json
 import struct
 import tracemalloc
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -149,16 +149,22 @@ def bomb(path: Path, name: str, content: bytes, times: int) -> Path:
     return path
 
 
+def measured(check: Callable[[], verify.Verdict]) -> tuple[verify.Verdict, int]:
+    """A verdict, and the most memory that it took."""
+    tracemalloc.start()
+    try:
+        return check(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
 def test_a_zip_that_unfolds_to_far_more_than_its_size_is_refused_before_it_is_unfolded(
     tmp_path: Path,
 ) -> None:
     """4 MB of zip cost 1 to 2 GiB of memory."""
     path = bomb(tmp_path / "bomb.zip", "data/parameters.json", bytes(1 << 20), 200)
     assert path.stat().st_size < 300_000
-    tracemalloc.start()
-    verdict = verify_package(path)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    verdict, peak = measured(lambda: verify_package(path))
     assert verdict.faults == ["its files are far too large for a zip of this size"]
     assert peak < 4 << 20
 
@@ -177,10 +183,7 @@ def test_what_is_read_before_the_seals_hold_costs_little(
 ) -> None:
     """Within the ratio that packages have, and by somebody without a key: 24 KB cost 643 MB."""
     path = forgery.write(tmp_path / "p.zip", {**forgery.read(made.path), name: content})
-    tracemalloc.start()
-    verdict = verify.verify(path, made.key)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    verdict, peak = measured(lambda: verify.verify(path, made.key))
     assert verdict.faults
     assert peak < 24 << 20
 
@@ -217,10 +220,7 @@ def test_a_line_without_an_end_does_not_fill_memory(
     files = forgery.read(made.path)
     files[f"data/{name}"] += b"9" * (32 << 20)
     path = forgery.write(tmp_path / "p.zip", forgery.seal(files, made.signer))
-    tracemalloc.start()
-    verdict = verify.verify(path, made.key)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    verdict, peak = measured(lambda: verify.verify(path, made.key))
     assert verdict.faults
     assert peak < 24 << 20
 
