@@ -5,6 +5,7 @@ last one ended. A try belongs to whoever gets its entry recorded, and is sent by
 """
 
 import contextlib
+import itertools
 import logging
 import threading
 import time
@@ -46,7 +47,7 @@ send, since somebody else may have taken the try for lost."""
 MAX_AT_ONCE: Final = 8
 """Messages on their way by one channel at a time: a dead server holds no other channel up."""
 RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
-"""Between tries to record what came of a message."""
+"""Between tries to record what came of a message; the last over and over, until we are to end."""
 MARGIN: Final = instants.DAY
 """For so much longer than its alerts are due an alert is remembered: clocks differ."""
 READ_AT_ONCE: Final = 10_000
@@ -120,6 +121,7 @@ class Dispatcher:
         self._under_way: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
         self._stop = threading.Event()
+        self._runs_on = False  # until it is stopped
         self._known: dict[str, Due] = {}  # alert -> as it was due when it was looked at last
         self._is_behind = False  # the ledger was catching up when it was asked last
         self._look_at = 0.0  # on the monotonic clock
@@ -129,7 +131,7 @@ class Dispatcher:
 
     def run(self, stop: threading.Event) -> None:
         """Runs until `stop` is set; messages on their way then come to their end."""
-        self._stop = stop
+        self._stop, self._runs_on = stop, True
         with contextlib.ExitStack() as opened:
             pools = {
                 via: opened.enter_context(ThreadPoolExecutor(MAX_AT_ONCE, f"alerts by {via}"))
@@ -437,13 +439,15 @@ class Dispatcher:
 
     def _record(self, drafts: list[Draft]) -> None:
         """Records what came of a try. Without it the message would be sent again, so it waits for
-        an inbox that is away for a moment."""
-        for pause in RECORD_PAUSES:
+        an inbox that is away; who sends but once waits for a moment."""
+        lasting = itertools.repeat(RECORD_PAUSES[-1]) if self._runs_on else ()
+        for pause in itertools.chain(RECORD_PAUSES, lasting):
             try:
                 self._inbox.append(drafts)
             except InboxUnavailable as error:
                 LOG.error("what came of a message waits to be recorded: %s", error)
-                time.sleep(pause)
+                if self._stop.wait(pause):
+                    break
             else:
                 return
         self._inbox.append(drafts)

@@ -1,5 +1,6 @@
 """What waits is sent in the end: over a real log and its views, with a clock that tests move."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -8,15 +9,18 @@ from typing import Any
 import pytest
 
 from pipeline import instants
-from pipeline.alert import acting, channels, entries
+from pipeline.alert import acting, channels, dispatcher, entries
+from pipeline.alert.alarms import Alarm
 from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert_rules import AlertRules
-from pipeline.errors import CallerError
+from pipeline.errors import CallerError, InboxUnavailable
+from pipeline.inbox.store import Receipt
 from pipeline.ledger.reader import Reader
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
+from pipeline.log.entries import Draft
 from pipeline.log.ndjson import read_line
 from pipeline.serve.due_alerts import due_in
 from tests.alert.test_decision import ANA, MAIL, at
@@ -52,6 +56,11 @@ class Desk:
     def send(self, message: Message, *_: object) -> str | None:
         self.got += [(message.to, item.due.kind) for item in message.items]
         return self.fault
+
+    def known(self) -> list[Alarm]:
+        """What the log says of each alert."""
+        self.dispatcher._read_on()
+        return [*self.dispatcher._alarms.values()]
 
     # --- its ledger ---
 
@@ -182,3 +191,33 @@ def test_what_a_file_says_was_raised_is_not_raised_by_that(desk: Desk) -> None:
     desk.look("2026-04-06T20:00:00Z")
     assert [it.alert for it in desk.due()] == [expired.alert]
     assert desk.got == []
+
+
+def test_what_came_of_a_message_is_recorded_however_long_the_inbox_was_away(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After half a minute it was given up, and the message came twice."""
+    desk.now = at("2026-04-03T20:00:00Z")
+    pauses = (0.0, 0.0)
+    monkeypatch.setattr(dispatcher, "RECORD_PAUSES", pauses)
+    stop, append = threading.Event(), desk.inbox.append
+    refused = 0
+
+    def away_for_long(drafts: list[Draft]) -> list[Receipt]:
+        nonlocal refused
+        if b'"step":"sent"' in (drafts[0].body or b"") and refused < 5 * len(pauses):
+            refused += 1
+            raise InboxUnavailable("The inbox cannot be written", "the server is away")
+        done: list[Receipt] = append(drafts)
+        if refused:
+            stop.set()
+        return done
+
+    monkeypatch.setattr(desk.inbox, "append", away_for_long)
+    patience = threading.Timer(15.0, stop.set)
+    patience.start()
+    desk.dispatcher.run(stop)
+    patience.cancel()
+    assert desk.got == [("ana", "expired")]
+    [alarm] = desk.known()
+    assert all(it.is_sent for it in alarm.deliveries.values())
