@@ -6,7 +6,9 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from pipeline import instants
+from pipeline.errors import InboxUnavailable
 from pipeline.http.outgoing.looks import Looked, Looks
+from pipeline.inbox import Inbox
 from pipeline.journey.entrance import door
 from pipeline.ledger.service import LedgerService
 
@@ -27,7 +29,9 @@ class Figures(NamedTuple):
     last_delivery_at: datetime | None
     silent_since: datetime | None
     journeys: dict[str, int]  # step -> journeys that took it
-    refusals: dict[str, int]  # reason -> how often the seller's page refused something
+    refusals: dict[
+        str, int
+    ]  # reason -> how often the seller's page refused something; none: unknown
 
     @property
     def oldest_seconds(self) -> float:
@@ -58,10 +62,19 @@ def watch(service: LedgerService) -> Looks[Figures]:
             intake["last_at"],
             intake["silent_since"],
             {row["step"]: row["journeys"] for row in journeys},
-            door.totals(service.inbox),
+            _refusals(service.inbox),
         )
 
     return Looks(look, name="deadlines", every_seconds=LOOK_SECONDS, first_seconds=FIRST_SECONDS)
+
+
+def _refusals(inbox: Inbox) -> dict[str, int]:
+    """Beside the log, and so not in the ledger. Where the inbox is away nobody is sent an alert, so
+    the deadlines, which the ledger knows, must not be missing for want of these."""
+    try:
+        return door.totals(inbox)
+    except InboxUnavailable:
+        return {}
 
 
 def current(service: LedgerService) -> Looked[Figures] | None:

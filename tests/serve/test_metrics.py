@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline import instants
+from pipeline.errors import InboxUnavailable
 from pipeline.inbox import artifacts, open_inbox
 from pipeline.inbox.artifacts import Held
 from pipeline.ledger.following.follower import Status
@@ -147,6 +148,14 @@ def test_deadlines_and_alerts_are_gauges(tmp_path: Path, monkeypatch: pytest.Mon
     with closing(LedgerService(settings)) as service:
         service.catch_up()
         shown = _shown(service)
+
+        def away(*_: object) -> None:
+            raise InboxUnavailable("The inbox cannot be read", "its server is away")
+
+        monkeypatch.setattr(service.inbox, "query", away)
+        figures.watch.cache_clear()
+        missing = shown.keys() - _shown(service).keys()
+    assert {it.partition("{")[0] for it in missing} == {"prazo_journey_refusals_total"}
     open_ones = {name: it for name, it in shown.items() if it and "prazo_open_processes" in name}
     assert open_ones == {
         'prazo_open_processes{state="EXPIRED",type="ACI"}': 1,
