@@ -17,7 +17,7 @@ LOOK_SECONDS: Final = 30.0
 FIRST_SECONDS: Final = 1.0
 """For the first look, before there is anything to say."""
 STALE_SECONDS: Final = 300.0
-"""What was found before that is left out."""
+"""What was found before that is left out, but for when it was: whoever watches sees it stand."""
 
 
 class Figures(NamedTuple):
@@ -77,7 +77,6 @@ def _refusals(inbox: Inbox) -> dict[str, int]:
         return {}
 
 
-def current(service: LedgerService) -> Looked[Figures] | None:
-    """What was found some seconds ago; None where nobody knows. Waits for a first look alone."""
-    looked = watch(service).last()
-    return None if looked is None or looked.seconds_ago > STALE_SECONDS else looked
+def last(service: LedgerService) -> Looked[Figures] | None:
+    """What was found last, however long ago; None before that. Waits for a first look alone."""
+    return watch(service).last()

@@ -89,8 +89,15 @@ class _Collector:
 
     def _figures(self) -> Iterator[Metric]:
         """None of them until the first look has ended: a figure that nobody knows is left out."""
-        looked = figures.current(self._service)
+        looked = figures.last(self._service)
         if looked is None:
+            return
+        yield _gauge(
+            "prazo_figures_timestamp_seconds",
+            "When the figures of deadlines and alerts were worked out",
+            self._service.now() / instants.SECOND - looked.seconds_ago,
+        )
+        if looked.seconds_ago > figures.STALE_SECONDS:
             return
         found = looked.found
         open_ones = GaugeMetricFamily(
@@ -145,11 +152,6 @@ class _Collector:
                 instants.from_datetime(found.last_delivery_at.replace(tzinfo=UTC))
                 / instants.SECOND,
             )
-        yield _gauge(
-            "prazo_figures_timestamp_seconds",
-            "When the figures of deadlines and alerts were worked out",
-            self._service.now() / instants.SECOND - looked.seconds_ago,
-        )
 
     def _submissions(self) -> Iterator[Metric]:
         [queue] = self._service.reader.read("retry_queue").to_pylist()

@@ -216,4 +216,6 @@ def test_a_scrape_does_not_wait_for_figures_and_they_are_worked_out_once_for_all
         _shown(service)
         assert asked == ["alert_figures"]
         monkeypatch.setattr(figures, "STALE_SECONDS", 0.0)
-        assert "prazo_silence_seconds" not in _shown(service)
+        stale = _shown(service)
+        assert "prazo_silence_seconds" not in stale
+        assert "prazo_figures_timestamp_seconds" in stale  # by which `PrazoFiguresStale` fires
