@@ -92,6 +92,13 @@ def test_every_metric_that_is_asked_for_is_exposed(exposed: dict[str, str]) -> N
     assert set(asked) <= known, set(asked) - known
 
 
+def test_what_each_machine_counts_of_the_whole_log_is_not_added_up(exposed: dict[str, str]) -> None:
+    asked = (RULES.read_text(), *expressions())
+    for name in names(exposed["ledger"]):
+        added = re.compile(rf"sum(?: by \([^)]*\))? ?\((?:increase\()?{name}\b")
+        assert not any(added.search(it) for it in asked), name
+
+
 @pytest.mark.parametrize("part", ["ledger", "receiver"])
 def test_prometheus_finds_no_fault_in_what_is_exposed(exposed: dict[str, str], part: str) -> None:
     promtool("check", "metrics", given=exposed[part])
