@@ -423,10 +423,9 @@ class Dispatcher:
         self, message: Message, subjects: Mapping[Item, Subject], faults: Mapping[Item, str | None]
     ) -> None:
         """Writes down what came of a message, alert by alert."""
-        now, name = self._now(), message.name
-        to, via = message.to, message.via
+        to, via, name = message.to, message.via, message.name
         self._record(
-            [
+            lambda now: [
                 entries.answered(
                     *(item, to, via, name, subjects[item], now),
                     fault=fault,
@@ -437,20 +436,27 @@ class Dispatcher:
         )
         self._on_sent(Sent(message, next(iter(faults.values()))))
 
-    def _record(self, drafts: list[Draft]) -> None:
-        """Records what came of a try. Without it the message would be sent again, so it waits for
-        an inbox that is away; who sends but once waits for a moment."""
+    def _record(self, made: Callable[[int], list[Draft]]) -> None:
+        """Records what came of a try just now. Without it the message would be sent again, so it
+        waits for an inbox that is away; who sends but once waits for a moment."""
+        ended = instants.since_boot()
+
+        def record() -> None:
+            now = self._now()  # asks the inbox
+            waited = instants.since_boot() - ended
+            self._inbox.append(made(now - waited if waited > instants.SECOND else now))
+
         lasting = itertools.repeat(RECORD_PAUSES[-1]) if self._runs_on else ()
         for pause in itertools.chain(RECORD_PAUSES, lasting):
             try:
-                self._inbox.append(drafts)
+                record()
             except InboxUnavailable as error:
                 LOG.error("what came of a message waits to be recorded: %s", error)
                 if self._stop.wait(pause):
                     break
             else:
                 return
-        self._inbox.append(drafts)
+        record()
 
     def _beat(self) -> None:
         if time.monotonic() >= self._beat_at:
