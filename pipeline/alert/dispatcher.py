@@ -43,7 +43,8 @@ SUBSCRIPTIONS_SECONDS: Final = 30.0
 BEAT_SECONDS: Final = 15.0
 LATEST_SECONDS: Final = 60.0
 """From the entry of a try to the moment its message leaves: whoever was paused for longer does not
-send, since somebody else may have taken the try for lost."""
+send, since somebody else may have taken the try for lost. And from the look at what is due to the
+entry: after that it is looked at again, since it may be over."""
 MAX_AT_ONCE: Final = 8
 """Messages on their way by one channel at a time: a dead server holds no other channel up."""
 RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
@@ -122,6 +123,7 @@ class Dispatcher:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._runs_on = False  # until it is stopped
+        self._looks_again = False  # a message waited for so long that it is to be decided on again
         self._known: dict[str, Due] = {}  # alert -> as it was due when it was looked at last
         self._is_behind = False  # the ledger was catching up when it was asked last
         self._look_at = 0.0  # on the monotonic clock
@@ -150,10 +152,13 @@ class Dispatcher:
 
     def run_once(self) -> None:
         """Raises and sends what is due now, one message after the other. Raises `OperatorError`."""
-        self._look_at = self._whole_look_at = self._subscriptions_at = 0.0
-        self.turn(self._deliver)
+        self._looks_again = True
+        while self._looks_again:
+            self._looks_again = False
+            self._look_at = self._whole_look_at = self._subscriptions_at = 0.0
+            self.turn(self._deliver)
 
-    def turn(self, deliver: Callable[[Message, AlertRules, Lists], object]) -> None:
+    def turn(self, deliver: Callable[[Message, AlertRules, Lists, int], object]) -> None:
         """Reads on, decides, and has done what is to be done."""
         self._beat()
         loaded = self._load()
@@ -177,13 +182,14 @@ class Dispatcher:
                     due.alert, Alarm(self._now(), due.kind, due.since, is_over=True)
                 )
             plan = decide(dues, self._alarms, self._rules, self._now())
+        decided = instants.since_boot()
         self._give_up(plan.given_up)
         for message in plan.messages:
             with self._lock:
                 if (message.to, message.via) in self._under_way:
                     continue
                 self._under_way.add((message.to, message.via))
-            deliver(message, self._rules, self._summaries.of(message.items))
+            deliver(message, self._rules, self._summaries.of(message.items), decided)
 
     def _is_whole_due(self) -> bool:
         """Whether all that is due is to be looked at: now and then, once other rules are in force,
@@ -326,17 +332,20 @@ class Dispatcher:
 
     # --- one message ---
 
-    def _deliver_safely(self, message: Message, rules: AlertRules, lists: Lists) -> None:
+    def _deliver_safely(self, message: Message, *how: Any) -> None:
         try:
-            self._deliver(message, rules, lists)
+            self._deliver(message, *how)
         except OperatorError as error:
             LOG.error("a message to %s waits: %s", message.to, error)
 
-    def _deliver(self, message: Message, rules: AlertRules, lists: Lists) -> None:
-        """`rules`: those by which it was decided; others may be in force by now. An error of ours
-        is this message's alone."""
+    def _deliver(self, message: Message, rules: AlertRules, lists: Lists, decided: int) -> None:
+        """`rules`: those by which it was `decided`, on the machine's own clock; others may be in
+        force by now. An error of ours is this message's alone."""
         try:
-            self._try(message, rules, lists)
+            if _is_late(decided):
+                self._looks_again = True
+            else:
+                self._try(message, rules, lists)
         except OperatorError:
             raise
         except Exception as error:
@@ -381,7 +390,7 @@ class Dispatcher:
             message = message._replace(items=tuple(it for it in ours if it not in faults))
         if content is None:
             return
-        if instants.since_boot() - began > LATEST_SECONDS * instants.SECOND:
+        if _is_late(began):
             LOG.warning("a message to %s was not sent: it would come late", message.to)
             return
         fault = channels.send(message, content, rules, now, self._stop)
@@ -462,6 +471,10 @@ class Dispatcher:
         if time.monotonic() >= self._beat_at:
             self._beat_at = time.monotonic() + BEAT_SECONDS
             beat(self._inbox, Part.ALERTS)
+
+
+def _is_late(since: int) -> bool:
+    return instants.since_boot() - since > LATEST_SECONDS * instants.SECOND
 
 
 def _asking(item: Item, unsent: Mapping[str, Unsent]) -> Item:

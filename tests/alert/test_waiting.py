@@ -235,3 +235,27 @@ def test_what_came_of_a_message_is_recorded_however_long_the_inbox_was_away(
     # It left when it did, and not when that could be written down.
     assert delivery.ended_at is not None
     assert delivery.ended_at < desk.now - instants.SECOND
+
+
+def test_what_waited_for_long_is_looked_at_again_before_it_leaves(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slow channels or a pause lie between the look and the message, and it may be over by then."""
+    desk.rules = desk.rules.model_copy(
+        update={"recipients": dict.fromkeys(("ana", "bruno"), desk.rules.recipients["ana"])}
+    )
+    desk.now, passed, waiting = at("2026-04-03T20:00:00Z"), [0], []
+    monkeypatch.setattr(instants, "since_boot", lambda: passed[0])
+    desk.dispatcher.turn(lambda *sent: waiting.append(sent))
+    passed[0] += 61 * instants.SECOND
+    for sent in waiting:
+        desk.dispatcher._deliver(*sent)
+    assert (len(waiting), desk.got) == (2, [])
+
+    def slowly(*message: Any) -> str | None:
+        passed[0] += 61 * instants.SECOND
+        return desk.send(*message)
+
+    monkeypatch.setattr(channels, "send", slowly)
+    desk.dispatcher.run_once()
+    assert desk.got == [("ana", "expired"), ("bruno", "expired")]
