@@ -22,6 +22,9 @@ BACKOFF: Final = tuple(
     seconds * instants.SECOND for seconds in (60, 300, 900, 3600, 10_800, 21_600, 43_200)
 )
 """Between a try that failed and the next; after as many repetitions it is given up."""
+HELD: Final = BACKOFF[0]
+"""For so long after a message failed, nothing less urgent goes to the same recipient in the same
+way: a channel that is limited takes the gravest first once it takes something again."""
 LATER: Final = 6 * instants.HOUR
 """Between tries of what was given up, while nobody was told of the alert at all: what refuses
 messages on Friday may take them on Monday."""
@@ -81,6 +84,7 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
     """What is to be done about the alerts that are due at an instant."""
     plan = Plan()
     waiting: dict[tuple[str, Via], list[Item]] = {}
+    failed: dict[tuple[str, Via], list[Item]] = {}  # less than `HELD` ago
     for due in dues:
         alarm = alarms.get(due.alert)
         if alarm is None:
@@ -103,7 +107,12 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
                     number, before = delivery.tries + 1, delivery.tries_before
                     item = Item(due, address.level, number, before)
                     waiting.setdefault((address.to, address.via), []).append(item)
-    for (to, via), items in waiting.items():
+                elif address.via and _has_just_failed(delivery, now):
+                    item = Item(due, address.level, delivery.tries, delivery.tries_before)
+                    failed.setdefault((address.to, address.via), []).append(item)
+    for (to, via), every in waiting.items():
+        held = min(map(_urgency, failed.get((to, via), [])), default=None)
+        items = [it for it in every if held is None or _urgency(it) < held]
         items.sort(key=_urgency)
         failing = [it for it in items if it.number - it.tries_before >= FIRST_APART]
         others = [it for it in items if it.number - it.tries_before < FIRST_APART]
@@ -152,6 +161,13 @@ def _may_try(delivery: Delivery, now: int) -> bool:
         return _is_over(delivery, now, UNANSWERED)
     pause = LATER if delivery.is_given_up else BACKOFF[_tries(delivery) - 1]
     return now >= delivery.ended_at + pause
+
+
+def _has_just_failed(delivery: Delivery, now: int) -> bool:
+    """Whether one of its first tries failed less than `HELD` ago: later it may be the alert that
+    the channel does not take."""
+    is_one = 0 < _tries(delivery) < FIRST_APART and delivery.ended_at is not None
+    return is_one and now < (delivery.ended_at or 0) + HELD
 
 
 def _is_tried_out(delivery: Delivery, now: int) -> bool:

@@ -304,6 +304,21 @@ def test_an_alert_that_a_channel_cannot_take_holds_no_other_back() -> None:
     assert found == [[50], [50], [50], [8, 8, 8, 8, 8, 8, 2], [2, 2, 2, 2], [1, 1], [1]]
 
 
+def test_a_limited_channel_takes_the_gravest_first_once_it_takes_something_again() -> None:
+    by, log = rules(recipients={"ana": ANA}), Log()
+    grave, graver = due("b", severity="breach"), due("a", severity="breach")
+    every = [due("c"), grave]
+    for alert in every:
+        log.raised(alert)
+    log.tried(grave, "ana", MONDAY).answered(grave, "ana", MONDAY, fault="421 too many")
+    soon, later = "2026-03-02T12:00:59Z", "2026-03-02T12:01:00Z"
+    assert told(log, every, by, soon) == []
+    log.raised(graver)
+    assert told(log, [*every, graver], by, soon) == [("ana", 0, 1)]
+    [message] = decide(every, log.alarms, by, at(later)).messages
+    assert [it.due.alert for it in message.items] == ["b", "c"]
+
+
 def test_a_try_of_which_no_end_is_known_is_repeated_after_five_minutes() -> None:
     by, log = rules(recipients={"ana": ANA}), Log().raised(due()).tried(due(), "ana", MONDAY)
     assert told(log, [due()], by, "2026-03-02T12:04:59.999999Z") == []
