@@ -35,7 +35,7 @@ class Figures(NamedTuple):
 
     @property
     def oldest_seconds(self) -> float:
-        """For how long the oldest alert that nobody acknowledged has been due; 0 for none."""
+        """For how long the oldest alert that nobody took or put off has been due; 0 for none."""
         return max((self._since(it["oldest_since"]) for it in self.alerts), default=0.0)
 
     @property

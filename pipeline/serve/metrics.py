@@ -125,7 +125,7 @@ class _Collector:
         yield alerts
         yield _gauge(
             "prazo_oldest_unacknowledged_alert_seconds",
-            "For how long the oldest alert that nobody acknowledged has been due; 0 for none",
+            "For how long the oldest alert that nobody took or put off has been due; 0 for none",
             found.oldest_seconds,
         )
         journeys = GaugeMetricFamily(

@@ -1,30 +1,41 @@
--- One row per severity: how many alerts are due, and for how long nobody has said that they see to it.
+-- One row per severity: how many alerts are due, and for how long nobody has seen to the oldest.
 -- reads: alerts, facts.actions
 -- key: severity
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
 -- column: severity | breach, risk or notice
 -- column: due | alerts that are due
 -- column: unacknowledged | those of them that nobody has acknowledged
--- column: oldest_since | since when the oldest of these is due; null where there is none
+-- column: oldest_since | since when the oldest of these is due that nobody has put off; null where there is none
 
-with acknowledged as (
-    -- An alert is acknowledged no earlier than it is due, so older steps need not be read.
-    select distinct content ->> '$.alert' as alert_id
+with seen_to as (
+    -- An alert is raised no earlier than it is due, so older steps need not be read.
+    select
+        content ->> '$.alert' as alert_id,
+        bool_or(step = 'acknowledged') as is_acknowledged,
+        coalesce(
+            snooze_end(
+                arg_max(try_cast(content ->> '$.until' as timestamp), seq) filter (step = 'snoozed'),
+                min(occurred_at) filter (step = 'raised')
+            ) > as_of(),
+            false
+        ) as is_put_off
     from facts.actions
     where kind = 'alert'
-        and step = 'acknowledged'
+        and step in ('raised', 'acknowledged', 'snoozed')
         and occurred_at <= as_of()
         and occurred_at > alerts_from()
+    group by alert_id
 ),
 
 counted as (
     select
         severity,
         count(*) as due,
-        count(*) filter (where acknowledged.alert_id is null) as unacknowledged,
-        min(since) filter (where acknowledged.alert_id is null) as oldest_since
+        count(*) filter (where is_acknowledged is not true) as unacknowledged,
+        min(since) filter (where is_acknowledged is not true and is_put_off is not true)
+            as oldest_since
     from alerts
-    left join acknowledged on acknowledged.alert_id = alerts.alert_id
+    left join seen_to on seen_to.alert_id = alerts.alert_id
     group by severity
 )
 

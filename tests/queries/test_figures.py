@@ -54,20 +54,22 @@ def test_an_alert_counts_until_it_is_over_and_is_waited_for_until_it_is_acknowle
         ("notice", 0, 0, None),
     ]
 
-    def step(name, process_id, when):
-        return action(
-            "alert", when, process_id=process_id, step=name, alert=found[process_id]["alert_id"]
-        )
+    def step(name, process_id, when, **said):
+        alert = found[process_id]["alert_id"]
+        return action("alert", when, process_id=process_id, step=name, alert=alert, **said)
 
     history += [
         step("acknowledged", "p1", "2026-03-31T20:00:00Z"),
         step("raised", "p2", "2026-03-31T20:00:00Z"),
         step("acknowledged", "p3", "2026-04-01T00:00:01Z"),
     ]
+    history.append(step("snoozed", "p2", "2026-03-31T23:00:00Z", until="2026-04-01T00:00:00Z"))
     with ledger_of(history) as reader:
         figures = [tuple(it.values()) for it in rows(reader, "alert_figures", now)]
+        [put_off, *_] = rows(reader, "alert_figures", at("2026-03-31T23:59:59"))
     assert figures == [
         ("breach", 2, 1, at("2026-03-31T18:00:00")),
         ("risk", 1, 1, at("2026-03-31T12:00:00")),
         ("notice", 0, 0, None),
     ]
+    assert tuple(put_off.values()) == ("breach", 2, 1, None)  # as the bell counts none either
