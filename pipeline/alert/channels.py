@@ -33,6 +33,9 @@ answers each command in time. What we did not wait for it may take all the same,
 sent again. Before the next try begins it is over, or never will be."""
 STOP_SECONDS: Final = 25.0
 """For a message under way once this process is to end: whoever asked it to, waits for 40."""
+LAST_SECONDS: Final = 1.0
+"""For an answer once that time is over: if we were paused meanwhile, it is here and nobody has read
+it yet."""
 _NEVER: Final = threading.Event()
 MAX_FAULT_CHARACTERS: Final = 300
 _ADDRESS: Final = re.compile(r"[^\s<>@:;,\"']+@[^\s<>@:;,\"']+")
@@ -80,7 +83,7 @@ def send(
         if stop.is_set():
             give_up_at, stop = min(give_up_at, time.monotonic() + STOP_SECONDS), _NEVER
     try:
-        aside.outcome(0)
+        aside.outcome(LAST_SECONDS)
     except TimeoutError:
         return Unsure("it was not done in time")
     except (asking.Unanswered, mails.Unanswered, _NotAll) as error:

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -123,7 +124,15 @@ def test_a_mail_server_that_is_slow_is_waited_for_to_the_end_and_not_into_the_ne
     # The greeting, EHLO, STARTTLS, EHLO, AUTH, the password, MAIL, RCPT, DATA and the message.
     assert channels.SEND_SECONDS >= 10 * mails.SMTP_SECONDS
     assert channels.STOP_SECONDS < STOP_SECONDS
-    assert (LATEST_SECONDS + channels.SEND_SECONDS) * instants.SECOND < UNANSWERED
+    longest = LATEST_SECONDS + channels.SEND_SECONDS + channels.LAST_SECONDS
+    assert longest * instants.SECOND < UNANSWERED
+
+
+def test_an_answer_that_came_while_we_were_paused_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message counted as failed after the pause, and came twice."""
+    monkeypatch.setattr(channels, "SEND_SECONDS", 0.0)
+    monkeypatch.setattr(mails, "send", lambda *_, **__: time.sleep(0.6))  # past the first look
+    assert channels.send(MESSAGE, TEXT, by(1), NOON) is None
 
 
 def test_a_process_that_is_to_end_waits_for_no_slow_mail_server(
