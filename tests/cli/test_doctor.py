@@ -311,6 +311,10 @@ def test_what_nobody_does_any_more_is_a_warning(marketplace: Marketplace, tmp_pa
     }
     beat(marketplace.inbox, Part.BACKUP)
     assert said()["backup"] == "ok"
+    # A clock was an hour ahead: nobody would notice before then that a part has ended.
+    ahead = "update heartbeats set at = at + $1 where name = 'alerts'"
+    marketplace.inbox.execute(ahead, instants.HOUR)
+    assert said()["alerts"] == "warning"
 
 
 def test_what_an_alert_needs_to_leave_is_looked_at(

@@ -367,6 +367,9 @@ def _beaten(check: str, at: int | None, now: int, patience: int, remedy: str) ->
     if at is None:
         return Diagnosis(check, "warning", "there has been none yet", remedy)
     found = f"last {instants.readable(at)}"
+    if at - now > instants.MINUTE:  # of nobody that has ended since it would be noticed until then
+        found += ", which is yet to come: a clock was ahead, and until then nobody knows more"
+        return Diagnosis(check, "warning", found, remedy)
     if now - at > patience:
         return Diagnosis(check, "warning", found, remedy)
     return Diagnosis(check, "ok", found)
