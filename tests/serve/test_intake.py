@@ -159,3 +159,5 @@ def test_a_receiver_on_another_machine_is_known_by_its_heartbeat(
             assert last.last_at is not None
             monkeypatch.setattr(intake, "STALE_SECONDS", 1.0)
             wait_until(lambda: (now := intake.current(service)) is not None and not now.receiver[0])
+            service.inbox.execute("update heartbeats set at = at + 3600000000")  # a clock was wrong
+            assert not intake._Receivers(service).answer().is_there
