@@ -29,9 +29,8 @@ class Figures(NamedTuple):
     last_delivery_at: datetime | None
     silent_since: datetime | None
     journeys: dict[str, int]  # step -> journeys that took it
-    refusals: dict[
-        str, int
-    ]  # reason -> how often the seller's page refused something; none: unknown
+    refusals: dict[str, int]
+    """Reason -> how often the seller's page refused something; empty where nobody knows."""
 
     @property
     def oldest_seconds(self) -> float:
