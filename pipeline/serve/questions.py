@@ -12,7 +12,8 @@ from pipeline.http.callers import MissingScope
 from pipeline.ledger import reader
 from pipeline.serve import identifiers
 
-MAX_WHOLE: Final = 2**53
+MAX_WHOLE: Final = 2**63 - 1
+"""DuckDB takes no more."""
 SELECTING: Final = ("where", "from", "before", "contains")
 """Parameters that choose rows. Each may come several times, written `COLUMN=VALUE`."""
 
@@ -62,7 +63,9 @@ def whole(text: str | None, name: str) -> int | None:
         return None
     is_whole = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_WHOLE))
     if not is_whole or int(text) > MAX_WHOLE:
-        raise CallerError(f"{name} is not a whole number", remedy=f"write it like {name}=50")
+        raise CallerError(
+            f"{name} is not a whole number up to {MAX_WHOLE}", remedy=f"write it like {name}=50"
+        )
     return int(text)
 
 

@@ -274,6 +274,13 @@ def test_a_parameter_that_is_not_known_is_no_parameter_that_is_not_there(
     assert counted.status_code == 400
 
 
+def test_any_limit_that_the_command_takes_is_taken_here_too(client: Client) -> None:
+    path, most = "/api/views/process_state?limit=", 2**63 - 1
+    assert client.get(f"{path}{most}&offset={most}", headers=bearer("reader")).json() == []
+    beyond = client.get(f"{path}{most + 1}", headers=bearer("reader"))
+    assert (beyond.status_code, str(most) in beyond.json()["error"]) == (400, True)
+
+
 def test_the_ledgers_figures_and_its_readiness_are_there_for_who_watches_it(
     client: Client, held: LedgerService
 ) -> None:
@@ -375,7 +382,8 @@ def test_the_description_has_every_path_method_and_parameter(client: Client) -> 
     assert some | of_views == {
         route.path: set(route.methods or ()) - {"HEAD"}
         for route in api.routes()
-        if isinstance(route, Route) and route.path.startswith("/api/")
+        if isinstance(route, Route)
+        and route.path.startswith("/api/")
     }
     for path in ("/api/views/process_state", "/api/views/process_state/count"):
         said = client.get(f"{path}?nothing=1", headers=bearer("officer")).json()["remedy"]
