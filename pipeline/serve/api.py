@@ -16,7 +16,7 @@ from starlette.datastructures import QueryParams
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
 from pipeline import files, instants
@@ -93,7 +93,17 @@ def routes() -> list[BaseRoute]:
         Route("/api/clearances/{request_id}", _decide, methods=["POST"]),
         *calendar.routes(),
         *acknowledging.routes(),
+        Route("/api/{rest:path}", _nothing_here),
     ]
+
+
+async def _nothing_here(request: Request) -> Response:
+    """Else the dashboard answers with a page and 200, which a script would take for rows."""
+    for route in routes():
+        if isinstance(route, Route) and route.matches(request.scope)[0] is Match.PARTIAL:
+            methods = ", ".join(sorted(route.methods or ()))
+            return JSONResponse({"error": f"only {methods} is taken"}, 405, {"allow": methods})
+    return JSONResponse({"error": "there is nothing here; the views are under /api/views"}, 404)
 
 
 async def _described(request: Request) -> Response:

@@ -281,6 +281,15 @@ def test_any_limit_that_the_command_takes_is_taken_here_too(client: Client) -> N
     assert (beyond.status_code, str(most) in beyond.json()["error"]) == (400, True)
 
 
+def test_an_address_of_the_api_that_is_none_is_not_answered_with_a_page(client: Client) -> None:
+    for path in ("/api/view/watchlist", "/api/views/watchlist/all", "/api/"):
+        assert client.get(path).status_code == 404
+    refused = client.get("/api/exports")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+    assert refused.json() == {"error": "only POST is taken"}
+    assert client.post("/api/checkpoint").status_code == 405
+
+
 def test_the_ledgers_figures_and_its_readiness_are_there_for_who_watches_it(
     client: Client, held: LedgerService
 ) -> None:
@@ -384,6 +393,7 @@ def test_the_description_has_every_path_method_and_parameter(client: Client) -> 
         for route in api.routes()
         if isinstance(route, Route)
         and route.path.startswith("/api/")
+        and route.path != "/api/{rest:path}"
     }
     for path in ("/api/views/process_state", "/api/views/process_state/count"):
         said = client.get(f"{path}?nothing=1", headers=bearer("officer")).json()["remedy"]
