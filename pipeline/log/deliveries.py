@@ -2,12 +2,21 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
 from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json, parse_json
-from pipeline.contract.events import code, identify, platform_id, requested_fields
+from pipeline.contract.events import (
+    MISSING,
+    REVIEW_REQUIRED,
+    code,
+    identify,
+    platform_id,
+    read_event,
+    requested_fields,
+)
+from pipeline.contract.fields import flatten
 from pipeline.errors import CallerError, Unreadable
 from pipeline.log.actions import action
 from pipeline.log.entries import LIVE, QUARANTINE, SUPPLY, WEBHOOK, Draft, Entry
@@ -99,10 +108,12 @@ def supply(
     path -> value), and the delivery with it, as of its own receipt.
 
     Only what is missing or unreadable can be supplied: nobody puts words into the platform's
-    mouth. Raises `CallerError` for anything else, or where the delivery still cannot be read.
+    mouth. Raises `CallerError` for anything else, where the delivery still cannot be read, or where
+    what is supplied would not be: it stands, and a mistake could not be corrected.
     """
     content = _object_of(quarantined)
-    for path, value in supplied.items():
+    parts = dict(flatten(supplied))
+    for path, value in parts.items():
         _fill(content, path, value)
     whole = _replay(
         quarantined, canonical_json(content), {"supplied": sorted(supplied)}, recorded_by
@@ -113,6 +124,7 @@ def supply(
             whole.particulars["reason"],
             "supply that as well, in the same command",
         )
+    _check_parts(whole.body or b"", parts)
     supplying = action(
         SUPPLY,
         reason=reason,
@@ -183,6 +195,28 @@ def _fill(content: dict[str, JsonValue], path: str, value: JsonValue) -> None:
     content[name] = value
 
 
+def _check_parts(body: bytes, supplied: Collection[str]) -> None:
+    event = read_event(body)
+    unread = {
+        path for part in event.unreadable if part.found != MISSING for path in _paths(part.part)
+    }
+    for path in supplied:
+        if event.type == REVIEW_REQUIRED and path not in _PARTS:
+            why, remedy = "nothing is read there", f"supply one of {', '.join(_PARTS)}"
+        elif path in unread:
+            why = "the contract shows no such value there"
+            remedy = "write an instant like 2026-03-01T09:00:00Z, and a list as JSON"
+        else:
+            continue
+        raise CallerError(f"{path} was not supplied", why, remedy)
+
+
+def _paths(part: str) -> tuple[str, ...]:
+    """Where an unreadable part of an event may stand."""
+    name = part.removeprefix("record.")
+    return (part,) if part in _ENVELOPE else (f"payload.object.{name}", f"payload.{name}")
+
+
 _READERS: Final[Mapping[str, Callable[[JsonValue], object]]] = {
     "id": platform_id,
     "type": code,
@@ -194,3 +228,11 @@ _READERS: Final[Mapping[str, Callable[[JsonValue], object]]] = {
     "requested_fields": requested_fields,
 }
 """What reads each part of a review event: None says that the part cannot be read."""
+
+_ENVELOPE: Final = ("id", "created_at")
+_PARTS: Final = (
+    "type",
+    *_ENVELOPE,
+    *(f"payload.object.{name}" for name in _READERS if name not in _ENVELOPE),
+)
+"""The paths of all that is read of a review event."""

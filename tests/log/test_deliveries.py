@@ -74,6 +74,33 @@ def test_what_is_not_enough_says_what_is_missing():
         supply(quarantined(review()), payload__object__status="PENDING")
 
 
+@pytest.mark.parametrize(
+    "supplied",
+    [
+        {"payload__object__deadline_at": "2026-03-31"},  # no time of day
+        {"payload__object": {"deadline_at": "soon"}},
+        {"created_at": "yesterday"},
+        {"payload__object__requested_fields": "revenue"},
+        {"payload__object__deadline": "2026-03-31T00:00:00Z"},  # nobody would look there
+    ],
+)
+def test_what_could_not_be_read_is_not_supplied_since_it_would_stand(supplied: dict[str, object]):
+    entry = quarantined(review(status=7))
+    with pytest.raises(CallerError, match="was not supplied"):
+        supply(entry, payload__object__process_id="p1", **supplied)
+    inner = {"process_id": "p1", "deadline_at": "2026-03-31T00:00:00Z"}
+    _, whole = supply(entry, payload__object=inner)
+    assert json.loads(whole.body or b"") == json.loads(review(status=7, **inner))
+
+
+def test_a_denial_is_supplied_so_that_it_can_be_read():
+    entry = quarantined(b'{"id": "e1", "payload": {"object": {"id": "s1", "status": 7}}}')
+    with pytest.raises(CallerError, match=r"payload\.object\.retry was not supplied"):
+        supply(entry, type="seller.denied", payload__object__retry="yes")
+    _, whole = supply(entry, type="seller.denied", payload__object__retry=True)
+    assert whole.seller_id == "s1"
+
+
 @pytest.mark.parametrize("body", [b"not json", b"[]", b'{"type":"a","type":"a"}', b"\xff"])
 def test_nothing_can_be_supplied_to_what_is_no_object(body: bytes):
     with pytest.raises(CallerError, match="Nothing can be supplied to delivery 17"):
