@@ -25,6 +25,8 @@ from pipeline.places import FilePath, FolderPath, InboxPlace, Zone
 Port = Annotated[int, Field(ge=1, le=65535)]
 FourEyes = Literal["override", "unmask", "export"]
 """An act that can need a second person."""
+_BASE_URLS = ("platform_url", "keeper_url", "journey_url")
+"""Behind a query the path of a review would belong to it, and another address be asked."""
 
 
 class Settings(BaseSettings):
@@ -320,6 +322,8 @@ class Settings(BaseSettings):
             return None
         if "@" in parts_of_url(url).netloc and info.field_name != "timestamp_url":
             raise ValueError("holds credentials: a URL is shown in logs; leave them out")
+        if info.field_name in _BASE_URLS and set(url) & set("?# "):
+            raise ValueError("holds a ?, a # or a space: paths are put behind it")
         return url
 
     @field_validator("journey_url", "journey_code_url")

@@ -77,6 +77,16 @@ def test_credentials_of_platform_and_keeper_do_not_belong_into_an_address() -> N
         assert "s3cret" not in str(refused.value)
 
 
+def test_an_address_that_paths_are_put_behind_ends_with_its_own_path() -> None:
+    for name in ("platform_url", "keeper_url", "journey_url"):
+        assert (
+            getattr(Settings.load(**{name: "https://a.example/b"}), name) == "https://a.example/b"
+        )
+        for beyond in ("?", "?tenant=1", "/#top", " "):
+            with pytest.raises(SettingsError, match=f"PRAZO_{name.upper()}: holds a"):
+                Settings.load(**{name: f"https://a.example{beyond}"})
+
+
 @pytest.mark.parametrize("name", ["inbox", "ledger", "artifacts", "head_file", "forward_file"])
 def test_a_path_that_is_empty_is_refused_and_not_taken_for_the_present_folder(
     name: str, monkeypatch: pytest.MonkeyPatch
