@@ -39,6 +39,9 @@ NOT_WORTH_THEIR_TIME: Final = frozenset(
 """DuckDB's optimizers that change no plan of ours for the better, and take a quarter of their time
 (docs/decisions/queries.md#optimizers-that-find-nothing-are-left-out)."""
 
+WRONG: Final = frozenset({"row_group_pruner"})
+"""Those that give wrong rows (docs/decisions/queries.md#an-optimizer-that-gives-wrong-rows)."""
+
 _FULL_DISK: Final = ("No space left on device", "Disk quota exceeded")
 _NOT_ALLOWED: Final = ("Permission denied", "Read-only file system", "Operation not permitted")
 _OTHER_FORMATS: Final = {
@@ -139,10 +142,10 @@ def _connection(path: Path | None, memory: str, threads: int) -> duckdb.DuckDBPy
 
 
 def leave_out_optimizers(connection: duckdb.DuckDBPyConnection) -> None:
-    """Has the connection's database plan without those that are not worth their time, as far as
-    this DuckDB has them: it refuses a name that it does not know."""
+    """Has the connection's database plan without those that are wrong or not worth their time, as
+    far as this DuckDB has them: it refuses a name that it does not know."""
     known = {name for (name,) in connection.execute("from duckdb_optimizers()").fetchall()}
-    left_out = ",".join(sorted(NOT_WORTH_THEIR_TIME & known))
+    left_out = ",".join(sorted((NOT_WORTH_THEIR_TIME | WRONG) & known))
     connection.execute(f"set global disabled_optimizers = '{left_out}'")
 
 
