@@ -14,8 +14,8 @@ Packages of all formats are read as the same stream of entries; only `Stream` an
 a format keeps them.
 
 Exit codes: 0 verified, but for what the verdict lists as not checked; 1 at least one fault (each is
-named); 2 wrong usage; 3 no fault, but undecided, because the given checkpoint is newer than the
-package, or of a past that the log says it lost.
+named); 2 wrong usage, or no place for the verdict; 3 no fault, but undecided, because the given
+checkpoint is newer than the package, or of a past that the log says it lost.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import hashlib
 import io
 import json
 import math
+import os
 import re
 import stat
 import struct
@@ -2271,7 +2272,13 @@ def main(arguments: list[str] | None = None) -> int:
     except (Unusable, OSError) as error:
         print(f"Error: {plain(str(error))}", file=sys.stderr)
         return 2
-    print("\n".join(verdict.lines()))
+    try:
+        print("\n".join(verdict.lines()), flush=True)
+    except OSError as error:  # no second try at the end of the program: the code is the verdict's
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # as `| head` does: it has seen enough
+            print(f"Error: the verdict could not be written: {error.strerror}", file=sys.stderr)
+            return 2
     return verdict.exit_code
 
 

@@ -5,13 +5,15 @@ import getpass
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from pipeline import memory
-from pipeline.errors import PrazoError, of_the_machine
+from pipeline.errors import NoRoom, PrazoError, of_the_machine
 from pipeline.files import is_full
 from pipeline.texts import LogLines, printable
 
@@ -30,9 +32,6 @@ class _Group(click.Group):
                 raise
             say(*_lines(error.finding, error.remedy), err=True)
             ctx.exit(error.exit_code)
-        except BrokenPipeError:  # the reader of our output has seen enough
-            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
-            ctx.exit(0)
         except RuntimeError as error:
             if ctx.params.get("debug") or str(error) != _INTERRUPTED:
                 raise
@@ -54,8 +53,35 @@ class _Group(click.Group):
 def say(*lines: str, err: bool = False) -> None:
     """Prints lines. Whatever came from outside in one of them stays in it and is shown as it is:
     no terminal obeys it."""
-    for line in lines:
-        click.echo(printable(line), err=err)
+    with printing(err=err):
+        for line in lines:
+            click.echo(printable(line), err=err)
+
+
+@contextmanager
+def printing(*, err: bool = False) -> Iterator[None]:
+    """Prints in a block what nobody may take. Whether a reader has seen enough (`| head`) or errors
+    have no place changes nothing about a command: it goes on to its end, and to its exit code.
+
+    Raises `NoRoom` where output has no place: its rows or its proof are then nowhere, but what the
+    command did stands, and to do it twice could be wrong.
+    """
+    try:
+        yield
+    except OSError as error:
+        nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+        if err:
+            sys.stderr = nowhere
+            return
+        sys.stdout = nowhere
+        if isinstance(error, BrokenPipeError):
+            return
+        raise NoRoom(
+            "The output could not be written",
+            error.strerror or str(error),
+            "make room where it goes; what was done until then stands, so look before you do it"
+            " again",
+        ) from error
 
 
 def _lines(finding: str, remedy: str) -> list[str]:

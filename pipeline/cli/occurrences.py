@@ -24,9 +24,7 @@ def ingest(files: Sequence[Path], events: bool) -> None:
     Taking a file twice adds nothing. Bad lines are named and the others taken; exit 1 if any
     was bad or went to quarantine. Example: prazo ingest history.ndjson
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
+    from pipeline.cli import terminal
     from pipeline.inbox.artifacts import artifact_store
     from pipeline.inbox.kept_heads import open_guarded
     from pipeline.receive import ingest as ingestion
@@ -36,7 +34,7 @@ def ingest(files: Sequence[Path], events: bool) -> None:
     artifacts = artifact_store(settings, inbox)
     are_clean = True
     try:
-        with Progress(console=Console(stderr=True), transient=True) as bar:
+        with terminal.bars() as bar:
             for path in files:
                 size = None if str(path) == "-" or not path.exists() else path.stat().st_size
                 task = bar.add_task(path.name, total=size)

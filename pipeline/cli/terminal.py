@@ -11,13 +11,14 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from pipeline.cli.group import printing
 from pipeline.files import write_whole
 from pipeline.ledger import formats
 from pipeline.ledger.catalogue import View
 from pipeline.texts import printable
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
+    from rich.progress import Progress, TaskID
 
 PIPE_WIDTH = 200
 """Columns where the output is not a terminal: wide enough to keep most rows on one line."""
@@ -30,19 +31,26 @@ OnProgress = Callable[[str, int, int], None]
 @contextmanager
 def progress() -> Iterator[OnProgress]:
     """A bar on standard error for each thing that is done, where somebody is looking."""
-    from rich.progress import Progress
-
     tasks: dict[str, TaskID] = {}
-    with Progress(console=Console(stderr=True), transient=True) as bars:
+    with bars() as shown:
 
         def show(what: str, done: int, all_: int) -> None:
             if what not in tasks:
                 for task in tasks.values():
-                    bars.stop_task(task)
-                tasks[what] = bars.add_task(what, total=all_)
-            bars.update(tasks[what], completed=done, total=all_)
+                    shown.stop_task(task)
+                tasks[what] = shown.add_task(what, total=all_)
+            shown.update(tasks[what], completed=done, total=all_)
 
         yield show
+
+
+def bars() -> "Progress":
+    """Bars on standard error, and none where that leads to a file or a pipe: it has no use for
+    them, and where it is full or closed it would end the command."""
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
 def print_views(views: Mapping[str, View]) -> None:
@@ -50,7 +58,8 @@ def print_views(views: Mapping[str, View]) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for view in views.values():
         table.add_row(view.name, view.summary)
-    _console(None).print(table)
+    with printing():
+        _console(None).print(table)
 
 
 def print_rows(rows: pa.Table, total: int, out: Path | None) -> None:
@@ -60,7 +69,8 @@ def print_rows(rows: pa.Table, total: int, out: Path | None) -> None:
     a wide view cannot be read.
     """
     if out is None:
-        _print(_console(None), rows, total)
+        with printing():
+            _print(_console(None), rows, total)
         return
     text = io.StringIO()
     _print(Console(file=text, width=PIPE_WIDTH, markup=False, highlight=False), rows, total)
@@ -102,8 +112,16 @@ def _text(value: object) -> str:
     return printable(str(value).lower() if isinstance(value, bool) else value)
 
 
+class _Output(Console):
+    """Standard output, which leaves it to `printing` what becomes of a command whose reader has
+    seen enough; a console of its own accord would end it with 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def _console(width: int | None) -> Console:
-    console = Console(width=width, markup=False, highlight=False)
+    console = _Output(width=width, markup=False, highlight=False)
     return (
-        console if console.is_terminal else Console(width=PIPE_WIDTH, markup=False, highlight=False)
+        console if console.is_terminal else _Output(width=PIPE_WIDTH, markup=False, highlight=False)
     )

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from pipeline.cli.group import main, say, user
+from pipeline.cli.group import main, printing, say, user
 from pipeline.files import check_place
 from pipeline.settings import Settings
 
@@ -108,7 +108,9 @@ def print_view(
             look = formats.Look(ZoneInfo(settings.time_zone))
             if out is None:
                 content = formats.encode(rows, form, notes, look)  # type: ignore[arg-type]
-                sys.stdout.buffer.write(content)
+                with printing():
+                    sys.stdout.buffer.write(content)
+                    sys.stdout.buffer.flush()
             else:
                 formats.write(rows, form, out, notes, look)  # type: ignore[arg-type]
         if lack is not None:

@@ -1,5 +1,7 @@
 """A command leaves at once, and leaves nothing undone."""
 
+import errno
+import io
 import signal
 import subprocess
 import sys
@@ -10,7 +12,9 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from pipeline.cli.group import main
+from pipeline.cli import terminal
+from pipeline.cli.group import main, say
+from pipeline.ledger.catalogue import public
 
 COMMAND = """
 import atexit, sys, tempfile, threading, time
@@ -95,3 +99,64 @@ def test_ctrl_c_during_a_query_ends_a_command_as_it_does_elsewhere(
         signal.signal(signal.SIGALRM, former)
     assert (ended.exit_code, ended.output.strip()) == (1, "Aborted!")
     assert isinstance(ended.exception, SystemExit)
+
+
+class Nowhere(io.StringIO):
+    """A pipe whose reader has gone, or a place on a full disk."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__()
+        self.error = error
+
+    def write(self, text: str) -> int:
+        raise self.error
+
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("out", "err", "steps", "code"),
+    [
+        (BrokenPipeError(), None, 2, 3),
+        (None, BrokenPipeError(), 2, 3),
+        (None, FULL, 2, 3),
+        (FULL, None, 0, 1),
+    ],
+)
+def test_a_command_goes_on_to_its_own_end_whoever_takes_its_words(
+    out: OSError | None,
+    err: OSError | None,
+    steps: int,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With `| head` the second file was not ingested and a package with faults ended with 0, a
+    table with 1; without a place for errors, commands with a bar ended with 1 when all was done.
+    On a full disk what was done "was not done", to be run again: a key was rotated twice."""
+    taken = []
+
+    @click.command()
+    def takes() -> None:
+        with terminal.bars() as bars:
+            for step in range(2):
+                bars.add_task("taken", total=1)
+                say("one is bad", err=True)
+                say("taken")
+                terminal.print_views(public())
+                taken.append(step)
+        sys.exit(3)
+
+    monkeypatch.setitem(main.commands, "takes", takes)
+    if out is not None:
+        monkeypatch.setattr(sys, "stdout", Nowhere(out))
+    if err is not None:
+        monkeypatch.setattr(sys, "stderr", Nowhere(err))
+    with pytest.raises(SystemExit) as ended:
+        main.main(["takes"], prog_name="prazo")
+    assert (len(taken), ended.value.code) == (steps, code)
+    if out is FULL:
+        assert "Error: The output could not be written: No space left on device\n" in (
+            capsys.readouterr().err
+        )

@@ -1,6 +1,7 @@
 """verify.py as an auditor has it: one file beside a package, an old Python, nothing of ours."""
 
 import ast
+import os
 import shutil
 import subprocess
 import sys
@@ -172,3 +173,18 @@ def test_bagit_has_nothing_to_say_against_a_package(made: Made, tmp_path: Path) 
 def test_the_verifier_knows_which_identifiers_a_leaf_may_hold_as_they_are() -> None:
     """A name that stands for a hash must be one of the others."""
     assert verify.OPAQUE.pattern == entries._OPAQUE.pattern
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, as Linux has it")
+@pytest.mark.parametrize(("place", "code", "said"), [("", 1, ""), ("/dev/full", 2, "Error: the")])
+def test_a_verdict_that_nobody_takes_ends_with_its_own_code(
+    tmp_path: Path, place: str, code: int, said: str
+) -> None:
+    """With `| head -1` a traceback followed, and a package without a fault ended with 1, too."""
+    (tmp_path / "bad.zip").write_bytes(b"no zip")
+    reader, out = os.pipe()
+    os.close(reader)
+    with open(place or out, "wb") as nowhere:  # noqa: PTH123
+        command = [sys.executable, SOURCE, tmp_path / "bad.zip"]
+        ended = subprocess.run(command, stdout=nowhere, stderr=subprocess.PIPE, text=True)
+    assert (ended.returncode, ended.stderr[: len(said) or None]) == (code, said)
