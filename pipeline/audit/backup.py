@@ -241,10 +241,20 @@ def _existing(folder: Path) -> Path:
 
 @contextmanager
 def opened_inbox(
-    location: str, identity: Identity | None = None, *, version: int = schema.VERSION
+    location: str,
+    identity: Identity | None = None,
+    *,
+    version: int = schema.VERSION,
+    is_at_rest: bool = False,
 ) -> Iterator[Inbox]:
     """An existing inbox; with an identity, a missing one is made as a copy of that log."""
-    inbox = open_inbox(location, create=identity is not None, identity=identity, version=version)
+    inbox = open_inbox(
+        location,
+        create=identity is not None,
+        identity=identity,
+        version=version,
+        is_at_rest=is_at_rest,
+    )
     try:
         yield inbox
     finally:

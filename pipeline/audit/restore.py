@@ -5,6 +5,7 @@ it sets the present files aside.
 """
 
 import itertools
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -57,6 +58,7 @@ from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.settings import Settings
 
 _ANOTHER: Final = "try another backup"
+_WRITABLE: Final = "copy it to where you may write, and restore the copy; else try another backup"
 _OF_JOURNEYS: Final = ("journeys", "journey_sessions", "journey_flow")
 ROWS_PER_COMMIT: Final = 1000
 
@@ -110,7 +112,8 @@ def restore(
     with ExitStack() as opened:
         version = _version_of(folder)
         with _damaged(folder):
-            at = opened_inbox(str(folder / INBOX), version=min(version, schema.VERSION))
+            version = min(version, schema.VERSION)
+            at = opened_inbox(str(folder / INBOX), version=version, is_at_rest=True)
             source = opened.enter_context(at)
             on_progress("proving the backup", 0, 1)
             known = _keys(source, settings, folder)
@@ -297,7 +300,7 @@ def _keep_journeys(location: str, restored: Inbox) -> None:
 def _version_of(folder: Path) -> int:
     """The version of a backup's inbox, if this release can read it: its own, or an older one."""
     with _damaged(folder):
-        version = migrations.version_of(folder / INBOX)
+        version = migrations.version_of(folder / INBOX, is_at_rest=True)
     if version > schema.VERSION:
         schema.check(str(folder / INBOX), version)
     return version
@@ -311,8 +314,9 @@ def _damaged(folder: Path) -> Iterator[None]:
     # Where bytes were turned, SQLite may give values of other types than were written.
     except (InboxUnavailable, CallerError, ValueError, TypeError) as error:
         why = error.why or error.what if isinstance(error, PrazoError) else error
+        remedy = _ANOTHER if os.access(folder, os.W_OK) else _WRITABLE
         raise NotRestored(
-            "Nothing was restored", f"the backup in {folder} cannot be read: {why}", _ANOTHER
+            "Nothing was restored", f"the backup in {folder} cannot be read: {why}", remedy
         ) from error
 
 

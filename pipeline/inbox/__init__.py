@@ -29,12 +29,14 @@ def open_inbox(
     create: bool = True,
     identity: Identity | None = None,
     version: int = schema.VERSION,
+    is_at_rest: bool = False,
 ) -> Inbox:
     """Opens the inbox at a path (SQLite) or a `postgresql://` URL.
 
     `create`: makes it if it is missing. `identity`: of the log that a new inbox is a copy of;
     without it, a new inbox starts a new log. `version`: of its tables; an older one is for reading
-    and for copies alone, since nothing is appended to it.
+    and for copies alone, since nothing is appended to it. `is_at_rest`: nobody writes to it, and it
+    may lie where nobody can.
 
     Raises `InboxUnavailable` if it cannot be opened, has another version, or is missing and
     `create` is false.
@@ -48,7 +50,13 @@ def open_inbox(
     else:
         from pipeline.inbox.sqlite import SqliteInbox
 
-        inbox = SqliteInbox(Path(location), create=create, identity=identity, version=version)
+        inbox = SqliteInbox(
+            Path(location),
+            create=create,
+            identity=identity,
+            version=version,
+            is_at_rest=is_at_rest,
+        )
     try:
         inbox.take_over_clock()
         inbox.compare_clocks()

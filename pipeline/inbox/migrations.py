@@ -29,12 +29,13 @@ _USERS: Final = """
     where datname = current_database() and application_name = 'prazo' and pid <> pg_backend_pid()"""
 
 
-def version_of(location: str | Path) -> int:
-    """The version of the inbox at a path or URL; `InboxUnavailable` where there is none."""
+def version_of(location: str | Path, *, is_at_rest: bool = False) -> int:
+    """The version of the inbox at a path or URL; `InboxUnavailable` where there is none.
+    `is_at_rest` as for `open_inbox`."""
     if _is_url(location):
         with _session(str(location)) as (session, place):
             return _postgres_version(session, place)
-    with _connection(Path(location), "read", _DAMAGED) as connection:
+    with _connection(Path(location), "read", _DAMAGED, is_at_rest) as connection:
         return _sqlite_version(Path(location), connection)
 
 
@@ -95,9 +96,13 @@ def _check_there(path: Path) -> None:
 
 
 @contextmanager
-def _connection(path: Path, done: str, remedy: str) -> Iterator[sqlite3.Connection]:
+def _connection(
+    path: Path, done: str, remedy: str, is_at_rest: bool = False
+) -> Iterator[sqlite3.Connection]:
+    from pipeline.inbox.sqlite import uri_of
+
     _check_there(path)
-    uri = f"{path.absolute().as_uri()}?mode=rw"
+    uri = uri_of(path, is_at_rest=is_at_rest)
     try:
         with closing(
             sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)

@@ -145,12 +145,13 @@ class SqliteInbox(Inbox):
         create: bool = True,
         identity: Identity | None = None,
         version: int = schema.VERSION,
+        is_at_rest: bool = False,
     ) -> None:
         super().__init__()
         self.version = version
         self.rows = schema.rows_in(version)
         self._path = path
-        self._uri = f"{path.absolute().as_uri()}?mode=rw"  # opening never creates a file
+        self._uri = uri_of(path, is_at_rest=is_at_rest)
         self._writing_alone = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._has_failed = self._is_closed = False
@@ -400,13 +401,24 @@ class SqliteInbox(Inbox):
         self._readers.close()
 
 
+def uri_of(path: Path, *, is_at_rest: bool = False) -> str:
+    """How SQLite opens an inbox: it never creates the file.
+
+    Beside it SQLite makes files by which those who use it hear of each other. A backup on a disk
+    that is mounted read-only is read without them, if nothing of it stands in a WAL alone.
+    """
+    uri, wal = path.absolute().as_uri(), path.with_name(f"{path.name}-wal")
+    if not is_at_rest or os.access(path.parent, os.W_OK) or (wal.exists() and wal.stat().st_size):
+        return f"{uri}?mode=rw"
+    return f"{uri}?mode=ro&immutable=1"
+
+
 def make_whole(path: Path) -> None:
     """Returns once a closed inbox's file alone holds all of it, on disk: what is still in its WAL
     would be lost where the file takes another name. Raises `InboxUnavailable` where it cannot be
     done, for want of room for example: SQLite says nothing of that when the inbox is closed."""
-    uri = f"{path.absolute().as_uri()}?mode=rw"
     try:
-        with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(uri_of(path), uri=True, isolation_level=None)) as connection:
             _move_in_wal(connection)
         sync(path)
     except (sqlite3.Error, OSError) as error:

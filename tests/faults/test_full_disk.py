@@ -1,12 +1,18 @@
-"""What a command says and leaves on a full disk: one error, its remedy, and nothing half-made."""
+"""What a command says and leaves on a full disk: one error, its remedy, and nothing half-made.
+And a disk that nobody may write to."""
 
 import json
 import shutil
-from contextlib import closing
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from pipeline.audit import backup, restore
+from pipeline.errors import NotRestored
+from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.audit.conftest import command, environment
@@ -103,3 +109,33 @@ def test_rows_for_which_there_is_no_room_are_not_shown_by_half(
     words = f"Error: `prazo show` was not done: no room is left in {small_disk} ("
     assert words in refused.stderr
     assert [it.name for it in small_disk.iterdir()] == ["ballast"]
+
+
+def test_a_backup_on_a_disk_that_is_mounted_read_only_is_read(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    """It was refused as one that cannot be read, "unable to open database file", and the remedy was
+    to try another backup. Snapshots, and disks that are kept from harm, are mounted like that."""
+    made, elsewhere = settings_in(tmp_path), settings_in(tmp_path / "elsewhere")
+    with closing(open_inbox(made.inbox)) as inbox:
+        deliver(inbox, events.review())
+    backup.backup(made, small_disk)
+    with read_only(small_disk):
+        with backup.opened_inbox(str(small_disk / "inbox.db"), is_at_rest=True) as inbox:
+            assert inbox.last()[0] == 1
+        with pytest.raises(NotRestored, match="no key of the log is known here"):
+            restore.restore(elsewhere, small_disk, against="no note")
+    (small_disk / "inbox.db-wal").write_bytes(b"what a killed backup may have left")
+    with read_only(small_disk), pytest.raises(NotRestored) as refused:
+        restore.restore(elsewhere, small_disk)
+    assert refused.value.remedy.startswith("copy it to where you may write, and restore the copy")
+
+
+@contextmanager
+def read_only(disk: Path) -> Iterator[None]:
+    """As which it is mounted during the block."""
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
