@@ -2,6 +2,7 @@
 
 import atexit
 import getpass
+import io
 import logging
 import os
 import sys
@@ -21,8 +22,41 @@ _INTERRUPTED: Final = "Query interrupted"
 """DuckDB's word for Ctrl-C while it works on a query; elsewhere it is a `KeyboardInterrupt`."""
 
 
-class _Group(click.Group):
+class _Command(click.Command):
+    """Refuses words that are not in UTF-8 before anything is done. Paths may be any bytes."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        for param in self.params:
+            value = ctx.params.get(param.name or "")
+            for text in value if isinstance(value, tuple) else (value,):
+                if isinstance(text, str) and not _is_text(text):
+                    raise click.BadParameter(
+                        f"{text!a} is not in UTF-8: set the terminal, or the file that calls this"
+                        " command, to UTF-8",
+                        ctx,
+                        param,
+                    )
+        return super().invoke(ctx)
+
+
+def _is_text(given: str) -> bool:
+    try:
+        given.encode()
+    except UnicodeEncodeError:  # bytes that Python could not decode
+        return False
+    return True
+
+
+class _Kind(click.Group):
+    """Commands of one kind, such as `prazo alerts`."""
+
+    command_class = _Command
+
+
+class _Group(_Kind):
     """Turns every error of ours into what failed, why and what to do, and an exit code."""
+
+    group_class = _Kind
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -99,6 +133,9 @@ def main(debug: bool) -> None:
     memory.look_for_cycles_less_often()
     memory.start_no_blas_threads()
     os.umask(0o077)  # whatever is written may hold personal data: ledgers, packages, artifacts
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name that the terminal has no letters for
+            stream.reconfigure(errors="backslashreplace")
     to_stderr = logging.StreamHandler(sys.stderr)
     to_stderr.setFormatter(LogLines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.DEBUG if debug else logging.INFO, handlers=[to_stderr])

@@ -160,3 +160,26 @@ def test_a_command_goes_on_to_its_own_end_whoever_takes_its_words(
         assert "Error: The output could not be written: No space left on device\n" in (
             capsys.readouterr().err
         )
+
+
+def test_no_other_encoding_ends_a_command_with_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither what comes from a terminal in Latin-1, nor a name that one has no letters for."""
+    for words in (
+        ["ticket", "prc_1", "--closed", "--actor", "Jos\udce9"],
+        ["show", "tickets", "--where", "actor=Jos\udce9"],
+        ["calendar", "new", "--for", "Jos\udce9", "--actor", "ana"],
+    ):
+        refused = CliRunner().invoke(main, words)
+        assert refused.exit_code == 2
+        assert "Jos\\udce9' is not in UTF-8" in refused.output
+
+    @click.command()
+    def names() -> None:
+        say("Łukasz José")
+
+    monkeypatch.setitem(main.commands, "names", names)
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, "latin-1"))
+    with pytest.raises(SystemExit) as ended:
+        main.main(["names"], prog_name="prazo")
+    assert (ended.value.code, shown.getvalue()) == (0, b"\\u0141ukasz Jos\xe9\n")
