@@ -93,5 +93,5 @@ def _unusable(url: str, why: str) -> OperatorError:
     return OperatorError(
         f"The timestamp authority {addresses.shown(url)} gave no timestamp",
         why,
-        "try again, or unset PRAZO_TIMESTAMP_URL to export without one",
+        "try again; a package can also be made without a stamp: unset PRAZO_TIMESTAMP_URL for that",
     )

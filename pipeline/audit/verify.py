@@ -2272,6 +2272,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (Unusable, OSError) as error:
         print(f"Error: {plain(str(error))}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("Error: interrupted, so there is no verdict", file=sys.stderr)
+        return 2
     try:
         print("\n".join(verdict.lines()), flush=True)
     except OSError as error:  # no second try at the end of the program: the code is the verdict's

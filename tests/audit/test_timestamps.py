@@ -255,7 +255,7 @@ def test_an_authority_that_gives_nothing_fails_the_export_with_what_to_do(
     stamping: LedgerService, authority: Authority, tmp_path: Path
 ) -> None:
     authority.is_wrong = True
-    with pytest.raises(OperatorError, match="unset PRAZO_TIMESTAMP_URL"):
+    with pytest.raises(OperatorError, match="without a stamp: unset PRAZO_TIMESTAMP_URL"):
         export(stamping, Scope(process_id="p1"), tmp_path / "p.zip")
     assert not (tmp_path / "p.zip").exists()
 

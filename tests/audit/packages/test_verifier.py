@@ -175,6 +175,20 @@ def test_the_verifier_knows_which_identifiers_a_leaf_may_hold_as_they_are() -> N
     assert verify.OPAQUE.pattern == entries._OPAQUE.pattern
 
 
+def test_ctrl_c_is_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was a traceback, with 130 or whatever else Python makes of it."""
+
+    def pressed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verify, "verify", pressed)
+    (tmp_path / "p.zip").write_bytes(b"")
+    assert verify.main([str(tmp_path / "p.zip")]) == 2
+    assert capsys.readouterr() == ("", "Error: interrupted, so there is no verdict\n")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, as Linux has it")
 @pytest.mark.parametrize(("place", "code", "said"), [("", 1, ""), ("/dev/full", 2, "Error: the")])
 def test_a_verdict_that_nobody_takes_ends_with_its_own_code(
