@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pipeline.errors import LedgerRefused, OperatorError
-from pipeline.files import alone_in, sync
+from pipeline.files import alone_in, remove_left, sync
 from pipeline.inbox.store import Inbox, Outcome, Statement
 from pipeline.log.checkpoints import Signer, VerificationKey
 from pipeline.log.signing import KEY_ROTATION, LogKeys, open_checkpoint, rotating
@@ -125,6 +125,9 @@ class SigningKeys:
         a reason or a name.
         """
         with self._alone():
+            # What a killed rotation left may be a copy of the present key: nobody would look for it
+            # when that is to be destroyed.
+            remove_left(f".{self._next.name}.", self._next.parent)
             retired, keys = self._take_up(), self.known()
             if retired is None or keys is None:
                 raise self.missing()
