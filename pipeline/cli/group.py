@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -17,6 +17,9 @@ from pipeline import memory
 from pipeline.errors import NoRoom, PrazoError, of_the_machine
 from pipeline.files import is_full
 from pipeline.texts import LogLines, printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _INTERRUPTED: Final = "Query interrupted"
 """DuckDB's word for Ctrl-C while it works on a query; elsewhere it is a `KeyboardInterrupt`."""
@@ -116,6 +119,16 @@ def printing(*, err: bool = False) -> Iterator[None]:
             "make room where it goes; what was done until then stands, so look before you do it"
             " again",
         ) from error
+
+
+def bars() -> "Progress":
+    """Bars on standard error, and none where that leads to a file or a pipe: it has no use for
+    them, and where it is full or closed it would end the command."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
 def _lines(finding: str, remedy: str) -> list[str]:

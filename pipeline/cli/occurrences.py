@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli.group import main, say, user
+from pipeline.cli.group import bars, main, say, user
 from pipeline.cli.views import print_view
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.errors import CallerError, Unreadable, WrongUsage
@@ -24,7 +24,6 @@ def ingest(files: Sequence[Path], events: bool) -> None:
     Taking a file twice adds nothing. Bad lines are named and the others taken; exit 1 if any
     was bad or went to quarantine. Example: prazo ingest history.ndjson
     """
-    from pipeline.cli import terminal
     from pipeline.inbox.artifacts import artifact_store
     from pipeline.inbox.kept_heads import open_guarded
     from pipeline.receive import ingest as ingestion
@@ -34,7 +33,7 @@ def ingest(files: Sequence[Path], events: bool) -> None:
     artifacts = artifact_store(settings, inbox)
     are_clean = True
     try:
-        with terminal.bars() as bar:
+        with bars() as bar:
             for path in files:
                 size = None if str(path) == "-" or not path.exists() else path.stat().st_size
                 task = bar.add_task(path.name, total=size)

@@ -11,14 +11,14 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.cli.group import printing
+from pipeline.cli.group import bars, printing
 from pipeline.files import write_whole
 from pipeline.ledger import formats
 from pipeline.ledger.catalogue import View
 from pipeline.texts import printable
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import TaskID
 
 PIPE_WIDTH = 200
 """Columns where the output is not a terminal: wide enough to keep most rows on one line."""
@@ -42,15 +42,6 @@ def progress() -> Iterator[OnProgress]:
             shown.update(tasks[what], completed=done, total=all_)
 
         yield show
-
-
-def bars() -> "Progress":
-    """Bars on standard error, and none where that leads to a file or a pipe: it has no use for
-    them, and where it is full or closed it would end the command."""
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
 def print_views(views: Mapping[str, View]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli import terminal
-from pipeline.cli.group import main, say
+from pipeline.cli.group import bars, main, say
 from pipeline.ledger.catalogue import public
 
 COMMAND = """
@@ -139,9 +139,9 @@ def test_a_command_goes_on_to_its_own_end_whoever_takes_its_words(
 
     @click.command()
     def takes() -> None:
-        with terminal.bars() as bars:
+        with bars() as shown:
             for step in range(2):
-                bars.add_task("taken", total=1)
+                shown.add_task("taken", total=1)
                 say("one is bad", err=True)
                 say("taken")
                 terminal.print_views(public())
