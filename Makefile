@@ -30,7 +30,7 @@ test: $(COMPILED)  ## each promise
 	nice -n 5 $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-long: export LD_PRELOAD = $(JEMALLOC)
-test-long: $(COMPILED)  ## everything in every place and form, and thirty times as many examples: for a release
+test-long: $(COMPILED)  ## everything in every place and form, and fifty times as many examples: for a release
 	$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile=long --timeout=0 $(PYTEST_ARGS)
 
 setup: $(SETUP)  ## the .venv, with exact versions and hashes

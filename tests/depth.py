@@ -1,7 +1,7 @@
 """How deep a run looks.
 
 `make test` tries each promise. `make test-long`, for a release, tries it in every place and form,
-for many more rounds and with thirty times as many examples.
+for many more rounds and with fifty times as many examples.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 T = TypeVar("T")
-USUAL, LONG = 70, 2_100
+USUAL, LONG = 40, 2_100
 """Examples of a property; one that is dear takes a share of them."""
 ENGINES: Final = ("sqlite", "postgres")
 BY_BOTH: Final = ("inbox", "schema", "fixtures", "faults")
