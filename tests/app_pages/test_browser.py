@@ -314,10 +314,11 @@ def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(
     portuguese_tab: Reader,
 ) -> None:
     """No error on the console, no other host asked, no finding of axe by WCAG 2.2 AA, in the
-    language with the longer words, and by turns in the light theme and in the dark one. A long run
-    looks at each page in both, at another width, with its tables and queries opened, in its other
-    forms, and at the demo's (tests/acceptance). One tab goes through all pages, since loading one
-    takes longer than looking."""
+    language with the longer words, and by turns in the light theme and in the dark one; contrasts,
+    which follow from the theme, are looked at on each third page. A long run looks at each page in
+    both, at another width, with its tables and queries opened, in its other forms, and at the
+    demo's (tests/acceptance). One tab goes through all pages, since loading one takes longer than
+    looking."""
     is_long, faults = depth.is_long(), []
     for number, path in enumerate(ADDRESSES + FORMS if is_long else ADDRESSES):
         portuguese_tab.go(path)
@@ -330,7 +331,9 @@ def test_every_page_is_quiet_open_to_everyone_and_no_wider_than_its_window(
             if not portuguese_tab.fits_soon():
                 faults.append((path, "wider than its window", str(width)))
         schemes = list(BACKGROUNDS) if is_long else list(BACKGROUNDS)[number % 2 :][:1]
-        faults += [(path, *found) for found in portuguese_tab.found_by_axe(schemes)]
+        of_contrast = is_long or number % 3 == 0
+        found = portuguese_tab.found_by_axe(schemes, of_contrast=of_contrast)
+        faults += [(path, *it) for it in found]
     assert faults == []
     assert portuguese_tab.page.evaluate("document.documentElement.lang") == "pt-BR"
     assert portuguese_tab.elsewhere == []

@@ -104,7 +104,7 @@ def tab(browser: Browser, url: str) -> Iterator[Reader]:
         locale="pt-BR", viewport={"width": 1440, "height": 1000}, has_touch=True
     )
     context.add_init_script(WATCH)
-    yield Reader(context.new_page(), url)
+    yield Reader(context.new_page(), url).open("/")
     context.close()
 
 
@@ -118,10 +118,10 @@ def moved(tab: Reader) -> tuple[float, str]:
 
 def test_no_page_moves_while_it_comes(tab: Reader) -> None:
     """Neither the first time, which is the cold one for the parts of Streamlit that only this page
-    shows, nor after a click in the navigation: two kinds of pages, and in a long run each page.
+    shows, nor after a click in the navigation: one page, and in a long run each.
     Before style and parts came with the page's head, five pages moved by 0.2 to 0.9."""
     far = {}
-    for path in PAGES if depth.is_long() else LEFT_BY_A_CLICK[::3]:
+    for path in PAGES if depth.is_long() else LEFT_BY_A_CLICK[:1]:
         by, what = moved(tab.open(path))
         far[path] = (by, what)
         if path not in LEFT_BY_A_CLICK:
@@ -148,7 +148,6 @@ def test_nothing_on_the_overview_moves_far_while_its_links_are_fetched(tab: Read
 def test_the_filters_of_every_list_stand_in_one_line(tab: Reader) -> None:
     """In Portuguese, which has the longer words; each fourth list, and in a long run all."""
     broken = []
-    tab.open("/")
     for path in depth.few(LISTS, 4):
         tab.go(path)
         bottoms = tab.page.eval_on_selector_all(
@@ -163,7 +162,6 @@ def test_the_filters_of_every_list_stand_in_one_line(tab: Reader) -> None:
 def test_the_names_on_a_chart_can_be_read(tab: Reader) -> None:
     """Of the texts in an SVG image axe says nothing, so their contrast is measured here: in the
     dark on one page, and in a long run in the light and on both."""
-    tab.open("/")
     for scheme in depth.few([*reversed(BACKGROUNDS)], 2):
         tab.turn(scheme)
         for path in depth.few(["/denials", "/"], 2):
@@ -194,7 +192,7 @@ def test_a_bar_and_a_cell_lead_to_their_rows(tab: Reader) -> None:
             "/submissions?outcome=platform_error&place=1",
         ),
     ):
-        tab.open(path)
+        tab.go(path)
         box = page.locator(mark).first.bounding_box()
         assert box is not None
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
