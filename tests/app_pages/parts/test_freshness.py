@@ -3,7 +3,8 @@
 import json
 import re
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from tests.support.receiver import receiver
 GONE = Answer(False, False, "none answers at http://127.0.0.1:8400 (Connection refused)")
 FULL = Answer(True, False, "the disk [is](x) full")
 BEFORE = timedelta(minutes=12, seconds=10)
+FIRST, SECOND = (review(f"prc_{n}", before(days=40, minutes=n)) for n in (1, 2))
 
 
 def found(receiver: Answer = READY, before: timedelta | None = BEFORE, *, silent: bool = False):
@@ -134,57 +136,74 @@ def test_a_page_is_drawn_while_the_receiver_hangs(open_log: OpenLog, visit: Visi
             listener.accept()
 
 
-def test_a_browser_sees_red_once_the_receiver_was_killed(tmp_path: Path, browser: Browser) -> None:
-    with receiver(tmp_path, RECEIVER_PORT=str(free_port())) as running:
-        assert json.loads(running.deliver(event()).body)["recorded"] == "new"
-        with dashboard(tmp_path, PRAZO_RECEIVER_PORT=str(running.port)) as url:
-            context = browser.new_context(viewport={"width": 1440, "height": 1000})
-            tab = Reader(context.new_page(), url).open("/")
-            tab.page.get_by_text("Last delivery").wait_for(timeout=60_000)
-            wait_until(lambda: "does not answer" not in tab.text())
-            assert "cannot record" not in tab.text()
-            running.kill()
-            red = tab.page.get_by_text("The receiver does not answer")
-            red.wait_for(timeout=60_000)
-            tab.open("/findings?lang=pt")
-            tab.page.get_by_text("O receptor não responde").wait_for(timeout=60_000)
-            context.close()
+@pytest.fixture(scope="module")
+def port() -> int:
+    """Where the dashboard looks for the receiver."""
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("open")
+    fill(made, [FIRST, SECOND, seller_event("sel_bia", "enabled", before(days=90))])
+    return made
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path, port: int) -> Iterator[str]:
+    settings = {"PRAZO_RECEIVER_PORT": str(port), "PRAZO_UNMASK_SECONDS": "8"}
+    with dashboard(folder, **settings) as running:
+        yield running
+
+
+@pytest.fixture
+def tab(browser: Browser, url: str) -> Iterator[Reader]:
+    with closing(browser.new_page(locale="en-GB")) as page:
+        yield Reader(page, url)
 
 
 def test_a_page_left_open_says_what_came_since_and_shows_it_on_a_click(
-    browser: Browser, tmp_path: Path
+    tab: Reader, folder: Path
 ) -> None:
-    first, second, third = (review(f"prc_{n}", before(days=40, minutes=n)) for n in range(3))
-    fill(tmp_path, [first, second])
-    with dashboard(tmp_path) as url:
-        tab = Reader(browser.new_page(locale="en-GB"), url).open("/watchlist")
-        assert "2 processes" in tab.text()
-        tab.page.get_by_text(re.compile(r"updated ([5-9]|\d\d) s ago")).wait_for(timeout=15_000)
-        fill(tmp_path, [first, second, third, seller_event("sel_ana", "enabled", before(days=90))])
-        newer = tab.page.get_by_role("button", name="2 new entries")
-        newer.wait_for(timeout=20_000)
-        assert "2 processes" in tab.text(), "under whoever reads, nothing moves"
-        newer.click()
-        tab.page.get_by_text("3 processes").wait_for(timeout=15_000)
-        tab.page.get_by_text("up to entry 4").wait_for()
-        assert tab.complaints == []
-        tab.page.close()
+    tab.open("/watchlist")
+    assert "2 processes" in tab.text()
+    tab.page.get_by_text(re.compile(r"updated ([5-9]|\d\d) s ago")).wait_for(timeout=15_000)
+    fill(folder, [review("prc_3", before(days=40)), seller_event("sel_ana", "enabled", before())])
+    newer = tab.page.get_by_role("button", name="2 new entries")
+    newer.wait_for(timeout=20_000)
+    assert "2 processes" in tab.text(), "under whoever reads, nothing moves"
+    newer.click()
+    tab.page.get_by_text("3 processes").wait_for(timeout=15_000)
+    tab.page.get_by_text("up to entry 5").wait_for()
+    assert tab.complaints == []
 
 
 def test_personal_data_on_a_page_left_open_is_masked_by_itself_once_its_time_is_over(
-    browser: Browser, tmp_path: Path
+    tab: Reader,
 ) -> None:
-    fill(tmp_path, [seller_event("sel_ana", "enabled", before(days=90))])
-    with dashboard(tmp_path, PRAZO_UNMASK_SECONDS="8") as url:
-        tab = Reader(browser.new_page(locale="en-GB"), url).open("/seller?seller_id=sel_ana")
-        assert "ana@example.com" not in tab.text()
-        tab.page.get_by_role("button", name="Show personal data").click()
-        tab.page.get_by_label("Why is it needed?").fill("she is on the telephone")
-        tab.page.get_by_label("Your name").fill("Bia")
-        tab.page.get_by_role("button", name="Record the reason and show it").click()
-        tab.page.get_by_text("Personal data is shown").wait_for(timeout=15_000)
-        assert "ana@example.com" in tab.settled().text()
-        tab.page.get_by_text("personal data is masked").wait_for(timeout=40_000)
-        assert "ana@example.com" not in tab.settled().text()
-        assert tab.complaints == []
-        tab.page.close()
+    tab.open("/seller?seller_id=sel_bia")
+    assert "ana@example.com" not in tab.text()
+    tab.page.get_by_role("button", name="Show personal data").click()
+    tab.page.get_by_label("Why is it needed?").fill("she is on the telephone")
+    tab.page.get_by_label("Your name").fill("Bia")
+    tab.page.get_by_role("button", name="Record the reason and show it").click()
+    tab.page.get_by_text("Personal data is shown").wait_for(timeout=15_000)
+    assert "ana@example.com" in tab.settled().text()
+    tab.page.get_by_text("personal data is masked").wait_for(timeout=40_000)
+    assert "ana@example.com" not in tab.settled().text()
+    assert tab.complaints == []
+
+
+def test_a_browser_sees_red_once_the_receiver_was_killed(
+    tab: Reader, folder: Path, port: int
+) -> None:
+    with receiver(folder, RECEIVER_PORT=str(port)) as running:
+        assert json.loads(running.deliver(event()).body)["recorded"] == "new"
+        tab.open("/")
+        tab.page.get_by_text("Last delivery").wait_for(timeout=60_000)
+        wait_until(lambda: "does not answer" not in tab.text())
+        assert "cannot record" not in tab.text()
+        running.kill()
+        tab.page.get_by_text("The receiver does not answer").wait_for(timeout=60_000)
+        tab.go("/findings?lang=pt")
+        tab.page.get_by_text("O receptor não responde").wait_for(timeout=60_000)
