@@ -82,7 +82,7 @@ def _digest(token: bytes) -> bytes:
 
 
 def _parse(text: str, path: Path | None) -> list[_Token]:
-    tokens = []
+    tokens: dict[bytes, _Token] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
@@ -95,5 +95,12 @@ def _parse(text: str, path: Path | None) -> list[_Token]:
                 "it must be name:scopes:sha256 in hex",
                 f"scopes are {', '.join(sorted(SCOPES))}; the digest is of the token's bytes",
             )
-        tokens.append(_Token(Caller(match[1], scopes), bytes.fromhex(match[3])))
-    return tokens
+        digest = bytes.fromhex(match[3])
+        if digest in tokens:  # one of the names would stand in the log for the other
+            raise SettingsError(
+                f"Line {number} of {path} is the token of {tokens[digest].caller.name} again",
+                "who calls with it would be either of two",
+                "give each a token of their own, or all scopes in one line",
+            )
+        tokens[digest] = _Token(Caller(match[1], scopes), digest)
+    return [*tokens.values()]

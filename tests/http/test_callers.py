@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.errors import SettingsError
 from pipeline.http import callers
 from pipeline.http.asgi import Headers, Message, Request
 from pipeline.http.callers import TurnedAway
@@ -57,6 +58,14 @@ def test_a_token_is_good_for_its_scopes_alone(required: Tokens) -> None:
     assert admit(required, bearer(b"secret"), "submit") == TurnedAway(
         403, "this token lacks the scope submit"
     )
+
+
+def test_no_two_names_have_one_token(tmp_path: Path) -> None:
+    """The last line won without a word: its name stood in the log for the other's."""
+    digest, other = (hashlib.sha256(it).hexdigest() for it in (b"secret", b"another"))
+    (tmp_path / "tokens").write_text(f"ana:read:{digest}\nbia:read:{other}\ncaio:export:{digest}\n")
+    with pytest.raises(SettingsError, match=r"Line 3 of .* is the token of ana again"):
+        Tokens(tmp_path / "tokens")
 
 
 def test_commands_on_this_machine_have_a_token_for_everything(required: Tokens) -> None:
