@@ -38,7 +38,7 @@ def artifact_store(settings: Settings, inbox: Inbox) -> ArtifactStore:
     `inbox`: the one that the settings name, open.
     """
     folder = FolderArtifacts(settings.artifacts)
-    if settings.artifacts_in == "folder" or "://" not in settings.inbox:
+    if settings.artifacts_in == "folder" or settings.has_inbox_file:
         return folder
     from pipeline.inbox.database_artifacts import DatabaseArtifacts  # imports the driver
 

@@ -459,3 +459,13 @@ def test_the_clock_of_this_machine_is_among_what_is_examined(marketplace: Market
     marketplace.review()
     [found] = [it for it in examine(marketplace.settings()) if it.check == "clock"]
     assert found.verdict == "ok"
+
+
+def test_a_folder_on_a_disk_that_is_not_mounted_is_a_fault(tmp_path: Path) -> None:
+    """It was well, and the first command that wrote said that the file exists."""
+    disk, data = tmp_path / "disk", tmp_path / "data"
+    data.symlink_to(disk)
+    [fault] = [it for it in stores.disk(settings_in(data)) if it.verdict == "fault"]
+    assert fault.found == f"{data} leads to {disk}, which is not there"
+    disk.mkdir()
+    assert [it for it in stores.disk(settings_in(data)) if "leads to" in it.found] == []

@@ -43,7 +43,7 @@ def secrets(settings: Settings) -> Iterator[Diagnosis]:
         settings.oidc_file,
         settings.proxy_secret_file,
         settings.ledger,
-        None if "://" in settings.inbox else Path(settings.inbox),
+        Path(settings.inbox) if settings.has_inbox_file else None,
     ):
         if path is not None and path.exists():
             yield owners_alone(path)
@@ -70,8 +70,16 @@ def packages(settings: Settings) -> Iterator[Diagnosis]:
 def disk(settings: Settings) -> Iterator[Diagnosis]:
     """Whether there is room for what comes in."""
     places = [settings.ledger.parent, settings.artifacts]
-    if "://" not in settings.inbox:
+    if settings.has_inbox_file:
         places.append(Path(settings.inbox).parent)
+    for link in dict.fromkeys(it for place in places for it in (place, *place.parents)):
+        if link.is_symlink() and not link.exists():
+            yield Diagnosis(
+                "disk",
+                "fault",
+                f"{link} leads to {link.readlink()}, which is not there",
+                "mount that disk, or make that folder: nothing can be recorded there",
+            )
     for place in dict.fromkeys(_existing(it) for it in places):
         free = shutil.disk_usage(place).free
         if free < FREE_BYTES:
