@@ -26,7 +26,7 @@ from tests import depth
 
 HOUR, DAY = instants.HOUR, 24 * instants.HOUR
 REVIEWS = 60
-WORLDS = depth.rounds(2, 1200)
+WORLDS = depth.rounds(1, 1200)
 """A world is some 8 process-years: the long form simulates 10,000."""
 LOOK_BACK = DAY
 """Shorter than a week-end: what was raised has to outlast it."""
