@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.errors import LedgerDamaged
 from pipeline.ledger import facts, materialized
-from pipeline.ledger.catalogue import View, catalogue, whole_sql
+from pipeline.ledger.catalogue import View, catalogue, public, whole_sql
 from pipeline.ledger.reader import Reader, install, installed_later
 from tests.support.ledgers import ledger_of
 from tests.support.lines import (
@@ -84,6 +84,17 @@ def test_the_header_states_the_order_of_a_views_rows(view):
     [(text,)] = duckdb.execute("select json_serialize_sql(?::varchar)", [view.sql]).fetchall()
     [statement] = json.loads(text)["statements"]
     assert [it["type"] for it in statement["node"]["modifiers"] if "ORDER" in it["type"]] == []
+
+
+def test_no_two_rows_of_a_view_are_equal_in_its_order():
+    """Else pages of it, each asked for by itself, would show some rows twice and others never."""
+    by_others = {
+        name
+        for name, view in public().items()
+        if not set(view.key) <= set(re.findall(r"\w+", " ".join(view.order)))
+    }
+    # Places of the key, the key by another name, one row, and parts that never begin at once.
+    assert by_others == {"evidence_coverage", "coming_days", "intake", "process_phases"}
 
 
 @pytest.mark.parametrize(

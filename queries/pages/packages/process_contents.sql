@@ -3,6 +3,7 @@
 -- key: process_id, kind
 -- order: first_at
 -- order: kind
+-- order: process_id
 -- column: process_id | the review process
 -- column: kind | what happened
 -- column: entries | how many

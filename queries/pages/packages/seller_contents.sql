@@ -4,6 +4,7 @@
 -- key: seller_id, kind
 -- order: first_at
 -- order: kind
+-- order: seller_id
 -- column: seller_id | the seller
 -- column: kind | what happened
 -- column: entries | how many
