@@ -337,11 +337,11 @@ def _statement(
 
 def _subject(view: View, where: Mapping[str, object] | None) -> tuple[str | None, list[object]]:
     """The column whose few ids are asked for, or none of them, where their rows follow from their
-    entries alone."""
+    entries alone. Those that name nobody follow from no id."""
     for column in view.by:
         value = (where or {}).get(column)
         ids = [value] if isinstance(value, str) else value
-        if isinstance(ids, Sequence) and len(ids) <= FOUND_BY_INDEX:
+        if isinstance(ids, Sequence) and len(ids) <= FOUND_BY_INDEX and None not in ids:
             return column, list(ids)
     return None, []
 

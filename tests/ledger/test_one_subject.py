@@ -15,10 +15,16 @@ from pipeline.ledger.store import Ledger
 from tests import depth
 from tests.benchmarks import queries
 from tests.support.ledgers import ledger_of, rows
-from tests.support.lines import at
+from tests.support.lines import aci, at, webhook
 from tests.support.rich import MOVED, RICH
 
 END = at("2200-01-01T00:00:00")
+
+OF_NOBODY = [
+    webhook({"id": "b9", "type": "bank_account.deleted", "payload": {}}, "2026-03-01T12:00:00Z"),
+    aci("e13", process_id="p11", customer_id=None),
+]
+"""Entries that name no seller."""
 
 NARROWED = [
     (view.name, column) for view in catalogue().values() if view.is_public for column in view.by
@@ -28,7 +34,7 @@ NARROWED = [
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[Reader]:
-    with ledger_of([*RICH, *MOVED]) as opened:
+    with ledger_of([*RICH, *MOVED, *OF_NOBODY]) as opened:
         yield opened
 
 
@@ -44,6 +50,9 @@ def test_what_is_asked_of_one_subject_is_what_the_whole_view_says_of_it(
         instant = instants.from_datetime(as_of.replace(tzinfo=UTC))
         found = reader.read(view, as_of=instant, where={column: subject}).to_pylist()
         assert found == [row for row in whole if row[column] == subject]
+    if any(row[column] is None for row in whole):
+        found = reader.read(view, as_of=instant, where={column: [subject, None]}).to_pylist()
+        assert found == [row for row in whole if row[column] in (subject, None)]
 
 
 @pytest.fixture(scope="module")
