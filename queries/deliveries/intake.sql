@@ -7,17 +7,21 @@
 -- column: last_at | when it was received
 -- column: silent_since | since when it is silence; null while it is not. 28 days without a delivery are, whatever is usual
 
-with latest as (
-    select max(occurred_at) as last_at, arg_max(seq, occurred_at) as last_seq
-    from (
-        select occurred_at, seq
-        from facts.webhooks
-        where origin = 'live' and replay_of is null and occurred_at <= as_of()
-        union all
-        select occurred_at, seq
-        from facts.quarantined
-        where origin = 'live' and occurred_at <= as_of()
-    )
+with heard as not materialized (
+    select occurred_at, seq
+    from facts.webhooks
+    where origin = 'live' and replay_of is null and occurred_at <= as_of()
+    union all
+    select occurred_at, seq
+    from facts.quarantined
+    where origin = 'live' and occurred_at <= as_of()
+),
+
+latest as (
+    -- Of several at that instant the one recorded last.
+    select max(occurred_at) as last_at, max(seq) as last_seq
+    from heard
+    where occurred_at = (select max(occurred_at) from heard)
 )
 
 select
