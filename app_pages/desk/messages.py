@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from babel import dates
+from babel import Locale, dates
 
 from app_pages.language import formats
 from app_pages.language.i18n import LANGUAGES, N_, said_in
@@ -14,12 +14,12 @@ LINK: Final = "[link]"
 
 _GREETING: Final = N_("Hello,")
 _IN_TIME: Final = N_(
-    "the payment platform asks you to bring your registration up to date by {day}. We still need:"
+    "the payment platform asks you to bring your registration up to date by {when}. We still need:"
     " {fields}."
 )
 _LATE: Final = N_(
-    "the payment platform asked you to bring your registration up to date by {day}, and that day"
-    " has passed. You can still answer, and should do so today. We still need: {fields}."
+    "the payment platform asked you to bring your registration up to date by {when}, and that"
+    " time has passed. You can still answer, and should do so today. We still need: {fields}."
 )
 _WHERE: Final = N_("It takes a few minutes: {link}")
 _COST: Final = N_(
@@ -48,18 +48,23 @@ def reminder(
     """The message to a seller who has not answered yet. `into`: `en` or `pt`. `link`: the address
     of the journey, where it is known."""
     asks = _LATE if is_late else _IN_TIME
-    day = "–"
-    if deadline_at is not None:
-        local = formats.local(deadline_at)
-        day = dates.format_date(local.date(), "long", locale=LANGUAGES[into])
+    when = "–" if deadline_at is None else _clock(deadline_at, LANGUAGES[into])
     paragraphs = (
         said_in(into, _GREETING),
-        said_in(into, asks, day=day, fields=_in_words(requested, into)),
+        said_in(into, asks, when=when, fields=_in_words(requested, into)),
         said_in(into, _WHERE, link=link),
         said_in(into, _COST),
         said_in(into, _THANKS),
     )
     return "\n\n".join(paragraphs)
+
+
+def _clock(instant: datetime, locale: Locale) -> str:
+    """Day, hour and whose clock: a day alone would promise a seller the hours after a deadline that
+    ends in the morning, or in another zone."""
+    local = formats.local(instant)
+    zone = dates.get_timezone_name(local, locale=locale)
+    return f"{dates.format_date(local.date(), 'long', locale=locale)}, {local:%H:%M} ({zone})"
 
 
 def _in_words(requested: Sequence[str], into: str) -> str:

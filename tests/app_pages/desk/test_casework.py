@@ -170,9 +170,12 @@ def test_a_seller_is_reminded_in_their_language_of_what_is_still_needed(
             is_late=True,
             into="pt",
         )
-    # 02:00 UTC is still the day before in São Paulo.
-    assert "up to date by 4 June 2026." in english
+    # 02:00 UTC is still the day before in São Paulo; a day alone would promise the rest of it.
+    assert "up to date by 4 June 2026, 23:00 (Brasilia Standard Time). We" in english
     assert "We still need: your revenue, your address and the owner's revenue." in english
     assert "It takes a few minutes: [link]" in english
-    assert "até 5 de maio de 2026, e esse prazo já passou" in portuguese
+    assert (
+        "até 5 de maio de 2026, 09:00 (Horário Padrão de Brasília), e esse prazo já passou"
+        in portuguese
+    )
     assert "seu faturamento e os dados que o formulário pede." in portuguese
