@@ -369,7 +369,7 @@ def test_a_reminder_is_recorded_with_its_channel(open_log: OpenLog, visit: Visit
         shown = page_text(app)
         [entry] = service.reader.read("timeline", where={"kind": "reminded"}).to_pylist()
     assert "Seller reminded · telephone · Bia" in shown
-    assert "The seller was invited or reminded not long ago." in shown
+    assert "The seller was invited or reminded not long ago, or a link was made" in shown
     assert (entry["channel"], entry["actor"]) == ("phone", "Bia")
 
 

@@ -191,6 +191,29 @@ def test_todays_list_leaves_out_what_is_somebody_elses_turn():
     assert [(it["next_action"], it["processes"]) for it in today] == [("start_collection", 1)]
 
 
+@pytest.mark.parametrize(
+    ("when", "listed"),
+    [
+        ("2026-03-28T12:00:00", []),
+        ("2026-03-28T12:00:00.000001", [("await_seller", 2, 0)]),
+        ("2026-03-31T11:59:59", [("await_seller", 2, 0)]),
+        ("2026-03-31T12:00:00", [("await_seller", 2, 1)]),
+    ],
+)
+def test_todays_list_has_what_waits_once_waiting_is_no_longer_safe_for_one_of_it(when, listed):
+    """With two hours left it would else say that nothing has to be done. All that wait are counted,
+    since all of them stand on the page to which it leads."""
+    invitations = ["2026-03-28T12:00:00Z", "2026-03-31T08:00:00Z"]
+    history = [
+        aci(),
+        aci("e2", process_id="p2", deadline_at="2026-04-20T12:00:00Z"),
+        *(invited(it, process_id=process) for it in invitations for process in ("p1", "p2")),
+    ]
+    with ledger_of(history) as reader:
+        today = rows(reader, "open_actions", at(when))
+    assert [(it["next_action"], it["processes"], it["expired"]) for it in today] == listed
+
+
 def refused_and(*later):
     """A payload that the platform found invalid on 2 March at noon, and what came then."""
     return [
