@@ -73,6 +73,10 @@ class Links:
             return f"{self._url}/seller?{urlencode({'seller_id': due.seller_id})}"
         return f"{self._url}/alerts"
 
+    def overview(self) -> str | None:
+        """The dashboard's first page; None without its address."""
+        return None if self._url is None else f"{self._url}/"
+
     def watchlist(self, query: str) -> str | None:
         """The Watchlist under filters, as they stand in its address; None without an address."""
         return None if self._url is None else f"{self._url}/watchlist{query and '?'}{query}"

@@ -48,6 +48,20 @@ _CONDITIONS: Final[_BOTH] = {
     "report": ("Relatório agendado", "Scheduled report"),
     "test": ("Mensagem de teste", "Test message"),
 }
+_BREACHES: Final[_BOTH] = {
+    "finished_late": ("Concluído com atraso", "Finished late"),
+    "finished_elsewhere": (
+        "Concluído sem envio nosso aceito",
+        "Finished without an accepted submission from us",
+    ),
+    "field_without_evidence": ("Campo enviado sem evidência", "Field sent without evidence"),
+    "source_not_seller": ("Não coletado do vendedor", "Not collected from the seller"),
+    "evidence_before_request": ("Coletado antes da solicitação", "Collected before the request"),
+    "evidence_reused": ("Evidência reutilizada", "Evidence reused"),
+    "acp_incomplete": ("ACP incompleta", "ACP incomplete"),
+    "aci_extra_field": ("Campo não solicitado na ACI", "Field that the ACI did not request"),
+}
+"""As pages and packages name them, which are built on alerts and not the other way round."""
 _NEXT_ACTIONS: Final[_BOTH] = {
     "start_collection": ("Iniciar uma coleta", "Start a collection"),
     "remind_seller": ("Lembrar o vendedor", "Remind the seller"),
@@ -123,9 +137,10 @@ def said(both: tuple[str, str], language: Language) -> str:
 
 
 def title(kind: str, language: Language) -> str:
-    """An alert's kind in a few words; the code of a finding stays what it is."""
-    if kind in _RUNGS:
-        return said(_RUNGS[kind], language)
+    """An alert's kind in a few words; a broken rule's name is the one of packages and pages."""
+    for named in (_RUNGS, _CONDITIONS, _BREACHES):
+        if kind in named:
+            return said(named[kind], language)
     if kind.startswith("before_"):
         span = kind.removeprefix("before_")
         units = {"d": ("dias", "days"), "h": ("horas", "hours")}
@@ -136,8 +151,6 @@ def title(kind: str, language: Language) -> str:
         # Who was not told at once is told the same later: it has to be true then, too.
         both = (f"{verb} menos de {number} {unit}", f"Less than {number} {unit} left")
         return said(both, language)
-    if kind in _CONDITIONS:
-        return said(_CONDITIONS[kind], language)
     return said((f"Violação: {kind}", f"Breach: {kind}"), language)
 
 
@@ -210,11 +223,16 @@ def _listing(
         raise of
     if isinstance(of, Said):
         return _report(of, language, here, links)
-    return _summary(of, language, here)
+    return _summary(of, language, here, links)
 
 
-def _summary(parts: list[Part], language: Language, here: ZoneInfo) -> list[tuple[str, str]]:
-    return [("", title("digest", language)), *_listed(parts, language, here)]
+def _summary(
+    parts: list[Part], language: Language, here: ZoneInfo, links: Links
+) -> list[tuple[str, str]]:
+    lines = [("", title("digest", language)), *_listed(parts, language, here)]
+    if (page := links.overview()) is not None:
+        lines.append((said(_LABELS["open"], language), Link(page)))
+    return lines
 
 
 def _report(of: Said, language: Language, here: ZoneInfo, links: Links) -> list[tuple[str, str]]:

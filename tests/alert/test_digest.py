@@ -122,7 +122,7 @@ def test_its_text_counts_and_lists() -> None:
         (Item(summary, 0, 1),),
         "ana",
         by.recipients["ana"],
-        Links(None, b""),
+        Links("https://prazo.example", b""),
         by.hours.zone,
         at(EIGHT),
         {"d1": found},
@@ -134,4 +134,4 @@ def test_its_text_counts_and_lists() -> None:
         "VENCEM EM 7 DIAS: 22",
         "p00: 05/03/2026 09:00 (-03) · Enviar as respostas",
     ]
-    assert lines[-1] == "…: e mais 2"
+    assert lines[-2:] == ["…: e mais 2", "Abrir no Prazo: https://prazo.example/"]

@@ -3,11 +3,14 @@
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 
+import pytest
+
 from pipeline.alert import words
 from pipeline.alert.entries import Due, Item
 from pipeline.alert.links import Links
 from pipeline.alert.words import Text
 from pipeline.alert_rules.recipients import Recipient
+from pipeline.audit.package.words import WORDS
 
 
 def message(process_id: str, seller_id: str) -> Text:
@@ -52,3 +55,15 @@ def test_one_of_a_unit_is_said_in_the_singular() -> None:
     assert words.title("before_1d", "pt") == "Falta menos de 1 dia"
     assert words.title("before_4h", "pt") == "Faltam menos de 4 horas"
     assert words.title("before_1d", "en") == "Less than 1 day left"
+
+
+@pytest.mark.parametrize("language", ["pt", "en"])
+def test_a_broken_rule_is_named_as_in_packages_and_not_by_its_code(
+    language: words.Language,
+) -> None:
+    breaches = (
+        *("finished_late", "finished_elsewhere", "field_without_evidence", "source_not_seller"),
+        *("evidence_before_request", "evidence_reused", "acp_incomplete", "aci_extra_field"),
+    )
+    named = [words.title(rule, language) for rule in breaches]
+    assert named == [WORDS[language][rule] for rule in breaches]
