@@ -132,7 +132,8 @@ with st.container(key="figures").grid(4, min_column_width=170):
             formats.share(figures["denial_share"]),
             formats.points(figures["denial_share_change"]),
             delta_color="inverse",
-            delta_description=week_ago,
+            # Nobody was decided on in one of the two weeks: then nothing stands beside it.
+            delta_description=None if figures["denial_share_change"] is None else week_ago,
             help=_("Sellers denied among those that the platform decided on in the last 7 days."),
         )
         shares = [week["denial_share"] for week in weeks]

@@ -66,7 +66,9 @@ def test_numbers_on_charts_are_written_the_readers_way(open_log: OpenLog, visit:
 
 def test_a_share_over_nothing_is_a_dash(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
-        assert metrics(visit())["Denial rate"][0] == "–"
+        app = visit()
+    assert metrics(app)["Denial rate"][0] == "–"
+    assert [it.proto.delta_description for it in app.metric][2:4] == ["within 24 hours", ""]
 
 
 def test_what_needs_action_is_listed_worst_first_with_what_to_do(
