@@ -82,6 +82,10 @@ _NEXT_ACTIONS: Final[_BOTH] = {
     "await_answer": ("Aguardar a resposta", "Wait for the answer"),
     "find_event": ("Encontrar o evento de revisão", "Find the review event"),
 }
+_ASKED: Final = (
+    "Confirmar que o vendedor foi consultado, e aguardar a resposta",
+    "Make sure that the seller was asked, and wait for the answer",
+)
 _SEVERITIES: Final[_BOTH] = {
     "breach": ("violação", "breach"),
     "risk": ("risco", "risk"),
@@ -206,6 +210,9 @@ def time_left(seconds: int, language: Language) -> str:
         if number or one[0] == "minuto":
             unit = said(one if number == 1 else many, language)
             break
+    if abs(seconds) < 60:
+        now = ("venceu agora", "passed just now"), ("em menos de 1 minuto", "in under a minute")
+        return said(now[seconds > 0], language)
     if seconds < 0:
         return said((f"vencido há {number} {unit}", f"passed {number} {unit} ago"), language)
     return said((f"em {number} {unit}", f"in {number} {unit}"), language)
@@ -279,7 +286,11 @@ def _lines(
         lines.append((label("deadline"), f"{local(due.deadline_at, here)} ({left})"))
     else:
         lines.append((label("since"), local(due.since, here)))
-    if due.next_action:
+    if due.next_action == "await_seller":
+        # It alarms because waiting is no longer safe, or because the link for the seller is in
+        # somebody's mail and may be there alone.
+        lines.append((label("next"), said(_ASKED, language)))
+    elif due.next_action:
         lines.append((label("next"), next_action(due.next_action, language)))
     if (page := links.page(due)) is not None:
         lines.append((label("open"), Link(page)))

@@ -365,7 +365,7 @@ def test_a_message_that_failed_comes_with_its_link_for_the_seller_when_it_is_rep
     assert plain is not None
     text = plain.get_content()
     assert "https://cadastro.market.example/j/" in text
-    assert "Aguardar o vendedor" not in text
+    assert "Próxima ação: Iniciar uma coleta" in text
     assert len(stores.inbox.find(process_id="p1", kind=COLLECTION)) == 1
 
 

@@ -13,11 +13,11 @@ from pipeline.alert_rules.recipients import Recipient
 from pipeline.audit.package.words import WORDS
 
 
-def message(process_id: str, seller_id: str) -> Text:
+def message(process_id: str, seller_id: str, next_action: str = "submit") -> Text:
     due = Due(
         *("a1", "before_1d", "risk", "officer", 0, None, process_id, seller_id, "ACI", "OVERDUE"),
         deadline_at=1,
-        next_action="submit",
+        next_action=next_action,
         seq=1,
     )
     ana = Recipient(email="ana@market.example")
@@ -55,6 +55,16 @@ def test_one_of_a_unit_is_said_in_the_singular() -> None:
     assert words.title("before_1d", "pt") == "Falta menos de 1 dia"
     assert words.title("before_4h", "pt") == "Faltam menos de 4 horas"
     assert words.title("before_1d", "en") == "Less than 1 day left"
+
+
+def test_no_alert_sends_an_officer_back_to_bed() -> None:
+    """At a deadline a message said to wait for a seller whose link lay in that officer's mail."""
+    lines = message("p1", "s1", "await_seller").plain.splitlines()
+    assert "Prazo: 31/12/1969 21:00 (-03) (venceu agora)" in lines
+    assert "Próxima ação: Confirmar que o vendedor foi consultado, e aguardar a resposta" in lines
+    assert words.time_left(59, "pt") == "em menos de 1 minuto"
+    assert words.time_left(-59, "en") == "passed just now"
+    assert words.time_left(-60, "en") == "passed 1 minute ago"
 
 
 @pytest.mark.parametrize("language", ["pt", "en"])
