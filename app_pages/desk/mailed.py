@@ -41,7 +41,7 @@ def subscribe() -> None:
         st.text_input(
             _("Send this list by mail as"), key="report_name", max_chars=acting.MAX_NAME_CHARACTERS
         )
-        st.selectbox(_("To"), reached, key="report_to")
+        st.selectbox(_("Recipient"), reached, key="report_to")
         st.selectbox(_("When"), list(DAYS), format_func=_day_name, key="report_days")
         st.selectbox(
             _("Day of a weekly one"),

@@ -35,6 +35,8 @@ def test_a_list_is_scheduled_and_ended_by_entries(
     with open_log(HISTORY, alerts_file=file) as service:
         app = visit("watchlist", as_of=None, lane="EXPIRED", compare="friday")
         assert app.selectbox(key="report_to").options == ["ana"]  # a webhook takes no reports
+        # "To" is the end of a period elsewhere, and in Portuguese another word.
+        assert app.selectbox(key="report_to").label == "Recipient"
         app.text_input(key="report_name").set_value("late ones")
         app.selectbox(key="report_days").set_value("weekly")
         app.selectbox(key="report_weekday").set_value("fri")
