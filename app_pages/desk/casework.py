@@ -183,7 +183,8 @@ def _open(process: views.Row) -> acting.Told:
 
 
 def notes(process: views.Row) -> None:
-    """Who sees to a process and what was noted on it, with the forms to add to that."""
+    """Who sees to a process and what was noted on it, with the forms to add to that, and with the
+    button that takes its alerts, since a message leads here."""
     st.header(_("Notes"), anchor=False)
     this = {"process_id": process["process_id"]}
     assigned = views.read_one("assignments", where=this)
@@ -202,6 +203,7 @@ def notes(process: views.Row) -> None:
     if is_open():
         with st.container(horizontal=True, gap="small"):
             _take({**process, "assignee": assigned and assigned["assignee"]})
+            _acknowledge(process)
             note(process)
             assign(process)
 

@@ -193,6 +193,10 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         views.forget_answers()
         app = visit("alerts", as_of=None, shown="open")
         own = late["alert_id"]
+        there = visit("process", as_of=None, process="prc_late")  # to which a message leads
+        assert "I see to 1 alert" not in {it.label for it in there.button}
+        there.session_state[acting._NAME] = "Bia"
+        assert "I see to 1 alert" in {it.label for it in there.run().button}
         app.text_input(key=f"snooze_reason {own}").set_value("the seller is ill")
         press(app, "Record it")
         assert "a name" in page_text(app)
