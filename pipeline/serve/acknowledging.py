@@ -45,9 +45,10 @@ _ASKING: Final = (
     "Confirme que alguém cuida deste alerta. Depois disso, ninguém mais é avisado dele.",
     "Confirm that somebody sees to this alert. Nobody else is told of it after that.",
 )
+# Who takes a message of hours ago may think the deadline that passed meanwhile taken, too.
 _DONE: Final = (
-    "Registrado: alguém cuida deste alerta.",
-    "Recorded: somebody sees to this alert.",
+    "Registrado: alguém cuida deste alerta. O que vier depois, como o fim do prazo, é outro.",
+    "Recorded: somebody sees to this alert. What comes later, such as the deadline, is another.",
 )
 _PUT_OFF: Final = (
     "Registrado: até lá, ninguém é avisado deste alerta.",

@@ -155,7 +155,7 @@ def test_who_follows_the_link_of_a_message_takes_its_alert_or_puts_it_off(
         assert "prc_001" not in page.content()
         assert steps() == []
         page.get_by_role("button", name="Confirm").click()
-        page.get_by_text("Recorded: somebody sees to this alert.").wait_for()
+        page.get_by_text("Recorded: somebody sees to this alert. What comes later").wait_for()
         assert [(it["step"], it["actor"]) for it in steps()] == [("acknowledged", "ana")]
 
         page.goto(link)
