@@ -223,6 +223,17 @@ def _is_new(tell: int) -> bool:
     os._exit(0)
 
 
+def _open_streams() -> None:
+    """As Python does at a start: those of the server were opened on other files, and would seek
+    where these cannot."""
+    for name, own, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
+        former = getattr(sys, name)
+        stream = open(own, mode, encoding=former.encoding, errors=former.errors, closefd=False)  # noqa: SIM115
+        is_lines = name == "stderr" or stream.isatty()
+        stream.reconfigure(line_buffering=is_lines, write_through=former.write_through)
+        setattr(sys, name, stream)
+
+
 def _main() -> None:
     _import_all()
     _work_out_sql()
@@ -230,6 +241,7 @@ def _main() -> None:
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as orders:
         order = _serve(orders)
+    _open_streams()
     os.umask(order.umask)
     resource.setrlimit(resource.RLIMIT_NOFILE, order.most_files)
     os.chdir(order.folder)
