@@ -58,7 +58,7 @@ _NO_ACTIONS: Final = _SUBMITTED | {WEBHOOK, COLLECTION}
 _PROCESSES: Final = """
     select process_id, seller_id, review_type, state, epoch_us(opened_at), requested_fields
     from clocked_processes
-    order by opened_at"""
+    order by opened_at, process_id"""
 _ANSWERS: Final = """
     select process_id, path, seq, epoch_us(answered_at), source
     from latest_answers"""
