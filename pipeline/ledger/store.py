@@ -100,7 +100,8 @@ class Ledger:
     def _load_position(self) -> None:
         heads = self._rows("select size, peaks from tree_heads order by size desc limit 1")
         self.frontier = tree.Frontier(*heads[0]) if heads else tree.Frontier()
-        newest = self._rows("select seq, leaf from log order by seq desc limit 1")
+        last = "(select max(seq) from log)"  # known of each row group: no row is looked through
+        newest = self._rows(f"select seq, leaf from log where seq = {last}")
         self.last_entry = LastEntry(*newest[0]) if newest else LastEntry(0, b"")
         self._peaks_before: list[bytes] | None = None  # those that the newest leaf was appended to
         if self.last_entry.seq != self.size:
