@@ -39,6 +39,10 @@ PAGES = Path(__file__).parent / "app_pages"
 ICON = PAGES / "static" / "icon.png"
 LOGO = PAGES / "static" / "logo.svg"
 ANY_ADDRESS = "0.0.0.0"
+# Where a run that is to end, as on a quick way back, still writes into the session while the next
+# one lists what is in it: each has a lock of its own (Streamlit 1.67). The page is drawn once more.
+OVERTAKEN = "dictionary changed size during iteration"
+DRAWN_AGAIN = "drawn_again"
 
 
 def page() -> None:
@@ -48,9 +52,14 @@ def page() -> None:
     except PrazoError as error:
         LOG.exception("a page could not be shown")
         elements.say(error)
-    except Exception:
+    except Exception as error:
         LOG.exception("a page could not be shown")
+        if str(error) == OVERTAKEN and not st.session_state.get(DRAWN_AGAIN):
+            st.session_state[DRAWN_AGAIN] = True
+            st.rerun()
         elements.say(PrazoError("This page failed", "its log says more"))
+    else:
+        st.session_state.pop(DRAWN_AGAIN, None)
 
 
 def _draw() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app_pages.parts import views
+from app_pages.parts import frame, views
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox.clock import Clock, steady_now
@@ -180,3 +180,23 @@ def test_an_instant_at_an_end_of_the_calendar_is_none_to_look_at(
 ) -> None:
     with open_log(HISTORY):
         assert "That is not an instant" in page_text(visit("overview", as_of=as_of))
+
+
+def test_a_run_that_another_one_overtook_is_drawn_again_once(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine the way back met the run before it, which still wrote into the session, and
+    the page had failed."""
+    overtakes = iter([True])
+
+    def overtaken() -> None:
+        for _ in overtakes:
+            raise RuntimeError("dictionary changed size during iteration")
+
+    monkeypatch.setattr(frame, "bell", overtaken)
+    with open_log(HISTORY):
+        assert "2 processes" in page_text(visit("process"))
+        overtakes = iter([True] * 9)
+        with pytest.raises(AssertionError, match="This page failed"):
+            visit("process")
+    assert [*overtakes] == [True] * 7
