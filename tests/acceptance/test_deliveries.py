@@ -1,7 +1,7 @@
 """The main job: plain HTTP deliveries show right in the log, the command and the page, 10,000 in a
-long run and a fifth of them in each.
+long run and a twentieth of them in each.
 
-The expected figures are counted by hand from what is sent, in units of 500 or 100:
+The expected figures are counted by hand from what is sent, in units of 500 or 25:
 
     4 ACI whose deadline has passed      EXPIRED
     6 ACP opened 40 days ago             OVERDUE
@@ -29,7 +29,7 @@ from tests.support.machine import free_port
 from tests.support.stores import environment_in
 
 SENDERS = 8
-UNIT = depth.rounds(100, 500)
+UNIT = depth.rounds(25, 500)
 NOW = datetime.now(UTC).replace(microsecond=0)
 
 

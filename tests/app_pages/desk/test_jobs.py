@@ -152,8 +152,13 @@ def asked(url: str) -> set[str]:
 
 
 def send_the_list(hand: Hand) -> None:
-    hand.click(hand.tab.page.get_by_role("button", name="Copy link"))
-    hand.tab.page.get_by_text("The link to this page, as it is, is copied.").wait_for()
+    """Whoever reads the clipboard finds the page's own address, with all that was chosen on it."""
+    page = hand.tab.page
+    page.context.grant_permissions(["clipboard-read"])
+    hand.click(page.get_by_role("button", name="Copy link"))
+    page.get_by_text("The link to this page, as it is, is copied.").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    assert page.url.endswith("/watchlist?lane=savable")
 
 
 def last_friday(hand: Hand) -> None:

@@ -156,16 +156,17 @@ def url(folder: Path, port: int) -> Iterator[str]:
         yield running
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tab(browser: Browser, url: str) -> Iterator[Reader]:
+    """One for all: to load a page takes longer than to look at it."""
     with closing(browser.new_page(locale="en-GB")) as page:
-        yield Reader(page, url)
+        yield Reader(page, url).open("/findings")
 
 
 def test_a_page_left_open_says_what_came_since_and_shows_it_on_a_click(
     tab: Reader, folder: Path
 ) -> None:
-    tab.open("/watchlist")
+    tab.go("/watchlist")
     assert "2 processes" in tab.text()
     tab.page.get_by_text(re.compile(r"updated ([5-9]|\d\d) s ago")).wait_for(timeout=15_000)
     fill(folder, [review("prc_3", before(days=40)), seller_event("sel_ana", "enabled", before())])
@@ -181,7 +182,7 @@ def test_a_page_left_open_says_what_came_since_and_shows_it_on_a_click(
 def test_personal_data_on_a_page_left_open_is_masked_by_itself_once_its_time_is_over(
     tab: Reader,
 ) -> None:
-    tab.open("/seller?seller_id=sel_bia")
+    tab.go("/seller?seller_id=sel_bia")
     assert "ana@example.com" not in tab.text()
     tab.page.get_by_role("button", name="Show personal data").click()
     tab.page.get_by_label("Why is it needed?").fill("she is on the telephone")
@@ -199,11 +200,11 @@ def test_a_browser_sees_red_once_the_receiver_was_killed(
 ) -> None:
     with receiver(folder, RECEIVER_PORT=str(port)) as running:
         assert json.loads(running.deliver(event()).body)["recorded"] == "new"
-        tab.open("/")
+        tab.go("/findings")
         tab.page.get_by_text("Last delivery").wait_for(timeout=60_000)
         wait_until(lambda: "does not answer" not in tab.text())
         assert "cannot record" not in tab.text()
         running.kill()
         tab.page.get_by_text("The receiver does not answer").wait_for(timeout=60_000)
-        tab.go("/findings?lang=pt")
+        tab.page.get_by_role("radio", name="pt").click()
         tab.page.get_by_text("O receptor não responde").wait_for(timeout=60_000)

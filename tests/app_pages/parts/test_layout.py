@@ -104,7 +104,7 @@ def tab(browser: Browser, url: str) -> Iterator[Reader]:
         locale="pt-BR", viewport={"width": 1440, "height": 1000}, has_touch=True
     )
     context.add_init_script(WATCH)
-    yield Reader(context.new_page(), url).open("/")
+    yield Reader(context.new_page(), url).open("/dictionary")
     context.close()
 
 
@@ -116,6 +116,7 @@ def moved(tab: Reader) -> tuple[float, str]:
     return sum(it["by"] for it in shifts), " | ".join(most.get("what", ()))
 
 
+@pytest.mark.long
 def test_no_page_moves_while_it_comes(tab: Reader) -> None:
     """Neither the first time, which is the cold one for the parts of Streamlit that only this page
     shows, nor after a click in the navigation: one page, and in a long run each.
@@ -135,6 +136,7 @@ def test_no_page_moves_while_it_comes(tab: Reader) -> None:
     assert not too_far, "\n".join(too_far)
 
 
+@pytest.mark.long
 def test_nothing_on_the_overview_moves_far_while_its_links_are_fetched(tab: Reader) -> None:
     """The room of a figure's link was held open for that of a figure: 87 px in place of 18. Where
     the link came late, all below moved up by the rest."""
@@ -159,6 +161,7 @@ def test_the_filters_of_every_list_stand_in_one_line(tab: Reader) -> None:
     assert broken == []
 
 
+@pytest.mark.long
 def test_the_names_on_a_chart_can_be_read(tab: Reader) -> None:
     """Of the texts in an SVG image axe says nothing, so their contrast is measured here: in the
     dark on one page, and in a long run in the light and on both."""
