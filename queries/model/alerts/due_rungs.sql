@@ -9,7 +9,7 @@
 -- column: deadline_at | the current deadline
 -- column: seconds_to_deadline | whole seconds left, negative once late
 -- column: rung | opened, overdue, before_... or expired
--- column: since | when it was reached: never before we knew of it
+-- column: since | when it was reached: never before we knew of it, and no later, however far ahead the platform's clock is
 -- column: seq | an entry of the process
 
 with before as (
@@ -21,11 +21,13 @@ reached as (
     select
         open_ones.*,
         case
-            when contains(alert_rules().opened, coalesce(review_type, 'ACI')) then opened_at
+            when contains(alert_rules().opened, coalesce(review_type, 'ACI'))
+                -- What is yet to come by the platform's clock must hide no rung before the deadline.
+                then least(opened_at, first_received_at)
         end as opened_since,
         case
             when alert_rules().overdue and review_type = 'ACP' and state = 'OVERDUE'
-                then overdue_found_at
+                then least(overdue_found_at, overdue_known_at)
         end as overdue_since,
         before.rung as before_rung,
         deadline_at - to_hours(before.hours) as before_since
@@ -61,8 +63,8 @@ select
         first_received_at,
         case rung
             when 'opened' then opened_since
-            when 'overdue' then greatest(overdue_since, overdue_known_at)
-            when 'expired' then greatest(expired_found_at, expired_known_at)
+            when 'overdue' then overdue_known_at
+            when 'expired' then expired_known_at
             -- Once it is reached, the clock's strike of OVERDUE is no later: what is left is the
             -- deadline's receipt. A rung of more than 30 days may be reached before it.
             else greatest(

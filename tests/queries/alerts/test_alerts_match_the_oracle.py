@@ -59,7 +59,8 @@ def reviews_and_as_of(draw) -> tuple[list[dict], datetime]:
     for number in range(draw(st.integers(1, 3))):
         opened = START + draw(st.integers(-24 * 5, 24 * 5)) * HOUR
         deadline = opened + draw(st.sampled_from([2, 10, 16, 30, 33, 60, 75])) * DAY
-        received = opened + draw(st.sampled_from([timedelta(0), HOUR, 8 * DAY]))
+        # Received before it was created: the platform's clock is ahead.
+        received = opened + draw(st.sampled_from([timedelta(0), HOUR, 8 * DAY, -8 * DAY]))
         review = draw(st.sampled_from([acp, aci]))
         event = review(
             f"e{number}",
@@ -71,7 +72,8 @@ def reviews_and_as_of(draw) -> tuple[list[dict], datetime]:
         )
         history.append({**event, "occurred_at": in_zulu(received)})
         of_process = {"process_id": f"p{number}"}
-        for happens in draw(st.sets(st.sampled_from(["invited", "sent", "extended"]))):
+        happenings = ["invited", "sent"] + ["extended"] * (received >= opened)
+        for happens in draw(st.sets(st.sampled_from(happenings))):
             at = received + draw(st.integers(1, 24 * 40)) * HOUR
             if happens == "invited":
                 history.append(invited(in_zulu(at), **of_process))

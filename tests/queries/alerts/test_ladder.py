@@ -125,6 +125,25 @@ def test_what_became_overdue_long_before_we_knew_is_an_alert_once_we_know():
     ]
 
 
+def test_a_platform_whose_clock_is_ahead_hides_no_deadline():
+    """A review created in two months' time, by its event, stood on its opening until it expired."""
+    ahead = "2026-05-30T12:00:00Z"
+    p2, p3 = {"process_id": "p2"}, {"process_id": "p3"}
+    history = [
+        {**aci(created_at=ahead), "occurred_at": "2026-03-05T00:00:00Z"},
+        acp("e2", **p2),
+        acp("e3", ahead, "2026-03-05T00:00:00Z", status="OVERDUE", **p2),
+        acp("e4", **p3),
+        acp("e5", ahead, "2026-03-05T00:00:00Z", status="EXPIRED", **p3),
+    ]
+    with ledger_of(history) as reader:
+        known = rows(reader, "alerts", at("2026-03-05T00:00:00"))
+        assert {it["since"] for it in known} == {at("2026-03-05T00:00:00")}
+        assert [it["kind"] for it in known] == ["expired", "opened", "overdue"]
+        later = rows(reader, "alerts", at("2026-03-30T12:00:00"))
+        assert [it["kind"] for it in later] == ["before_1d"]
+
+
 def test_what_is_expired_is_an_alert_whoever_has_to_act():
     """Reported early, it was held back while others had to act, and was too old after that."""
     history = [

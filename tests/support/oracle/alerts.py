@@ -1,7 +1,7 @@
 """What is alarming (docs/alerts.md), with the default settings.
 
-Readings: `since` of `opened` and `overdue` may lie after `as_of` where the platform's clock is
-ahead; then the rung is not reached yet, and neither is one below it: it counts as the last one.
+Readings: where the platform's clock is ahead, a review is opened once we know of it, and a report
+counts from its receipt on: what is yet to come by that clock hides no rung before the deadline.
 What is left to do is asked of the caller, for the next actions have tests of their own.
 """
 
@@ -37,7 +37,11 @@ class Rung:
 
 
 def reported(process: Process, status: str) -> list[datetime]:
-    return [event.created_at for event in process.current_events if event.status == status]
+    return [
+        min(event.created_at, event.delivery.occurred_at)
+        for event in process.current_events
+        if event.status == status
+    ]
 
 
 def rungs(process: Process) -> list[Rung]:
@@ -45,7 +49,8 @@ def rungs(process: Process) -> list[Rung]:
     as_of = process.as_of
     if process.state == "EXPIRED":
         return [Rung("expired", min([process.deadline_at, *reported(process, "EXPIRED")]))]
-    found = [Rung("opened", process.opened_at)]
+    received = min(event.delivery.occurred_at for event in process.events)
+    found = [Rung("opened", min(process.opened_at, received))]
     if process.state == "OVERDUE" and process.review_type == ACP:
         found.append(Rung("overdue", min([process.overdue_at, *reported(process, "OVERDUE")])))
     found += [
