@@ -17,12 +17,13 @@ _TEXTS_WITH_IDS: Final = frozenset({"alert_id", "detail", "query", "subject", "u
 """Columns whose text may hold an id among other words."""
 _CODES: Final = frozenset(
     {
-        *("answer_source", "codes", "decision_reasons", "fields", "path", "paths", "payload_type"),
-        *("reasons", "reported_status", "requested_fields", "resource", "source", "type"),
+        *("answer_source", "codes", "decision_reasons", "error", "event_type", "fields", "mcc"),
+        *("note", "path", "paths", "payload_type", "reason", "reasons", "reported_status"),
+        *("requested_fields", "resource", "source", "type"),
     }
 )
 """Columns of codes and paths, or of lists of them. Who sends one may write anything, such as whose
-CPF is wrong, in the place of a reason's detail."""
+CPF is wrong, in the place of a reason; and so may people who say why they did something."""
 _FEW: Final = 1000
 """Texts that are looked through sooner than Arrow's functions are imported."""
 _DIGEST_DIGITS: Final = 10

@@ -127,13 +127,16 @@ def test_other_texts_stay_as_they_are(text: str) -> None:
 @pytest.mark.parametrize("times", [1, 1001])
 def test_what_looks_personal_in_the_place_of_a_code_is_masked(times: int) -> None:
     """A denial's detail, by which the platform said whose CPF it was, was masked as a column of its
-    own and shown in the lists of other views."""
+    own and shown in the lists of other views; its reason, and an event's type, in none."""
     pair = {"reason": "NAME_INVALID", "detail": "CPF 390.533.447-05"}
     rows = pa.table(
         {
             "reasons": [[pair, {"reason": "OTHER", "detail": None}], None] * times,
             "paths": [["revenue"], ["ana@example.com"]] * times,
             "source": ["seller", None] * times,
+            "reason": ["NAME_INVALID of 390.533.447-05", "he wrote from ana@example.com"] * times,
+            "event_type": ["seller.39053344705", "seller.denied"] * times,
+            "note": [None, "39053344705 is another"] * times,
             "actor": ["ana@market.example", None] * times,
         }
     )
@@ -141,6 +144,11 @@ def test_what_looks_personal_in_the_place_of_a_code_is_masked(times: int) -> Non
     assert first["reasons"][0]["detail"].startswith("CPF ***05~")
     assert first["reasons"][1] == {"reason": "OTHER", "detail": None}
     assert second["paths"][0].startswith("a***~")
+    assert first["reason"].startswith("NAME_INVALID of ***05~")
+    assert second["reason"].startswith("he wrote from a***~")
+    assert first["event_type"].startswith("seller.***05~")
+    assert (second["event_type"], first["note"]) == ("seller.denied", None)
+    assert second["note"].startswith("***05~")
     assert (first["paths"], first["source"], first["actor"]) == (
         ["revenue"],
         "seller",
