@@ -215,6 +215,26 @@ def test_what_is_not_one_address_is_none(file: Path, address: str) -> None:
     assert alert_rules.load(file).recipients["ana"].email == "o.b+x@m-1.example"
 
 
+def test_what_would_lead_to_nobody_is_known_before_it_does() -> None:
+    """Where all are officers, nobody was to be told that the receiver is down, and nothing said so
+    before it was."""
+
+    def untold(**more: object) -> list[str]:
+        ana = {"apprise_file": "channels"}
+        return AlertRules.model_validate({"recipients": {"ana": ana}, **more}).untold()
+
+    by_role = untold()
+    assert "receiver_down (breach, admin)" in by_role
+    assert [it for it in by_role if "officer" in it] == []
+    assert untold(routes=[{"to": ["ana"]}]) == []
+    aci = {"to": ["role"], "review_types": ["ACI"]}
+    of_aci = untold(ladder={"opened": ["ACI"], "before": ["4h"]}, routes=[aci])
+    assert of_aci[:4] == [
+        *("overdue (notice, officer)", "overdue (risk, officer)"),
+        *("before_4h ACP (risk, officer)", "expired ACP (breach, officer)"),
+    ]
+
+
 def test_every_breach_that_alarms_is_a_kind_and_nothing_else_is() -> None:
     """docs/rules.md#findings is where they come from."""
     page = (Path(__file__).parents[1] / "docs/rules.md").read_text(encoding="utf-8")

@@ -29,6 +29,7 @@ from pipeline.alert_rules.recipients import (
 )
 from pipeline.alert_rules.references import missing_files, unknown_kinds, unknown_recipients
 from pipeline.alert_rules.reports import NOT_IN_MESSAGES, Report
+from pipeline.alert_rules.untold import untold
 from pipeline.contract.body import canonical_json
 from pipeline.errors import SettingsError
 from pipeline.files import RereadFile
@@ -161,6 +162,11 @@ class AlertRules(Part):
     def rungs(self) -> dict[str, int | None]:
         """The rungs of the ladder in their order, with hours before the deadline."""
         return self.ladder.rungs()
+
+    def untold(self) -> list[str]:
+        """The alerts that would lead to nobody, each in a few words."""
+        roles = {it.role for it in self.recipients.values()}
+        return untold(self.routes, roles, self.ladder, self.conditions)
 
     def for_views(self) -> str:
         """The variable `alert_rules` of the views, as `queries/macros.sql` has its default."""

@@ -71,6 +71,8 @@ def routes() -> None:
         say(f"{name:<26}  {', '.join(values) or '-'}")
     if not rules.recipients:
         say("Nobody is told: name recipients (docs/alerts.md#who-is-told).")
+    elif lost := rules.untold():
+        say(f"{'to nobody':<26}  {', '.join(lost)}")
 
 
 @alerts.command()

@@ -60,6 +60,10 @@ def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
         "recipients.ana              officer, email, pt",
         "recipients.bruno            admin, webhook, pt, zone: Europe/Lisbon,"
         " assigned_as: Bruno Sá",
+        "to nobody                   overdue (notice, officer), overdue (risk, officer),"
+        " before_36h (risk, officer), unauthorized (risk, admin), tls_refused (risk, admin),"
+        " ticket_due (risk, officer), retries_exhausted (risk, officer), quarantined (risk, admin),"
+        " silence (risk, admin), ledger_behind (risk, admin), certificate_ends (risk, admin)",
     ]
     nobody_there = 'host = "127.0.0.1"\nport = 1\nsecurity = "none"'
     unreached = ALERTS.replace('host = "mail.market.example"', nobody_there)

@@ -289,14 +289,16 @@ def test_what_nobody_does_any_more_is_a_warning(marketplace: Marketplace, tmp_pa
     file.write_text('[recipients.ops]\napprise_file = "channels"\n', encoding="utf-8")
 
     def said() -> dict[str, str]:
-        checks = ("resumer", "alerts", "backup", "verification")
+        checks = ("resumer", "alerts", "routes", "backup", "verification")
         found = examine(marketplace.settings(alerts_file=file))
         return {it.check: it.verdict for it in found if it.check in checks}
 
     assert set(said().items()) == {
-        *(("resumer", "warning"), ("alerts", "warning")),
+        *(("resumer", "warning"), ("alerts", "warning"), ("routes", "warning")),
         *(("backup", "warning"), ("verification", "warning")),
     }
+    with file.open("a", encoding="utf-8") as admin:  # who is told that the receiver is down
+        admin.write('[recipients.eva]\nrole = "admin"\napprise_file = "channels"\n')
     beat(marketplace.inbox, Part.RESUMER)
     beat(marketplace.inbox, Part.ALERTS)
     marketplace.inbox.execute(

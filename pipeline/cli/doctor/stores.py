@@ -352,6 +352,13 @@ def routines(settings: Settings) -> Iterator[Diagnosis]:
             yield Diagnosis("secrets", "fault", found, "write it, or give us the right to read it")
     if rules.recipients:
         yield _beaten("alerts", beats.get(Part.ALERTS), now, instants.MINUTE, "run `prazo serve`")
+        if lost := rules.untold():
+            yield Diagnosis(
+                "routes",
+                "warning",
+                f"nobody would be told of {', '.join(lost)}",
+                "name a recipient of that role, or a route (docs/alerts.md#who-is-told)",
+            )
     else:
         yield Diagnosis(
             "alerts",

@@ -1,0 +1,57 @@
+"""Says which alerts would lead to nobody, before one of them does."""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+from pipeline.alert_rules.ladder import Ladder
+from pipeline.alert_rules.recipients import GROUPS, Role, Route, Severity
+from pipeline.alert_rules.references import BESIDE_THE_LOG, BREACHES
+
+_FOR_ADMINS: Final = {"unauthorized", "tls_refused", "quarantined", "silence"}
+_BREACHES_BESIDE_THE_LOG: Final = {"receiver_down", "ledger_down", "ledger_unverified"}
+_RISK_HOURS: Final = 72
+"""With less time left to the deadline, a rung is a risk."""
+
+
+def untold(
+    routes: Iterable[Route], roles: Collection[str], ladder: Ladder, conditions: Iterable[str]
+) -> list[str]:
+    """The alerts that no route leads to anybody: kind, type where it is one alone, severity, role.
+
+    `roles`: of those who are told.
+    """
+    # What is about no review is taken like an ACI.
+    types_of = {"opened": ladder.opened, "overdue": ("ACP",), "officer": ("ACI", "ACP")}
+    found = []
+    for kind, severity, role in _possible(ladder, conditions):
+        types = types_of.get(kind) or types_of.get(role, ("ACI",))
+        lost = [
+            review_type
+            for review_type in types
+            if not any(
+                route.takes(kind, severity, role, review_type)
+                and (role in roles or {*route.to} - {*GROUPS})
+                for route in routes
+            )
+        ]
+        if lost:
+            of_type = f" {lost[0]}" if len(lost) < len(types) else ""
+            found.append(f"{kind}{of_type} ({severity}, {role})")
+    return found
+
+
+def _possible(ladder: Ladder, conditions: Iterable[str]) -> Iterator[tuple[str, Severity, Role]]:
+    for rung, hours in ladder.rungs().items():
+        if rung == "expired":
+            yield rung, "breach", "officer"
+            continue
+        if hours is None or hours > _RISK_HOURS:
+            yield rung, "notice", "officer"
+        yield rung, "risk", "officer"
+    for condition in conditions:
+        if condition == "breach":
+            yield from ((it, "breach", "officer") for it in BREACHES)
+        else:
+            yield condition, "risk", "admin" if condition in _FOR_ADMINS else "officer"
+    for kind in BESIDE_THE_LOG:
+        yield kind, "breach" if kind in _BREACHES_BESIDE_THE_LOG else "risk", "admin"
