@@ -222,37 +222,34 @@ def _levels(
     yield 0, names
     for level, escalation in enumerate(route.escalate, 1):
         # Who was told before they went away counts too: their stand-in is told besides.
-        first_at = _first_reached(alarm, level - 1, [*named, *names])
+        first_at = _first_reached(alarm, [*named, *names])
         is_over = first_at is not None and now >= first_at + escalation.after * instants.HOUR
-        if not is_over and not _all_given_up(alarm, level - 1, names, rules):
+        if not is_over and not _all_given_up(alarm, names, rules):
             return
         named = _named(escalation.to, due, rules)
         names = _present(named, rules, now)
         yield level, names
 
 
-def _first_reached(alarm: Alarm, level: int, names: list[str]) -> int | None:
-    """When the first of them was told at a level."""
+def _first_reached(alarm: Alarm, names: list[str]) -> int | None:
+    """When the first of them was told, at whatever level: whoever it was escalated to, and who was
+    assigned after that, is told once."""
     ended = [
         delivery.ended_at
         for address, delivery in alarm.deliveries.items()
-        if delivery.is_sent
-        and delivery.ended_at is not None
-        and address.to in names
-        and address.level <= level
+        if delivery.is_sent and delivery.ended_at is not None and address.to in names
     ]
     return min(ended, default=None)
 
 
-def _all_given_up(alarm: Alarm, level: int, names: list[str], rules: AlertRules) -> bool:
-    """Whether nobody of a level can be reached, in any way."""
+def _all_given_up(alarm: Alarm, names: list[str], rules: AlertRules) -> bool:
+    """Whether none of them can be reached, in any way."""
     ways = [
         (name, via, alarm.deliveries) for name in names for via in rules.recipients[name].channels
     ]
     return all(
         any(
             (address.to, address.via) == (name, via)
-            and address.level <= level
             and delivery.is_given_up
             and not delivery.is_sent
             for address, delivery in deliveries.items()

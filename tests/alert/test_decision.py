@@ -360,6 +360,19 @@ def test_escalation_goes_on_where_an_absence_begins_meanwhile() -> None:
     assert ("bruno", 1, 1) in told(log, [breach], by, "2026-03-03T06:00:00Z")
 
 
+def test_escalation_goes_on_where_whoever_it_came_to_is_assigned() -> None:
+    """They were told as the second, stood as the first then, and nobody else was ever told."""
+    steps = [{"after": "4h", "to": [it]} for it in ("bruno", "eva")]
+    by = rules(routes=[{"to": ["assignee"], "escalate": steps}])
+    log = Log().raised(due()).sent(due(assignee="ana"), "ana")
+    log.sent(due(), "bruno", "2026-03-02T16:00:00Z", level=1)
+    taken = due(assignee="bruno")
+    assert told(log, [taken], by, "2026-03-02T19:59:59.999999Z") == []
+    assert told(log, [taken], by, "2026-03-02T20:00:00Z") == [("eva", 2, 1)]
+    gone = Log().raised(due()).given_up(due(), Address("bruno", "email", 1), MONDAY)
+    assert ("eva", 2, 1) in told(gone, [taken], by, MONDAY)
+
+
 def test_once_an_alert_is_no_longer_put_off_they_hear_of_it_again_as_of_another() -> None:
     by, log = rules(recipients={"ana": ANA}), Log().raised(due()).sent(due(), "ana")
     before = Message("ana", "email", (Item(due(), 0, 1),))
