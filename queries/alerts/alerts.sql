@@ -1,6 +1,6 @@
 -- One row per alert that is due: for whom, since when, and what is to be done (docs/alerts.md#what-is-due).
 -- It stays while what it is about lasts, whether anybody was told or not.
--- reads: due_alerts, assignments, alert_steps
+-- reads: due_alerts, assignments, alert_steps, log
 -- key: alert_id
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
 -- order: since
@@ -56,7 +56,8 @@ missed as (
     group by alert_id
 ),
 
--- What the log itself does not show: the last of a kind, until an entry says that it is over.
+-- What the log itself does not show: the last of a kind, until an entry says that it is over. An entry
+-- of our own: a file's would alarm people of another machine's past, or end what is wrong here.
 beside_the_log as (
     select
         alert_id,
@@ -65,8 +66,18 @@ beside_the_log as (
         arg_min(role, seq) as role,
         arg_min(since, seq) as since,
         min(seq) as seq
-    from alert_steps
-    where step in ('raised', 'cleared')
+    from (
+        select steps.*
+        from alert_steps as steps
+        join log on log.seq = steps.seq
+        where steps.step in ('raised', 'cleared')
+            and log.origin = 'live'
+            and steps.alert_id in (
+                select alert_id
+                from alert_steps
+                where kind in ('receiver_down', 'ledger_down', 'ledger_behind', 'ledger_unverified')
+            )
+    )
     group by alert_id
     having kind in ('receiver_down', 'ledger_down', 'ledger_behind', 'ledger_unverified')
     qualify row_number() over (partition by arg_min(kind, seq) order by min(seq) desc) = 1

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.support.ledgers import asked
-from tests.support.lines import aci, action, at, finished, started
+from tests.support.lines import aci, action, at, finished, live, started
 from tests.support.rich import RICH
 
 ALERT = "f39949756edc6f39c7f796c29e7e306c"
@@ -111,10 +111,14 @@ def test_what_the_log_cannot_show_lasts_until_an_entry_ends_it() -> None:
     )
     over = action("alert", "2026-03-30T13:00:00Z", step="cleared", alert="d0")
     columns = ("kind", "severity", "role", "since", "process_id")
-    assert rows([down], "alerts", *columns) == [
+    # A file tells of another log's: people were told of it, and of one without a severity nobody
+    # was told of anything any more.
+    theirs = {**down, "alert": "d9", "severity": None, "since": "2026-03-30T11:59:00Z"}
+    history = [theirs, live(down), {**over, "occurred_at": "2026-03-30T12:30:00Z"}]
+    assert rows(history, "alerts", *columns) == [
         ("receiver_down", "breach", "admin", at("2026-03-30T11:58:00"), None)
     ]
-    assert rows([down, over], "alerts", *columns) == []
+    assert rows([live(down), live(over)], "alerts", *columns) == []
 
 
 def test_of_what_began_and_was_never_ended_the_last_counts() -> None:
@@ -133,8 +137,9 @@ def test_of_what_began_and_was_never_ended_the_last_counts() -> None:
 
     first, second = down("d0", "2026-03-01T12:00:00Z"), down("d1", "2026-03-30T12:00:00Z")
     over = action("alert", "2026-03-30T13:00:00Z", step="cleared", alert="d1")
-    assert rows([first, second], "alerts", "alert_id") == [("d1",)]
-    assert rows([first, second, over], "alerts", "alert_id") == []
+    began = [live(first), live(second)]
+    assert rows(began, "alerts", "alert_id") == [("d1",)]
+    assert rows([*began, live(over)], "alerts", "alert_id") == []
 
 
 def test_what_was_raised_is_new_no_more_whatever_its_kind() -> None:
