@@ -83,7 +83,11 @@ _IDENTIFIERS: Final = frozenset(
     }
 )
 _DIGESTS: Final = frozenset({"body_sha256", "content_sha256", "sha256"})
-_UNSTATED: Final = frozenset({"account_balance", "current_balance", "revenue", "uri"})
+_CODES: Final = frozenset({"marketplace_id", "payload_type", "type"})
+"""What else may be stated as it came where it is a code: who writes one may name the person."""
+_UNSTATED: Final = frozenset(
+    {"account_balance", "current_balance", "mcc", "resource", "revenue", "uri"}
+)
 """Of a seller's record: no table of a package rests on them, and an address may end in a tax id."""
 _PUBLIC_KEYS: Final = facts.Keys(values=b"package", taxpayer=b"package")
 """Everybody may know this key, since it only compares values that a package discloses."""
@@ -329,7 +333,7 @@ class Stating:
             if isinstance(value, str):
                 self.replaced[value] = keyed
             return keyed
-        if column in _IDENTIFIERS and value is not None:
+        if column in _IDENTIFIERS | _CODES and value is not None:
             return self._name(value)
         if column == "reasons" and value is not None:
             return canonical_json([self._reason(it) for it in parse_json(value.encode())]).decode()

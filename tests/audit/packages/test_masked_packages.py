@@ -26,6 +26,7 @@ def service(tmp_path: Path) -> LedgerService:
     whose = {"process_id": "maria p1", "seller_id": PHONE}
     shared = {"artifacts": [{"name": "screen.png", "media_type": "image/png", "sha256": SCREEN}]}
     account = {"id": BANK_ACCOUNT, "customer_id": PHONE}
+    coded = dict.fromkeys(("mcc", "resource", "type", "marketplace_id"), "= maria")
     history = [
         acp("= maria", process_id="maria p1", customer_id=PHONE),
         acp(
@@ -37,13 +38,13 @@ def service(tmp_path: Path) -> LedgerService:
         ),
         acp("e5", "2026-03-01T12:00:02Z", process_id="p5", customer_id={"name": "maria"}),
         aci("e6", "2026-03-01T12:00:03Z", process_id="p6", customer_id=int(PHONE)),
-        seller("updated", "e4"),
+        seller("updated", "e4", **coded),
         seller("created", "e2", seller_id=PHONE, revenue=77777.5, uri=f"/sellers/{PHONE}"),
         seller("denied", "e7", seller_id=PHONE, decision_reasons=[WRONG]),
         webhook({"id": "e3", "type": "bank_account.associated", "payload": {"object": account}}),
         answered(**whose, **shared),
         answered(process_id="p2", seller_id="s2", journey_id="j2", **shared),
-        started("2", **whose, idempotency_key=PHONE),
+        started("2", **whose, idempotency_key=PHONE, body={"type": "= maria"}),
         finished("2", 500, process_id="maria p1"),
         started("3", "2026-03-03T00:00:00Z", **whose),
         finished("3", 500, "2026-03-03T00:00:01Z", process_id="maria p1"),
@@ -60,7 +61,8 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     """What stood in the place of an id, such as a whole record, was shown as it came.
     Before a phone number stood the apostrophe that spreadsheets want, so it was taken for none;
     and where an attempt was called `2`, so was the number of attempts. A denial's detail, by which
-    the platform said whose CPF is wrong, was stated as it came."""
+    the platform said whose CPF is wrong, was stated as it came, and so was what stood in the place
+    of the codes of a seller's record and of a payload's type."""
     exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
     service.close()
     verdict = verify_package(exported.path, key=exported.key)
