@@ -29,6 +29,10 @@ _RUNGS: Final[_BOTH] = {
     "overdue": ("Em tolerância, ainda no prazo (OVERDUE)", "In tolerance, still in time (OVERDUE)"),
     "expired": ("Prazo vencido (EXPIRED)", "Deadline passed (EXPIRED)"),
 }
+_REPORTED_EXPIRED: Final = (
+    "EXPIRED segundo a plataforma, antes do prazo",
+    "EXPIRED by the platform's report, before its deadline",
+)
 _CONDITIONS: Final[_BOTH] = {
     "unauthorized": ("Credenciais recusadas pela plataforma", "Credentials refused"),
     "tls_refused": ("Certificado recusado", "Certificate refused"),
@@ -158,6 +162,13 @@ def title(kind: str, language: Language) -> str:
     return said((f"Violação: {kind}", f"Breach: {kind}"), language)
 
 
+def _heading(due: Due, language: Language, now: int) -> str:
+    """An alert's kind, as it is true now: a report of EXPIRED may come before the deadline."""
+    if due.kind == "expired" and due.deadline_at is not None and due.deadline_at > now:
+        return said(_REPORTED_EXPIRED, language)
+    return title(due.kind, language)
+
+
 def next_action(code: str, language: Language) -> str:
     """A next action in a few words."""
     return said(_NEXT_ACTIONS.get(code, (code, code)), language)
@@ -183,7 +194,7 @@ def message(
         for due, *_ in items
     ]
     first = items[0].due
-    heading = title(first.kind, language)
+    heading = _heading(first, language, now)
     if isinstance(report := lists.get(first.alert), Said):
         heading += f": {_id(report.name)} ({report.total})"
     about = first.process_id or first.seller_id
@@ -274,7 +285,7 @@ def _lines(
         return said(_LABELS[code], language)
 
     severity = said(_SEVERITIES[due.severity], language)
-    lines = [("", f"{title(due.kind, language)} ({severity})")]
+    lines = [("", f"{_heading(due, language, now)} ({severity})")]
     if due.process_id:
         known = (_id(due.process_id), due.review_type, due.state)
         kinds = " · ".join(it for it in known if it)

@@ -5,6 +5,7 @@ from email.message import EmailMessage
 
 import pytest
 
+from pipeline import instants
 from pipeline.alert import words
 from pipeline.alert.entries import Due, Item
 from pipeline.alert.links import Links
@@ -13,10 +14,16 @@ from pipeline.alert_rules.recipients import Recipient
 from pipeline.audit.package.words import WORDS
 
 
-def message(process_id: str, seller_id: str, next_action: str = "submit") -> Text:
+def message(
+    process_id: str,
+    seller_id: str,
+    next_action: str = "submit",
+    kind: str = "before_1d",
+    deadline_at: int = 1,
+) -> Text:
     due = Due(
-        *("a1", "before_1d", "risk", "officer", 0, None, process_id, seller_id, "ACI", "OVERDUE"),
-        deadline_at=1,
+        *("a1", kind, "risk", "officer", 0, None, process_id, seller_id, "ACI", "OVERDUE"),
+        deadline_at=deadline_at,
         next_action=next_action,
         seq=1,
     )
@@ -65,6 +72,15 @@ def test_no_alert_sends_an_officer_back_to_bed() -> None:
     assert words.time_left(59, "pt") == "em menos de 1 minuto"
     assert words.time_left(-59, "en") == "passed just now"
     assert words.time_left(-60, "en") == "passed 1 minute ago"
+
+
+def test_a_deadline_that_is_to_come_has_not_passed() -> None:
+    """The platform may report EXPIRED before it: "Deadline passed", said the mail, in 29 days."""
+    early = message("p1", "s1", kind="expired", deadline_at=29 * instants.DAY)
+    assert early.subject == "[Prazo] EXPIRED segundo a plataforma, antes do prazo – p1"
+    assert early.plain.startswith("EXPIRED SEGUNDO A PLATAFORMA, ANTES DO PRAZO (RISCO)\n")
+    late = message("p1", "s1", kind="expired", deadline_at=0)
+    assert late.subject == "[Prazo] Prazo vencido (EXPIRED) – p1"
 
 
 @pytest.mark.parametrize("language", ["pt", "en"])
