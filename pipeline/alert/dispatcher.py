@@ -116,6 +116,7 @@ class Dispatcher:
         self._alarms = Alarms()
         self._after: int | None = None  # seq up to which entries were taken; None: none yet
         self._leaf = b""  # of the alert's entry that was taken last; empty: none yet
+        self._forgot_before = 0  # in microseconds; what was raised before then is due no longer
         self._summaries = Summaries(source)
         # Of each way to a recipient, links for sellers of which nothing has left, by process.
         self._unsent: dict[tuple[str, Via], dict[str, Unsent]] = {}
@@ -277,11 +278,13 @@ class Dispatcher:
 
     def _read_on(self) -> bool:
         """Takes what was recorded about alerts; whether there was anything."""
-        if self._leaf and self._inbox.leaf(self._after or 0) != self._leaf:
-            LOG.warning("the inbox is not the one that was read: its alerts are read again")
+        was_forgotten, self._forgot_before = self._forgot_before, self._forgotten_before()
+        is_another = self._leaf and self._inbox.leaf(self._after or 0) != self._leaf
+        if is_another or self._forgot_before < was_forgotten - MARGIN:  # a clock was ahead
+            LOG.warning("the inbox or its time is not the one by which alerts were read: once more")
             self._alarms, self._after, self._leaf = Alarms(), None, b""
         if self._after is None:
-            before = self._inbox.query(_BEFORE, self._forgotten_before())
+            before = self._inbox.query(_BEFORE, self._forgot_before)
             lasting = [] if self._watch is None else self._watch.lasting()
             self._after = min([before[0][0] if before else 0, *(seq - 1 for seq in lasting)])
         is_new = False
@@ -293,7 +296,7 @@ class Dispatcher:
             is_new = is_new or bool(found)
             if len(found) < READ_AT_ONCE:
                 break
-        self._alarms.forget_before(self._forgotten_before())
+        self._alarms.forget_before(self._forgot_before)
         return is_new
 
     def _forgotten_before(self) -> int:

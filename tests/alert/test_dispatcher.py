@@ -244,17 +244,18 @@ SAID_BY_A_FILE = (
 )
 
 
+STEPS = Route.model_validate(
+    {"to": ["ops"], "at_any_hour": ["risk"], "escalate": [{"after": "1h", "to": ["ana"]}]}
+)
+
+
 @pytest.mark.parametrize("origin", ["live", "ingested"])
 @pytest.mark.parametrize("said", depth.few(SAID_BY_A_FILE, 3))
 def test_no_line_of_a_file_stops_alerts_or_ends_one(
     stores: Stores, rules: AlertRules, mail: MailServer, said: dict[str, Any], origin: str
 ) -> None:
     """Whoever may ingest wrote one that stopped the process for two weeks."""
-    after_an_hour = {"after": "1h", "to": ["ana"]}
-    steps = Route.model_validate(
-        {"to": ["ops"], "at_any_hour": ["risk"], "escalate": [after_an_hour]}
-    )
-    by = rules.model_copy(update={"routes": (steps,)})
+    by = rules.model_copy(update={"routes": (STEPS,)})
     stores.dispatcher(by).run_once()
     [alert] = stores.rows("alerts")
     said_of_it = json.dumps({"alert": alert["alert_id"], **said}).encode()
@@ -267,6 +268,17 @@ def test_no_line_of_a_file_stops_alerts_or_ends_one(
     stores.dispatcher(by, now=lambda: later).run_once()
     is_ended = origin == "live" and said["step"] == "acknowledged"
     assert len(mail.taken) == (0 if is_ended else 1)
+
+
+def test_a_clock_that_was_ahead_for_a_while_ends_no_alert(
+    stores: Stores, rules: AlertRules, mail: MailServer
+) -> None:
+    """What was raised before counted as forgotten, and nobody was told of it until a restart."""
+    clock = now = instants.now()
+    sending = stores.dispatcher(rules.model_copy(update={"routes": (STEPS,)}), now=lambda: clock)
+    for clock in (now, now + 366 * instants.DAY, now + 2 * instants.HOUR):  # noqa: B007
+        sending.run_once()
+    assert [it["To"] for it in mail.taken] == ["ana@market.example"]
 
 
 def test_whom_a_turn_tells_is_said_by_the_rules_in_force(
