@@ -95,6 +95,10 @@ class SubmissionFinishedLine(_Line):
     body: Body = None
 
 
+MOST_BYTES = 2**63 - 1
+"""Of an artifact: no table holds a larger number."""
+
+
 class Artifact(BaseModel):
     """A screen, a flow or a log that shows the collection; its bytes are in the artifact store."""
 
@@ -102,7 +106,7 @@ class Artifact(BaseModel):
     name: str = Field(min_length=1, max_length=255)
     media_type: str = Field(default="application/octet-stream", max_length=255)
     sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
-    size_bytes: int | None = Field(default=None, ge=0)
+    size_bytes: int | None = Field(default=None, strict=True, ge=0, le=MOST_BYTES)
 
 
 class CollectionLine(_Line):

@@ -35,6 +35,7 @@ from pipeline.ledger.facts.rows import (
 )
 from pipeline.log import entries as kinds
 from pipeline.log.entries import Entry
+from pipeline.log.ndjson import MOST_BYTES
 from pipeline.log.reconciling import WAS
 
 
@@ -279,8 +280,18 @@ def _collection(entry: Entry, keys: Keys) -> Iterable[Fact]:
             name=artifact["name"],
             media_type=artifact.get("media_type") or "application/octet-stream",
             sha256=artifact.get("sha256"),
-            size_bytes=artifact.get("size_bytes"),
+            size_bytes=_size(artifact.get("size_bytes")),
         )
+
+
+def _size(stated: JsonValue) -> int | None:
+    """The number of bytes that a collection states, where a table can hold it: an earlier release
+    recorded any number, and what only looks like one."""
+    try:
+        size = int(stated)
+    except (TypeError, ValueError):
+        return None
+    return size if size <= MOST_BYTES else None
 
 
 def _quarantine(entry: Entry, _: Keys) -> Iterable[Fact]:

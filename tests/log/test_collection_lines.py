@@ -1,0 +1,41 @@
+"""Lines of files about collections: what no table holds is refused, and read where it stands."""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pipeline.errors import Unreadable
+from pipeline.ledger import facts
+from pipeline.log.entries import Place, record_entry
+from pipeline.log.ndjson import read_line
+
+
+def line(size: object) -> dict[str, Any]:
+    artifact = {"name": "screen.png", "sha256": "a" * 64, "size_bytes": size}
+    named = {"process_id": "p1", "seller_id": "s1", "journey_id": "j1", "artifacts": [artifact]}
+    said = {"step": "answered", "channel": "web_form", "source": "seller"}
+    return {"kind": "collection", "occurred_at": "2026-03-02T09:00:00Z", **named, **said}
+
+
+@pytest.mark.parametrize(
+    ("size", "read"),
+    [(2**63, None), (2**64 - 1, None), ("5", 5), ("five", None), (5.0, 5), (True, 1), ([], None)],
+)
+def test_a_size_that_no_table_holds_is_refused_and_stops_no_ledger(
+    size: object, read: int | None
+) -> None:
+    """One was recorded, and from then on no ledger took an entry, nor could be made again."""
+    with pytest.raises(Unreadable, match=r"^artifacts\.0\.size_bytes: "):
+        read_line(json.dumps(line(size)).encode(), recorded_by="file")
+    # As an earlier release recorded it.
+    draft = read_line(json.dumps(line(5)).encode(), recorded_by="file")
+    draft = draft._replace(
+        body=(draft.body or b"").replace(b":5}", b":%b}" % json.dumps(size).encode())
+    )
+    place = Place(1, 0, 1, None, 1, None, False)
+    entry = record_entry(draft, place, log="prazo/1", log_key=b"k" * 32, random=bytes)
+    found = facts.extract([entry], facts.Keys(values=b"v", taxpayer=b"t"))
+    sizes = [it.size_bytes for table in found for it in found[table] if hasattr(it, "size_bytes")]
+    assert pa.array(sizes, type=pa.int64()).to_pylist() == [read]
