@@ -335,19 +335,26 @@ def _signed(
                 )
     if keys is None:
         verdict.notes.append("the signing key is not here: signatures were not checked")
-    else:
+    _named_keys(service, keys, verdict)
+    if keys is not None:
         _keys(service, keys, verdict)
     verdict.passed(f"{len(signed)} signed checkpoints are of this log")
 
 
-def _keys(service: LedgerService, keys: LogKeys, verdict: Verdict) -> None:
-    """Checks that the inbox names the keys that its rotations brought into force, and no other."""
-    for seq, why in keys.refused:
-        verdict.fault(f"entry {seq}: it rotates no key of this log: {why}")
-    in_force = [str(it.key) for it in keys]
+def _named_keys(service: LedgerService, keys: LogKeys | None, verdict: Verdict) -> None:
+    """Checks that the inbox names the keys that its rotations brought into force, and no other:
+    where it names others alone, none is known, and no signature was checked."""
+    in_force = [str(it.key) for it in keys or ()]
     for number, key in registered(service.inbox):
         if key not in in_force[number - 1 : number]:
             verdict.fault(f"the inbox names {key} as key {number} of the log, and no entry does")
+
+
+def _keys(service: LedgerService, keys: LogKeys, verdict: Verdict) -> None:
+    """Checks what rotated the log's keys, and that this machine's is one of them."""
+    for seq, why in keys.refused:
+        verdict.fault(f"entry {seq}: it rotates no key of this log: {why}")
+    in_force = [str(it.key) for it in keys]
     if (strange := service.signing.stranger()) is not None:
         verdict.fault(
             f"this machine's signing key is {strange}, and the log names {in_force[-1]} and never"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from pipeline.audit.stores import audit
 from pipeline.audit.verify import verify
 from pipeline.contract.body import canonical_json
 from pipeline.errors import OperatorError
+from pipeline.inbox.signing_keys import registered
 from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Signer
 from pipeline.log.entries import Entry
@@ -227,6 +229,19 @@ def test_a_key_that_somebody_wrote_into_the_inbox_is_named(
         assert checkpoint(opened)
     finally:
         opened.close()
+
+
+def test_a_key_of_the_log_that_somebody_renumbered_leaves_no_signature_unchecked_in_silence(
+    settings: Settings,
+) -> None:
+    """No key was known then, not even here, where it is: VERIFIED, whatever the checkpoints say."""
+    renumbered = "update signing_keys set number = 2"
+    in_inbox(settings, "drop trigger signing_keys_no_update", renumbered)
+    with closing(LedgerService(settings)) as opened:
+        assert opened.signing.known() is None
+        [key] = [it.key for it in registered(opened.inbox)]
+        named = f"the inbox names {key} as key 2 of the log, and no entry does"
+        assert named in audit(opened).faults
 
 
 def test_a_backup_follows_a_rotation_and_is_put_back_with_all_keys(
