@@ -91,7 +91,9 @@ EXTENSIONS = {  # of an artifact's file, by its media type; any other is .bin
     "text/plain": "txt",
 }
 BY_EXPORTER, BY_PROFILE = "by the exporter", "the masked profile"  # why a body is withheld
-KEPT_ELSEWHERE = "kept by another system"  # why an artifact is, without a fault
+# Why an artifact is left out, without a fault; the second, where an entry of an older version names
+# one that the store of this log never had.
+KEPT_ELSEWHERE, UNSAID = "kept by another system", "nothing says who keeps it"
 # What is made after the export's own entry, which names the digests of all other files.
 AFTER_THE_EXPORT = {
     *("data/checkpoint.note", "data/checkpoint.tsr", "data/consistency.json"),
@@ -1836,7 +1838,7 @@ def _check_artifacts(
         if kept == "here":
             why = quoted(reasons.get(digest, "missing from the package"))
             verdict.fault(f"the artifact {quoted(digest)} of entry {seq} is lost: {why}")
-        elif reasons.get(digest, KEPT_ELSEWHERE) != KEPT_ELSEWHERE:
+        elif reasons.get(digest, UNSAID) not in (KEPT_ELSEWHERE, UNSAID):
             verdict.fault(f"the artifact {quoted(digest)} is left out, and nobody knows why")
         else:
             elsewhere[kept].add(digest)

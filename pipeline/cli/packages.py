@@ -94,7 +94,7 @@ def export(
     if elsewhere := exported.artifacts_left_out - exported.artifacts_lost:
         say(
             f"{elsewhere} artifacts are not in it: their entries say that another system keeps"
-            " them.",
+            " them, or are older and do not say who does.",
             err=True,
         )
     if exported.artifacts_lost:

@@ -248,13 +248,15 @@ def test_a_package_with_more_artifacts_than_a_verifier_reads_is_not_made(
 def test_a_package_without_artifacts_of_ours_is_not_verified_and_names_each(
     settings: Settings, tmp_path: Path
 ) -> None:
-    """A damaged artifact once stopped the export."""
+    """A damaged artifact once stopped the export, and one of which an older entry does not say who
+    keeps it made the package a false one, whose stores were verified."""
     take(settings, collected("j8", sha256=OTHERS))
+    take(settings, collected("j9", sha256="1" * 64), is_old=True)
     lose(settings, SCREEN)
     damage(settings, JOURNEY_LOG)
     with closing(LedgerService(settings)) as service:
         exported = export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
-    assert (exported.artifacts_left_out, exported.artifacts_lost) == (3, 2)
+    assert (exported.artifacts_left_out, exported.artifacts_lost) == (4, 2)
     found = verify_package(exported.path, key=exported.key)
     assert found.faults == [
         f'the artifact "{JOURNEY_LOG}" of entry 5 is lost: "damaged in the artifact store"',
@@ -264,9 +266,14 @@ def test_a_package_without_artifacts_of_ours_is_not_verified_and_names_each(
         "1 artifacts, which are not here: another system keeps them, as their entries say; "
         + f'"{OTHERS}"'
     ) in found.unchecked
+    assert (
+        "1 artifacts, which are not here: their entries are of an older version and do not say who"
+        f' keeps them; "{"1" * 64}"'
+    ) in found.unchecked
     files = forgery.read(exported.path)
     assert b"1 \xc3\x97 artifact (not in the artifact store)" in files["data/report.html"]
-    assert "1 × artefato (mantido por outro sistema)".encode() in files["data/report.pt.html"]
+    for why in ("mantido por outro sistema", "nada diz quem o mantém"):
+        assert f"1 × artefato ({why})".encode() in files["data/report.pt.html"]
     assert b"every body and every artifact of these entries" not in files["data/report.html"]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pipeline.audit.package.screens import MAX_ENTRIES, Screen, screens_of
 from pipeline.audit.request import Request
-from pipeline.audit.verify import BY_EXPORTER, BY_PROFILE, EXTENSIONS, KEPT_ELSEWHERE
+from pipeline.audit.verify import BY_EXPORTER, BY_PROFILE, EXTENSIONS, KEPT_ELSEWHERE, UNSAID
 from pipeline.contract.body import parse_json
 from pipeline.contract.events import REVIEW_REQUIRED
 from pipeline.errors import CallerError
@@ -170,10 +170,11 @@ class Artifacts:
             if is_there:
                 extension = EXTENSIONS.get(artifact.get("media_type"), "bin")
                 self.names.setdefault(digest, f"data/artifacts/{digest}.{extension}")
-            elif keeper(artifact, entry.origin) is Keeper.ELSEWHERE:
-                self.missing.setdefault(digest, KEPT_ELSEWHERE)
-            else:
+            elif (said := keeper(artifact, entry.origin)) is Keeper.HERE:
                 self.missing[digest] = "not in the artifact store"
+            else:
+                why = KEPT_ELSEWHERE if said is Keeper.ELSEWHERE else UNSAID
+                self.missing.setdefault(digest, why)
         if len(self.names) + len(self.missing) > MOST_ARTIFACTS:
             raise CallerError(
                 "The package was not made",

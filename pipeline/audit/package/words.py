@@ -131,6 +131,7 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
         "corrompido no repositório de artefatos",
     ),
     "kept by another system": ("kept by another system", "mantido por outro sistema"),
+    "nothing says who keeps it": ("nothing says who keeps it", "nada diz quem o mantém"),
     "masked_columns": (
         "Of sellers' names, and of the names of files, only the first letter is shown. Tax ids,"
         " identifiers that could be personal, and reasons of a denial in words of their own are"
