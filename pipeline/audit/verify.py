@@ -1758,6 +1758,9 @@ def _check_completeness(sealed: Sealed, entries: Entries, verdict: Verdict) -> N
 def _check_range(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
     """A period: every leaf of its range is there, so that a left-out entry would be missed."""
     scope, range_ = entries.scope, sealed.parameters.get("range")
+    if not range_ and sealed.is_stream:
+        verdict.fault("parameters.json names no range, which shows whether the period is complete")
+        return
     if not range_:
         verdict.unchecked.append(
             "whether the period is complete: packages of this format hold no proof of it"

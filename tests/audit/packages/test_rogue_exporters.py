@@ -251,6 +251,10 @@ def test_a_period_whose_range_is_cut_at_both_ends_says_which_entries_it_cannot_s
     monkeypatch.setattr(evidence, "_range", lambda *_: [10, 14])
     found = verdict(made(honest, tmp_path / "p.zip", spring, "seq > 14"))
     assert found.faults == ["the range starts with entry 10, recorded within the period"]
+    # Without any, the verdict once said that the format holds no proof, whatever was left out.
+    monkeypatch.setattr(evidence, "_range", lambda *_: None)
+    [fault] = verdict(made(honest, tmp_path / "p.zip", spring, "process_id = 'p3'")).faults
+    assert fault.startswith("parameters.json names no range, which shows whether the period is")
 
 
 def test_where_a_process_of_a_seller_ends_is_named_as_not_checked(
