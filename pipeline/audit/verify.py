@@ -928,18 +928,21 @@ def _seals(
     """The package, once its seals hold. Where they do not, None, and the verdict says why."""
     parameters = package.json("data/parameters.json", MAX_UNSEALED_BYTES)
     signer = read_key(parameters["key"])
+    data = {it for it in package.names if it.startswith("data/")}
+    rotations = _read_rotations(package, data, given.name if given else signer.name)
     if given is None and policy is not None and policy.logs:
-        given = next((it for it in policy.logs if it.name == signer.name), None)
-        if given is None:
+        named = [it for it in policy.logs if it.name == signer.name]
+        if not named:
             raise Fault(f"it is of the log {quoted(signer.name)}, and the policy names other logs")
+        # A log whose key was rotated may stand there with several, later ones among them.
+        leading = [it for it in named if it in LogKeys(it, rotations)]
+        given = signer if signer in named else next(iter(leading), named[0])
     if given is None:
         given = signer
         verdict.unchecked.append(
             f"that {quoted(given)} is the log's key: this is the package's own word. Compare it"
             " with one that came another way, and give it as --key"
         )
-    data = {it for it in package.names if it.startswith("data/")}
-    rotations = _read_rotations(package, data, given.name)
     keys = LogKeys(given, rotations)
     if given not in keys or keys.current != signer:
         raise Fault(

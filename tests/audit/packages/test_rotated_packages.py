@@ -128,6 +128,20 @@ def test_a_package_is_verified_with_any_key_of_its_log(rotated: Rotated, number:
     assert said == (number < 2)
 
 
+def test_a_policy_may_name_later_keys_of_the_log_beside_those_that_lead_to_the_one_that_signed(
+    rotated: Rotated, tmp_path: Path
+) -> None:
+    """The first with the log's name was taken, whether it is of a later time than the package."""
+    later = Signer.made(rotated.keys[0].partition("+")[0], tmp_path / "key").key
+    for earlier, is_led in ((rotated.keys[0], True), (rotated.keys[2], False)):
+        policy = f"log {later}\nlog {earlier}\nquorum none"
+        found = verify(rotated.path, policy=policy.encode())
+        assert found.faults == []
+        assert any("leads to that one by 2 rotations" in it for it in found.checked) == is_led
+    [fault] = verify(rotated.path, policy=f"log {later}\nquorum none".encode()).faults
+    assert "no rotation in it leads there" in fault
+
+
 def test_a_key_that_no_rotation_leads_from_is_named_with_the_one_that_signed(
     rotated: Rotated, tmp_path: Path
 ) -> None:
