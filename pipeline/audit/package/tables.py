@@ -65,7 +65,7 @@ TOTALS: Final = {
 row is added or removed."""
 BASIS: Final = "basis"
 """The last column of every table but `QUOTES`: `package` if the row follows from the package's
-entries alone, `log` if it also rests on other entries or on a withheld body."""
+entries, and what is stated of withheld ones, alone; `log` if it also rests on others."""
 
 OF_PACKAGE: Final = "package"
 OF_LOG: Final = "log"

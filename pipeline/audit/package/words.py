@@ -115,9 +115,9 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "nothing_else": (
         "Nothing else was left out. Whatever is withheld remains bound by its commitment in the"
-        " log.",
+        " log; what is said of it here and in the tables is the word of whoever exported it.",
         "Nada mais foi omitido. O que foi retido continua vinculado ao log pelo seu compromisso"
-        " criptográfico.",
+        " criptográfico; o que aqui e nas tabelas se diz dele é a palavra de quem o exportou.",
     ),
     "body_withheld": ("body withheld", "conteúdo retido"),
     "the masked profile": ("masked profile", "perfil mascarado"),
@@ -155,8 +155,8 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
         "Aqui são exibidos {shown} de {all}; as tabelas contêm a lista completa.",
     ),
     "basis_log": (
-        "Based on entries of the log outside this package, or on withheld bodies.",
-        "Baseia-se em registros do log fora deste pacote ou em conteúdos retidos.",
+        "Based on entries of the log outside this package.",
+        "Baseia-se em registros do log fora deste pacote.",
     ),
     # the summary
     "no_processes": ("no process", "nenhum processo"),

@@ -186,6 +186,7 @@ def test_a_masked_package_tells_one_seller_by_one_keyed_hash(
                 "Of sellers' names, and of the names of files, only the first letter is shown.",
                 "Not masked are the names of those who worked for the marketplace",
                 "Nothing else was left out.",
+                "what is said of it here and in the tables is the word of whoever exported it.",
             ],
         ),
         (
@@ -196,6 +197,7 @@ def test_a_masked_package_tells_one_seller_by_one_keyed_hash(
                 "Dos nomes de vendedores e de arquivos aparece apenas a primeira letra.",
                 "Não são mascarados os nomes de quem trabalhou pelo marketplace",
                 "Nada mais foi omitido.",
+                "o que aqui e nas tabelas se diz dele é a palavra de quem o exportou.",
             ],
         ),
     ],
