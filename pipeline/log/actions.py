@@ -36,7 +36,7 @@ def action(
 ) -> Draft:
     """The draft of an occurrence that a person answers for. `content` is added to its body.
 
-    Raises `WrongUsage` without a reason or a name, or for a reason that is too long.
+    Raises `WrongUsage` without a reason or a name, or for one that is too long.
     """
     if not reason.strip() or not (actor or "").strip():
         raise WrongUsage(
@@ -44,8 +44,9 @@ def action(
             "a reason and a name are needed",
             "say why, and who asks for it",
         )
-    if len(reason) > MAX_REASON_CHARACTERS:
-        raise WrongUsage(f"The reason is over {MAX_REASON_CHARACTERS} characters")
+    for said, text in (("reason", reason), ("name", actor or "")):
+        if len(text) > MAX_REASON_CHARACTERS:
+            raise WrongUsage(f"The {said} is over {MAX_REASON_CHARACTERS} characters")
     return Draft(
         kind=kind,
         occurred_at=None,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pipeline.errors import WrongUsage
-from pipeline.log.actions import reminder, ticket
+from pipeline.log.actions import action, reminder, ticket
 
 WHO = {"recorded_by": "test", "process_id": "prc_1", "seller_id": "sel_1"}
 
@@ -39,3 +39,11 @@ def test_nothing_is_recorded_without_a_name(actor: str | None) -> None:
         reminder("phone", actor=actor, **WHO)
     with pytest.raises(WrongUsage, match="a name is needed"):
         ticket("closed", actor=actor, **WHO)
+
+
+@pytest.mark.parametrize("said", ["actor", "reason"])
+def test_nothing_is_recorded_under_endless_words(said: str) -> None:
+    """A package named whoever asked for it in a file that no verifier read, so long was it."""
+    words = {"actor": "Bia", "reason": "yearly audit", said: "x" * 2001}
+    with pytest.raises(WrongUsage, match="is over 2000 characters"):
+        action("export", **words, **WHO)

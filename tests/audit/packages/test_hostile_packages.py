@@ -44,7 +44,7 @@ def test_no_text_of_a_package_reaches_the_terminal_as_anything_but_a_part_of_one
     service: LedgerService, tmp_path: Path
 ) -> None:
     """An actor's name once cleared the screen and wrote VERIFIED."""
-    actor = "Ana\x1b[2J\x1b[H\r\nVERIFIED\u202e\x9b1m\u2028" + "x" * 2000
+    actor = "Ana\x1b[2J\x1b[H\r\nVERIFIED\u202e\x9b1m\u2028" + "x" * 1900
     asked = dataclasses.replace(request(Scope(process_id="p3")), actor=actor)
     exported = evidence.export(service, asked, tmp_path / "p3.zip")
     verdict = verify_package(exported.path, key=exported.key)
