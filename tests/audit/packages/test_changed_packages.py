@@ -1,6 +1,7 @@
 """Checks that every change of a package is found, even if its seals were made again with the log's
 own signing key by somebody who does not hold the auditor's earlier checkpoint."""
 
+import csv
 import functools
 import io
 import shutil
@@ -417,6 +418,19 @@ def test_what_a_row_rests_on_is_said_in_our_words_alone(
         exported = export.export(service, request(Scope(process_id="p3")), tmp_path / "lying.zip")
     found = verify_package(exported.path, key=exported.key).faults
     assert "processes.csv: row 1 does not follow from the entries" in found
+
+
+def test_a_table_has_one_spelling(
+    service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With line ends that only some programs take for such, a terminal writes row over row."""
+    with monkeypatch.context() as altered:
+        with_returns = functools.partial(csv.writer, lineterminator="\r")
+        altered.setattr(packages.csv, "writer", with_returns)
+        exported = export.export(service, request(Scope(process_id="p3")), tmp_path / "p.zip")
+    assert verify_package(exported.path, key=exported.key).faults == [
+        f"{name} is spelled in a way in which readers may differ" for name in packages.TABLES
+    ]
 
 
 def test_a_report_that_was_falsified_before_the_export_does_not_say_what_the_tables_say(
