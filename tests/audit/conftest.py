@@ -10,12 +10,15 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
 import pytest
 
 from pipeline import instants
 from pipeline.audit import export as evidence
 from pipeline.audit.export import Exported
+from pipeline.audit.package import tables
 from pipeline.audit.request import Profile, Request, Scope
+from pipeline.ledger import checks
 from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Signer
 from pipeline.settings import Settings
@@ -55,11 +58,44 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def copied(followed: Path, folder: Path) -> Iterator[LedgerService]:
+def copied(followed: Path, folder: Path, **more: object) -> Iterator[LedgerService]:
     """A ledger in a folder of its own that holds the story."""
     shutil.copytree(followed, folder, dirs_exist_ok=True)
-    with closing(LedgerService(settings_in(folder))) as opened:
+    with closing(LedgerService(settings_in(folder, **more))) as opened:
         yield opened
+
+
+@contextmanager
+def empty_tables() -> Iterator[None]:
+    """Packages are made, and verified, as if no row followed from any entry: what follows takes
+    most of the time. For what is asked of entries, seals, checkpoints, timestamps and artifacts."""
+    honest = tables.queries
+    columns = {"processes.csv": "state", "findings.csv": "severity", "coverage.csv": "path"}
+
+    def queries() -> str:
+        with pytest.MonkeyPatch.context() as quoting:
+            quoting.setattr(tables, "TABLES", {tables.QUOTES: tables.TABLES[tables.QUOTES]})
+            quotes = honest()
+        return quotes + "".join(
+            f"select null as process_id, null as {column} where false;\n"
+            for column in columns.values()
+        )
+
+    empty = {name: pa.table({"process_id": [], it: []}) for name, it in columns.items()}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(tables, "queries", queries)
+        patched.setattr(tables, "of_log", lambda *_: empty)
+        yield
+
+
+@pytest.fixture
+def without_rows() -> Iterator[None]:
+    """The same for one test."""
+    with empty_tables():
+        yield
+
+
+no_rows = pytest.mark.usefixtures("without_rows")
 
 
 @pytest.fixture
@@ -89,6 +125,17 @@ def at_rest(followed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with copied(followed, folder) as opened:
         assert opened.checkpoint() is not None
     return folder
+
+
+@pytest.fixture
+def without_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verifies stores without `queries/checks`, which take two thirds of the time: for tests of
+    what is said of entries, roots, signatures and artifacts. That what a check finds is a fault is
+    tried in `test_stores.py`, and each check in `tests/queries/test_checks.py`."""
+    monkeypatch.setattr(checks, "names", tuple)
+
+
+entries_alone = pytest.mark.usefixtures("without_checks")
 
 
 @pytest.fixture

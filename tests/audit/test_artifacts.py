@@ -28,7 +28,7 @@ from pipeline.log.artifacts import FolderArtifacts, keep_file
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from tests.audit import forgery, story
-from tests.audit.conftest import command, export
+from tests.audit.conftest import command, entries_alone, export, no_rows
 from tests.support.postgres import PostgresServer
 from tests.support.receiver import receiver
 from tests.support.stores import environment_in, settings_in
@@ -89,6 +89,7 @@ def names(settings: Settings) -> list[str]:
 # --- missing and damaged ---
 
 
+@entries_alone
 def test_lost_artifacts_are_faults_and_a_backup_without_them_is_not_whole(
     stores: Settings, tmp_path: Path
 ) -> None:
@@ -107,6 +108,7 @@ def test_lost_artifacts_are_faults_and_a_backup_without_them_is_not_whole(
     assert diagnosed.found.startswith(f"2 of 2 are missing or damaged; {missing[0]}")
 
 
+@entries_alone
 def test_the_commands_say_no_where_artifacts_are_lost(settings: Settings, tmp_path: Path) -> None:
     lose(settings, SCREEN, JOURNEY_LOG)
     done = command(settings, "verify")
@@ -120,6 +122,7 @@ def test_the_commands_say_no_where_artifacts_are_lost(settings: Settings, tmp_pa
     assert done.stderr.endswith("NOT WHOLE: 2 artifacts could not be copied\n")
 
 
+@entries_alone
 def test_a_damaged_artifact_is_a_fault_and_is_not_copied(stores: Settings, tmp_path: Path) -> None:
     damage(stores, SCREEN)
     [fault] = verdict(stores).faults
@@ -152,6 +155,7 @@ def test_what_was_lost_is_taken_in_from_wherever_it_still_is(
         assert sorted(store.names()) == sorted([SCREEN, JOURNEY_LOG])
 
 
+@entries_alone
 def test_bytes_that_no_entry_names_are_counted_and_kept(stores: Settings) -> None:
     """A crash between artifact and entry leaves them."""
     with closing(open_inbox(stores.inbox)) as inbox:
@@ -188,6 +192,7 @@ def take(settings: Settings, line: bytes, *, is_old: bool = False) -> None:
         inbox.append([read_line(line, recorded_by="file:x", keep=keep)])
 
 
+@entries_alone
 def test_an_artifact_that_another_system_keeps_is_not_missed(settings: Settings) -> None:
     """Its entry says so. Of an older entry that does not, nobody can tell; where it has a size, the
     bytes were stored."""
@@ -230,6 +235,7 @@ def test_a_line_counts_once_wherever_its_artifact_was_when_it_came(settings: Set
 # --- packages ---
 
 
+@no_rows
 def test_a_package_with_more_artifacts_than_a_verifier_reads_is_not_made(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +251,7 @@ def test_a_package_with_more_artifacts_than_a_verifier_reads_is_not_made(
     assert [it.name for it in tmp_path.glob("*.zip")] == ["p1.zip"]
 
 
+@no_rows
 def test_a_package_without_artifacts_of_ours_is_not_verified_and_names_each(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -271,6 +278,11 @@ def test_a_package_without_artifacts_of_ours_is_not_verified_and_names_each(
         f' keeps them; "{"1" * 64}"'
     ) in found.unchecked
     files = forgery.read(exported.path)
+    assert json.loads(files["data/contents.json"])["withheld_artifacts"] == {
+        JOURNEY_LOG: "damaged in the artifact store",
+        SCREEN: "not in the artifact store",
+        OTHERS: "kept by another system",
+    }
     assert b"1 \xc3\x97 artifact (not in the artifact store)" in files["data/report.html"]
     for why in ("mantido por outro sistema", "nada diz quem o mantém"):
         assert f"1 × artefato ({why})".encode() in files["data/report.pt.html"]
@@ -280,6 +292,7 @@ def test_a_package_without_artifacts_of_ours_is_not_verified_and_names_each(
 # --- backups between engines ---
 
 
+@entries_alone
 def test_a_backup_that_is_not_whole_is_put_back_and_says_so(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -300,6 +313,7 @@ def empty(postgres: PostgresServer) -> Iterator[str]:
     postgres.execute(postgres.url(), "drop database another with (force)")
 
 
+@entries_alone
 def test_a_backup_of_one_engine_is_put_back_into_the_other(
     settings: Settings, database: str, tmp_path: Path
 ) -> None:
@@ -323,6 +337,8 @@ def test_a_backup_of_one_engine_is_put_back_into_the_other(
 # --- two machines, one database ---
 
 
+@entries_alone
+@no_rows
 def test_evidence_that_one_machine_took_is_exported_and_backed_up_by_another(
     database: str, tmp_path: Path
 ) -> None:

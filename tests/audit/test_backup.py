@@ -23,7 +23,7 @@ from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import Delivery
 from pipeline.settings import Settings
 from tests.audit import story
-from tests.audit.conftest import command, environment, request
+from tests.audit.conftest import command, entries_alone, environment, request
 from tests.audit.test_stores import in_inbox
 from tests.support.commands import apart
 from tests.support.stores import settings_in
@@ -91,6 +91,7 @@ def test_keys_are_copied_by_choice_and_for_their_owner_alone(
     assert stat.S_IMODE((tmp_path / "with").stat().st_mode) == 0o700
 
 
+@entries_alone
 def test_a_backup_without_keys_is_put_back_and_says_whose_word_its_first_key_is(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -129,6 +130,7 @@ def test_a_backup_that_was_changed_is_refused_before_anything_is_put_anywhere(
     assert not (tmp_path / "elsewhere" / "inbox.db").exists()
 
 
+@entries_alone
 def test_a_backup_that_changes_while_it_is_put_back_is_not_verified(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,6 +229,7 @@ UNSIGNED = {
 }
 
 
+@entries_alone
 @pytest.mark.parametrize("change", UNSIGNED)
 def test_what_no_signature_covers_is_refused_until_a_person_insists_by_name(
     settings: Settings, tmp_path: Path, change: str
@@ -262,6 +265,7 @@ def test_entries_after_the_last_signature_are_refused_as_well(
         restores.restore(settings_in(tmp_path / "elsewhere"), tmp_path / "saved")
 
 
+@entries_alone
 def test_the_command_has_what_it_copies_signed(settings: Settings, tmp_path: Path) -> None:
     with closing(open_inbox(settings.inbox)) as inbox:
         story.deliver(inbox, "not signed yet")
@@ -271,6 +275,7 @@ def test_the_command_has_what_it_copies_signed(settings: Settings, tmp_path: Pat
     assert (restored.entries, restored.verdict.faults) == (17, [])
 
 
+@entries_alone
 def test_a_checkpoint_kept_elsewhere_tells_a_backup_that_was_signed_by_another_key(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -315,6 +320,7 @@ def test_a_backup_older_than_the_checkpoint_kept_elsewhere_is_refused(
         restores.restore(settings_in(tmp_path / "elsewhere"), tmp_path / "saved", against=kept)
 
 
+@entries_alone
 def test_an_older_backup_takes_the_newer_entries_from_the_ledger(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -338,6 +344,7 @@ def test_an_older_backup_takes_the_newer_entries_from_the_ledger(
         service.close()
 
 
+@entries_alone
 def test_a_restore_says_how_many_entries_only_the_former_inbox_has(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -354,6 +361,7 @@ def test_a_restore_says_how_many_entries_only_the_former_inbox_has(
         assert inbox.last()[0] == 19
 
 
+@entries_alone
 def test_a_deleted_inbox_comes_back_with_what_was_recorded_since_the_backup(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -462,6 +470,7 @@ def test_the_commands_tell_what_was_copied_and_what_was_put_back(
     assert done.stdout.endswith("VERIFIED\n")
 
 
+@entries_alone
 @pytest.mark.parametrize("is_from_ledger", [False, True])
 def test_a_restore_leaves_sellers_their_links(
     settings: Settings, tmp_path: Path, is_from_ledger: bool

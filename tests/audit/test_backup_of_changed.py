@@ -15,7 +15,7 @@ from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests import depth
 from tests.audit import story
-from tests.audit.conftest import command
+from tests.audit.conftest import command, entries_alone
 from tests.audit.test_stores import in_inbox
 from tests.support.stores import settings_in
 
@@ -34,6 +34,7 @@ CHANGES = {
 }
 
 
+@entries_alone
 @pytest.mark.parametrize("change", depth.few(list(CHANGES), 3))
 def test_what_no_restore_would_take_is_named_and_not_copied(
     settings: Settings, tmp_path: Path, change: str
@@ -57,6 +58,7 @@ def test_what_no_restore_would_take_is_named_and_not_copied(
     assert restores.restore(elsewhere, tmp_path / "saved").verdict.faults == []
 
 
+@entries_alone
 def test_a_sound_backup_stays_sound_where_newer_entries_were_changed(
     settings: Settings, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from pipeline.errors import PrazoError
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests import depth
+from tests.audit.conftest import entries_alone
 from tests.audit.test_stores import faults
 
 CUTS: dict[str, Callable[[bytes], bytes]] = {
@@ -20,6 +21,7 @@ CUTS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@entries_alone
 @pytest.mark.parametrize("cut", CUTS)
 def test_a_damaged_inbox_file_is_refused_or_named_and_never_a_traceback(
     settings: Settings, cut: str
@@ -33,6 +35,7 @@ def test_a_damaged_inbox_file_is_refused_or_named_and_never_a_traceback(
     assert found
 
 
+@entries_alone
 @pytest.mark.parametrize("cut", depth.few(list(CUTS), 2))
 def test_a_damaged_ledger_file_is_recovered_or_named(settings: Settings, cut: str) -> None:
     settings.ledger.write_bytes(CUTS[cut](settings.ledger.read_bytes()))

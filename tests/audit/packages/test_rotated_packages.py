@@ -24,7 +24,15 @@ from pipeline.log.entries import Entry
 from pipeline.log.signing import rotating
 from pipeline.settings import Settings
 from tests.audit import forgery, story
-from tests.audit.conftest import EVERYTHING, command, copied, request
+from tests.audit.conftest import (
+    EVERYTHING,
+    command,
+    copied,
+    empty_tables,
+    entries_alone,
+    no_rows,
+    request,
+)
 from tests.audit.test_stores import in_inbox
 from tests.support.stores import settings_in
 
@@ -50,7 +58,8 @@ def rotated(followed: Path, tmp_path_factory: pytest.TempPathFactory) -> Rotated
             service.signing.rotate(**WHO)
             service.catch_up()
             notes.append(checkpoint(service))
-        made = evidence.export(service, request(Scope(process_id="p1")), folder / "p1.zip")
+        with empty_tables():
+            made = evidence.export(service, request(Scope(process_id="p1")), folder / "p1.zip")
         keys = service.signing.known()
         assert keys is not None
         assert service.signer is not None
@@ -81,6 +90,7 @@ class Rogue:
         return getattr(self._service, name)
 
 
+@no_rows
 @pytest.mark.parametrize("is_period", [True, False])
 def test_a_key_that_was_replaced_signs_no_period_and_for_a_process_the_verdict_names_it(
     service: LedgerService, tmp_path: Path, is_period: bool
@@ -219,6 +229,7 @@ def service(settings: Settings) -> Iterator[LedgerService]:
     opened.close()
 
 
+@entries_alone
 def test_the_stores_of_a_rotated_log_are_without_fault(service: LedgerService) -> None:
     service.signing.rotate(**WHO)
     story.deliver(service.inbox, "later")
@@ -227,6 +238,7 @@ def test_the_stores_of_a_rotated_log_are_without_fault(service: LedgerService) -
     assert audit(service).faults == []
 
 
+@entries_alone
 def test_a_key_that_somebody_wrote_into_the_inbox_is_named(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -245,6 +257,7 @@ def test_a_key_that_somebody_wrote_into_the_inbox_is_named(
         opened.close()
 
 
+@entries_alone
 def test_a_key_of_the_log_that_somebody_renumbered_leaves_no_signature_unchecked_in_silence(
     settings: Settings,
 ) -> None:
@@ -258,6 +271,7 @@ def test_a_key_of_the_log_that_somebody_renumbered_leaves_no_signature_unchecked
         assert named in audit(opened).faults
 
 
+@entries_alone
 def test_a_backup_follows_a_rotation_and_is_put_back_with_all_keys(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -287,6 +301,7 @@ def test_a_backup_follows_a_rotation_and_is_put_back_with_all_keys(
         after.close()
 
 
+@entries_alone
 def test_a_backup_from_before_a_rotation_is_put_back_where_the_new_key_is(
     settings: Settings, tmp_path: Path
 ) -> None:
