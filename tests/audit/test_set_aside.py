@@ -1,12 +1,12 @@
 """A PostgreSQL inbox whose rows were changed, and its way out: from the ledger, or by a backup."""
 
-import subprocess
+import shutil
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -15,11 +15,12 @@ from pipeline.audit import restore as restores
 from pipeline.audit.stores import audit
 from pipeline.errors import NotRestored, OperatorError, PrazoError
 from pipeline.inbox import open_inbox
+from pipeline.inbox.artifacts import artifact_store
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
-from tests import depth
+from tests import depth, fork_server
 from tests.audit import story
-from tests.audit.conftest import command, environment, killed
+from tests.audit.conftest import command, entries_alone, environment, killed
 from tests.support.postgres import PostgresServer
 from tests.support.stores import settings_in
 
@@ -28,11 +29,22 @@ CHANGED = "update prazo.entries set body = '{}' where seq = 4"
 
 
 @pytest.fixture
-def machine(settings: Settings, database: str, tmp_path: Path) -> Settings:
-    """A machine whose inbox is in PostgreSQL: the story, two artifacts, all of it signed."""
-    backups.backup(settings, tmp_path / "saved", with_keys=True)
+def machine(at_rest: Path, database: str, tmp_path: Path) -> Settings:
+    """A machine whose inbox is in PostgreSQL: the story, two artifacts, all of it signed; with the
+    ledger that followed the same entries in SQLite."""
     moved = settings_in(tmp_path / "machine", inbox=database)
-    assert restores.restore(moved, tmp_path / "saved").verdict.faults == []
+    moved.ledger.parent.mkdir()
+    for ledger in at_rest.glob("ledger.duckdb*"):
+        shutil.copy(ledger, moved.ledger.parent)
+    shutil.copytree(at_rest / "keys", moved.signing_key_file.parent)
+    with (
+        backups.opened_inbox(settings_in(at_rest).inbox) as source,
+        backups.opened_inbox(database, source.identity) as copy,
+    ):
+        backups.copy_entries(source, copy, lambda *_: None)
+        backups.Vouchers.of(source).put(copy)
+        for content in (story.SCREEN, story.JOURNEY_LOG):
+            artifact_store(moved, copy).keep(content)
     return moved
 
 
@@ -103,6 +115,7 @@ def test_the_ledger_puts_the_rows_of_a_database_right(
     assert faults(machine) == []
 
 
+@entries_alone
 def test_who_has_the_inbox_open_goes_on_in_the_new_tables(machine: Settings, database: str) -> None:
     """A receiver of another machine, whose statements were prepared for the former tables."""
     with closing(open_inbox(database)) as receiver:
@@ -120,6 +133,7 @@ def test_who_has_the_inbox_open_goes_on_in_the_new_tables(machine: Settings, dat
     assert faults(machine) == []
 
 
+@entries_alone
 def test_entries_that_nothing_followed_yet_are_kept(machine: Settings, database: str) -> None:
     with closing(open_inbox(database)) as inbox:
         story.deliver(inbox, "not followed")
@@ -132,6 +146,7 @@ def test_entries_that_nothing_followed_yet_are_kept(machine: Settings, database:
     assert (done.entries, done.verdict.faults) == (18, [])  # the last one says who insisted
 
 
+@entries_alone
 def test_what_is_recorded_between_the_proof_and_the_swap_is_not_lost(
     machine: Settings, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +217,7 @@ run()
 """
 
 
+@entries_alone
 @pytest.mark.parametrize("step", depth.few([10, 1, 5, 24], 4))
 def test_killed_at_any_step_it_is_the_former_inbox_or_the_new_one(
     machine: Settings, database: str, step: int
@@ -225,39 +241,34 @@ def test_killed_at_any_step_it_is_the_former_inbox_or_the_new_one(
     assert not list(machine.ledger.parent.glob("inbox.restoring*"))
 
 
+@entries_alone
 def test_of_two_at_once_each_leaves_a_whole_inbox(machine: Settings, database: str) -> None:
     """The ledger has one holder at a time: the other one says so, or comes after it."""
     change(database, CHANGED)
-    ended: list[subprocess.CompletedProcess[bytes]] = []
-
-    def restore() -> None:
-        ended.append(
-            subprocess.run(
-                [sys.executable, "-m", "pipeline.cli", "restore", "--from-ledger"],
-                env=environment(machine),
-                cwd=machine.ledger.parent,
-                capture_output=True,
-                check=False,
-                timeout=120,
-            )
+    both = [
+        fork_server.start(
+            [sys.executable, "-m", "pipeline.cli", "restore", "--from-ledger"],
+            env=environment(machine),
+            cwd=machine.ledger.parent,
+            stdout=PIPE,
+            stderr=PIPE,
         )
-
-    threads = [threading.Thread(target=restore) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert 0 in {it.returncode for it in ended}, [it.stderr for it in ended]
-    assert {it.returncode for it in ended} <= {0, 1}, [it.stderr for it in ended]
+        for _ in range(2)
+    ]
+    said = [it.communicate(timeout=120)[1] for it in both]
+    assert 0 in {it.returncode for it in both}, said
+    assert {it.returncode for it in both} <= {0, 1}, said
     assert faults(machine) == []
 
 
+@entries_alone
 def test_a_backup_is_not_put_back_over_other_rows_of_a_database(
     machine: Settings, postgres: PostgresServer, database: str, tmp_path: Path
 ) -> None:
     """It said "the copy" of the live database; over rows that were changed in their middle it said
     that they were restored. The remedy leads out: an empty database, and the newer entries come
     from the ledger."""
+    backups.backup(machine, tmp_path / "saved", with_keys=True)
     with closing(LedgerService(machine)) as service:
         story.deliver(service.inbox, "since the backup")
         service.catch_up()
