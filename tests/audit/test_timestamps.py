@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from cryptography import x509
@@ -19,13 +19,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from pipeline.audit import timestamps, verify
+from pipeline.audit.export import Exported
 from pipeline.audit.request import Scope
 from pipeline.errors import OperatorError
 from pipeline.http.outgoing import asking
 from pipeline.ledger.service import LedgerService
-from tests.audit import forgery, story
-from tests.audit.conftest import export
-from tests.support.stores import settings_in
+from tests.audit import forgery
+from tests.audit.conftest import copied, empty_tables, export, no_rows
 
 CONFIGURATION = """
 [req]
@@ -104,22 +104,41 @@ class Authority:
         self._server.server_close()
 
 
-@pytest.fixture
-def authority(tmp_path: Path) -> Iterator[Authority]:
-    folder = tmp_path / "authority"
-    folder.mkdir()
-    opened = Authority(folder)
-    yield opened
-    opened.close()
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Authority]:
+    with closing(Authority(tmp_path_factory.mktemp("authority"))) as opened:
+        yield opened
 
 
-@pytest.fixture
-def stamping(tmp_path: Path, authority: Authority) -> Iterator[LedgerService]:
-    opened = LedgerService(settings_in(tmp_path, timestamp_url=authority.url))
-    story.record(opened.inbox, opened.settings.artifacts)
-    opened.catch_up()
-    yield opened
-    opened.close()
+@pytest.fixture(scope="module")
+def newer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Authority]:
+    """Another authority, whose certificate lasts for twenty years."""
+    with closing(Authority(tmp_path_factory.mktemp("newer"), days=20 * 365)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def issued(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Issued"]:
+    """A third one, whose certificate a root issued that also says what it revoked."""
+    folder = tmp_path_factory.mktemp("issued")
+    with closing(Authority(folder)) as opened:
+        yield Issued(opened, *issue(folder))
+
+
+@pytest.fixture(scope="module")
+def stamping(
+    followed: Path, authority: Authority, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LedgerService]:
+    folder = tmp_path_factory.mktemp("stamping")
+    with copied(followed, folder, timestamp_url=authority.url) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def exported(stamping: LedgerService, tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    """A package with a timestamp."""
+    with empty_tables():
+        return export(stamping, Scope(process_id="p1"), tmp_path_factory.mktemp("made") / "p.zip")
 
 
 def test_a_query_has_the_bytes_that_openssl_would_send(tmp_path: Path) -> None:
@@ -139,9 +158,8 @@ def test_a_query_has_the_bytes_that_openssl_would_send(tmp_path: Path) -> None:
 
 
 def test_a_package_carries_a_timestamp_that_verifies(
-    stamping: LedgerService, authority: Authority, tmp_path: Path
+    exported: Exported, authority: Authority
 ) -> None:
-    exported = export(stamping, Scope(process_id="p1"), tmp_path / "p.zip")
     verdict = verify.verify(exported.path, exported.key, authority=str(authority.certificate))
     assert verdict.faults == []
     assert any(it.startswith("all of it existed by 20") for it in verdict.checked)
@@ -151,14 +169,13 @@ def test_a_package_carries_a_timestamp_that_verifies(
 
 
 def test_a_timestamp_of_another_authority_or_checkpoint_is_a_fault(
-    stamping: LedgerService, authority: Authority, tmp_path: Path
+    exported: Exported,
+    stamping: LedgerService,
+    authority: Authority,
+    newer: Authority,
+    tmp_path: Path,
 ) -> None:
-    exported = export(stamping, Scope(process_id="p1"), tmp_path / "p.zip")
-    other = tmp_path / "other"
-    other.mkdir()
-    impostor = Authority(other)
-    impostor.close()
-    verdict = verify.verify(exported.path, exported.key, authority=str(impostor.certificate))
+    verdict = verify.verify(exported.path, exported.key, authority=str(newer.certificate))
     assert verdict.faults == ["data/checkpoint.tsr is not signed by the timestamp authority given"]
     files = forgery.read(exported.path)
     files["data/checkpoint.tsr"] = timestamps.stamp(authority.url, b"something else")
@@ -169,8 +186,9 @@ def test_a_timestamp_of_another_authority_or_checkpoint_is_a_fault(
     ]
 
 
-def test_a_timestamp_cannot_be_dropped(stamping: LedgerService, tmp_path: Path) -> None:
-    exported = export(stamping, Scope(process_id="p1"), tmp_path / "p.zip")
+def test_a_timestamp_cannot_be_dropped(
+    exported: Exported, stamping: LedgerService, tmp_path: Path
+) -> None:
     files = forgery.read(exported.path)
     del files["data/checkpoint.tsr"]
     assert stamping.signer is not None
@@ -227,8 +245,9 @@ def test_an_answer_without_an_end_is_left_after_its_bytes_or_its_time(
     assert time.monotonic() - began < 10
 
 
+@no_rows
 def test_credentials_in_an_authoritys_address_go_to_it_and_are_shown_nowhere(
-    endless: http.server.ThreadingHTTPServer, authority: Authority, tmp_path: Path
+    endless: http.server.ThreadingHTTPServer, followed: Path, authority: Authority, tmp_path: Path
 ) -> None:
     address = f"ana:s3cret@127.0.0.1:{endless.server_port}"
     with pytest.raises(OperatorError) as refused:
@@ -242,19 +261,21 @@ def test_credentials_in_an_authoritys_address_go_to_it_and_are_shown_nowhere(
         assert "s3" not in str(refused.value)
 
     url = authority.url.replace("//", "//ana:s3cret@") + "?key=s3cret"
-    with closing(LedgerService(settings_in(tmp_path, timestamp_url=url))) as service:
-        story.record(service.inbox, service.settings.artifacts)
-        service.catch_up()
+    with copied(followed, tmp_path, timestamp_url=url) as service:
         exported = export(service, Scope(process_id="p1"), tmp_path / "p.zip")
     files = forgery.read(exported.path)
     assert json.loads(files["data/parameters.json"])["timestamp_authority"] == authority.url
     assert [name for name, content in files.items() if b"s3cret" in content] == []
 
 
+@no_rows
 def test_an_authority_that_gives_nothing_fails_the_export_with_what_to_do(
-    stamping: LedgerService, authority: Authority, tmp_path: Path
+    stamping: LedgerService,
+    authority: Authority,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    authority.is_wrong = True
+    monkeypatch.setattr(authority, "is_wrong", True)
     with pytest.raises(OperatorError, match="without a stamp: unset PRAZO_TIMESTAMP_URL"):
         export(stamping, Scope(process_id="p1"), tmp_path / "p.zip")
     assert not (tmp_path / "p.zip").exists()
@@ -280,10 +301,9 @@ def with_text(reply: bytes, text: str) -> bytes:
 
 
 def test_the_time_is_that_which_the_authority_signed(
-    stamping: LedgerService, authority: Authority, tmp_path: Path
+    exported: Exported, stamping: LedgerService, authority: Authority, tmp_path: Path
 ) -> None:
     """It was read from openssl's text of the reply, where an unsigned status could name another."""
-    exported = export(stamping, Scope(process_id="p1"), tmp_path / "p.zip")
     files = forgery.read(exported.path)
     files["data/checkpoint.tsr"] = with_text(
         files["data/checkpoint.tsr"], "fine\nTime stamp: Jan  1 00:00:00 2020 GMT\n"
@@ -324,20 +344,15 @@ def stamped(authority: Authority, data: bytes = DATA) -> verify.Stamp:
 
 @pytest.mark.usefixtures("in_ten_years")
 def test_a_certificate_that_ended_since_is_named_unless_an_archive_timestamp_holds_it(
-    authority: Authority, tmp_path: Path
+    authority: Authority, newer: Authority, tmp_path: Path
 ) -> None:
-    (tmp_path / "newer").mkdir()
-    newer = Authority(tmp_path / "newer", days=20 * 365)
     both = tmp_path / "both.pem"
     both.write_bytes(authority.certificate.read_bytes() + newer.certificate.read_bytes())
     stamp, package = stamped(authority), tmp_path / "package.zip"
-    try:
-        package.write_bytes(DATA)
-        archives = [timestamps.archive(newer.url, package)]
-        archives.append(timestamps.archive(newer.url, package, archives))
-        foreign = [timestamps.stamp(newer.url, b"another package")]
-    finally:
-        newer.close()
+    package.write_bytes(DATA)
+    archives = [timestamps.archive(newer.url, package)]
+    archives.append(timestamps.archive(newer.url, package, archives))
+    foreign = [timestamps.stamp(newer.url, b"another package")]
     without = verify.Verdict()
     at = verify._stamped_long_ago(stamp, str(both), [], b"", without)
     assert abs(at.timestamp() - time.time()) < 600
@@ -358,17 +373,12 @@ def test_a_certificate_that_ended_since_is_named_unless_an_archive_timestamp_hol
 
 
 def test_an_authority_whose_certificate_was_revoked_at_the_time_is_not_believed(
-    tmp_path: Path,
+    issued: "Issued", tmp_path: Path
 ) -> None:
     """The lists of the time are in the package; the authority's root, and nothing else, is from
     outside."""
-    (tmp_path / "issued").mkdir()
-    issued = Authority(tmp_path / "issued")
-    try:
-        root, clean, revoking = issue(tmp_path / "issued")
-        stamp = stamped(issued)
-    finally:
-        issued.close()
+    by, root, clean, revoking = issued
+    stamp = stamped(by)
     verdict = verify.Verdict()
     assert verify._stamped_long_ago(stamp, str(root), [], clean, verdict)
     with pytest.raises(verify.Fault, match="its certificate was revoked"):
@@ -379,26 +389,20 @@ def test_an_authority_whose_certificate_was_revoked_at_the_time_is_not_believed(
         verify._stamped_long_ago(stamp, str(stranger), [], clean + root.read_bytes(), verdict)
 
 
+@no_rows
 def test_what_is_kept_beside_a_timestamp_is_certificates_and_lists_and_nothing_else(
-    tmp_path: Path,
+    issued: "Issued", followed: Path, tmp_path: Path
 ) -> None:
     """Free text stood there, signed by the log and checked by nobody. The exporter leaves out what
     an authority's file says beside them; a file without a timestamp has no place at all."""
-    (tmp_path / "issued").mkdir()
-    issued = Authority(tmp_path / "issued")
-    try:
-        root, clean, _ = issue(tmp_path / "issued")
-        chain = tmp_path / "chain.pem"
-        blocks = (tmp_path / "issued" / "authority.pem").read_bytes() + clean
-        chain.write_bytes(b"subject=Authority\r\n" + blocks.replace(b"\n", b"\r\n") + b"the end")
-        options = {"timestamp_url": issued.url, "timestamp_chain_file": chain}
-        with closing(LedgerService(settings_in(tmp_path, **options))) as service:
-            story.record(service.inbox, service.settings.artifacts)
-            service.catch_up()
-            exported = export(service, Scope(process_id="p1"), tmp_path / "p.zip")
-            signer = service.signer
-    finally:
-        issued.close()
+    by, root, clean, _ = issued
+    chain = tmp_path / "chain.pem"
+    blocks = by.certificate.read_bytes() + clean
+    chain.write_bytes(b"subject=Authority\r\n" + blocks.replace(b"\n", b"\r\n") + b"the end")
+    options = {"timestamp_url": by.url, "timestamp_chain_file": chain}
+    with copied(followed, tmp_path, **options) as service:
+        exported = export(service, Scope(process_id="p1"), tmp_path / "p.zip")
+        signer = service.signer
     assert signer is not None
     files = forgery.read(exported.path)
     assert files["data/timestamp.pem"] == blocks
@@ -424,20 +428,25 @@ def test_what_is_kept_beside_a_timestamp_is_certificates_and_lists_and_nothing_e
 
 @pytest.mark.parametrize("content", [b"", b"a text", b"-----BEGIN CERTIFICATE-----\nAAAA\n"])
 def test_a_chain_without_a_certificate_is_refused_before_anything_is_exported(
-    tmp_path: Path, content: bytes
+    followed: Path, tmp_path: Path, content: bytes
 ) -> None:
     """It was read after the export's entry: the log said that there was a package, and the word of
     a second person was used up for none."""
     chain = tmp_path / "chain.pem"
     chain.write_bytes(content)
-    settings = settings_in(tmp_path, timestamp_chain_file=chain, four_eyes="export")
-    with closing(LedgerService(settings)) as service:
-        story.record(service.inbox, settings.artifacts)
-        service.catch_up()
+    options = {"timestamp_chain_file": chain, "four_eyes": "export"}
+    with copied(followed, tmp_path, **options) as service:
         last = service.inbox.last()
         with pytest.raises(OperatorError, match="correct PRAZO_TIMESTAMP_CHAIN_FILE, or unset it"):
             export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
         assert service.inbox.last() == last
+
+
+class Issued(NamedTuple):
+    by: Authority
+    root: Path
+    clean: bytes
+    revoking: bytes
 
 
 def issue(folder: Path) -> tuple[Path, bytes, bytes]:
