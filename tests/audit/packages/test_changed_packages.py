@@ -22,7 +22,7 @@ from pipeline.audit.request import Scope
 from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Checkpoint, Signer
 from tests.audit import forgery, story
-from tests.audit.conftest import EVERYTHING, Made, request
+from tests.audit.conftest import EVERYTHING, Made, copied, no_rows, request
 from tests.audit.forgery import SEALS, Files
 from tests.support.stores import settings_in
 
@@ -59,14 +59,20 @@ CHANGES: dict[str, Callable[[bytes], bytes | None]] = {
 }
 
 
+def test_what_nobody_changed_has_no_fault_also_where_it_is_sealed_again(
+    made: Made, tmp_path: Path
+) -> None:
+    files = forgery.read(made.path)
+    assert faults(made, files, tmp_path) == []
+    assert faults(made, forgery.seal(files, made.signer), tmp_path) == []
+
+
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("is_sealed", [False, True], ids=["as it is", "sealed again"])
 def test_a_change_to_any_file_is_found(
     made: Made, tmp_path: Path, change: str, is_sealed: bool
 ) -> None:
     files = forgery.read(made.path)
-    assert faults(made, files, tmp_path) == []
-    assert faults(made, forgery.seal(files, made.signer), tmp_path) == []
     unnoticed = []
     for name, content in files.items():
         if is_sealed and name in SEALS:
@@ -319,14 +325,14 @@ def test_another_key_than_the_one_that_was_handed_over_is_refused(
 # --- an insider who also rewrites the log ------------------------------------------------------
 
 
-def test_a_log_that_was_rewritten_before_the_export_is_found(made: Made, tmp_path: Path) -> None:
+@no_rows
+def test_a_log_that_was_rewritten_before_the_export_is_found(
+    made: Made, rewritten: Path, tmp_path: Path
+) -> None:
     """The insider records another answer of the platform, with the log's name, its secrets and its
     signing key, and exports from that: only the checkpoint that the auditor kept shows it."""
-    forged = rewritten(made, tmp_path)
-    try:
+    with copied(rewritten, tmp_path) as forged:
         exported = export.export(forged, request(EVERYTHING), tmp_path / "forged.zip")
-    finally:
-        forged.close()
     assert verify.verify(exported.path, made.key).faults == []
     assert verify.verify(exported.path, made.key, made.earlier).faults == [
         "the package proves nothing about a checkpoint of 16 entries: ask for a new package,"
@@ -334,44 +340,43 @@ def test_a_log_that_was_rewritten_before_the_export_is_found(made: Made, tmp_pat
     ]
 
 
-def test_a_rewritten_log_cannot_prove_the_earlier_size_either(made: Made, tmp_path: Path) -> None:
-    forged = rewritten(made, tmp_path)
-    try:
+@no_rows
+def test_a_rewritten_log_cannot_prove_the_earlier_size_either(
+    made: Made, rewritten: Path, tmp_path: Path
+) -> None:
+    with copied(rewritten, tmp_path) as forged:
         forged.checkpoint()  # of 16 entries as well, with the forged root
         exported = export.export(forged, request(EVERYTHING), tmp_path / "forged.zip")
-    finally:
-        forged.close()
     assert verify.verify(exported.path, made.key).faults == []
     assert verify.verify(exported.path, made.key, made.earlier).faults == [
         "THE LOG WAS REWRITTEN: the earlier checkpoint has another root at 16 entries"
     ]
 
 
+@no_rows
 def test_a_rewritten_log_cannot_name_the_former_root_beside_its_own(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: Made, rewritten: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two roots at one size only the last was proved, and either was believed: a log that
     somebody rewrote once continued every checkpoint that they knew to be kept."""
     honest, former = export._earlier, Checkpoint.read(made.earlier.decode()).root.hex()
     monkeypatch.setattr(export, "_earlier", lambda *given: [[16, former], *honest(*given)])
-    forged = rewritten(made, tmp_path)
-    try:
+    with copied(rewritten, tmp_path) as forged:
         forged.checkpoint()
         exported = export.export(forged, request(EVERYTHING), tmp_path / "forged.zip")
-    finally:
-        forged.close()
     assert verify.verify(exported.path, made.key, made.earlier).faults == [
         "parameters.json names two earlier checkpoints of one size"
     ]
 
 
-def rewritten(made: Made, folder: Path) -> LedgerService:
-    """A log of the same name and key, in which the platform accepted the first attempt."""
-    original = made.path.parent
+@pytest.fixture(scope="module")
+def rewritten(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a log of the same name and key, in which the platform accepted the first
+    attempt."""
+    original, folder = made.path.parent, tmp_path_factory.mktemp("rewritten")
     (folder / "keys").mkdir()
     shutil.copy(original / "keys" / "signing.key", folder / "keys" / "signing.key")
-    forged = LedgerService(settings_in(folder))
-    forged.close()
+    LedgerService(settings_in(folder)).close()
     with closing(sqlite3.connect(folder / "inbox.db")) as connection, connection:
         connection.execute(
             "update meta set value = ? where name = 'log'", (made.signer.key.name.encode(),)
@@ -379,10 +384,10 @@ def rewritten(made: Made, folder: Path) -> LedgerService:
         connection.execute("drop trigger signing_keys_no_delete")
         connection.execute("delete from signing_keys")  # the key is one of the log's name, too
     (folder / "ledger.duckdb").unlink()
-    forged = LedgerService(settings_in(folder))
-    story.record(forged.inbox, forged.settings.artifacts, first_answer=200)
-    forged.catch_up()
-    return forged
+    with closing(LedgerService(settings_in(folder))) as forged:
+        story.record(forged.inbox, forged.settings.artifacts, first_answer=200)
+        forged.catch_up()
+    return folder
 
 
 # --- an exporter who lies in the tables --------------------------------------------------------

@@ -16,23 +16,20 @@ from pipeline.audit.verify import BY_EXPORTER, Fault
 from pipeline.ledger.service import LedgerService
 from tests import depth
 from tests.audit import forgery, story
-from tests.audit.conftest import Made, export
+from tests.audit.conftest import Made, copied, export, no_rows
 from tests.fixtures import RELEASES
-from tests.support.stores import settings_in
 
 
 @pytest.fixture(scope="module")
-def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]:
-    opened = LedgerService(settings_in(tmp_path_factory.mktemp("exact")))
-    story.record(opened.inbox, opened.settings.artifacts)
-    opened.catch_up()
-    yield opened
-    opened.close()
+def honest(followed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]:
+    with copied(followed, tmp_path_factory.mktemp("exact")) as opened:
+        yield opened
 
 
 # --- names ---------------------------------------------------------------------------------------
 
 
+@no_rows
 @pytest.mark.parametrize(
     ("old", "new"),
     depth.few(
@@ -62,6 +59,7 @@ def test_an_artifact_stands_under_its_digest_and_its_media_type_alone(
     assert any("is named by no collection of these" in it for it in faults)
 
 
+@no_rows
 def test_an_artifact_stands_there_once(
     honest: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,24 +14,17 @@ from pipeline.audit.verify import verify
 from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Signer
-from pipeline.settings import Settings
-from tests.audit.conftest import EVERYTHING, request
+from tests.audit.conftest import EVERYTHING, empty_tables, no_rows, request
 from tests.ledger.older import (
-    ON_SQLITE,
     SHARED,
-    Past,
-    copies,
+    SqlitePast,
     followed,
     in_inbox,
-    past,
     reconciled,
     rotated,
-    settings,
 )
+from tests.support.stores import settings_in
 
-__all__ = ["copies", "past", "settings"]
-
-pytestmark = ON_SQLITE
 OTHERS = 15
 SIGNED = SHARED + 1  # with the entry of the rotation
 EXPLAINED = (
@@ -47,10 +40,13 @@ class Kept:
         self.notes, self.package, self.service = notes, package, service
 
 
-@pytest.fixture
-def kept(settings: Settings, past: Past, tmp_path: Path) -> Iterator[Kept]:
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     """Twenty entries, a rotation, one checkpoint by the new key: lost. Fifteen others, reconciled:
     the key comes into force later than it had."""
+    folder = tmp_path_factory.mktemp("kept")
+    past = SqlitePast(folder / "inbox.db", tmp_path_factory.mktemp("past"))
+    settings = settings_in(folder, inbox=past.location)
     in_inbox(settings, range(SHARED))
     followed(settings)
     past.keep()
@@ -60,7 +56,8 @@ def kept(settings: Settings, past: Past, tmp_path: Path) -> Iterator[Kept]:
     in_inbox(settings, range(200, 200 + OTHERS))
     assert reconciled(settings).seq == SHARED + OTHERS + 1
     with closing(LedgerService(settings)) as service:
-        package = evidence.export(service, request(EVERYTHING), tmp_path / "p.zip")
+        with empty_tables():
+            package = evidence.export(service, request(EVERYTHING), folder / "p.zip")
         yield Kept([signed.note.encode()], package, service)
 
 
@@ -106,6 +103,7 @@ def test_a_key_that_is_none_of_the_logs_is_named_as_before(kept: Kept, tmp_path:
     assert fault.startswith("the earlier checkpoint cannot be used: is not signed by the key ")
 
 
+@no_rows
 def test_a_checkpoint_of_the_log_as_it_is_verifies_beside_the_lost_past(
     kept: Kept, tmp_path: Path
 ) -> None:

@@ -1,6 +1,8 @@
 """What a masked package holds where ids are phone numbers, begin with a sign, or are plain numbers,
 and where processes share an artifact that no collection of it shows."""
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,8 @@ PHONE, BANK_ACCOUNT, SCREEN = "+5511987654321", "12345678901", "ab" * 32
 WRONG = {"reason": "REGISTRATION_INCONSISTENCY", "detail": "the CPF of maria"}
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> LedgerService:
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]:
     whose = {"process_id": "maria p1", "seller_id": PHONE}
     shared = {"artifacts": [{"name": "screen.png", "media_type": "image/png", "sha256": SCREEN}]}
     account = {"id": BANK_ACCOUNT, "customer_id": PHONE}
@@ -49,10 +51,10 @@ def service(tmp_path: Path) -> LedgerService:
         started("3", "2026-03-03T00:00:00Z", **whose),
         finished("3", 500, "2026-03-03T00:00:01Z", process_id="maria p1"),
     ]
-    opened = LedgerService(settings_in(tmp_path))
-    opened.inbox.append([recorded for line in history if (recorded := draft(line)) is not None])
-    opened.catch_up()
-    return opened
+    with closing(LedgerService(settings_in(tmp_path_factory.mktemp("masked")))) as opened:
+        opened.inbox.append([made for line in history if (made := draft(line)) is not None])
+        opened.catch_up()
+        yield opened
 
 
 def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
@@ -64,7 +66,6 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     the platform said whose CPF is wrong, was stated as it came, and so was what stood in the place
     of the codes of a seller's record and of a payload's type."""
     exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
-    service.close()
     verdict = verify_package(exported.path, key=exported.key)
     assert verdict.faults == []
     assert not any(".csv: " in it for it in verdict.unchecked)  # all rows follow from the entries
@@ -116,6 +117,5 @@ def test_a_stated_number_that_no_database_holds_is_a_fault(
 
     monkeypatch.setattr(TableFiles, "state", state)
     exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
-    service.close()
     [fault] = verify_package(exported.path, key=exported.key).faults
     assert fault.startswith("the tables cannot be made again: OverflowError")

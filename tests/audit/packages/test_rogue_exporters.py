@@ -5,14 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from pipeline import instants
 from pipeline.audit import export as evidence
 from pipeline.audit import verify
 from pipeline.audit.export import Exported
-from pipeline.audit.package import tables
 from pipeline.audit.package.disclosure import Disclosure
 from pipeline.audit.package.drafts import Reading
 from pipeline.audit.request import Profile, Request, Scope
@@ -22,8 +20,7 @@ from pipeline.log.actions import exporting
 from pipeline.log.entries import Entry, public_name
 from pipeline.log.ndjson import read_line
 from tests.audit import story
-from tests.audit.conftest import EVERYTHING, export
-from tests.support.stores import settings_in
+from tests.audit.conftest import EVERYTHING, copied, export, no_rows
 
 TAIL = (
     b'{"kind":"note","occurred_at":"2026-03-11T09:00:00Z","process_id":"p3","actor":"Ana",'
@@ -33,34 +30,15 @@ TAIL = (
 
 
 @pytest.fixture(scope="module")
-def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]:
+def honest(followed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]:
     """The story, and one more entry, 17, of p3."""
-    opened = LedgerService(settings_in(tmp_path_factory.mktemp("honest")))
-    story.record(opened.inbox, opened.settings.artifacts)
-    opened.inbox.append([read_line(TAIL, recorded_by="note")])
-    opened.catch_up()
-    yield opened
-    opened.close()
+    with copied(followed, tmp_path_factory.mktemp("honest")) as opened:
+        opened.inbox.append([read_line(TAIL, recorded_by="note")])
+        opened.catch_up()
+        yield opened
 
 
-@pytest.fixture(autouse=True)
-def small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The derived tables are empty, which verify.py cannot know: they take most of the time."""
-    honest = tables.queries
-    columns = {"processes.csv": "state", "findings.csv": "severity", "coverage.csv": "path"}
-
-    def queries() -> str:
-        with monkeypatch.context() as quoting:
-            quoting.setattr(tables, "TABLES", {tables.QUOTES: tables.TABLES[tables.QUOTES]})
-            quotes = honest()
-        return quotes + "".join(
-            f"select null as process_id, null as {column} where false;\n"
-            for column in columns.values()
-        )
-
-    empty = {name: pa.table({"process_id": [], it: []}) for name, it in columns.items()}
-    monkeypatch.setattr(tables, "queries", queries)
-    monkeypatch.setattr(tables, "of_log", lambda *_: empty)
+pytestmark = no_rows  # verify.py cannot know
 
 
 def made(

@@ -15,7 +15,7 @@ from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
 from pipeline.ledger.service import LedgerService
 from tests.audit import forgery
-from tests.audit.conftest import Made, export
+from tests.audit.conftest import Made, export, no_rows
 from tests.audit.packages.test_packages import Text
 from tests.fixtures import PACKAGES
 
@@ -42,7 +42,6 @@ def test_a_package_opens_with_what_it_is_how_to_check_it_and_whom_to_ask(made: M
     assert b'href="data/report.pt.html"' in page
     assert b"default-src 'none'" in page
     assert not Text(page).tags & {"script", "img", "iframe", "link", "object", "form"}
-    assert verify_package(made.path, key=made.key).faults == []
 
 
 @pytest.mark.parametrize("language", ["en", "pt"])
@@ -63,6 +62,7 @@ def test_what_it_says_to_type_checks_the_package_once_the_names_are_put_in(
     assert ran.stdout.splitlines()[-1].startswith("VERIFIED")
 
 
+@no_rows
 def test_it_names_whom_the_setting_names_and_shows_markup_as_text(
     service: LedgerService, tmp_path: Path
 ) -> None:
@@ -76,6 +76,7 @@ def test_it_names_whom_the_setting_names_and_shows_markup_as_text(
     assert verify_package(exported.path, key=exported.key).faults == []
 
 
+@no_rows
 def test_a_page_that_says_something_else_is_named(
     service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

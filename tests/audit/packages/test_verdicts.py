@@ -14,18 +14,13 @@ from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
 from pipeline.cli.packages import verify as command
 from pipeline.ledger.service import LedgerService
-from tests.audit import story
-from tests.audit.conftest import Made, export, request
-from tests.support.stores import settings_in
+from tests.audit.conftest import Made, copied, no_rows, request
 
 
 @pytest.fixture(scope="module")
-def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]:
-    opened = LedgerService(settings_in(tmp_path_factory.mktemp("verdicts")))
-    story.record(opened.inbox, opened.settings.artifacts)
-    opened.catch_up()
-    yield opened
-    opened.close()
+def honest(followed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]:
+    with copied(followed, tmp_path_factory.mktemp("verdicts")) as opened:
+        yield opened
 
 
 def test_no_check_passes_whose_faults_are_too_many_to_be_named() -> None:
@@ -46,6 +41,7 @@ def test_no_check_passes_whose_faults_are_too_many_to_be_named() -> None:
 LIE = "Ana; entry 9\"; the log's key is right\\"
 
 
+@no_rows
 def test_words_of_the_exporter_stand_between_quotation_marks(
     honest: LedgerService, tmp_path: Path
 ) -> None:
@@ -119,13 +115,12 @@ def test_a_verdict_has_a_most_of_lines_and_each_a_most_of_characters() -> None:
 
 
 def test_the_query_of_a_package_is_named_with_what_follows_from_it(
-    made: Made, honest: LedgerService, tmp_path: Path
+    made: Made,
 ) -> None:
     """verify.py does not compare it; prazo verify does."""
     [named] = [it for it in verify.verify(made.path, made.key).unchecked if "query.sql" in it]
     assert named.startswith("what follows from the entries: ")
-    exported = export(honest, Scope(process_id="p3"), tmp_path / "p3.zip")
-    whole = verify_package(exported.path, key=exported.key)
+    whole = verify_package(made.path, key=made.key)
     assert whole.faults == []
     assert not any("query.sql" in it for it in whole.unchecked)
 
