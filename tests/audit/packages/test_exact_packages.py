@@ -16,8 +16,10 @@ from pipeline.audit.verify import BY_EXPORTER, Fault
 from pipeline.ledger.service import LedgerService
 from tests import depth
 from tests.audit import forgery, story
-from tests.audit.conftest import Made, copied, export, no_rows
+from tests.audit.conftest import Made, copied, export, no_rows, quick_signatures
 from tests.fixtures import RELEASES
+
+pytestmark = quick_signatures
 
 
 @pytest.fixture(scope="module")

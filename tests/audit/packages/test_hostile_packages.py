@@ -22,10 +22,11 @@ from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
 from pipeline.ledger.service import LedgerService
 from tests.audit import forgery, story
-from tests.audit.conftest import Made, copied, no_rows, request
+from tests.audit.conftest import Made, copied, no_rows, quick_signatures, request
 from tests.support.stores import settings_in
 
 LARGE = 1 << 27
+pytestmark = quick_signatures
 
 
 @pytest.fixture(scope="module")
@@ -264,7 +265,7 @@ def test_any_bytes_at_all_end_in_a_verdict(
 
 
 @given(data=st.data())
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 def test_any_change_behind_the_seals_ends_in_a_verdict_too(
     made: Made, believed: None, data: st.DataObject, tmp_path_factory: Any
 ) -> None:

@@ -1,6 +1,7 @@
 """verify.py as an auditor has it: one file beside a package, an old Python, nothing of ours."""
 
 import ast
+import base64
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from pipeline.audit import verify
 from pipeline.log import entries
 from tests.audit import forgery
 from tests.audit.conftest import Made
+from tests.audit.conftest import is_signed as in_process
 
 SOURCE = Path(verify.__file__)
 PAGE = Path(__file__).parents[3] / "docs/evidence.md"
@@ -150,6 +152,16 @@ def test_bagit_sha256sum_jq_and_openssl_agree_by_hand(
         assert done.stdout == "Signature Verified Successfully\n"
     if changed == "body of 8":
         assert done.stdout == "FAULT 8\n"
+
+
+def test_openssl_says_of_a_signature_what_the_library_of_other_tests_says(made: Made) -> None:
+    note = forgery.read(made.path)["manifest.note"].rpartition(b"\n\n")
+    text, key = note[0] + b"\n", verify.read_key(made.key)
+    signature = base64.b64decode(note[2].split()[2])[4:]
+    for is_signed in (verify.is_signed, in_process):
+        assert is_signed(text, signature, key)
+        assert not is_signed(text + b"\n", signature, key)
+        assert not is_signed(text, signature[::-1], key)
 
 
 @pytest.mark.parametrize("option", ["--key", "--against", "--authority"])
