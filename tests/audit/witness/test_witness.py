@@ -2,12 +2,12 @@
 
 import base64
 import json
-import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -23,11 +23,11 @@ from pipeline.errors import OperatorError
 from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
 from pipeline.log.checkpoints import Cosigner, Signer, VerificationKey
-from tests.audit import forgery, story
-from tests.audit.conftest import Made, request
+from tests import fork_server
+from tests.audit import forgery
+from tests.audit.conftest import Made, copied, empty_tables, request
 from tests.audit.forgery import subtree_over
 from tests.support.machine import free_port
-from tests.support.stores import settings_in
 
 LEAVES = [b"leaf %d" % it for it in range(20)]
 OTHERS = [b"another", *LEAVES[1:]]
@@ -190,12 +190,11 @@ def test_what_was_cosigned_is_on_disk_before_it_is_answered(log: Log, tmp_path: 
 
 def serving(folder: Path, port: int, log: Log) -> subprocess.Popen[str]:
     arguments = ["--name", "audit.example/w1", "--log", str(log.signer.key), "--port", str(port)]
-    process = subprocess.Popen(
+    process = fork_server.start(
         [sys.executable, "-m", "pipeline.cli", "witness", "--folder", str(folder), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
     )
     assert process.stdout is not None
     assert process.stdout.readline().startswith("audit.example/w1+")
@@ -222,16 +221,16 @@ class Observed(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LedgerService, Observed]]:
+def observed(
+    followed: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[LedgerService, Observed]]:
     """Two witnesses, of whom one is away."""
     folder = tmp_path_factory.mktemp("observed")
-    service = LedgerService(settings_in(folder, witnesses_file=folder / "policy"))
-    story.record(service.inbox, service.settings.artifacts)
-    service.catch_up()
-    assert service.signer is not None
-    port = free_port()
-    process = serving(folder / "witness", port, Log(service.signer))
-    try:
+    with (
+        copied(followed, folder, witnesses_file=folder / "policy") as service,
+        empty_tables(),
+        witnessing(service, folder / "witness") as port,
+    ):
         here = Cosigner("audit.example/w1", folder / "witness" / "witness.key").key
         away = Cosigner("audit.example/w2", folder / "away.key").key
         policy = (
@@ -243,10 +242,19 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LedgerS
         (folder / "policy").write_text(policy, encoding="utf-8")
         exported = evidence.export(service, request(Scope(process_id="p3")), folder / "p3.zip")
         yield service, Observed(exported.path, exported.key, policy.encode())
+
+
+@contextmanager
+def witnessing(service: LedgerService, folder: Path) -> Iterator[int]:
+    """The port of a witness of this log."""
+    assert service.signer is not None
+    port = free_port()
+    process = serving(folder, port, Log(service.signer))
+    try:
+        yield port
     finally:
         process.kill()
         process.wait(30)
-        service.close()
 
 
 def test_a_package_shows_by_its_witnesses_that_the_log_was_not_rewritten(
