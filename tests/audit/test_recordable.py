@@ -33,8 +33,9 @@ from tests.support.stores import settings_in
 AT = "2026-03-01T12:00:00Z"
 LARGE = "L" * 140_000
 FIELDS = 1_000_000_000
-MANY = depth.rounds(1_000, 8_000)
-"""As many fields that their names are more than 131,072 characters, csv's own limit for a cell."""
+MANY, LENGTH = depth.rounds(100, 8_000), depth.rounds(100, 10)
+"""Fields so many, and so long, that their names are more than 131,072 characters: csv's own limit
+for a cell."""
 ODD = [
     *("=1+1", "-x", "@x", "\t", "a\tb", "a\r\nb", '"', "a,b;c", "'", "\\", "\x1b[2J", "\x00"),
     *("\u202e\u2066", "\u2028", "\ufeff", "😀", "é" * 100, "ana@example.com", "12345678901"),
@@ -102,8 +103,10 @@ def events(number: int) -> st.SearchStrategy[dict[str, Any]]:
 
 histories = st.tuples(*(events(number) for number in range(8)), st.binary(max_size=60))
 GIANTS = (
-    acp("e1", requested_fields=[f"{'of_the_register' * 10}.line{n}" for n in range(MANY)]),
-    live(answered(AT, fields={f"{'collected' * 10}.{n}": f"value {n}" for n in range(2 * MANY)})),
+    acp("e1", requested_fields=[f"{'of_the_register' * LENGTH}.line{n}" for n in range(MANY)]),
+    live(
+        answered(AT, fields={f"{'collected' * LENGTH}.{n}": f"value {n}" for n in range(2 * MANY)})
+    ),
     seller("denied", "e2", first_name=LARGE, metadata={LARGE: LARGE}, status=LARGE),
     started("a1", body={"process_id": "p1", "revenue": LARGE}),
     finished("a1", 400, body=LARGE * 5),

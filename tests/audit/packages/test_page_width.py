@@ -76,13 +76,13 @@ def test_no_page_of_a_package_is_wider_than_a_sheet_or_a_phone(pages: Sequence[P
     found = []
     with chromium() as browser:
         page = browser.new_page()
-        for width in (A4, PHONE):
-            page.set_viewport_size({"width": width, "height": 1123})
-            for file in pages:
-                page.goto(file.as_uri())
-                for details in page.locator("details").all():
-                    details.evaluate("it => { it.open = true }")
-                assert LONG[-400:] in page.locator("body").inner_text()
+        for file in pages:
+            page.goto(file.as_uri())
+            for details in page.locator("details").all():
+                details.evaluate("it => { it.open = true }")
+            assert LONG[-400:] in page.locator("body").inner_text()
+            for width in (A4, PHONE):
+                page.set_viewport_size({"width": width, "height": 1123})
                 found += [f"{file.name} at {width}: {it}" for it in page.evaluate(OVERFLOWING)]
         page.close()
     assert found == []
