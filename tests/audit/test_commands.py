@@ -13,11 +13,13 @@ from pipeline.http.holder import find
 from pipeline.log.checkpoints import Cosigner
 from pipeline.settings import Settings
 from tests.audit import forgery
-from tests.audit.conftest import command, environment
+from tests.audit.conftest import command, entries_alone, environment, no_rows
 from tests.support.machine import free_port
 from tests.support.stores import settings_in
 
 
+@entries_alone
+@no_rows
 def test_the_commands_export_and_verify(settings: Settings, tmp_path: Path) -> None:
     asked = ("export", "--process", "p1", "--out", "p1.zip", "--reason", "audit")
     assert command(settings, *asked).returncode == 2, "an actor is needed"
