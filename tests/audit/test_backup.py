@@ -4,10 +4,12 @@ import json
 import re
 import sqlite3
 import stat
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -22,13 +24,14 @@ from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import Delivery
 from pipeline.settings import Settings
+from tests import fork_server
 from tests.audit import story
-from tests.audit.conftest import command, entries_alone, environment, request
+from tests.audit.conftest import command, entries_alone, environment, no_rows, request
 from tests.audit.test_stores import in_inbox
-from tests.support.commands import apart
 from tests.support.stores import settings_in
 
 
+@no_rows
 def test_a_backup_of_a_running_log_is_put_back_with_the_same_root(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -43,7 +46,7 @@ def test_a_backup_of_a_running_log_is_put_back_with_the_same_root(
 
     def receive() -> None:
         number = 0
-        while not stop.is_set():
+        while not stop.wait(0.02):
             story.deliver(service.inbox, f"live-{number}")
             number += 1
 
@@ -255,7 +258,8 @@ def test_what_no_signature_covers_is_refused_until_a_person_insists_by_name(
     assert any(f"entries 1 to {entry.seq - 1}: ana insisted" in it for it in done.notes)
 
 
-def test_entries_after_the_last_signature_are_refused_as_well(
+@entries_alone
+def test_entries_after_the_last_signature_are_refused_until_the_command_has_them_signed(
     settings: Settings, tmp_path: Path
 ) -> None:
     with closing(open_inbox(settings.inbox)) as inbox:
@@ -263,12 +267,6 @@ def test_entries_after_the_last_signature_are_refused_as_well(
     assert backups.backup(settings, tmp_path / "saved").unsigned == 1
     with pytest.raises(OperatorError, match="no signature covers entries 17 to 17"):
         restores.restore(settings_in(tmp_path / "elsewhere"), tmp_path / "saved")
-
-
-@entries_alone
-def test_the_command_has_what_it_copies_signed(settings: Settings, tmp_path: Path) -> None:
-    with closing(open_inbox(settings.inbox)) as inbox:
-        story.deliver(inbox, "not signed yet")
     done = command(settings, "backup", str(tmp_path / "saved"))
     assert (done.returncode, "No signature" in done.stderr) == (0, False)
     restored = restores.restore(settings_in(tmp_path / "elsewhere"), tmp_path / "saved")
@@ -440,15 +438,18 @@ def test_nothing_is_restored_under_a_process_that_holds_the_ledger(
     backups.backup(settings, tmp_path / "saved")
     service = LedgerService(settings)
     try:
-        done = apart(
-            *("restore", str(tmp_path / "saved")),
-            environment=environment(settings),
-            folder=tmp_path,
+        other = fork_server.start(
+            [sys.executable, "-m", "pipeline.cli", "restore", str(tmp_path / "saved")],
+            env=environment(settings),
+            cwd=tmp_path,
+            stderr=PIPE,
+            text=True,
         )
+        _, said = other.communicate(timeout=60)
     finally:
         service.close()
-    assert done.returncode == 1
-    assert f"The ledger {settings.ledger} is in use" in done.stderr
+    assert other.returncode == 1
+    assert f"The ledger {settings.ledger} is in use" in said
     assert not list(tmp_path.glob("*.set-aside-*"))
 
 
