@@ -13,7 +13,7 @@ from pipeline.audit.package.drafts import TableFiles
 from pipeline.audit.reproduce import verify_package
 from pipeline.ledger.service import LedgerService
 from tests.audit import forgery
-from tests.audit.conftest import EVERYTHING, export
+from tests.audit.conftest import EVERYTHING, export, no_rows
 from tests.support.ledgers import draft
 from tests.support.lines import aci, acp, answered, finished, seller, started, webhook
 from tests.support.stores import settings_in
@@ -104,6 +104,7 @@ def test_no_file_is_named_by_an_id_that_looks_personal(seller: str, named: str) 
     assert evidence._file_name(said, 17) == f"prazo-audit_seller{named}_2026-06-01_17.zip"
 
 
+@no_rows
 def test_a_stated_number_that_no_database_holds_is_a_fault(
     service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

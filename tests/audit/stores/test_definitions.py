@@ -12,6 +12,7 @@ from pipeline.audit.stores import audit
 from pipeline.inbox import Inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
+from tests.audit.conftest import entries_alone
 from tests.inbox.conftest import inbox, location
 from tests.support.postgres import PostgresServer
 
@@ -26,6 +27,7 @@ SHADOW = "create macro epoch_us(instant) as 0"
 BLIND = "create macro duckdb_functions() as table select 1"
 
 
+@entries_alone
 def test_a_trigger_that_removes_deliveries_and_a_macro_that_stops_the_clock_are_named(
     settings: Settings,
 ) -> None:
