@@ -111,10 +111,11 @@ LEDGER_CHANGES = {
 
 
 @entries_alone
-@pytest.mark.parametrize("change", depth.few(list(LEDGER_CHANGES), 3))
+# A node beyond the log's end is found by a check of the queries: see tests/queries/test_checks.py.
+@pytest.mark.parametrize("change", depth.few([it for it in LEDGER_CHANGES if it != "a node"], 3))
 def test_a_changed_row_of_the_ledger_is_named(settings: Settings, change: str) -> None:
     in_ledger(settings, LEDGER_CHANGES[change])
-    found = faults(settings)
+    found = [it for it in faults(settings) if "lacks the trigger" not in it]  # `in_ledger` did it
     assert any("`prazo rebuild` rebuilds the ledger" in it for it in found), found
 
 
