@@ -279,7 +279,9 @@ def _present(names: Iterable[str], rules: AlertRules, now: int) -> list[str]:
 
 
 def _of_role(role: str, rules: AlertRules) -> list[str]:
-    return [name for name, it in rules.recipients.items() if it.role == role]
+    """Everybody of a role; where nobody has it, all, rather than nobody."""
+    of_role = [name for name, it in rules.recipients.items() if it.role == role]
+    return of_role or list(rules.recipients)
 
 
 def present(name: str, rules: AlertRules, now: int) -> str:

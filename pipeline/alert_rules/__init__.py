@@ -37,7 +37,7 @@ from pipeline.settings_files import PlainUrl
 from pipeline.texts import PERSONAL
 
 DEFAULT_ROUTES: Final = (Route(to=(ASSIGNEE,)),)
-"""Whoever is assigned; where nobody is, everybody of the alert's role."""
+"""Whoever is assigned; where nobody is, everybody of the alert's role; where nobody has it, all."""
 LONGEST_SNOOZE_DAYS: Final = 60
 """From when an alert was raised: an ACP's whole time. What can wait for longer is acknowledged."""
 HELD_DAYS: Final = 14
@@ -165,8 +165,7 @@ class AlertRules(Part):
 
     def untold(self) -> list[str]:
         """The alerts that would lead to nobody, each in a few words."""
-        roles = {it.role for it in self.recipients.values()}
-        return untold(self.routes, roles, self.ladder, self.conditions)
+        return untold(self.routes, self.ladder, self.conditions)
 
     def for_views(self) -> str:
         """The variable `alert_rules` of the views, as `queries/macros.sql` has its default."""

@@ -1,10 +1,10 @@
 """Says which alerts would lead to nobody, before one of them does."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from pipeline.alert_rules.ladder import Ladder
-from pipeline.alert_rules.recipients import GROUPS, Role, Route, Severity
+from pipeline.alert_rules.recipients import Role, Route, Severity
 from pipeline.alert_rules.references import BESIDE_THE_LOG, BREACHES
 
 _FOR_ADMINS: Final = {"unauthorized", "tls_refused", "quarantined", "silence"}
@@ -13,26 +13,17 @@ _RISK_HOURS: Final = 72
 """With less time left to the deadline, a rung is a risk."""
 
 
-def untold(
-    routes: Iterable[Route], roles: Collection[str], ladder: Ladder, conditions: Iterable[str]
-) -> list[str]:
-    """The alerts that no route leads to anybody: kind, type where it is one alone, severity, role.
-
-    `roles`: of those who are told.
-    """
+def untold(routes: Iterable[Route], ladder: Ladder, conditions: Iterable[str]) -> list[str]:
+    """The alerts that no route takes: kind, type where it is one alone, severity, role."""
     # What is about no review is taken like an ACI.
     types_of = {"opened": ladder.opened, "overdue": ("ACP",), "officer": ("ACI", "ACP")}
     found = []
-    for kind, severity, role in _possible(ladder, conditions):
+    for kind, severity, role in possible(ladder, conditions):
         types = types_of.get(kind) or types_of.get(role, ("ACI",))
         lost = [
             review_type
             for review_type in types
-            if not any(
-                route.takes(kind, severity, role, review_type)
-                and (role in roles or {*route.to} - {*GROUPS})
-                for route in routes
-            )
+            if not any(route.takes(kind, severity, role, review_type) for route in routes)
         ]
         if lost:
             of_type = f" {lost[0]}" if len(lost) < len(types) else ""
@@ -40,7 +31,9 @@ def untold(
     return found
 
 
-def _possible(ladder: Ladder, conditions: Iterable[str]) -> Iterator[tuple[str, Severity, Role]]:
+def possible(ladder: Ladder, conditions: Iterable[str]) -> Iterator[tuple[str, Severity, Role]]:
+    """Kind, severity and role of each alert that there can be, as the view `alerts` and the watch
+    beside the log give them."""
     for rung, hours in ladder.rungs().items():
         if rung == "expired":
             yield rung, "breach", "officer"

@@ -126,6 +126,8 @@ def test_where_nobody_is_assigned_everybody_of_its_role_hears_of_it() -> None:
     assert told(log, [due()], rules(), MONDAY) == [("ana", 0, 1), ("bruno", 0, 1)]
     admin = due(role="admin")
     assert told(log, [admin], rules(), MONDAY) == [("eva", 0, 1)]
+    officers = rules(recipients={"ana": ANA, "bruno": BRUNO})  # nobody was told what is an admin's
+    assert told(log, [admin], officers, MONDAY) == [("ana", 0, 1), ("bruno", 0, 1)]
 
 
 def test_whoever_is_assigned_hears_of_it_alone_under_any_of_their_names() -> None:

@@ -19,6 +19,7 @@ from pipeline.alert.entries import Due, Subject
 from pipeline.alert.watch import Watch
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.ladder import Watch as Watched
+from pipeline.alert_rules.untold import possible
 from pipeline.inbox import Inbox, open_inbox
 from tests.alert.test_decision import EVA, MAIL, at
 from tests.support.machine import free_port
@@ -84,6 +85,7 @@ def raised(watching: Watch, seconds: list[float]) -> tuple[Due, Alarms]:
     watching.look(None, {}, ALONE, NOW)
     seconds[0] += 120
     [due] = watching.look(None, {}, ALONE, NOW).dues
+    assert (due.kind, due.severity, due.role) in {*possible(AlertRules().ladder, ())}
     alarms = Alarms()
     alarms.take(entries.raised(due, Subject(), NOW).body, NOW)
     return due, alarms

@@ -286,7 +286,9 @@ def test_a_sound_ledger_is_counted_and_not_written(marketplace: Marketplace) -> 
 
 def test_what_nobody_does_any_more_is_a_warning(marketplace: Marketplace, tmp_path: Path) -> None:
     file = tmp_path / "alerts.toml"
-    file.write_text('[recipients.ops]\napprise_file = "channels"\n', encoding="utf-8")
+    ops = '[recipients.ops]\napprise_file = "channels"\n'
+    to_officers = '[[routes]]\nto = ["ops"]\nroles = ["officer"]\n'
+    file.write_text(ops + to_officers, encoding="utf-8")
 
     def said() -> dict[str, str]:
         checks = ("resumer", "alerts", "routes", "backup", "verification")
@@ -297,8 +299,7 @@ def test_what_nobody_does_any_more_is_a_warning(marketplace: Marketplace, tmp_pa
         *(("resumer", "warning"), ("alerts", "warning"), ("routes", "warning")),
         *(("backup", "warning"), ("verification", "warning")),
     }
-    with file.open("a", encoding="utf-8") as admin:  # who is told that the receiver is down
-        admin.write('[recipients.eva]\nrole = "admin"\napprise_file = "channels"\n')
+    file.write_text(ops, encoding="utf-8")
     beat(marketplace.inbox, Part.RESUMER)
     beat(marketplace.inbox, Part.ALERTS)
     marketplace.inbox.execute(

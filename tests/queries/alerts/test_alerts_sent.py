@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.untold import possible
 from tests.support.ledgers import asked
 from tests.support.lines import aci, action, at, finished, live, started
 from tests.support.rich import RICH
@@ -155,6 +157,8 @@ def test_what_was_raised_is_new_no_more_whatever_its_kind() -> None:
     every = asked(history, "alerts", as_of)
     kinds = {row["kind"] for row in every}
     assert {"ticket_due", "retries_exhausted", "unauthorized", "silence"} < kinds
+    known = {*possible(AlertRules().ladder, AlertRules().conditions)}
+    assert {(row["kind"], row["severity"], row["role"]) for row in every} < known
     assert asked(history, "new_alerts", as_of) == without_steps(every)
     raised = [
         action("alert", "2026-05-30T23:00:00Z", step="raised", alert=row["alert_id"])
