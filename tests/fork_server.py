@@ -32,6 +32,8 @@ from tests.support.rich import RICH
 
 ROOT: Final = Path(__file__).parents[1]
 PROGRAMS: Final = ("pipeline.cli", "streamlit")
+OF_TESTS: Final = Path(__file__).parent
+"""Where the programs stand that tests have themselves: as modules, or as files."""
 PACKAGES: Final = ("pipeline", *(f"app_pages.{it}" for it in ("door", "desk", "language", "parts")))
 BEGIN_AGAIN: Final = ("follow", "dashboard")
 """Commands that replace their program by another Python, which imports for itself."""
@@ -49,7 +51,7 @@ is_wanted = False
 class Order(NamedTuple):
     """A program to be started."""
 
-    arguments: Sequence[str]  # after `python -m`
+    arguments: Sequence[str]  # after `python`
     folder: str
     environment: Mapping[str, str]
     umask: int
@@ -68,8 +70,12 @@ def start(command: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any
 
 
 def _is_prepared(command: Sequence[str]) -> bool:
-    if not sys.platform.startswith("linux") or command[:2] != [sys.executable, "-m"]:
+    if not sys.platform.startswith("linux") or command[0] != sys.executable:
         return False
+    if command[1] != "-m":
+        return Path(command[1]).is_relative_to(OF_TESTS)
+    if command[2].startswith(f"{OF_TESTS.name}."):
+        return True
     return command[2] in PROGRAMS and {*command[3:]}.isdisjoint(BEGIN_AGAIN)
 
 
@@ -91,7 +97,7 @@ class Forked(subprocess.Popen[Any]):
         status = Path("/proc/self/status").read_text(encoding="ascii")
         umask = int(status.partition("Umask:")[2].split()[0], 8)
         most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
-        order = Order(args[2:], str(cwd or Path.cwd()), environment, umask, most_files)
+        order = Order(args[1:], str(cwd or Path.cwd()), environment, umask, most_files)
         self.pid = _server().fork(order, files)
         self._child_created = True
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
@@ -247,8 +253,13 @@ def _main() -> None:
     os.chdir(order.folder)
     os.environ.clear()
     os.environ.update(order.environment)
-    sys.argv, sys.path[0] = [*order.arguments], order.folder
-    runpy.run_module(order.arguments[0], run_name="__main__", alter_sys=True)
+    sys.path[0] = order.folder
+    if order.arguments[0] == "-m":
+        sys.argv = [*order.arguments[1:]]
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = [*order.arguments]
+        runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A program that was forked does what one does that was started by itself, and is a child of
 whoever started it."""
 
+import json
 import os
 import signal
 import subprocess
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import fork_server
+from tests import depth, fork_server
+from tests.inbox import appender
 from tests.support import commands
 from tests.support.machine import free_port
 from tests.support.stores import environment_in
@@ -19,7 +21,8 @@ PRAZO = (sys.executable, "-m", "pipeline.cli")
 
 
 @pytest.mark.parametrize(
-    "arguments", [("show",), ("show", "no_such_view"), ("--help",), ("nothing",)]
+    "arguments",
+    depth.few([("--help",), ("nothing",), ("show", "no_such_view"), ("show",)], 2),
 )
 def test_it_prints_and_ends_as_one_that_was_started_by_itself(
     arguments: tuple[str, ...], tmp_path: Path
@@ -36,6 +39,23 @@ def test_it_prints_and_ends_as_one_that_was_started_by_itself(
     assert isinstance(forked, fork_server.Forked)
     alone = commands.apart(*arguments, environment=environment, folder=tmp_path)
     assert commands.end(forked) == (alone.returncode, alone.stdout, alone.stderr)
+
+
+@pytest.mark.parametrize("program", [("-m", "tests.inbox.appender"), (appender.__file__,)])
+def test_a_program_of_the_tests_is_forked_as_a_module_and_as_a_file(
+    program: tuple[str, ...], tmp_path: Path
+) -> None:
+    location = str(tmp_path / "inbox.db")
+    started = fork_server.start(
+        [sys.executable, *program, location, "a"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert isinstance(started, fork_server.Forked)
+    said, _ = started.communicate("2\n", timeout=60)
+    assert json.loads(said)["seqs"] == [1, 2]
 
 
 def test_it_is_killed_and_waited_for_as_a_child_of_its_own(tmp_path: Path) -> None:
@@ -68,5 +88,6 @@ def test_what_has_to_begin_by_itself_does(
     begun = fork_server.start(
         command, env=os.environ | environment, cwd=tmp_path, stdout=subprocess.DEVNULL
     )
-    assert type(begun) is subprocess.Popen
+    begun.kill()
     begun.wait(100)
+    assert type(begun) is subprocess.Popen

@@ -17,6 +17,7 @@ from typing import Any
 
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
+from tests import fork_server
 from tests.inbox.drafts import note
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 @contextmanager
 def frozen(location: str, where: str) -> Iterator[subprocess.Popen[str]]:
     """Such a process, frozen already; killed at the end of the block if it still is there."""
-    process = subprocess.Popen(
+    process = fork_server.start(
         [sys.executable, "-m", "tests.faults.frozen", location, where],
         cwd=ROOT,
         stdout=subprocess.PIPE,

@@ -25,7 +25,7 @@ RACES = settings(
     report_multiple_bugs=False,
 )
 SEEDS = st.integers(1, 2**32)
-REVIEWS = depth.rounds(3, 12)
+REVIEWS = depth.rounds(2, 12)
 
 
 def assert_sent_once(location: str, folder: Path, seed: int, *, is_clock_shared: bool) -> None:

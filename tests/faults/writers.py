@@ -17,6 +17,7 @@ from typing import Any
 
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox, postgres, sqlite
+from tests import fork_server
 from tests.inbox.drafts import webhook
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +30,7 @@ class Writers:
     def __init__(self, location: str) -> None:
         self.acknowledged: list[int] = []
         self.failures: list[str] = []
-        self._process = subprocess.Popen(
+        self._process = fork_server.start(
             [sys.executable, "-m", "tests.faults.writers", location],
             cwd=ROOT,
             stdin=subprocess.PIPE,

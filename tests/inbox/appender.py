@@ -17,6 +17,7 @@ from typing import Any
 
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import Inbox, open_inbox
+from tests import fork_server
 from tests.inbox.drafts import webhook
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,7 @@ class Appender:
 
     def __init__(self, location: str, name: str, environment: Mapping[str, str] | None = None):
         self.name = name
-        self.process = subprocess.Popen(
+        self.process = fork_server.start(
             [sys.executable, "-m", "tests.inbox.appender", location, name],
             cwd=ROOT,
             env={**os.environ, **(environment or {})},

@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests import fork_server
+
 ROOT = Path(__file__).parents[2]
 PRELOADED = (
     "pipeline.audit.backup",
@@ -35,7 +37,7 @@ class Stable:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         """`environment`: added to that of every process; libraries to preload work only here."""
-        self._process = subprocess.Popen(
+        self._process = fork_server.start(
             [sys.executable, "-m", "tests.laboratory.stable"],
             cwd=ROOT,
             env={**os.environ, **environment},

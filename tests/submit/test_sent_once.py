@@ -22,6 +22,7 @@ from pipeline.submit.attempt import Result, Sent, Submissions
 from pipeline.submit.decision import Busy, Order, Terms
 from pipeline.submit.permit import MARGIN, LeasePermit
 from pipeline.submit.platform import Platform, Withheld
+from tests import fork_server
 from tests.faults.once.race import is_stopped
 from tests.support.machine import wait_until
 from tests.support.marketplace import Marketplace, Review
@@ -61,7 +62,7 @@ def name_of(review: Review) -> str:
 
 
 def paused_sender(marketplace: Marketplace, where: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
+    return fork_server.start(
         [sys.executable, "-m", "tests.faults.once.resumer", "0", "paused", "1", where],
         env=marketplace.process_environment(PRAZO_REQUEST_TIMEOUT_SECONDS=str(TIMEOUT_SECONDS)),
         cwd=Path(__file__).parents[2],
