@@ -14,6 +14,7 @@ from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
 from pipeline.inbox.sqlite import SqliteInbox
 from pipeline.ledger.service import LedgerService
+from tests import depth
 from tests.faults.shim import SMALL_DISK_BYTES, FsyncShim
 from tests.inbox.appender import Appender, appenders
 from tests.inbox.drafts import note
@@ -145,8 +146,8 @@ def test_sqlite_makes_an_inbox_whole_or_none_whatever_room_there_is(small_disk: 
     """Where its WAL had room and its file had not, the file took its place without what was in the
     WAL, and was malformed for ever."""
     path, ballast = small_disk / "inbox.db", small_disk / "ballast"
-    made = 0
-    for free in range(0, 1600, 40):
+    made, rooms = 0, range(0, 1600, depth.rounds(80, 40))
+    for free in rooms:
         ballast.write_bytes(bytes(SMALL_DISK_BYTES - free * 1024))
         try:
             SqliteInbox(path).close()
@@ -158,7 +159,7 @@ def test_sqlite_makes_an_inbox_whole_or_none_whatever_room_there_is(small_disk: 
             assert inbox.append([note()])[0].entry is not None
         for file in small_disk.iterdir():
             file.unlink()
-    assert 0 < made < 40
+    assert 0 < made < len(rooms)
 
 
 def test_a_restore_for_which_there_is_no_room_leaves_the_present_inbox(
@@ -175,8 +176,8 @@ def test_a_restore_for_which_there_is_no_room_leaves_the_present_inbox(
         backups.backup(settings, tmp_path / "saved")
         last = service.inbox.last()[0]
     present, ballast = small_disk / "inbox.db", small_disk / "ballast"
-    said: list[str] = []
-    for free in range(0, 2000, 100):
+    said, rooms = list[str](), range(0, 2000, depth.rounds(250, 100))
+    for free in rooms:
         room = shutil.disk_usage(small_disk).free
         ballast.write_bytes(bytes(max(0, room - free * 1024)))
         before = present.read_bytes()
@@ -190,7 +191,7 @@ def test_a_restore_for_which_there_is_no_room_leaves_the_present_inbox(
         assert _seqs_in(present) == [*range(1, last + 1)]
         for former in small_disk.glob("*set-aside*"):
             former.unlink()
-    assert 0 < len(said) < 20
+    assert 0 < len(said) < len(rooms)
     for words in said:
         assert words.startswith(
             "The inbox was not put back; the present one is as it was: The inbox"

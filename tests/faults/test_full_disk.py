@@ -40,10 +40,17 @@ def fill(small_disk: Path, but: int) -> None:
     ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free - but))
 
 
-def test_a_package_for_which_there_is_no_room_says_so_in_one_error(
+def test_rows_or_a_package_for_which_there_is_no_room_say_so_in_one_error_and_are_not_left_by_half(
     settings: Settings, small_disk: Path
 ) -> None:
     """A traceback of the zip stood beneath it, and the remedy was to check the path."""
+    fill(small_disk, but=0)
+    out = small_disk / "rows.csv"
+    refused = command(settings, "show", "process_state", "--format", "csv", "--out", str(out))
+    assert refused.returncode == 1
+    words = f"Error: `prazo show` was not done: no room is left in {small_disk} ("
+    assert words in refused.stderr
+    assert [it.name for it in small_disk.iterdir()] == ["ballast"]
     asked = ("--process", "prc_1", "--reason", "audit", "--actor", "Ana")
     fill(small_disk, but=40_000)
     refused = command(settings, "export", *asked, "--out", str(small_disk / "p.zip"))
@@ -97,18 +104,6 @@ def test_a_full_disk_is_no_wrong_setting(settings: Settings, small_disk: Path) -
         assert refused.returncode == 1, refused.stderr
         assert what in refused.stderr
         assert "make room there" in refused.stderr
-
-
-def test_rows_for_which_there_is_no_room_are_not_shown_by_half(
-    settings: Settings, small_disk: Path
-) -> None:
-    fill(small_disk, but=0)
-    out = small_disk / "rows.csv"
-    refused = command(settings, "show", "process_state", "--format", "csv", "--out", str(out))
-    assert refused.returncode == 1
-    words = f"Error: `prazo show` was not done: no room is left in {small_disk} ("
-    assert words in refused.stderr
-    assert [it.name for it in small_disk.iterdir()] == ["ballast"]
 
 
 def test_a_backup_on_a_disk_that_is_mounted_read_only_is_read(

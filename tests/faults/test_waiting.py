@@ -120,11 +120,11 @@ def test_a_collection_whose_artifact_hangs_on_the_disk_is_answered_503_in_time(
 def test_asked_to_stop_it_ends_although_a_write_hangs_and_says_what_hangs(
     tmp_path: Path, fsync_shim: FsyncShim, engine: str, request: pytest.FixtureRequest
 ):
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = {"environment": fsync_shim.env}
     if engine == "postgres":
-        settings["INBOX"] = request.getfixturevalue("database")
+        settings = {"INBOX": request.getfixturevalue("database")}
         server: PostgresServer = request.getfixturevalue("server")
-    with receiver(tmp_path, environment=fsync_shim.env, program=PROGRAM, **settings) as running:
+    with receiver(tmp_path, program=PROGRAM, **settings) as running:
         assert running.deliver(body := event()).status == 200
         if engine == "postgres":
             server.freeze()
