@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import re
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -31,7 +30,7 @@ from pipeline.log.deliveries import delivery
 from pipeline.log.entries import COLLECTION, Draft
 from pipeline.serve.commands import OwnLedger
 from pipeline.serve.due_alerts import OpenLedger
-from tests import depth
+from tests import depth, fork_server
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.support.events import review
 from tests.support.machine import wait_until
@@ -87,6 +86,25 @@ def rules(tmp_path: Path, mail: MailServer, webhook: WebhookServer) -> AlertRule
     return alert_rules.load(file)
 
 
+class Asked:
+    """A ledger that was asked once: what was due then is due."""
+
+    def __init__(self, dues: list[Due]) -> None:
+        self.dues = dues
+
+    def due(self) -> list[Due]:
+        return self.dues
+
+    def new(self) -> list[Due]:
+        return self.due()
+
+    def subscriptions(self) -> list[dict[str, Any]]:
+        return []
+
+    def status(self) -> None:
+        return None
+
+
 class Stores:
     """An inbox with one inconsistency whose deadline is in two days, and its ledger."""
 
@@ -123,9 +141,10 @@ def stores(tmp_path: Path) -> Iterator[Stores]:
         yield made
 
 
-def test_each_hears_of_it_once_by_their_channels_and_the_log_says_so(
+def test_each_hears_of_it_once_and_the_log_says_so_and_who_sees_to_it_by_the_messages_link(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
 ) -> None:
+    webhook.status, webhook.answer = 200, b"x" * 1_000_000  # however much it says, it has it
     stores.dispatcher(rules).run_once()
     [message] = mail.taken
     [posted] = webhook.taken
@@ -157,6 +176,18 @@ def test_each_hears_of_it_once_by_their_channels_and_the_log_says_so(
     [alert] = stores.rows("alerts")
     assert (alert["told"], alert["undelivered"], alert["acknowledged_at"]) == (2, 0, None)
 
+    plain = message.get_body(("plain",))
+    assert plain is not None
+    pattern = r"https://prazo\.market\.example(/api/alerts/acknowledge/\S+)"
+    [link] = re.findall(pattern, plain.get_content())
+    permission = Links(None, stores.inbox.log_key).read(link.rpartition("/")[2], instants.now())
+    assert permission == (alert["alert_id"], "ana")
+    acting.acknowledge(
+        stores.inbox, permission.alert, actor=permission.name, recorded_by="alert link"
+    )
+    [alert] = stores.rows("alerts")
+    assert alert["acknowledged_by"] == "ana"
+
 
 def test_what_was_put_off_is_sent_again_when_that_is_over_as_a_message_of_its_own(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
@@ -184,21 +215,20 @@ def test_what_was_put_off_is_sent_again_when_that_is_over_as_a_message_of_its_ow
     ]
 
 
-@pytest.mark.parametrize("deadline", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
 @pytest.mark.parametrize("zone", ["America/Sao_Paulo", "Asia/Tokyo"])
 def test_a_deadline_at_an_end_of_the_calendar_keeps_no_other_alert_back(
-    stores: Stores, rules: AlertRules, mail: MailServer, deadline: str, zone: str
+    stores: Stores, rules: AlertRules, mail: MailServer, zone: str
 ) -> None:
     """Other programs write such an instant where they have none: it failed the whole message."""
-    odd = review(process_id="p2", customer_id="s2", status="OVERDUE", deadline_at=deadline)
-    stores.inbox.append([delivery(odd, occurred_at=instants.now(), recorded_by="webhook")])
+    for name, deadline in (("p2", "0001-01-01T00:00:00Z"), ("p3", "9999-12-31T23:59:59Z")):
+        odd = review(process_id=name, customer_id="s2", status="OVERDUE", deadline_at=deadline)
+        stores.inbox.append([delivery(odd, occurred_at=instants.now(), recorded_by="webhook")])
     hours = rules.hours.model_copy(update={"zone": zone})
     stores.dispatcher(rules.model_copy(update={"hours": hours})).run_once()
     said = "".join(it.get_body(("plain",)).get_content() for it in mail.taken)
-    assert "p1" in said
-    assert "p2" in said
+    assert [it in said for it in ("p1", "p2", "p3")] == [True] * 3
     told = [it for it in stores.rows("alerts_sent") if it["recipient"] == "ana"]
-    assert [bool(it["sent_at"]) for it in told] == [True, True]
+    assert [bool(it["sent_at"]) for it in told] == [True] * 3
 
 
 def test_an_alert_of_which_no_message_can_be_made_is_a_failed_try_of_its_own(
@@ -223,15 +253,6 @@ def test_an_alert_of_which_no_message_can_be_made_is_a_failed_try_of_its_own(
     assert (told["p2"]["sent_at"], told["p2"]["answer"]) == (None, "ZeroDivisionError")
 
 
-def test_a_webhook_that_takes_a_message_and_says_much_has_it(
-    stores: Stores, rules: AlertRules, webhook: WebhookServer
-) -> None:
-    webhook.status, webhook.answer = 200, b"x" * 1_000_000
-    stores.dispatcher(rules).run_once()
-    [told] = [it for it in stores.rows("alerts_sent") if it["recipient"] == "ops"]
-    assert told["sent_at"] is not None
-
-
 SAID_BY_A_FILE = (
     {"step": "acknowledged"},
     {"step": ["acknowledged"]},
@@ -249,25 +270,31 @@ STEPS = Route.model_validate(
 )
 
 
-@pytest.mark.parametrize("origin", ["live", "ingested"])
-@pytest.mark.parametrize("said", depth.few(SAID_BY_A_FILE, 3))
+TOGETHER = [("ingested", it) for it in SAID_BY_A_FILE] + [("live", it) for it in SAID_BY_A_FILE[1:]]
+ENDS = [("live", SAID_BY_A_FILE[0])]
+
+
+@pytest.mark.parametrize("said", [TOGETHER, ENDS, *([it] for it in TOGETHER if depth.is_long())])
 def test_no_line_of_a_file_stops_alerts_or_ends_one(
-    stores: Stores, rules: AlertRules, mail: MailServer, said: dict[str, Any], origin: str
+    stores: Stores,
+    rules: AlertRules,
+    mail: MailServer,
+    said: list[tuple[str, dict[str, Any]]],
 ) -> None:
     """Whoever may ingest wrote one that stopped the process for two weeks."""
     by = rules.model_copy(update={"routes": (STEPS,)})
     stores.dispatcher(by).run_once()
     [alert] = stores.rows("alerts")
-    said_of_it = json.dumps({"alert": alert["alert_id"], **said}).encode()
     at = instants.parse("2026-01-01T00:00:00Z")
     assert at is not None
     # An earlier release took such lines; this one names what they lack.
-    draft = Draft(kind="alert", occurred_at=at, recorded_by="file", body=said_of_it)
-    stores.inbox.append([draft._replace(origin=origin)])
+    draft = Draft(kind="alert", occurred_at=at, recorded_by="file")
+    for origin, line in said:
+        body = json.dumps({"alert": alert["alert_id"], **line}).encode()
+        stores.inbox.append([draft._replace(body=body, origin=origin)])
     later = instants.now() + 2 * instants.HOUR
     stores.dispatcher(by, now=lambda: later).run_once()
-    is_ended = origin == "live" and said["step"] == "acknowledged"
-    assert len(mail.taken) == (0 if is_ended else 1)
+    assert len(mail.taken) == (0 if said == ENDS else 1)
 
 
 def test_a_clock_that_was_ahead_for_a_while_ends_no_alert(
@@ -317,10 +344,12 @@ def test_what_a_channel_refuses_is_repeated_and_given_up_and_then_a_finding(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
 ) -> None:
     mail.refuses, webhook.status = "550 <ana@market.example> mailbox full", 500
+    stores.service.catch_up()
+    known = Asked(OpenLedger(OwnLedger(stores.service), stores.inbox.now).due())
     began = instants.now()
     for pause in (0, *BACKOFF):
         began += pause + instants.SECOND
-        stores.dispatcher(rules, now=lambda at=began: at).run_once()
+        Dispatcher(stores.inbox, known, lambda: rules, now=lambda at=began: at).run_once()
     told = {it["recipient"]: it for it in stores.rows("alerts_sent", began)}
     assert (told["ana"]["tries"], told["ana"]["sent_at"]) == (8, None)
     assert told["ana"]["answer"] == "550 <***> mailbox full"  # the log names no address
@@ -403,22 +432,13 @@ def test_two_that_send_at_once_send_each_message_once(
     dues = OpenLedger(OwnLedger(stores.service), stores.inbox.now).due()
     meet = threading.Barrier(6)
 
-    class Meeting:
+    class Meeting(Asked):
         def due(self) -> list[Due]:
             meet.wait()
-            return dues
-
-        def new(self) -> list[Due]:
-            return self.due()
-
-        def subscriptions(self) -> list[dict[str, Any]]:
-            return []
-
-        def status(self) -> None:
-            return None
+            return super().due()
 
     senders = [
-        threading.Thread(target=Dispatcher(stores.inbox, Meeting(), lambda: rules).run_once)
+        threading.Thread(target=Dispatcher(stores.inbox, Meeting(dues), lambda: rules).run_once)
         for _ in range(6)
     ]
     for sender in senders:
@@ -436,7 +456,7 @@ def test_killed_while_a_message_leaves_it_is_sent_again_and_the_log_says_that_it
     environment["PRAZO_ALERTS_FILE"] = str(tmp_path / "alerts.toml")
     stores.service.catch_up()
     stores.service.close()  # the command opens the ledger itself
-    process = subprocess.Popen(
+    process = fork_server.start(
         [sys.executable, "-m", "pipeline.cli", "alerts", "send"], env=environment, cwd=tmp_path
     )
     wait_until(lambda: len(webhook.taken) == 1)
@@ -475,24 +495,6 @@ def test_no_message_holds_an_id_that_looks_like_a_tax_id(
         "select count(*) from entries where kind = 'alert' and seller_id = $1", "52998224725"
     )
     assert sent[0][0] == 5  # raised, and tried and sent to two
-
-
-def test_who_sees_to_it_by_the_link_of_a_message_is_in_the_log(
-    stores: Stores, rules: AlertRules, mail: MailServer
-) -> None:
-    stores.dispatcher(rules).run_once()
-    plain = mail.taken[0].get_body(("plain",))
-    assert plain is not None
-    pattern = r"https://prazo\.market\.example(/api/alerts/acknowledge/\S+)"
-    [link] = re.findall(pattern, plain.get_content())
-    permission = Links(None, stores.inbox.log_key).read(link.rpartition("/")[2], instants.now())
-    [alert] = stores.rows("alerts")
-    assert permission == (alert["alert_id"], "ana")
-    acting.acknowledge(
-        stores.inbox, permission.alert, actor=permission.name, recorded_by="alert link"
-    )
-    [alert] = stores.rows("alerts")
-    assert alert["acknowledged_by"] == "ana"
 
 
 def test_an_alert_that_was_never_raised_cannot_be_acknowledged(stores: Stores) -> None:

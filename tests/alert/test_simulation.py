@@ -25,7 +25,7 @@ from pipeline.log.entries import Draft
 from tests import depth
 
 HOUR, DAY = instants.HOUR, 24 * instants.HOUR
-REVIEWS = 60
+REVIEWS = depth.rounds(30, 60)
 WORLDS = depth.rounds(1, 1200)
 """A world is some 8 process-years: the long form simulates 10,000."""
 LOOK_BACK = DAY
