@@ -25,7 +25,7 @@ print("loaded:", [it for it in {ASIDE} if it in sys.modules])
 """
 
 
-@pytest.mark.parametrize("command", ["show", "show watchlist"])
+@pytest.mark.parametrize("command", depth.few(["show watchlist", "show"], 2))
 def test_rows_are_shown_without_what_only_audits_ask_others_or_draw(
     command: str, tmp_path: Path
 ) -> None:
@@ -39,7 +39,7 @@ def test_rows_are_shown_without_what_only_audits_ask_others_or_draw(
 
 
 def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None:
-    """For three of these reasons, and in a long run for all five.
+    """For two of these reasons, and in a long run for all five.
 
     It printed a traceback and ended with 3, so that `prazo serve` started it on and on. Without
     its proxy's secrets it even ran: it held no ledger, answered 500 to everybody, and `prazo
@@ -65,7 +65,7 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
             (without_folder, 1, "roles"),
             (taken, 1, "It cannot start here: port"),
         ),
-        2,
+        4,
     )
     starts = [
         subprocess.Popen(

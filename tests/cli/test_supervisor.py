@@ -1,6 +1,7 @@
 """What falls is started again, what refuses its settings is not, and a signal stops all."""
 
 import errno
+import re
 import signal
 import subprocess
 import sys
@@ -44,21 +45,21 @@ def supervise(tmp_path: Path):
         process.communicate()
 
 
-def ending(code: int, *, later: int | None = None) -> str:
+def ending(code: int, *, later: int | None = None, notes: str = "starts") -> str:
     """A program that notes its start, ends with a code, and with another from the second on."""
     then = code if later is None else later
     return (
-        "import os, sys; open('starts', 'a').write('.');"
-        f"sys.exit({code} if os.path.getsize('starts') == 1 else {then})"
+        f"import os, sys; open('{notes}', 'a').write('.');"
+        f"sys.exit({code} if os.path.getsize('{notes}') == 1 else {then})"
     )
 
 
 STAYING = "import time; open('alive', 'w').close(); time.sleep(600)"
 
 
-def starts(folder: Path, at_least: int) -> int:
+def starts(folder: Path, at_least: int, notes: str = "starts") -> int:
     until = time.monotonic() + 60
-    path = folder / "starts"
+    path = folder / notes
     while time.monotonic() < until:
         if path.exists() and len(path.read_text()) >= at_least:
             return len(path.read_text())
@@ -66,12 +67,23 @@ def starts(folder: Path, at_least: int) -> int:
     return len(path.read_text()) if path.exists() else 0
 
 
-@pytest.mark.parametrize("code", [0, 1, -9 % 256])
-def test_what_ends_by_itself_is_started_again(supervise: Supervise, tmp_path: Path, code: int):
-    running = supervise(ending(code))
-    assert starts(tmp_path, 2) >= 2
+def test_what_ends_by_itself_is_started_again_and_what_it_said_last_and_how_it_ended_is_logged(
+    supervise: Supervise, tmp_path: Path
+):
+    """It said `ended with code 1`, and which of three parts failed for what was for the reader."""
+    killed = "import os; open('killed', 'a').write('.'); os.kill(os.getpid(), 9)"
+    failing = "import sys; open('failing', 'a').write('.'); sys.exit('the disk is full')"
+    of_codes = {f"ends with {code}": code for code in (0, 1, -9 % 256)}
+    programs = [ending(code, notes=notes) for notes, code in of_codes.items()]
+    running = supervise(killed, failing, *programs)
+    for notes in ("killed", "failing", *of_codes):
+        assert starts(tmp_path, 2, notes) >= 2
     running.send_signal(signal.SIGTERM)
-    assert running.wait(60) == 0
+    said = running.communicate(timeout=60)[1].decode()
+    assert running.returncode == 0
+    assert "the 0 ended by SIGKILL after" in said
+    assert re.search("the 1 ended with code 1 after [0-9] s; started again in 1 s", said)
+    assert 'it said last: "the disk is full"' in said
 
 
 def test_settings_that_are_refused_at_the_start_stop_everything(
@@ -82,15 +94,17 @@ def test_settings_that_are_refused_at_the_start_stop_everything(
     assert starts(tmp_path, 1) == 1
 
 
-def test_settings_that_a_part_refuses_at_its_start_leave_the_receiver_alone(
+def test_settings_that_a_part_refuses_at_its_start_or_are_refused_later_leave_the_others_alone(
     supervise: Supervise, tmp_path: Path
 ):
     """A machine came up before the disk with the mail server's password: `prazo serve` ended, and
     nobody answered the platform."""
-    running = supervise(STAYING, f"# not vital\n{ending(2)}")
+    later = ending(1, later=2, notes="later")
+    running = supervise(STAYING, f"# not vital\n{ending(2)}", later)
     assert starts(tmp_path, 2) >= 2
+    assert starts(tmp_path, 3, "later") >= 3
     assert running.poll() is None
-    running.send_signal(signal.SIGTERM)
+    running.send_signal(signal.SIGINT)
     assert running.wait(60) == 0
 
 
@@ -108,35 +122,6 @@ def test_of_what_serve_starts_the_receiver_alone_is_vital(
     monkeypatch.setattr(Supervisor, "run", lambda self: 0)
     assert CliRunner().invoke(serve).exit_code == 0
     assert added == {"receive": True, "alerts": False, "dashboard": False}
-
-
-def test_settings_that_are_refused_later_leave_the_others_alone(
-    supervise: Supervise, tmp_path: Path
-):
-    running = supervise(STAYING, ending(1, later=2))
-    assert starts(tmp_path, 3) >= 3
-    assert running.poll() is None
-    running.send_signal(signal.SIGINT)
-    assert running.wait(60) == 0
-
-
-def test_what_a_process_said_last_and_how_it_ended_are_logged(supervise: Supervise, tmp_path: Path):
-    """It said `ended with code 1`, and which of three parts failed for what was for the reader."""
-    failing = "import os, sys; open('starts', 'a').write('.'); sys.exit('the disk is full')"
-    running = supervise(failing)
-    assert starts(tmp_path, 2) >= 2
-    running.send_signal(signal.SIGTERM)
-    said = running.communicate(timeout=60)[1].decode()
-    assert "the 0 ended with code 1 after 0 s; started again in 1 s" in said
-    assert 'it said last: "the disk is full"' in said
-
-
-def test_a_signal_that_ended_a_process_is_named(supervise: Supervise, tmp_path: Path):
-    killed = "import os; open('starts', 'a').write('.'); os.kill(os.getpid(), 9)"
-    running = supervise(killed)
-    assert starts(tmp_path, 2) >= 2
-    running.send_signal(signal.SIGTERM)
-    assert b"the 0 ended by SIGKILL after" in running.communicate(timeout=60)[1]
 
 
 @pytest.mark.skipif(
