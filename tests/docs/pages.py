@@ -1,6 +1,7 @@
 """The documents of this repository: their text, their headings and their links."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +39,7 @@ def anchor(heading: str) -> str:
     return kept.replace(" ", "-")
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     return {anchor(it) for it in headings(page)}
 

@@ -116,6 +116,7 @@ AVOIDED = {
     r"\b_?[A-Z_]+_AN?_(BATCH|COMMIT|READ|MINUTE|SECOND|GROUP|PART|ROUND)\b": "_PER_",
 }
 """Words and turns that a reader stumbles over -> what to write in their place."""
+ANY_OF_THEM = re.compile("|".join(f"(?:{it})" for it in AVOIDED))
 
 
 def avoided(text: str) -> list[str]:
@@ -123,6 +124,7 @@ def avoided(text: str) -> list[str]:
     return [
         f"{line.strip()} -> {better}"
         for line in text.splitlines()
+        if ANY_OF_THEM.search(line)
         for pattern, better in AVOIDED.items()
         if re.search(pattern, line)
     ]

@@ -88,8 +88,7 @@ def test_a_pages_headings_are_distinct(page):
     assert [it for it, count in counted.items() if count > 1] == []
 
 
-@each_page
-def test_every_page_can_be_reached_from_the_readme(page):
+def test_every_page_can_be_reached_from_the_readme():
     reached: set[Path] = set()
     waiting = [ROOT / "README.md"]
     while waiting:
@@ -99,7 +98,7 @@ def test_every_page_can_be_reached_from_the_readme(page):
             target = (current.parent / link.partition("#")[0]).resolve()
             if target.suffix == ".md" and target.is_file() and target not in reached:
                 waiting.append(target)
-    assert page in reached
+    assert {*PAGES} - reached == set()
 
 
 def test_the_readme_is_a_front_door():
