@@ -2,14 +2,16 @@
 
 import json
 
+import pytest
+
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.links import PATH, VALID_FOR, Links
 from pipeline.ledger.service import LedgerService
-from tests.serve.test_api import Client, client, held
+from tests.serve.test_api import Client, held
 
-__all__ = ["client", "held"]
+__all__ = ["held"]
 
 ALERT = "5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c"
 DUE = Due(
@@ -24,6 +26,11 @@ DUE = Due(
     next_action=None,
     seq=1,
 )
+
+
+@pytest.fixture
+def client(held: LedgerService) -> Client:
+    return Client()
 
 
 def raised(service: LedgerService) -> None:

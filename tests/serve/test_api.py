@@ -4,9 +4,11 @@ import asyncio
 import hashlib
 import json
 import re
+import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from starlette.routing import Route
 from pipeline.audit import stores
 from pipeline.audit.verify import Verdict, verify
 from pipeline.inbox.kept_heads import KeptHead, place
+from pipeline.ledger import reader
+from pipeline.ledger import service as services
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.log.checkpoints import Checkpoint, VerificationKey
@@ -37,15 +41,40 @@ def bearer(name: str) -> dict[str, str]:
     return {"Authorization": f"Bearer secret of {name}"}
 
 
-@pytest.fixture
-def held(settings: Settings, tmp_path: Path) -> Iterator[LedgerService]:
+@contextmanager
+def holding(folder: Path) -> Iterator[LedgerService]:
     """The story's ledger, held by this process, behind tokens."""
     lines = (
         f"{name}:{scopes}:{hashlib.sha256(f'secret of {name}'.encode()).hexdigest()}\n"
         for name, scopes in TOKENS.items()
     )
-    (tmp_path / "tokens").write_text("".join(lines), encoding="ascii")
-    with ledger_service(settings_in(tmp_path, api_tokens_file=tmp_path / "tokens")) as service:
+    (folder / "tokens").write_text("".join(lines), encoding="ascii")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "install", lambda _: None)  # views for DuckDB alone, for 4 s
+        with ledger_service(settings_in(folder, api_tokens_file=folder / "tokens")) as service:
+            yield service
+
+
+@pytest.fixture(scope="module")
+def unchanged(at_rest: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]:
+    """For tests that ask alone, and for what is refused and so leaves no entry."""
+    folder = tmp_path_factory.mktemp("unchanged")
+    shutil.copytree(at_rest, folder, dirs_exist_ok=True)
+    with holding(folder) as service:
+        yield service
+
+
+@pytest.fixture
+def read(unchanged: LedgerService, monkeypatch: pytest.MonkeyPatch) -> LedgerService:
+    """That is the ledger of this process, also after a test that held its own."""
+    monkeypatch.setattr(services._anchor(), "service", unchanged)
+    return unchanged
+
+
+@pytest.fixture
+def held(settings: Settings, tmp_path: Path) -> Iterator[LedgerService]:
+    """A ledger of this test's own, to be changed."""
+    with holding(tmp_path) as service:
         yield service
 
 
@@ -71,7 +100,14 @@ class Client:
 
 
 @pytest.fixture
-def client(held: LedgerService) -> Client:
+def client(read: LedgerService) -> Client:
+    """Of the ledger that nobody changes."""
+    return Client()
+
+
+@pytest.fixture
+def own(held: LedgerService) -> Client:
+    """Of the ledger of this test's own."""
     return Client()
 
 
@@ -79,9 +115,9 @@ ASKED = {"process_id": "p1", "reason": "yearly audit", "actor": "somebody else"}
 
 
 def test_a_package_is_made_under_the_name_of_the_token(
-    client: Client, held: LedgerService, tmp_path: Path
+    own: Client, held: LedgerService, tmp_path: Path
 ) -> None:
-    answer = client.post("/api/exports", json=ASKED, headers=bearer("officer"))
+    answer = own.post("/api/exports", json=ASKED, headers=bearer("officer"))
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/zip")
     (tmp_path / "p1.zip").write_bytes(answer.content)
     summary = json.loads(answer.headers["Prazo-Export"])
@@ -93,14 +129,14 @@ def test_a_package_is_made_under_the_name_of_the_token(
 
 
 def test_who_may_not_see_personal_data_gets_a_masked_package_alone(
-    client: Client, held: LedgerService, tmp_path: Path
+    own: Client, held: LedgerService, tmp_path: Path
 ) -> None:
-    full = client.post("/api/exports", json=ASKED, headers=bearer("partner"))
+    full = own.post("/api/exports", json=ASKED, headers=bearer("partner"))
     lacking = "this token lacks the scope read_personal"
     assert (full.status_code, full.json()["error"]) == (403, lacking)
     assert held.ledger.select("kind = 'export'", []) == []
     masked = {**ASKED, "profile": "masked"}
-    answer = client.post("/api/exports", json=masked, headers=bearer("partner"))
+    answer = own.post("/api/exports", json=masked, headers=bearer("partner"))
     assert answer.status_code == 200
     (tmp_path / "p1.zip").write_bytes(answer.content)
     verdict = verify(tmp_path / "p1.zip")
@@ -109,26 +145,26 @@ def test_who_may_not_see_personal_data_gets_a_masked_package_alone(
 
 
 def test_who_may_not_see_personal_data_is_shown_none_whatever_the_reason(
-    client: Client, held: LedgerService
+    client: Client, read: LedgerService
 ) -> None:
     asked = {"unmask": "yearly audit", "actor": "somebody else"}
     answer = client.post("/api/views/seller_state", json=asked, headers=bearer("reader"))
     lacking = "this token lacks the scope read_personal"
     assert (answer.status_code, answer.json()["error"]) == (403, lacking)
-    assert held.ledger.select("kind = 'unmask'", []) == []
+    assert read.ledger.select("kind = 'unmask'", []) == []
 
 
-def test_no_link_and_no_page_of_another_site_unmasks(client: Client, held: LedgerService) -> None:
+def test_no_link_and_no_page_of_another_site_unmasks(own: Client, held: LedgerService) -> None:
     """An image on any page was enough: `GET ...?unmask=` wrote an entry in the reader's name."""
     path, asked = "/api/views/seller_state", {"unmask": "yearly audit"}
-    linked = client.get(path, params=asked, headers=bearer("officer"))
+    linked = own.get(path, params=asked, headers=bearer("officer"))
     assert (linked.status_code, "'unmask'" in linked.json()["error"]) == (400, True)
     foreign = {**bearer("officer"), "Origin": "https://a.example", "Sec-Fetch-Site": "cross-site"}
-    assert client.post(path, json=asked, headers=foreign).status_code == 403
+    assert own.post(path, json=asked, headers=foreign).status_code == 403
     for body in ({}, {"unmask": 1}, {"unmask": "x", "who": "y"}, []):
-        assert client.post(path, json=body, headers=bearer("officer")).status_code == 400
+        assert own.post(path, json=body, headers=bearer("officer")).status_code == 400
     assert held.ledger.select("kind = 'unmask'", []) == []
-    shown = client.post(path, json=asked, headers=bearer("officer"))
+    shown = own.post(path, json=asked, headers=bearer("officer"))
     assert shown.status_code == 200
     [entry] = held.inbox.find(kind="unmask")
     assert json.loads(entry.body or b"")["actor"] == "officer"
@@ -152,10 +188,10 @@ def test_no_link_and_no_page_of_another_site_unmasks(client: Client, held: Ledge
     ],
 )
 def test_what_cannot_be_exported_is_refused_and_not_recorded(
-    client: Client, held: LedgerService, asked: object, name: str, status: int
+    client: Client, read: LedgerService, asked: object, name: str, status: int
 ) -> None:
     answer = client.post("/api/exports", json=asked, headers=bearer(name))
-    assert (answer.status_code, held.inbox.last()[0]) == (status, 16)
+    assert (answer.status_code, read.inbox.last()[0]) == (status, 16)
     assert answer.json()["error"]
     assert "--" not in answer.text  # a caller of the API has no options of a command
 
@@ -171,42 +207,40 @@ def test_a_period_that_does_not_end_after_its_start_is_said_to(client: Client, s
 
 
 def test_the_head_that_is_kept_outside_of_the_inbox_is_given_to_anybody(
-    client: Client, settings: Settings
+    own: Client, settings: Settings
 ) -> None:
     """A receiver on another machine asks for it; it is a size, hashes and a signature."""
     kept = place(settings)
     text = kept.read_text()
-    answer = client.get("/api/head")
+    answer = own.get("/api/head")
     assert (answer.status_code, answer.text) == (200, text)
     head = KeptHead.read(answer.text)
-    key = VerificationKey.parse(
-        client.get("/api/checkpoint", headers=bearer("reader")).json()["key"]
-    )
+    key = VerificationKey.parse(own.get("/api/checkpoint", headers=bearer("reader")).json()["key"])
     assert Checkpoint.read(key.opened(head.note)) == (head.log, 16, head.root)
 
     def without_a_file() -> int:
         kept.unlink(missing_ok=True)
-        return client.get("/api/head").status_code
+        return own.get("/api/head").status_code
 
     assert 404 in (without_a_file(), without_a_file())  # the follower leaves it once, at its start
 
 
-def test_stores_are_verified_and_checkpoints_signed_on_request(client: Client) -> None:
-    signed = client.get("/api/checkpoint", headers=bearer("reader")).json()
+def test_stores_are_verified_and_checkpoints_signed_on_request(own: Client) -> None:
+    signed = own.get("/api/checkpoint", headers=bearer("reader")).json()
     text = VerificationKey.parse(signed["key"]).opened(signed["checkpoint"])
     assert Checkpoint.read(text).size == 16
     asked = {"against": signed["checkpoint"]}
-    verdict = client.post("/api/audits", json=asked, headers=bearer("reader")).json()
+    verdict = own.post("/api/audits", json=asked, headers=bearer("reader")).json()
     assert verdict["faults"] == []
     assert "the log continues the earlier checkpoint at 16" in verdict["checked"]
     for empty in ({"against": ""}, {"against": 5}, {"earlier": signed["checkpoint"]}):
-        answer = client.post("/api/audits", json=empty, headers=bearer("reader"))
+        answer = own.post("/api/audits", json=empty, headers=bearer("reader"))
         assert answer.status_code == 400
-    assert client.get("/api/checkpoint").status_code == 401
+    assert own.get("/api/checkpoint").status_code == 401
 
 
 def test_one_audit_runs_at_a_time_and_keeps_nobody_else_waiting(
-    client: Client, monkeypatch: pytest.MonkeyPatch
+    own: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each reads the whole log: forty-five of them took every thread that answers."""
     begun, may_end, audit = threading.Event(), threading.Event(), stores.audit
@@ -219,7 +253,7 @@ def test_one_audit_runs_at_a_time_and_keeps_nobody_else_waiting(
     monkeypatch.setattr(stores, "audit", slow)
 
     def ask() -> httpx.Response:
-        return client.post("/api/audits", json={}, headers=bearer("reader"))
+        return own.post("/api/audits", json={}, headers=bearer("reader"))
 
     with ThreadPoolExecutor(1) as other:
         first = other.submit(ask)
@@ -228,7 +262,7 @@ def test_one_audit_runs_at_a_time_and_keeps_nobody_else_waiting(
         assert {it.status_code for it in refused} == {503}
         assert refused[0].headers["retry-after"] == "10"
         assert "is under way" in refused[0].json()["error"]
-        assert client.get("/api/status", headers=bearer("reader")).status_code == 200
+        assert own.get("/api/status", headers=bearer("reader")).status_code == 200
         may_end.set()
         assert first.result(60).json()["faults"] == []
     assert ask().status_code == 200
@@ -291,11 +325,11 @@ def test_an_address_of_the_api_that_is_none_is_not_answered_with_a_page(client: 
 
 
 def test_the_ledgers_figures_and_its_readiness_are_there_for_who_watches_it(
-    client: Client, held: LedgerService
+    client: Client, read: LedgerService
 ) -> None:
-    held.reach(held.inbox.last()[0])
+    read.reach(read.inbox.last()[0])
     metrics = client.get("/api/metrics", headers=bearer("reader")).text.splitlines()
-    assert f"prazo_ledger_last_seq {held.ledger.size:.1f}" in metrics
+    assert f"prazo_ledger_last_seq {read.ledger.size:.1f}" in metrics
     assert "prazo_ledger_verified 1.0" in metrics
     assert 'prazo_retries{state="overdue"} 0.0' in metrics
     assert any(line.startswith('prazo_attempts{outcome="accepted"} ') for line in metrics)
@@ -436,7 +470,7 @@ DATE_TIME = DAY + r"T\d\d:\d\d:\d\d(\.\d+)?Z"
 
 
 def test_each_row_of_each_list_is_what_the_description_says(
-    client: Client, held: LedgerService
+    client: Client, read: LedgerService
 ) -> None:
     described = client.get("/api/openapi.json", headers=bearer("reader")).json()
     seen = 0

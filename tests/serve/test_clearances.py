@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.audit.request import Scope
 from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.settings import Settings
-from tests.audit.conftest import command, export
+from tests.audit.conftest import command
 from tests.serve.test_api import Client, bearer
 from tests.support.stores import settings_in
 
@@ -81,7 +80,7 @@ def test_a_look_at_one_seller_waits_for_nobody(client: Client, held: LedgerServi
     assert kinds(held) == ["unmask"]
 
 
-def test_a_full_package_waits_and_a_masked_one_does_not(
+def test_a_full_package_waits_which_the_log_shows_with_both_people_and_a_masked_one_does_not(
     client: Client, held: LedgerService
 ) -> None:
     asked = {**PACKAGE, "profile": "masked"}
@@ -91,6 +90,10 @@ def test_a_full_package_waits_and_a_masked_one_does_not(
     assert asked.status_code == 409
     request = asked.json()["request"]
     assert decide(client, request, "bia") == 200
+    held.reach(held.inbox.last()[0])
+    trail = held.reader.read("log_entries", where={"process_id": "p1", "kind": "clearance"})
+    found = [(it["step"], it["actor"]) for it in trail.to_pylist()]
+    assert found == [("requested", "ana"), ("approved", "bia")]
     for other in ({"process_id": "p2"}, {"withhold": [1]}):
         answer = client.post("/api/exports", json={**PACKAGE, **other}, headers=bearer("ana"))
         assert answer.status_code == 409
@@ -109,18 +112,6 @@ def test_what_cannot_be_made_is_not_asked_for(client: Client, held: LedgerServic
     wrong = "/api/views/seller_state?where=nothing=1"
     assert client.post(wrong, json=REASON, headers=bearer("ana")).status_code == 404
     assert kinds(held) == []
-
-
-def test_a_package_shows_who_asked_for_it_and_who_approved_it(
-    client: Client, held: LedgerService, tmp_path: Path
-) -> None:
-    request = client.post("/api/exports", json=PACKAGE, headers=bearer("ana")).json()["request"]
-    assert decide(client, request, "bia") == 200
-    export(held, Scope(process_id="p1"), tmp_path / "masked.zip", profile="masked")
-    held.reach(held.inbox.last()[0])
-    trail = held.reader.read("log_entries", where={"process_id": "p1", "kind": "clearance"})
-    found = [(it["step"], it["actor"]) for it in trail.to_pylist()]
-    assert found == [("requested", "ana"), ("approved", "bia")]
 
 
 def test_a_command_shows_rows_of_many_as_they_stood_when_they_were_asked_for(

@@ -142,7 +142,7 @@ def test_a_receiver_on_another_machine_is_known_by_its_heartbeat(
     tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = settings_in(tmp_path, inbox=database, receiver_port=free_port())
-    monkeypatch.setattr(intake, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(intake, "LOOK_SECONDS", 0.1)
     with receiver(tmp_path, INBOX=database) as elsewhere:
         assert elsewhere.deliver(event()).status == 200
         with closing(LedgerService(settings)) as service:
