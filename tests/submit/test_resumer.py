@@ -4,11 +4,9 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from typing import Any
-
-import pytest
 
 from pipeline import instants
 from pipeline.inbox import GroupCommit, open_inbox
@@ -67,37 +65,37 @@ def ingested(marketplace: Marketplace, review: Review) -> None:
     )
 
 
-INTERRUPTIONS = pytest.mark.parametrize(
-    "interrupt", [refused_by_gateway, refused_by_command, ingested]
-)
+INTERRUPTIONS: tuple[Interruption, ...] = (refused_by_gateway, refused_by_command, ingested)
 
 
-@INTERRUPTIONS
-def test_a_fresh_resumer_sends_what_waits_whatever_came_after_it(
-    marketplace: Marketplace, interrupt: Interruption
-) -> None:
+def assert_sent_again(marketplace: Marketplace, reviews: Iterable[Review]) -> None:
+    for review in reviews:
+        assert [it.body for it in marketplace.puts(review.process_id)] == [review.payload] * 2
+        assert marketplace.state(review.process_id) == "FINISHED"
+
+
+def test_a_fresh_resumer_sends_what_waits_whatever_came_after_it(marketplace: Marketplace) -> None:
     """A refusal of other bytes once made every resumer forget the retry, for good."""
-    review = a_waiting_retry(marketplace, seconds=1)
-    interrupt(marketplace, review)
+    reviews = [a_waiting_retry(marketplace, seconds=1) for _ in INTERRUPTIONS]
+    for interrupt, review in zip(INTERRUPTIONS, reviews, strict=True):
+        interrupt(marketplace, review)
     assert resume(marketplace, 10) == []
-    assert [it.body for it in marketplace.puts(review.process_id)] == [review.payload] * 2
-    assert marketplace.state(review.process_id) == "FINISHED"
+    assert_sent_again(marketplace, reviews)
 
 
-@INTERRUPTIONS
 def test_a_running_resumer_sends_what_waits_whatever_comes_meanwhile(
-    marketplace: Marketplace, interrupt: Interruption
+    marketplace: Marketplace,
 ) -> None:
-    review = a_waiting_retry(marketplace, seconds=4)
+    reviews = [a_waiting_retry(marketplace, seconds=4) for _ in INTERRUPTIONS]
     left: list[object] = []
     running = threading.Thread(target=lambda: left.extend(resume(marketplace, 20)))
     running.start()
     time.sleep(1)  # it has read the inbox by now; if not, the test is the one above
-    interrupt(marketplace, review)
+    for interrupt, review in zip(INTERRUPTIONS, reviews, strict=True):
+        interrupt(marketplace, review)
     running.join()
     assert left == []
-    assert [it.body for it in marketplace.puts(review.process_id)] == [review.payload] * 2
-    assert marketplace.state(review.process_id) == "FINISHED"
+    assert_sent_again(marketplace, reviews)
 
 
 class _Interrupted(Submissions):
