@@ -222,8 +222,14 @@ def test_an_error_about_one_journey_keeps_no_other_back(caplog: pytest.LogCaptur
     assert "journey J2 wait: The order: it cannot be taken" in refusal.message
 
 
-def test_many_are_sent_at_once_and_what_is_held_is_named(around: Round, platform: Handle) -> None:
+def test_many_are_sent_at_once_and_what_is_held_is_named_as_what_is_not_confirmed_on_our_page(
+    around: Round, platform: Handle
+) -> None:
+    """All is answered there, but the seller has authorised nobody to send it."""
     marketplace = around.marketplace
+    unsure = around.asked("revenue", "address.city")
+    seller = around.page.seller()
+    review = seller.answer_all(seller.open(around.page.mint(unsure).url))
     ready = around.asked("owner.revenue", is_business=True)
     held = around.asked("owner.revenue", is_business=True)
     for process, band in ((ready, "1000_to_5000"), (held, "a lot")):
@@ -233,32 +239,20 @@ def test_many_are_sent_at_once_and_what_is_held_is_named(around: Round, platform
     assert tried.code == 1
     assert f"{ready}: would be sent" in tried.out
     assert f"{held}: held: owner.revenue: found a string of 5 characters" in tried.err
+    assert f"{unsure}: would be sent" not in tried.out
+    why = "found an answer on the seller's page that they have not confirmed"
+    for path in ("revenue", "address.city"):
+        assert f"{unsure}: held: {path}: {why}" in tried.err
     assert marketplace.starts(ready) == []
     done = run(marketplace, "submit", "--ready")
     assert done.code == 1
     assert f"{ready}: att_" in done.out
     assert f"{held}: held: owner.revenue" in done.err
+    assert f"{unsure}: held: revenue: {why}" in done.err
     assert marketplace.state(ready) == "FINISHED"
-    assert marketplace.starts(held) == []
-
-
-def test_what_a_seller_has_not_confirmed_on_our_page_is_held(
-    around: Round, platform: Handle
-) -> None:
-    """All is answered, but the seller has authorised nobody to send it."""
-    process = around.asked("revenue", "address.city")
-    seller = around.page.seller()
-    review = seller.answer_all(seller.open(around.page.mint(process).url))
-    tried = run(around.marketplace, "submit", "--ready", "--dry-run")
-    assert f"{process}: would be sent" not in tried.out
-    why = "found an answer on the seller's page that they have not confirmed"
-    for path in ("revenue", "address.city"):
-        assert f"{process}: held: {path}: {why}" in tried.err
-    done = run(around.marketplace, "submit", "--ready")
-    assert f"{process}: held: revenue: {why}" in done.err
-    assert around.marketplace.starts(process) == []
+    assert marketplace.starts(held) == marketplace.starts(unsure) == []
     seller.confirm(review)
-    assert around.marketplace.state(process) == "FINISHED"
+    assert marketplace.state(unsure) == "FINISHED"
 
 
 def test_what_a_seller_has_corrected_is_ready_again(around: Round, platform: Handle) -> None:
