@@ -25,6 +25,7 @@ from pipeline.log.artifacts import (
     Stored,
 )
 from pipeline.settings import Settings
+from tests import fork_server
 from tests.support.postgres import PostgresServer
 
 ROOT = Path(__file__).parents[2]
@@ -125,26 +126,20 @@ def test_what_is_missing_is_named_with_its_place(store: ArtifactStore) -> None:
     assert store.fault(NAME) == f"The artifact {NAME} is missing from {store.place}"
 
 
-WRITER = """
-import sys
-from pathlib import Path
-from pipeline.inbox import open_inbox
-from pipeline.inbox.artifacts import artifact_store
-from pipeline.settings import Settings
-location, folder, content = sys.argv[1:]
-inbox = open_inbox(location)
-store = artifact_store(Settings(_env_file=None, inbox=location, artifacts=folder), inbox)
-store.keep(b"the first")
-content = Path(content).read_bytes()
-print("now", flush=True)
-print(store.keep(content).sha256, flush=True)
-"""
+def write(location: str, folder: str) -> None:
+    """Stores the bytes in `folder / "content"`, and says before when it is about to."""
+    inbox = open_inbox(location)
+    store = artifact_store(settings(location, Path(folder) / "artifacts"), inbox)
+    store.keep(b"the first")
+    content = (Path(folder) / "content").read_bytes()
+    os.write(1, b"now\n")
+    os.write(1, store.keep(content).sha256.encode())
 
 
 def writing(location: str, folder: Path) -> subprocess.Popen[str]:
     """A process that is about to store the bytes in `folder / "content"`."""
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, location, folder / "artifacts", folder / "content"],
+    writer = fork_server.start(
+        [sys.executable, "-m", "tests.inbox.test_artifacts", location, folder],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
@@ -241,3 +236,7 @@ def test_the_setting_keeps_artifacts_in_a_folder_that_machines_share(
 def test_artifacts_cannot_be_in_the_database_of_an_inbox_without_one() -> None:
     with pytest.raises(SettingsError, match="PRAZO_INBOX must be a postgresql:// URL"):
         Settings.load(inbox="data/inbox.db", artifacts_in="database")
+
+
+if __name__ == "__main__":
+    write(*sys.argv[1:])
