@@ -9,7 +9,7 @@ import struct
 import zlib
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,10 @@ def test_the_same_arguments_give_the_same_history_and_another_seed_does_not(
     lines: list[Json],
 ) -> None:
     assert list(history(NOW)) == lines
-    assert list(history(NOW, seed=8)) != lines
+    assert list(islice(history(NOW, seed=8), 500)) != lines[:500]
 
 
-@pytest.mark.parametrize("seed", depth.few(range(5), 3))
+@pytest.mark.parametrize("seed", depth.few(range(5), 5))
 def test_every_review_state_is_there_at_the_end_whatever_the_seed(seed: int) -> None:
     past = Past(NOW, seed=seed)
     for _ in past.occurrences():
