@@ -1,12 +1,13 @@
 """An override that waits for a second person: by command, killed in between, sent once."""
 
+import json
 import os
 import signal
 from pathlib import Path
 
 import pytest
 
-from pipeline.clearance.clearances import Awaited
+from pipeline.clearance.clearances import CLEARANCE, Awaited
 from pipeline.inbox import GroupCommit
 from pipeline.log.entries import SUBMISSION_STARTED, Draft
 from pipeline.submit.decision import Approval
@@ -25,8 +26,9 @@ def command(marketplace: Marketplace, review: Review, *more: str) -> tuple[str, 
 
 
 def request_of(marketplace: Marketplace, review: Review) -> str:
-    [row] = rows(marketplace, "clearances", review.process_id)
-    return row["request_id"]
+    [requested] = marketplace.inbox.find(process_id=review.process_id, kind=CLEARANCE)
+    named: str = json.loads(requested.body or b"")["request"]
+    return named
 
 
 def approve(marketplace: Marketplace, request: str, actor: str = "Bia") -> int:
