@@ -344,10 +344,10 @@ def test_of_many_calls_at_once_one_is_sent_at_a_time(
     marketplace: Marketplace, gateway: Client
 ) -> None:
     review = marketplace.review()
-    marketplace.platform.add_fault(kind="slow", seconds=2.0, process_id=review.process_id)
+    marketplace.platform.add_fault(kind="slow", seconds=1.0, process_id=review.process_id)
     answers: list[Answer] = []
     callers = [
-        threading.Thread(target=lambda: answers.append(gateway.put(review))) for _ in range(6)
+        threading.Thread(target=lambda: answers.append(gateway.put(review))) for _ in range(4)
     ]
     for caller in callers:
         caller.start()
