@@ -11,7 +11,7 @@ from tests import depth
 from tests.faults.writers import Writers
 from tests.support.soundness import all_entries, assert_sound
 
-KILLS = depth.rounds(8, 60)
+KILLS = depth.rounds(5, 60)
 
 
 @pytest.fixture

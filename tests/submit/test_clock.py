@@ -117,7 +117,7 @@ def inbox(tmp_path_factory: pytest.TempPathFactory) -> Any:
     inbox.close()
 
 
-@settings(max_examples=max(20, settings.default.max_examples // 5))
+@settings(max_examples=max(10, settings.default.max_examples // 5))
 @given(
     st.integers(0, 2**60),
     st.integers(-2 * MINUTE, 2 * MINUTE) | st.just(SECOND // 2),

@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pipeline.submit.demand import Process
+from tests import depth
 from tests.submit.rules.builders import (
     ANSWERED_AT,
     BUSINESS,
@@ -222,7 +223,7 @@ MISTAKES: list[Mistake] = [
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)
 @given(data=st.data(), case=cases())
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=settings.default.max_examples // depth.rounds(8, 5))
 def test_one_mistake_is_named_at_its_path_and_nothing_else_is(
     mistake: Mistake, data: st.DataObject, case: Case
 ) -> None:
