@@ -4,16 +4,15 @@ import atexit
 import json
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
+from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
@@ -23,6 +22,7 @@ from app_pages.parts import acting, frame, views
 from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.receive import ingest
+from tests.app_pages.support.answers import shared
 from tests.app_pages.support.occurrences import AS_OF, Occurrence
 from tests.support.dashboard import chromium
 from tests.support.machine import wait_until
@@ -49,38 +49,19 @@ def open_log(tmp_path: Path) -> OpenLog:
     @contextmanager
     def opened(history: Sequence[Occurrence], **more: Any) -> Iterator[LedgerService]:
         settings = settings_in(tmp_path, time_zone="America/Sao_Paulo", **more)
-        is_first = not settings.ledger.exists()
         wanted = json.dumps(history)
-        if is_first:
-            shutil.copytree(_followed(wanted), tmp_path, dirs_exist_ok=True)
-        else:
+        known = f"{wanted} {more}"
+        if settings.ledger.exists():
             fill(tmp_path, history)
+            known += str(tmp_path)  # nobody else's: there is more in it
+        else:
+            shutil.copytree(_followed(wanted), tmp_path, dirs_exist_ok=True)
         with ledger_service(settings) as service:
             follow(service)
-            size = service.ledger.size
-            _take_up_answers([wanted] if is_first and not more else [])
-            try:
+            with shared(known, service.ledger.size):
                 yield service
-            finally:
-                if service.ledger.size != size:
-                    _ANSWERED.clear()
 
     return opened
-
-
-_ANSWERED: list[str] = []
-"""The history of which the test before has kept answers, if it added nothing to it."""
-
-
-def _take_up_answers(history: list[str]) -> None:
-    """Lets the pages give what was answered about the same entries, and nothing else: answers that
-    are young are given for later entries, too, and these are another test's."""
-    if not history or history != _ANSWERED:
-        views.forget_answers()
-    _ANSWERED[:] = history
-    for question in (*views._ROWS._questions.values(), *views._COUNTS._questions.values()):
-        if question.made is not None:
-            question.made = replace(question.made, began_at=time.monotonic() - 3600)
 
 
 @cache
@@ -88,7 +69,10 @@ def _followed(history: str) -> Path:
     """A folder of stores that hold a history: many tests ask for the same one."""
     folder = Path(tempfile.mkdtemp(prefix="prazo-pages-"))
     atexit.register(shutil.rmtree, folder)
-    fill(folder, json.loads(history))
+    occurrences = json.loads(history)
+    if occurrences:
+        shutil.copytree(_followed("[]"), folder, dirs_exist_ok=True)  # stores are dear to make
+    fill(folder, occurrences)
     with ledger_service(settings_in(folder)) as service:
         follow(service)
         service.ledger.settle()  # once, and not by each test that takes a copy
@@ -148,6 +132,16 @@ def _wait_for(runner: LocalScriptRunner, timeout: float) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _streamlit_counts_no_calls() -> Iterator[None]:
+    """Nor does it for the product, by `.streamlit/config.toml`: it would take a tenth of a page."""
+    option = "browser.gatherUsageStats"
+    usual = config.get_option(option)
+    config.set_option(option, False)
+    yield
+    config.set_option(option, usual)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _the_browser_remembers_no_name() -> Iterator[None]:
     """Streamlit's test runner has cookies of its own."""
     with pytest.MonkeyPatch.context() as patch:
@@ -160,6 +154,15 @@ def _a_press_is_an_act_however_fast() -> Iterator[None]:
     """A person takes more than a second to write the next view; a test does not."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(acting, "DOUBLE_CLICK_SECONDS", 0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _now_stands_still_for_minutes() -> Iterator[None]:
+    """What was answered about now is asked again every few seconds, and a test takes longer where
+    others keep the machine busy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(views, "TICK_SECONDS", 600)
         yield
 
 
