@@ -7,7 +7,11 @@ from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review
 from tests.app_pages.support.reading import page_text, press
 
-HISTORY = [review("prc_late", before(days=40)), review("prc_soon", before(days=26))]
+HISTORY = [
+    review("prc_late", before(days=40)),
+    review("prc_soon", before(days=26)),
+    *attempt("prc_late", before(days=2), status=500),
+]
 
 
 def save(app, name: str, *, actor: str | None = None, for_all: bool = False) -> None:
@@ -32,7 +36,7 @@ def opened(app, name: str) -> dict[str, str]:
     }
 
 
-def test_a_view_is_found_by_its_owner_and_one_for_all_by_everybody(
+def test_a_view_is_found_by_its_owner_and_one_for_all_by_everybody_until_an_entry_takes_it_away(
     open_log: OpenLog, visit: Visit
 ) -> None:
     with open_log(HISTORY) as service:
@@ -44,52 +48,39 @@ def test_a_view_is_found_by_its_owner_and_one_for_all_by_everybody(
         on_another_page = names(visit("findings", as_of=None))
         entries = service.reader.read("timeline", where={"kind": "saved_view"}).to_pylist()
         visited = opened(visit("watchlist", as_of=None, type="ACI", row="prc_late"), "for us")
+        app.selectbox(key="view_to_drop").set_value("'Ana' 'soon'").run()
+        press(app, "Take it away")
+        left = names(app)
+        assert app.selectbox(key="view_to_drop").value is None
+        steps = service.reader.read("timeline", where={"kind": "saved_view"}).to_pylist()
     assert visited == {"lane": "savable", "sort": "-deadline_at"}
     assert {"soon", "for us"} <= own
     assert "for us" in others
     assert "soon" not in others
     assert "for us" not in on_another_page
     assert [(it["actor"], it["step"]) for it in entries] == [("Ana", "saved"), ("Ana", "saved")]
-
-
-def test_a_view_is_taken_away_by_an_entry(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY) as service:
-        app = visit("watchlist", as_of=None, type="ACI")
-        save(app, "soon", actor="Ana")
-        save(app, "later")
-        app.selectbox(key="view_to_drop").set_value("'Ana' 'soon'").run()
-        press(app, "Take it away")
-        assert "soon" not in names(app)
-        assert app.selectbox(key="view_to_drop").value is None
-        steps = service.reader.read("timeline", where={"kind": "saved_view"}).to_pylist()
+    assert "soon" not in left
+    assert "for us" in left
     assert [it["step"] for it in steps] == ["saved", "saved", "dropped"]
 
 
-def test_where_more_are_saved_than_are_offered_the_page_says_so_and_has_ones_own(
+def test_names_that_look_alike_are_views_of_their_own_and_of_too_many_one_sees_ones_own(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """With two names that look alike, or one of a view from the start, the page failed for
+    everybody, and with it the only place where a view is taken away. Where more are saved than are
+    offered, the page says so."""
     monkeypatch.setattr(saved, "MOST", 3)
     with open_log(HISTORY):
         app = visit("watchlist", as_of=None, type="ACI")
-        save(app, "a", actor="Ana", for_all=True)
-        for name in ("b", "c"):
-            save(app, name)
-        assert "Showing" not in page_text(app)
-        save(app, "z", for_all=False)
-        assert "Showing 3 of 4." in page_text(app)
-        assert "z" in names(app)
-
-
-def test_names_that_look_alike_and_names_of_views_from_the_start_are_views_of_their_own(
-    open_log: OpenLog, visit: Visit
-) -> None:
-    """The page failed for everybody, and with it the only place where a view is taken away."""
-    with open_log(HISTORY):
-        app = visit("watchlist", as_of=None)
         save(app, "c d", actor="Ana", for_all=True)
         save(app, "c  d", for_all=True)
         save(app, "Mine, soonest first", for_all=True)
         labels = [button.label for button in visit("watchlist", as_of=None).button]
+        assert "Showing" not in page_text(app)
+        save(app, "z", for_all=False)
+        assert "Showing 3 of 4." in page_text(app)
+        assert "z" in names(app)
     assert labels.count("c d") == 2
     assert labels.count("Mine, soonest first") == 2
 
@@ -102,7 +93,7 @@ def test_a_name_is_needed_and_nothing_is_saved_in_the_past(open_log: OpenLog, vi
         assert app.text_input(key="view_name").value == "soon"
         assert app.toggle(key="view_for_all").value
         save(app, " ", actor="Ana")
-        assert service.inbox.last()[0] == 2
+        assert service.inbox.last()[0] == len(HISTORY)
         then = visit("watchlist")
     assert "Save it" not in {button.label for button in then.button}
 
@@ -117,8 +108,7 @@ LISTS = ("watchlist", "findings", "alerts", "since", "submissions", "evidence")
 
 
 def test_every_list_with_filters_has_its_views(open_log: OpenLog, visit: Visit) -> None:
-    sent = attempt("prc_late", before(days=2), status=500)
-    with open_log([*HISTORY, *sent]):
+    with open_log(HISTORY):
         without = [it for it in LISTS if "Save it" not in names(visit(it, as_of=None))]
     assert without == []
 
