@@ -24,7 +24,7 @@ HISTORY = [
     review("prc_worst", before(days=50), seller="sel_ana", fields=["revenue", "address.city"]),
     review("prc_late", before(days=40), seller="sel_bia"),
     review("prc_soon", before(days=26), seller="sel_ana"),
-    review("prc_tolerated", before(days=45), seller="sel_caio", kind="ACP"),
+    review("prc_tolerated", before(days=55), seller="sel_caio", kind="ACP"),
     review("prc_pending", before(days=10), seller="sel_caio", kind="ACP"),
     *attempt("prc_late", before(days=2), status=401, seller="sel_bia"),
     collected("prc_soon", "invited", before(days=25)),
@@ -51,7 +51,7 @@ def test_the_worst_come_first_and_pending_ones_not_at_all(open_log: OpenLog, vis
         "20 days late",
         "10 days late",
         "4 days left",
-        "15 days left",
+        "5 days left",
     ]
     assert list(grid["next_action"]) == [
         "Start a collection",
@@ -64,7 +64,7 @@ def test_the_worst_come_first_and_pending_ones_not_at_all(open_log: OpenLog, vis
 def test_what_comes_next_is_a_filter_away(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         assert listed(visit("watchlist", state="PENDING")) == ["prc_pending"]
-        assert listed(visit("watchlist", due="7")) == ["prc_soon"]
+        assert listed(visit("watchlist", due="7")) == ["prc_soon", "prc_tolerated"]
         shown = page_text(visit("watchlist", due="7", state="EXPIRED"))
     assert "No process matches these filters" in shown
 
@@ -81,15 +81,20 @@ def test_the_card_tells_of_the_first_row_what_it_may_cost_and_what_to_do(
     assert "revenue address.city" in shown
 
 
+JUST_LATE_AND_DELETED = [
+    review("prc_just_late", before(days=30, minutes=4), seller="sel_bia"),
+    review("prc_due", before(days=30) + timedelta(hours=2, minutes=7), seller="sel_bia"),
+    review("prc_1", before(days=40)),
+    seller_event("sel_ana", "created", before(days=100)),
+    seller_event("sel_ana", "deleted", before(days=3)),
+]
+
+
 def test_a_deadline_minutes_ago_is_minutes_late_and_not_a_day(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    history = [
-        review("prc_just_late", before(days=30, minutes=4)),
-        review("prc_due", before(days=30) + timedelta(hours=2, minutes=7)),
-    ]
-    with open_log(history):
-        english, portuguese = visit("watchlist"), visit("watchlist", lang="pt")
+    with open_log(JUST_LATE_AND_DELETED):
+        english, portuguese = (visit("watchlist", seller="BIA", lang=it) for it in ("en", "pt"))
     assert list(english.dataframe[0].value["time_left"]) == ["4 min late", "2 h 07 left"]
     assert metrics(english)["Deadline"][0] == "4 min late"
     assert list(portuguese.dataframe[0].value["time_left"]) == [
@@ -101,16 +106,12 @@ def test_a_deadline_minutes_ago_is_minutes_late_and_not_a_day(
 def test_an_open_process_of_a_deleted_seller_says_whom_to_ask(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    history = [
-        review("prc_1", before(days=40)),
-        seller_event("sel_ana", "created", before(days=100)),
-        seller_event("sel_ana", "deleted", before(days=3)),
-    ]
-    with open_log(history):
-        shown = page_text(visit("watchlist"))
-        other = page_text(visit("watchlist", as_of="2026-05-20T12:00:00Z"))
+    with open_log(JUST_LATE_AND_DELETED):
+        shown = page_text(visit("watchlist", row="prc_1"))
+        other = page_text(visit("watchlist", row="prc_1", as_of="2026-05-20T12:00:00Z"))
     assert "The platform deleted this seller on 29 May 2026, 09:00." in shown
     assert "Ask what still stands before anything is collected or sent." in shown
+    assert "prc_1" in other
     assert "The platform deleted this seller" not in other
 
 
@@ -189,22 +190,20 @@ def test_an_empty_watchlist_says_when_it_will_not_be(open_log: OpenLog, visit: V
         assert "Nothing is in tolerance and nothing has expired" in page_text(visit("watchlist"))
 
 
-def test_a_long_list_is_paged_in_the_url(open_log: OpenLog, visit: Visit) -> None:
-    many = [review(f"prc_{n:03}", before(days=40, minutes=200 - n)) for n in range(120)]
-    with open_log(many):
-        first = visit("watchlist")
-        assert listed(first) == [f"prc_{n:03}" for n in range(50)]
-        assert "120 processes · 50 a page" in page_text(first)
-        assert listed(visit("watchlist", page="3")) == [f"prc_{n:03}" for n in range(100, 120)]
-        assert listed(visit("watchlist", page="99")) == [f"prc_{n:03}" for n in range(100, 120)]
-        assert listed(visit("watchlist", page="x")) == [f"prc_{n:03}" for n in range(50)]
-
-
-def test_a_new_filter_starts_at_the_first_page_again(open_log: OpenLog, visit: Visit) -> None:
+def test_a_long_list_is_paged_in_the_url_and_a_new_filter_starts_at_its_first_page(
+    open_log: OpenLog, visit: Visit
+) -> None:
     many = [review(f"prc_{n:03}", before(days=40, minutes=200 - n)) for n in range(120)]
     few = [review(f"prc_z{n}", before(days=45), kind="ACP") for n in range(60)]
     with open_log([*many, *few]):
-        app = visit("watchlist", page="3")
+        first = visit("watchlist", type="ACI")
+        assert listed(first) == [f"prc_{n:03}" for n in range(50)]
+        assert "120 processes · 50 a page" in page_text(first)
+        app = visit("watchlist", type="ACI", page="3")
+        last = [f"prc_{n:03}" for n in range(100, 120)]
+        assert listed(app) == last
+        assert listed(visit("watchlist", type="ACI", page="99")) == last
+        assert listed(visit("watchlist", type="ACI", page="x")) == listed(first)
         app.pills(key="type").set_value(["ACP"]).run()
         assert listed(app)[0] == "prc_z0"
         assert "page" not in app.query_params
@@ -238,8 +237,7 @@ def test_a_report_lists_what_the_page_shows(open_log: OpenLog, visit: Visit) -> 
     )
     now = instants.parse(AS_OF)
     assert now is not None
-    soon = review("prc_acp", before(days=55), kind="ACP")
-    with open_log([*HISTORY, soon]) as service:
+    with open_log(HISTORY) as service:
         rows = processes_in(service.reader.read("open_processes", as_of=now))
         for query in QUERIES:
             asked: dict[str, list[str]] = {}
