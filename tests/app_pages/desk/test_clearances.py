@@ -60,14 +60,6 @@ def test_a_full_package_is_made_once_somebody_else_has_approved_it(
         assert "This package waits for a second person" in page_text(ask(visit))
 
 
-def test_what_was_refused_is_not_made(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY, four_eyes="export") as service:
-        ask(visit)
-        decide(visit, service, "Bia", "Refuse")
-        assert state(service) == ["refused"]
-        assert "The package is ready" not in page_text(ask(visit))
-
-
 def test_what_waits_is_offered_however_much_was_asked_for_and_decided_since(
     open_log: OpenLog, visit: Visit
 ) -> None:
@@ -90,19 +82,22 @@ def test_what_waits_is_offered_however_much_was_asked_for_and_decided_since(
     assert row["state"] == "approved"
 
 
-def test_whoever_asked_is_offered_no_form_and_the_past_none_at_all(
+def test_whoever_asked_is_offered_no_form_and_the_past_none_and_what_was_refused_is_not_made(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    with open_log(HISTORY, four_eyes="export"):
+    with open_log(HISTORY, four_eyes="export") as service:
         app = ask(visit)
         app.switch_page("app_pages/alerts.py").run()
         assert "You asked for it: somebody else has to decide." in page_text(app)
         assert "Approve" not in {it.label for it in app.button}
-        then = visit("alerts")
-    assert "Nothing waits for a second person." in page_text(then)
+        assert "Nothing waits for a second person." in page_text(visit("alerts"))
+        decide(visit, service, "Bia", "Refuse")
+        assert state(service) == ["refused"]
+        assert "The package is ready" not in page_text(ask(visit))
 
 
 def test_without_the_setting_nothing_of_it_is_shown(open_log: OpenLog, visit: Visit) -> None:
+    """That a package is made at once, as test_evidence.py shows, is all that is left."""
     with open_log(HISTORY):
-        assert "The package is ready" in page_text(ask(visit))
         assert "second person" not in page_text(visit("alerts", as_of=None))
+        assert "second person" not in page_text(visit("evidence", as_of=None, subject="prc_1"))
