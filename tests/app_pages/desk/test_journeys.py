@@ -131,19 +131,25 @@ def sent_by(service: LedgerService) -> dict[str, str]:
     return {it.process_id or "": it.recorded_by.partition(":")[2] for it in starts}
 
 
-def test_what_was_chosen_and_somebody_else_has_sent_sends_nothing_in_its_place(
+def test_what_is_sent_is_what_was_chosen_or_there_when_it_was_pressed_and_not_sent_since(
     open_log: OpenLog, visit: Visit, answered: Answered, way: dict[str, str]
 ) -> None:
     """It sent every process that was ready: nothing that was chosen was left in the list, and
-    nothing chosen meant all."""
+    nothing chosen meant all. The page says what has left the list: its buttons stand for all that
+    is left then."""
     with open_log([], **way) as service:
         chosen, other = answered(service), answered(service)
-        rita, otto = (visit("submissions", as_of=None) for _ in range(2))
-        for app, name in ((rita, "Rita"), (otto, "Otto")):
+        rita, otto, eva = (visit("submissions", as_of=None) for _ in range(3))
+        for app, name in ((rita, "Rita"), (otto, "Otto"), (eva, "Eva")):
             app.text_input(key="ready_actor").set_value(name)
             app.checkbox(key=f"choose {chosen}").check().run()
         press(otto, "Send 1 chosen")
+        assert "not ready any more" not in page_text(otto)
         follow(service)
+        views.forget_answers()
+        eva.run()
+        assert f"Chosen before, and not ready any more: {chosen}." in page_text(eva)
+
         press(rita, "Send 1 chosen")
         shown = page_text(rita)
         assert sent_by(service) == {chosen: "Otto"}
@@ -151,84 +157,42 @@ def test_what_was_chosen_and_somebody_else_has_sent_sends_nothing_in_its_place(
         assert "Send all (1)" in shown
         press(rita, "Check all (1)")
         assert "1 would be sent, 0 held." in page_text(rita)
+        came_since = answered(service)
         press(rita, "Send all (1)")
         assert sent_by(service) == {chosen: "Otto", other: "Rita"}
+        assert f"choose {came_since}" in [it.key for it in rita.checkbox]
 
 
-def test_all_are_those_that_were_there_when_it_was_pressed(
-    open_log: OpenLog, visit: Visit, answered: Answered, way: dict[str, str]
-) -> None:
-    with open_log([], **way) as service:
-        there = {answered(service), answered(service)}
-        app = visit("submissions", as_of=None)
-        app.text_input(key="ready_actor").set_value("Rita")
-        came_since = answered(service)
-        press(app, "Send all (2)")
-        assert set(sent_by(service)) == there
-        assert f"choose {came_since}" in [it.key for it in app.checkbox]
-
-
-def test_the_page_says_which_of_those_that_were_chosen_has_left_the_list(
-    open_log: OpenLog, visit: Visit, answered: Answered, way: dict[str, str]
-) -> None:
-    """The buttons stand for all that is left then."""
-    with open_log([], **way) as service:
-        chosen, _ = answered(service), answered(service)
-        rita, otto = (visit("submissions", as_of=None) for _ in range(2))
-        for app in (rita, otto):
-            app.text_input(key="ready_actor").set_value("Otto")
-            app.checkbox(key=f"choose {chosen}").check().run()
-        press(otto, "Send 1 chosen")
-        views.forget_answers()
-        rita.run()
-        assert f"Chosen before, and not ready any more: {chosen}." in page_text(rita)
-        assert "not ready any more" not in page_text(otto)
-
-
-def test_what_nobody_knows_of_an_answered_review_is_said_before_it_is_sent(
+def test_before_it_is_sent_the_page_says_what_nobody_knows_and_masks_what_looks_personal(
     open_log: OpenLog, visit: Visit, way: dict[str, str]
 ) -> None:
     """Of the seller's type it said that the seller had not answered it, which nobody had asked."""
     unknown = review("prc_unknown", before(days=4))
     unknown["body"]["payload"]["object"]["type"] = "ANOTHER"
+    cpf = "529.982.247-25"
     fields = {"revenue": "1000_to_5000"}
+    known, wrong = {**fields, "type": "individual"}, {"revenue": "much", "type": "individual"}
     history = [
         unknown,
         review("prc_nobody", before(days=4), seller="sel_bia"),
         collected("prc_nobody", "answered", before(days=3), fields=fields, seller="sel_bia"),
-        collected(
-            "prc_unknown", "answered", before(days=3), fields={**fields, "type": "individual"}
-        ),
+        collected("prc_unknown", "answered", before(days=3), fields=known),
+        review(cpf, before(days=2), seller="sel_caio", fields=["revenue"]),
+        collected(cpf, "answered", before(days=1), seller="sel_caio", fields=wrong),
     ]
     with open_log(history, **way):
         app = visit("submissions", as_of=None)
-        press(app, "Check all (2)")
-        shown = page_text(app)
-        card = page_text(visit("watchlist", as_of=None, row="prc_unknown"))
-        process = page_text(visit("process", as_of=None, process="prc_unknown"))
-    assert shown.count("type of review unknown") == 1
-    assert "1 would be sent, 1 held." in shown
-    assert "prc_nobody: type: nobody knows whether the seller is an individual" in shown
-    assert "it is answered like an inconsistency (ACI)" in card
-    assert "it is answered like an inconsistency (ACI)" in process
-
-
-def test_an_id_that_looks_personal_is_masked_where_answers_are_held(
-    open_log: OpenLog, visit: Visit, way: dict[str, str]
-) -> None:
-    cpf = "529.982.247-25"
-    history = [
-        review(cpf, before(days=2), fields=["revenue"]),
-        collected(
-            cpf, "answered", before(days=1), fields={"revenue": "much", "type": "individual"}
-        ),
-    ]
-    with open_log(history, **way):
-        app = visit("submissions", as_of=None)
-        press(app, "Check all (1)")
+        press(app, "Check all (3)")
         shown = page_text(app)
         keys = [it.key for kind in ("button", "checkbox") for it in app.get(kind)]
         blocks = [str(it.proto) for it in _blocks(app._tree)]
+        card = page_text(visit("watchlist", as_of=None, row="prc_unknown"))
+        process = page_text(visit("process", as_of=None, process="prc_unknown"))
+    assert shown.count("type of review unknown") == 1
+    assert "1 would be sent, 2 held." in shown
+    assert "prc_nobody: type: nobody knows whether the seller is an individual" in shown
+    assert "it is answered like an inconsistency (ACI)" in card
+    assert "it is answered like an inconsistency (ACI)" in process
     assert "revenue: the value is not in the form" in shown
     assert cpf not in shown
     assert any("ready_***25~" in it for it in blocks)
