@@ -26,19 +26,22 @@ HISTORY = [
     *attempt("prc_done", before(days=19), status=200),
     *attempt("prc_today", before(hours=3), status=400),
 ]
+# Three of the four sellers decided in the last 30 days were enabled; three processes expired long
+# ago; one delivery cannot be read.
+WITH_MORE = [
+    *HISTORY,
+    *(seller_event(f"sel_{n}", "enabled", before(days=2 + n)) for n in (1, 2, 3)),
+    seller_event("sel_4", "denied", before(days=6), decision_reasons=[], retry=False),
+    *(review(f"prc_old_{n}", before(days=90 + n)) for n in range(3)),
+    {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"},
+]
+NEW = [review("prc_new", NOW - timedelta(days=1), kind="ACP")]
 
 
 def test_the_four_figures_are_those_of_the_log(open_log: OpenLog, visit: Visit) -> None:
-    """Three of the four sellers decided in the last 30 days were enabled."""
-    decided = [
-        seller_event("sel_1", "enabled", before(days=3)),
-        seller_event("sel_2", "enabled", before(days=4)),
-        seller_event("sel_3", "enabled", before(days=5)),
-        seller_event("sel_4", "denied", before(days=6), decision_reasons=[], retry=False),
-    ]
-    with open_log([*HISTORY, *decided]):
+    with open_log(WITH_MORE):
         shown = metrics(visit())
-    assert shown["Expired"][0] == "1"
+    assert shown["Expired"][0] == "4"
     assert shown["In tolerance"][0] == "3"
     assert shown["Due in 7 days"] == ("2", "1")
     assert shown["Denial rate"][0] == "25.0 %"
@@ -116,8 +119,7 @@ def test_deadlines_are_bars_by_urgency_with_a_line_at_today(
 def test_deadlines_long_past_are_counted_where_they_are_not_drawn(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    old = [review(f"prc_old_{n}", before(days=90 + n)) for n in range(3)]
-    with open_log([*HISTORY, *old]):
+    with open_log(WITH_MORE):
         app = visit()
         assert "Not drawn: 3 processes whose deadline passed more than 30 days ago." in page_text(
             app
@@ -127,7 +129,7 @@ def test_deadlines_long_past_are_counted_where_they_are_not_drawn(
 
 
 def test_with_nothing_overdue_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
-    with open_log([review("prc_new", NOW - timedelta(days=1), kind="ACP")]):
+    with open_log(NEW):
         assert "Nothing has to be done today." in page_text(visit())
 
 
@@ -156,8 +158,7 @@ def test_each_chart_says_what_it_shows_and_what_it_rests_on(
 def test_quarantine_and_deliveries_without_authentication_are_in_plain_sight(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    broken = {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"}
-    with open_log([*HISTORY, broken]):
+    with open_log(WITH_MORE):
         app = visit()
     assert "1 delivery is in quarantine" in page_text(app)
     assert [it.proto.title for it in app.warning if it.proto.title.startswith("Deliver")] == [
@@ -167,7 +168,7 @@ def test_quarantine_and_deliveries_without_authentication_are_in_plain_sight(
 
 def test_a_day_is_as_wide_as_a_day_however_few_there_are(open_log: OpenLog, visit: Visit) -> None:
     """A single deadline was drawn as a plank over the whole chart."""
-    with open_log([review("prc_1", before(days=10))]):
+    with open_log(NEW):
         [drawn] = [trace for trace in chart(visit())["data"] if trace["x"]]
     assert drawn["width"] == 18 * 3600 * 1000
 
