@@ -45,11 +45,13 @@ def leads(app: AppTest) -> list[dict[str, list[str]]]:
 
 def pressed(visit: Visit, page: str) -> list[AppTest]:
     """The page once *Show* below each of its figures was pressed."""
-    found = []
-    for number in range(len([it for it in visit(page).button if it.label == "Show"])):
-        app = visit(page)
-        found.append([it for it in app.button if it.label == "Show"][number].click().run())
-    return found
+    found = [visit(page)]
+    shows = [it for it in found[0].button if it.label == "Show"]
+    found += [visit(page) for _ in shows[1:]]
+    return [
+        [it for it in app.button if it.label == "Show"][number].click().run()
+        for number, app in enumerate(found)
+    ]
 
 
 def test_figures_of_submissions_lead_to_their_attempts(open_log: OpenLog, visit: Visit) -> None:
