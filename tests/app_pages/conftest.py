@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -45,23 +45,23 @@ def browser() -> Iterator[Browser]:
 def open_log(tmp_path: Path) -> OpenLog:
     """`with open_log(history) as service:` the process's ledger, following such an inbox; with
     further settings by name."""
+    return partial(_log_in, tmp_path)
 
-    @contextmanager
-    def opened(history: Sequence[Occurrence], **more: Any) -> Iterator[LedgerService]:
-        settings = settings_in(tmp_path, time_zone="America/Sao_Paulo", **more)
-        wanted = json.dumps(history)
-        known = f"{wanted} {more}"
-        if settings.ledger.exists():
-            fill(tmp_path, history)
-            known += str(tmp_path)  # nobody else's: there is more in it
-        else:
-            shutil.copytree(_followed(wanted), tmp_path, dirs_exist_ok=True)
-        with ledger_service(settings) as service:
-            follow(service)
-            with shared(known, service.ledger.size):
-                yield service
 
-    return opened
+@contextmanager
+def _log_in(folder: Path, history: Sequence[Occurrence], **more: Any) -> Iterator[LedgerService]:
+    settings = settings_in(folder, time_zone="America/Sao_Paulo", **more)
+    wanted = json.dumps(history)
+    known = f"{wanted} {more}"
+    if settings.ledger.exists():
+        fill(folder, history)
+        known += str(folder)  # nobody else's: there is more in it
+    else:
+        shutil.copytree(_followed(wanted), folder, dirs_exist_ok=True)
+    with ledger_service(settings) as service:
+        follow(service)
+        with shared(known, service.ledger.size):
+            yield service
 
 
 @cache
@@ -180,21 +180,40 @@ def _without_bell(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 @pytest.fixture
 def visit() -> Visit:
     """`visit("watchlist", state="EXPIRED")`: the page as it stands at `AS_OF`, in English."""
+    return _visited
 
-    def page(
-        name: str = "overview", *, as_of: str | None = AS_OF, **query: str | list[str]
-    ) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
-        if as_of is not None:
-            app.query_params["as_of"] = as_of
-        if name != "overview":
-            app.switch_page(f"app_pages/{name}.py")
-        for key, value in query.items():
-            app.query_params[key] = value
-        app.run()
-        assert not app.exception, app.exception
-        failed = [it.value for it in app.error if "This page failed" in it.value]
-        assert not failed, failed
-        return app
+
+def _visited(
+    name: str = "overview", *, as_of: str | None = AS_OF, **query: str | list[str]
+) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    if as_of is not None:
+        app.query_params["as_of"] = as_of
+    if name != "overview":
+        app.switch_page(f"app_pages/{name}.py")
+    for key, value in query.items():
+        app.query_params[key] = value
+    app.run()
+    assert not app.exception, app.exception
+    failed = [it.value for it in app.error if "This page failed" in it.value]
+    assert not failed, failed
+    return app
+
+
+@pytest.fixture(scope="module")
+def drawn(request: pytest.FixtureRequest) -> Visit:
+    """`drawn("watchlist")`: what `visit` shows of the module's `HISTORY`, drawn once for all tests
+    that do nothing but look at it."""
+    pages: dict[str, AppTest] = {}
+
+    def page(name: str = "overview", **query: str) -> AppTest:
+        asked = json.dumps([name, query])
+        if asked not in pages:
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                _log_in(Path(folder), request.module.HISTORY),
+            ):
+                pages[asked] = _visited(name, **query)
+        return pages[asked]
 
     return page

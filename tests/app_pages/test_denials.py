@@ -32,25 +32,22 @@ HISTORY = [
 ]
 
 
-def test_one_sentence_says_how_few_reasons_explain_most(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY):
-        shown = page_text(visit("denials"))
+def test_one_sentence_says_how_few_reasons_explain_most(drawn: Visit) -> None:
+    shown = page_text(drawn("denials"))
     assert "1 reason accounts for 80.0 % of all reasons given." in shown
     assert "The most frequent is “Document: photo quality too low” (8)." in shown
 
 
-def test_what_became_of_the_denied_follows_the_rules(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY):
-        shown = metrics(visit("denials"))
+def test_what_became_of_the_denied_follows_the_rules(drawn: Visit) -> None:
+    shown = metrics(drawn("denials"))
     assert shown["Denied sellers"] == ("10", "10 denials")
     assert shown["Can be corrected"][0] == "90.0 %"
     assert shown["Came back"] == ("20.0 %", "2 as new sellers")
     assert shown["Cured"] == ("50.0 %", "1 came back in vain")
 
 
-def test_the_vital_few_are_red_and_the_weeks_are_counted(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY):
-        app = visit("denials")
+def test_the_vital_few_are_red_and_the_weeks_are_counted(drawn: Visit) -> None:
+    app = drawn("denials")
     bars = chart(app)["data"][0]
     assert bars["x"] == [8, 1, 1]
     assert bars["marker"]["color"] == ["#D64550", "#7A869A", "#7A869A"]
@@ -59,9 +56,8 @@ def test_the_vital_few_are_red_and_the_weeks_are_counted(open_log: OpenLog, visi
     assert weeks["x"] == ["4 May", "18 May", "25 May", "1 Jun"]
 
 
-def test_the_latest_denials_are_listed_with_their_reasons(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY):
-        app = visit("denials")
+def test_the_latest_denials_are_listed_with_their_reasons(drawn: Visit) -> None:
+    app = drawn("denials")
     grid = app.dataframe[0].value
     assert list(grid["seller_id"])[:2] == ["sel_9", "sel_1"]
     assert [list(cell) for cell in grid["retry"]][:2] == [["can be corrected"]] * 2
@@ -81,9 +77,8 @@ def test_denials_without_a_reason_are_shown_all_the_same(open_log: OpenLog, visi
     assert "Nothing to show yet." in page_text(app)
 
 
-def test_the_week_is_shown_beside_the_one_before(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY):
-        shown = page_text(visit("denials"))
+def test_the_week_is_shown_beside_the_one_before(drawn: Visit) -> None:
+    shown = page_text(drawn("denials"))
     assert "1 denial in the last 7 days, 3 in the 7 days before." in shown
 
 
@@ -112,11 +107,8 @@ def test_denials_are_asked_for_by_reason_and_by_month(open_log: OpenLog, visit: 
     assert list(before_that.dataframe[0].value["seller_id"]) == ["sel_10"]
 
 
-def test_returns_are_drawn_by_week_with_what_became_of_them(
-    open_log: OpenLog, visit: Visit
-) -> None:
-    with open_log(HISTORY):
-        app = visit("denials")
+def test_returns_are_drawn_by_week_with_what_became_of_them(drawn: Visit) -> None:
+    app = drawn("denials")
     cured, others = chart(app, 2)["data"]
     assert (cured["y"][-1], others["y"][-1]) == (1, 1)
     assert sum(cured["y"]) + sum(others["y"]) == 2

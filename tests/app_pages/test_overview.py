@@ -47,10 +47,9 @@ def test_the_four_figures_are_those_of_the_log(open_log: OpenLog, visit: Visit) 
     assert shown["Denial rate"][0] == "25.0 %"
 
 
-def test_each_figure_has_its_course_and_its_change(open_log: OpenLog, visit: Visit) -> None:
+def test_each_figure_has_its_course_and_its_change(drawn: Visit) -> None:
     """prc_late expired 10 days ago, so the week has not changed the number of expired ones."""
-    with open_log(HISTORY):
-        app = visit()
+    app = drawn()
     courses = [
         plain(text.value.removeprefix("![").partition("](data:image")[0])
         for text in app.markdown
@@ -67,18 +66,14 @@ def test_numbers_on_charts_are_written_the_readers_way(open_log: OpenLog, visit:
         assert chart(visit(lang="pt"))["layout"]["separators"] == ",."
 
 
-def test_a_share_over_nothing_is_a_dash(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY):
-        app = visit()
+def test_a_share_over_nothing_is_a_dash(drawn: Visit) -> None:
+    app = drawn()
     assert metrics(app)["Denial rate"][0] == "–"
     assert [it.proto.delta_description for it in app.metric][2:4] == ["within 24 hours", ""]
 
 
-def test_what_needs_action_is_listed_worst_first_with_what_to_do(
-    open_log: OpenLog, visit: Visit
-) -> None:
-    with open_log(HISTORY):
-        shown = page_text(visit())
+def test_what_needs_action_is_listed_worst_first_with_what_to_do(drawn: Visit) -> None:
+    shown = page_text(drawn())
     first, second, third = (
         shown.index("Start a collection"),
         shown.index("Correct the payload"),
@@ -89,20 +84,16 @@ def test_what_needs_action_is_listed_worst_first_with_what_to_do(
     assert "The platform found the payload invalid (400). Correct it and send it again." in shown
 
 
-def test_each_figure_leads_to_what_it_counts(open_log: OpenLog, visit: Visit) -> None:
+def test_each_figure_leads_to_what_it_counts(drawn: Visit) -> None:
     """And what is to be done stands before any chart."""
-    with open_log(HISTORY):
-        app = visit()
+    app = drawn()
     figures = [query for label, query in links(app) if label == "Show"][:4]
     assert figures == ["state=EXPIRED", "state=OVERDUE", "due=7", "ends=2026-06-01"]
     assert app.header[0].value == "What needs action today"
 
 
-def test_deadlines_are_bars_by_urgency_with_a_line_at_today(
-    open_log: OpenLog, visit: Visit
-) -> None:
-    with open_log(HISTORY):
-        figure = chart(visit())
+def test_deadlines_are_bars_by_urgency_with_a_line_at_today(drawn: Visit) -> None:
+    figure = chart(drawn())
     bars = {
         trace["name"]: dict(zip(trace["x"], trace["y"], strict=True)) for trace in figure["data"]
     }

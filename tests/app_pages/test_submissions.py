@@ -22,18 +22,16 @@ HISTORY = [
 ]
 
 
-def test_the_figures_are_those_of_the_rules(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY):
-        shown = metrics(visit("submissions"))
+def test_the_figures_are_those_of_the_rules(drawn: Visit) -> None:
+    shown = metrics(drawn("submissions"))
     assert shown["Accepted first time"][0] == "33.3 %"
     assert shown["Recovered by a retry"][0] == "50.0 %"
     assert shown["Waiting for a retry"][0] == "0"
     assert shown["Given up"] == ("0", "none")
 
 
-def test_outcomes_are_shares_of_the_attempts_at_each_place(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY):
-        figure = chart(visit("submissions"))
+def test_outcomes_are_shares_of_the_attempts_at_each_place(drawn: Visit) -> None:
+    figure = chart(drawn("submissions"))
     shares = {
         trace["name"]: dict(zip(trace["y"], trace["x"], strict=True)) for trace in figure["data"]
     }
@@ -61,9 +59,8 @@ def test_attempts_are_listed_newest_first_and_filtered(open_log: OpenLog, visit:
     assert list(one["status"]) == [400]
 
 
-def test_an_attempt_leads_to_its_process_and_its_seller(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY):
-        app = visit("submissions", outcome="platform_error")
+def test_an_attempt_leads_to_its_process_and_its_seller(drawn: Visit) -> None:
+    app = drawn("submissions", outcome="platform_error")
     assert "Platform error HTTP 500" in page_text(app)
     assert links(app)[-2:] == [
         ("Open the process", "process=prc_2"),
@@ -78,10 +75,9 @@ def test_with_nothing_sent_the_page_says_how_to_begin(open_log: OpenLog, visit: 
     assert "Send in the guide For the marketplace's developers" in shown
 
 
-def test_what_needs_a_person_is_listed_with_the_reason(open_log: OpenLog, visit: Visit) -> None:
+def test_what_needs_a_person_is_listed_with_the_reason(drawn: Visit) -> None:
     """prc_3 was refused with 400; its deadline is 30 days after its request."""
-    with open_log(HISTORY):
-        app = visit("submissions")
+    app = drawn("submissions")
     shown = page_text(app)
     assert "Correct the payload" in shown
     assert "The platform found the payload invalid (400). Correct it and send it again." in shown
@@ -155,8 +151,7 @@ def in_rgb(colour: str) -> str:
     return f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})"
 
 
-def test_the_filters_say_how_many_there_are_of_each(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY):
-        shown = page_text(visit("submissions"))
+def test_the_filters_say_how_many_there_are_of_each(drawn: Visit) -> None:
+    shown = page_text(drawn("submissions"))
     for label in ("Accepted (2)", "Platform error (1)", "Conflict (0)"):
         assert label in shown

@@ -36,9 +36,8 @@ def listed(app) -> list[str]:
     return list(app.dataframe[0].value["process_id"])
 
 
-def test_the_worst_come_first_and_pending_ones_not_at_all(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY):
-        app = visit("watchlist")
+def test_the_worst_come_first_and_pending_ones_not_at_all(drawn: Visit) -> None:
+    app = drawn("watchlist")
     assert listed(app) == ["prc_worst", "prc_late", "prc_soon", "prc_tolerated"]
     grid = app.dataframe[0].value
     assert [list(states) for states in grid["state"]] == [
@@ -69,11 +68,8 @@ def test_what_comes_next_is_a_filter_away(open_log: OpenLog, visit: Visit) -> No
     assert "No process matches these filters" in shown
 
 
-def test_the_card_tells_of_the_first_row_what_it_may_cost_and_what_to_do(
-    open_log: OpenLog, visit: Visit
-) -> None:
-    with open_log(HISTORY):
-        app = visit("watchlist")
+def test_the_card_tells_of_the_first_row_what_it_may_cost_and_what_to_do(drawn: Visit) -> None:
+    app = drawn("watchlist")
     shown = page_text(app)
     assert metrics(app)["Deadline"] == ("20 days late", "12 May 2026, 09:00")
     assert "The seller can be exposed to regulatory penalties" in shown
@@ -178,9 +174,8 @@ def test_a_code_that_is_no_filter_is_left_out(open_log: OpenLog, visit: Visit) -
         assert len(listed(visit("watchlist", state="' or 1=1 --"))) == 4
 
 
-def test_filters_that_match_nothing_say_so(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(HISTORY):
-        app = visit("watchlist", seller="nobody")
+def test_filters_that_match_nothing_say_so(drawn: Visit) -> None:
+    app = drawn("watchlist", seller="nobody")
     assert "No process matches these filters" in page_text(app)
     assert not app.dataframe
 
