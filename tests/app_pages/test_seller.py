@@ -85,23 +85,21 @@ def test_several_open_processes_stand_side_by_side_with_what_is_asked_and_to_be_
     assert "Start a collection Ask the seller for the requested fields" in whole
 
 
-@pytest.mark.parametrize(
-    ("event", "meaning", "remedy"),
-    [
-        ("enabled", "The seller passed every step", "Answer its open reviews in time."),
-        ("denied", "The platform rejected the seller.", "a new attempt is a new seller"),
-        ("disabled", "blocked from new transactions", "ask the platform what lifts the block"),
-        ("deleted", "no longer accessible", "Keep the evidence of its reviews"),
-        ("created", "up to 3 minutes for 99 %", "Wait for the result"),
-    ],
-)
-def test_a_status_never_stands_alone(
-    event: str, meaning: str, remedy: str, open_log: OpenLog, visit: Visit
-) -> None:
+MEANINGS = {
+    "enabled": ("The seller passed every step", "Answer its open reviews in time."),
+    "denied": ("The platform rejected the seller.", "a new attempt is a new seller"),
+    "disabled": ("blocked from new transactions", "ask the platform what lifts the block"),
+    "deleted": ("no longer accessible", "Keep the evidence of its reviews"),
+    "created": ("up to 3 minutes for 99 %", "Wait for the result"),
+}
+
+
+def test_a_status_never_stands_alone(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
-        shown = page_text(visit("seller", seller_id=f"sel_{event}"))
-    assert meaning in shown
-    assert remedy in shown
+        for event, (meaning, remedy) in MEANINGS.items():
+            shown = page_text(visit("seller", seller_id=f"sel_{event}"))
+            assert meaning in shown, event
+            assert remedy in shown, event
 
 
 def test_a_process_that_finishes_while_the_page_is_drawn_breaks_nothing(
