@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 from app_pages.parts import downloads
 from pipeline import instants
 from pipeline.serve.roles import LOCAL
+from tests import depth
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import AS_OF, before, review
 from tests.app_pages.support.reading import page_text, press
@@ -66,7 +67,7 @@ def test_filters_hold_at_both_instants_and_a_name_stands_for_an_instant(
 
 def test_every_list_can_be_compared(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
-        for page in ("findings", "alerts", "since"):
+        for page in depth.few(("findings", "alerts", "since"), 2):
             assert "Compared with" in page_text(visit(page, as_of=LATER, compare=EARLIER)), page
 
 
