@@ -99,7 +99,7 @@ def test_the_header_leads_to_the_end_of_a_day_and_the_banner_back(
     open_log: OpenLog, visit: Visit
 ) -> None:
     with open_log(HISTORY):
-        app = visit(as_of=None)
+        app = visit("ledger", as_of=None)
         app.button(key="as_of friday").click().run()
         assert app.query_params["as_of"].endswith("59.999999Z")
         assert "You are looking at" in page_text(app)
