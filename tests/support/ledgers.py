@@ -1,15 +1,19 @@
 """Real ledgers for tests: histories of NDJSON occurrences through a real inbox into DuckDB."""
 
 import contextlib
+import heapq
 import itertools
 import json
 import math
+import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from pipeline import instants
 from pipeline.clearance.clearances import CLEARANCE
@@ -83,6 +87,8 @@ def asked(
 ) -> list[dict[str, Any]]:
     """The rows of a view over a history, which stays in the ledger until another one is asked
     about: many tests ask about one at several instants."""
+    if isinstance(history, History):
+        return history.world.rows_of(history.number, view, as_of)
     ledger, reader = _shared()
     wanted = repr(list(history))
     if [wanted] != _STANDING:
@@ -91,6 +97,108 @@ def asked(
         _fill(ledger, history, ())
         _STANDING[:] = [wanted]
     return rows(reader, view, as_of)
+
+
+class History(list[dict[str, Any]]):
+    """The lines of one of the histories of a world. `asked` about it tells of it alone."""
+
+    def __init__(self, lines: Iterable[dict[str, Any]], world: "World", number: int) -> None:
+        super().__init__(lines)
+        self.world, self.number = world, number
+
+
+class World:
+    """Histories that stand side by side in one ledger: to fill one for each takes far longer.
+
+    Each has ids of its own there (`p1~7` for the `p1` of the seventh), so that none says anything
+    of another, and rows about it come back with the ids and places that its lines have. A module
+    makes one and adds all its histories before its first test runs. What is about no process, no
+    seller and no entry, or looks at all of the log, needs a ledger of its own.
+    """
+
+    def __init__(self) -> None:
+        self._histories: list[History] = []
+        self._found: dict[tuple[str, datetime | None], list[dict[str, Any]]] = {}
+
+    def add(self, *lines: dict[str, Any]) -> History:
+        assert not self._found, "it was asked already"
+        history = History(lines, self, len(self._histories))
+        self._histories.append(history)
+        return history
+
+    def given(
+        self, *lines: dict[str, Any], **others: Sequence[dict[str, Any]]
+    ) -> pytest.MarkDecorator:
+        """Adds histories for one test: the lines, which it has as `history`, and named ones."""
+        named = {"history": lines, **others} if lines else others
+        histories = [self.add(*of_it) for of_it in named.values()]
+        return pytest.mark.parametrize(tuple(named), [histories], ids=["alone"])
+
+    def rows_of(self, number: int, view: str, as_of: datetime | None) -> list[dict[str, Any]]:
+        if (view, as_of) not in self._found:
+            self._found[view, as_of] = asked([line for _, line in self._lines], view, as_of)
+        of_each = ((self._number_of(row), row) for row in self._found[view, as_of])
+        return [self._as_added(row) for of, row in of_each if of == number]
+
+    @cached_property
+    def _lines(self) -> list[tuple[int, dict[str, Any]]]:
+        """In the order of recording, each with the number of its history."""
+        lines = heapq.merge(*map(_in_order, self._histories), key=lambda line: line[:2])
+        return [(number, line) for _, number, line in lines]
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[int, int]]:
+        """The history of each entry, and the entry's place in it."""
+        places: dict[int, tuple[int, int]] = {}
+        counts = [0] * len(self._histories)
+        for seq, number in enumerate((of for of, line in self._lines if draft(line)), start=1):
+            counts[number] += 1
+            places[seq] = number, counts[number]
+        return places
+
+    def _number_of(self, row: Mapping[str, Any]) -> int:
+        marks = _MARK.findall(f"{row.get('process_id')} {row.get('seller_id')}")
+        return int(marks[0]) if marks else self._places[row["seq"]][0]
+
+    def _as_added(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        places = {
+            name: self._places[row[name]][1] for name in row if name.endswith("seq") and row[name]
+        }
+        return {**_unmarked(row), **places}
+
+
+_IDS = {
+    *("id", "process_id", "customer_id", "seller_id", "attempt_id", "journey_id"),
+    "idempotency_key",
+}
+_MARK = re.compile(r"~(\d+)")
+
+
+def _in_order(history: History) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Its lines with ids of its own, and the time of the log at which each comes at the latest."""
+    latest = 0
+    for line in history:
+        latest = max(latest, recorded_at_of(line) or 0)
+        yield latest, history.number, _marked(line, f"~{history.number}")
+
+
+def _marked(value: Any, mark: str) -> Any:
+    if isinstance(value, list):
+        return [_marked(it, mark) for it in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: part + mark if name in _IDS and isinstance(part, str) else _marked(part, mark)
+        for name, part in value.items()
+    }
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unmarked(it) for it in value]
+    if isinstance(value, dict):
+        return {name: _unmarked(it) for name, it in value.items()}
+    return _MARK.sub("", value) if isinstance(value, str) else value
 
 
 def _let_go(ledger: Ledger) -> None:
