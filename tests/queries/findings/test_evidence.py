@@ -6,6 +6,7 @@ The expected rows are written out by hand: (severity, process, seller, seq, deta
 import pytest
 
 from tests.queries.findings.builders import breach, found, notice, risk
+from tests.support.ledgers import World
 from tests.support.lines import (
     acp,
     answered,
@@ -16,148 +17,195 @@ from tests.support.lines import (
     started,
 )
 
+WORLD = World()
+
+
+def collected(collection):
+    return WORLD.add(acp(), collection, started())
+
 
 @pytest.mark.parametrize(
-    ("collection", "is_found"),
+    ("history", "is_found"),
     [
-        (answered("2026-03-02T00:00:00Z"), False),  # at the very start
-        (answered("2026-03-02T00:00:00.000001Z"), True),
-        (answered(fields={"revenue": "1000_to_5001"}), True),
-        (answered(fields={"revenue.band": "1000_to_5000"}), True),
-        (answered(process_id="p2", journey_id="j2"), True),
-        (invited(step="confirmed"), True),
+        (collected(answered("2026-03-02T00:00:00Z")), False),  # at the very start
+        (collected(answered("2026-03-02T00:00:00.000001Z")), True),
+        (collected(answered(fields={"revenue": "1000_to_5001"})), True),
+        (collected(answered(fields={"revenue.band": "1000_to_5000"})), True),
+        (collected(answered(process_id="p2", journey_id="j2")), True),
+        (collected(invited(step="confirmed")), True),
     ],
 )
-def test_field_without_evidence(collection, is_found):
-    history = [acp(), collection, started()]
+def test_field_without_evidence(history, is_found):
     assert found("field_without_evidence", history, "2026-03-03T00:00:00") == (
         [breach(3, "2026-03-02T00:00:00", "revenue")] if is_found else []
     )
 
 
-def test_a_number_is_no_evidence_for_the_same_digits_in_a_string():
-    payload = {"process_id": "p1", "type": "individual", "revenue": 1000}
-    history = [acp(), answered(fields={"revenue": "1000"}), started(body=payload)]
+@WORLD.given(
+    acp(),
+    answered(fields={"revenue": "1000"}),
+    started(body={"process_id": "p1", "type": "individual", "revenue": 1000}),
+)
+def test_a_number_is_no_evidence_for_the_same_digits_in_a_string(history):
     assert found("field_without_evidence", history, "2026-03-03T00:00:00") == [
         breach(3, "2026-03-02T00:00:00", "revenue")
     ]
 
 
-def test_a_refusal_needs_no_evidence_and_a_field_is_found_once():
-    history = [
-        acp(),
-        *refusal("a1", "2026-03-02T00:00:00Z"),
-        started("a2", "2026-03-02T01:00:00Z"),
-        started("a3", "2026-03-02T02:00:00Z"),
-    ]
+@WORLD.given(
+    acp(),
+    *refusal("a1", "2026-03-02T00:00:00Z"),
+    started("a2", "2026-03-02T01:00:00Z"),
+    started("a3", "2026-03-02T02:00:00Z"),
+)
+def test_a_refusal_needs_no_evidence_and_a_field_is_found_once(history):
     assert found("field_without_evidence", history, "2026-03-03T00:00:00") == [
         breach(4, "2026-03-02T01:00:00", "revenue")
     ]
 
 
-def test_source_not_seller():
-    history = [acp(), answered(source="bureau"), started()]
+@WORLD.given(acp(), answered(source="bureau"), started())
+def test_source_not_seller(history):
     assert found("source_not_seller", history, "2026-03-03T00:00:00") == [
         breach(3, "2026-03-02T00:00:00", "revenue")
     ]
     assert found("field_without_evidence", history, "2026-03-03T00:00:00") == []
 
 
-def test_the_latest_answer_alone_is_the_evidence():
-    of_seller = answered("2026-03-01T17:00:00Z")
-    of_bureau = answered("2026-03-01T18:00:00Z", source="bureau")
-    other_value = answered("2026-03-01T19:00:00Z", fields={"revenue": "5000_to_9000"})
-    broken = [acp(), of_seller, of_bureau, started()]
+OF_SELLER = answered("2026-03-01T17:00:00Z")
+OF_BUREAU = answered("2026-03-01T18:00:00Z", source="bureau")
+OF_BUREAU_BEFORE = {**OF_BUREAU, "occurred_at": "2026-03-01T16:00:00Z"}
+OTHER_VALUE = answered("2026-03-01T19:00:00Z", fields={"revenue": "5000_to_9000"})
+
+
+@WORLD.given(
+    broken=[acp(), OF_SELLER, OF_BUREAU, started()],
+    corrected=[acp(), OF_BUREAU_BEFORE, OF_SELLER, started()],
+    changed=[acp(), OF_SELLER, OF_BUREAU, OTHER_VALUE, started()],
+)
+def test_the_latest_answer_alone_is_the_evidence(broken, corrected, changed):
     assert found("source_not_seller", broken, "2026-03-03T00:00:00") == [
         breach(4, "2026-03-02T00:00:00", "revenue")
     ]
-    corrected = [acp(), {**of_bureau, "occurred_at": "2026-03-01T16:00:00Z"}, of_seller, started()]
     assert found("source_not_seller", corrected, "2026-03-03T00:00:00") == []
-    changed = [acp(), of_seller, of_bureau, other_value, started()]
     assert found("source_not_seller", changed, "2026-03-03T00:00:00") == []
     assert found("field_without_evidence", changed, "2026-03-03T00:00:00") == [
         breach(5, "2026-03-02T00:00:00", "revenue")
     ]
 
 
-def test_evidence_before_request():
-    history = [acp(), answered("2026-03-01T11:59:59.999999Z"), started()]
+@WORLD.given(
+    *[acp(), answered("2026-03-01T11:59:59.999999Z"), started()],
+    with_it=[acp(), answered("2026-03-01T12:00:00Z"), started()],
+)
+def test_evidence_before_request(history, with_it):
     assert found("evidence_before_request", history, "2026-03-03T00:00:00") == [
         breach(3, "2026-03-02T00:00:00", "revenue")
     ]
-    history = [acp(), answered("2026-03-01T12:00:00Z"), started()]
-    assert found("evidence_before_request", history, "2026-03-03T00:00:00") == []
+    assert found("evidence_before_request", with_it, "2026-03-03T00:00:00") == []
 
 
-def test_evidence_recorded_late_after_the_start():
-    history = [
-        acp(),
-        live(started()),
-        live(answered("2026-03-01T18:00:00Z"), "2026-03-02T00:00:00.000001Z"),
-    ]
-    assert found("evidence_recorded_late", history, "2026-03-03T00:00:00") == [
-        risk(3, "2026-03-02T00:00:00.000001")
-    ]
-    history = [
+@WORLD.given(
+    acp(),
+    live(started()),
+    live(answered("2026-03-01T18:00:00Z"), "2026-03-02T00:00:00.000001Z"),
+    with_it=[
         acp(),
         live(started()),
         live(answered("2026-03-01T18:00:00Z"), "2026-03-02T00:00:00Z"),
+    ],
+)
+def test_evidence_recorded_late_after_the_start(history, with_it):
+    assert found("evidence_recorded_late", history, "2026-03-03T00:00:00") == [
+        risk(3, "2026-03-02T00:00:00.000001")
     ]
-    assert found("evidence_recorded_late", history, "2026-03-03T00:00:00") == []
+    assert found("evidence_recorded_late", with_it, "2026-03-03T00:00:00") == []
 
 
-def test_evidence_recorded_late_a_day_after_it_happened():
-    late = live(answered("2026-03-01T18:00:00Z"), "2026-03-02T18:00:00.000001Z")
-    history = [acp(), late, live(started("a1", "2026-03-05T00:00:00Z"))]
+@WORLD.given(
+    acp(),
+    live(answered("2026-03-01T18:00:00Z"), "2026-03-02T18:00:00.000001Z"),
+    live(started("a1", "2026-03-05T00:00:00Z")),
+    in_time=[
+        acp(),
+        live(answered("2026-03-01T18:00:00Z"), "2026-03-02T18:00:00Z"),
+        live(started("a1", "2026-03-05T00:00:00Z")),
+    ],
+)
+def test_evidence_recorded_late_a_day_after_it_happened(history, in_time):
     assert found("evidence_recorded_late", history, "2026-03-06T00:00:00") == [
         risk(2, "2026-03-05T00:00:00")
     ]
-    in_time = live(answered("2026-03-01T18:00:00Z"), "2026-03-02T18:00:00Z")
-    history = [acp(), in_time, live(started("a1", "2026-03-05T00:00:00Z"))]
-    assert found("evidence_recorded_late", history, "2026-03-06T00:00:00") == []
+    assert found("evidence_recorded_late", in_time, "2026-03-06T00:00:00") == []
 
 
-def test_evidence_reused_a_journey_in_two_processes():
-    other = acp("e2", process_id="p2")
-    history = [acp(), other, answered(), answered("2026-03-01T19:00:00Z", process_id="p2")]
+ASKED_TWICE = [acp(), acp("e2", process_id="p2"), answered()]
+
+
+@WORLD.given(
+    *ASKED_TWICE,
+    answered("2026-03-01T19:00:00Z", process_id="p2"),
+    apart=[*ASKED_TWICE, answered("2026-03-01T19:00:00Z", process_id="p2", journey_id="j2")],
+)
+def test_evidence_reused_a_journey_in_two_processes(history, apart):
     assert found("evidence_reused", history, "2026-03-02T00:00:00") == [
         breach(4, "2026-03-01T19:00:00", "j1", process="p2")
     ]
-    history[3]["journey_id"] = "j2"
-    assert found("evidence_reused", history, "2026-03-02T00:00:00") == []
+    assert found("evidence_reused", apart, "2026-03-02T00:00:00") == []
 
 
-def test_evidence_reused_an_artifact_in_two_processes():
-    digest = "ab" * 32
+def of_screen(digest, second_step):
+    """A screen that an answer shows, and then a step of another process."""
     screen = [{"name": "screen.png", "media_type": "image/png", "sha256": digest}]
-    other = acp("e2", process_id="p2")
-    again = answered("2026-03-01T19:00:00Z", process_id="p2", journey_id="j2", artifacts=screen)
-    history = [acp(), other, answered(artifacts=screen), again]
-    assert found("evidence_reused", history, "2026-03-02T00:00:00") == [
-        risk(4, "2026-03-01T19:00:00", digest, process="p2")
+    of_p2 = {"process_id": "p2", "journey_id": "j2", "artifacts": screen}
+    return [*ASKED_TWICE[:2], answered(artifacts=screen), second_step(**of_p2)]
+
+
+@WORLD.given(
+    again=of_screen("ab" * 32, lambda **more: answered("2026-03-01T19:00:00Z", **more)),
+    shown=of_screen("cd" * 32, lambda **more: invited("2026-03-01T19:00:00Z", **more)),
+)
+def test_evidence_reused_an_artifact_in_two_processes(again, shown):
+    assert found("evidence_reused", again, "2026-03-02T00:00:00") == [
+        risk(4, "2026-03-01T19:00:00", "ab" * 32, process="p2")
     ]
-    shown = invited("2026-03-01T19:00:00Z", process_id="p2", journey_id="j2", artifacts=screen)
-    history = [acp(), other, answered(artifacts=screen), shown]
-    assert found("evidence_reused", history, "2026-03-02T00:00:00") == []
+    assert found("evidence_reused", shown, "2026-03-02T00:00:00") == []
 
 
-def test_values_reused():
-    payload = {"process_id": "p2", "type": "individual", "revenue": "1000_to_5000"}
-    later = started("a2", "2026-03-02T01:00:00Z", process_id="p2", body=payload)
-    accepted = finished("a2", 200, "2026-03-02T01:00:01Z", process_id="p2")
-    history = [acp(), acp("e2", process_id="p2"), started(), later, accepted]
-    assert found("values_reused", history, "2026-03-03T00:00:00") == [
+PAYLOAD = {"process_id": "p2", "type": "individual", "revenue": "1000_to_5000"}
+
+
+def sent_for_both(payload=PAYLOAD, **more):
+    """What was sent for one process, and an hour later for another one."""
+    return [
+        *(acp(), acp("e2", process_id="p2"), started()),
+        started("a2", "2026-03-02T01:00:00Z", process_id="p2", body=payload, **more),
+        finished("a2", 200, "2026-03-02T01:00:01Z", process_id="p2"),
+    ]
+
+
+SAID_AGAIN = answered("2026-03-02T00:30:00Z", process_id="p2", journey_id="j2")
+
+
+@WORLD.given(
+    reused=sent_for_both(),
+    said=[*sent_for_both(), SAID_AGAIN],
+    said_too_late=[
+        *sent_for_both(),
+        {**SAID_AGAIN, "occurred_at": "2026-03-02T01:00:00.000001Z"},
+    ],
+    other=sent_for_both({**PAYLOAD, "address": {"city": "Recife"}}),
+    of_other_seller=sent_for_both(seller_id="s2"),
+)
+def test_values_reused(reused, said, said_too_late, other, of_other_seller):
+    assert found("values_reused", reused, "2026-03-03T00:00:00") == [
         risk(4, "2026-03-02T01:00:01", "a2", process="p2")
     ]
-    said_again = answered("2026-03-02T00:30:00Z", process_id="p2", journey_id="j2")
-    assert found("values_reused", [*history, said_again], "2026-03-03T00:00:00") == [
+    assert found("values_reused", said, "2026-03-03T00:00:00") == [
         notice(4, "2026-03-02T01:00:01", "a2", process="p2")
     ]
-    too_late = {**said_again, "occurred_at": "2026-03-02T01:00:00.000001Z"}
-    assert found("values_reused", [*history, too_late], "2026-03-03T00:00:00") == [
+    assert found("values_reused", said_too_late, "2026-03-03T00:00:00") == [
         risk(4, "2026-03-02T01:00:01", "a2", process="p2")
     ]
-    later["body"] = {**payload, "address": {"city": "Recife"}}
-    assert found("values_reused", history, "2026-03-03T00:00:00") == []
-    later["body"], later["seller_id"] = payload, "s2"
-    assert found("values_reused", history, "2026-03-03T00:00:00") == []
+    assert found("values_reused", other, "2026-03-03T00:00:00") == []
+    assert found("values_reused", of_other_seller, "2026-03-03T00:00:00") == []
