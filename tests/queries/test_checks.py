@@ -1,5 +1,6 @@
 """Every check finds nothing in a sound ledger, and something once its invariant is broken."""
 
+import contextlib
 import dataclasses
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from pipeline import instants
 from pipeline.ledger import checks
 from pipeline.ledger.catalogue import catalogue
-from tests.support.ledgers import ledger_of
+from tests.support.ledgers import ledger_of, standing
 from tests.support.lines import ACI_DEADLINE, aci, acp, action, started
 from tests.support.rich import RICH
 
@@ -41,16 +42,66 @@ BREAKING = {
 
 
 @pytest.fixture
-def ledger():
-    with ledger_of(RICH) as reader:
-        yield reader._ledger
+def ledger(monkeypatch):
+    """A ledger that `broken_by` breaks for as long as a check looks at it, and no longer."""
+    rich = standing(RICH)._ledger
+    snapshot = rich.snapshot
+    statements = ["drop trigger log_no_update on log", "drop trigger log_no_delete on log"]
+
+    @contextlib.contextmanager
+    def broken_snapshot(cursor):
+        with snapshot(cursor) as watermark:
+            for statement in statements:
+                cursor.execute(statement)
+            yield watermark  # and is rolled back
+
+    monkeypatch.setattr(rich, "snapshot", broken_snapshot)
+    monkeypatch.setattr(rich, "broken_by", statements.append, raising=False)
+    return rich
 
 
-def test_a_sound_ledger_breaks_no_check(ledger):
-    assert list(checks.broken(ledger)) == []
+def test_every_check_is_broken_below():
+    assert {*BREAKING, "sums_disagree"} == set(checks.names())
 
 
-def test_attempts_that_wait_for_their_answers_break_no_check():
+@pytest.mark.parametrize("check", BREAKING)
+def test_a_check_finds_its_invariant_broken(check, ledger):
+    ledger.broken_by(BREAKING[check])
+    broken = checks.run(check, ledger)
+    assert broken is not None
+    assert broken.rows >= 1
+    assert str(broken).startswith(check)
+
+
+def test_a_finding_written_twice_is_noticed(ledger):
+    ledger.broken_by("insert into materialized.findings from materialized.findings")
+    assert checks.run("materialized_findings_disagree", ledger) is not None
+
+
+def test_a_process_that_is_kept_from_being_compared_is_noticed(ledger):
+    """Comparisons leave out what changes after the instant; views read it all the same."""
+    ledger.broken_by(
+        "update materialized.processes set deadline_at = '2099-01-01', settled_at = '2099-01-01'"
+    )
+    assert checks.run("materialized_processes_disagree", ledger) is None
+    assert checks.run("settled_disagree", ledger) is not None
+
+
+def test_sums_disagree_once_a_view_loses_a_row(ledger, monkeypatch):
+    watchlist = catalogue()["watchlist"]
+    shorter = dataclasses.replace(watchlist, sql=f"from ({watchlist.sql}) offset 1")
+    known = {**catalogue(), "watchlist": shorter}
+    monkeypatch.setattr("pipeline.ledger.catalogue.catalogue", lambda: known)
+    broken = checks.run("sums_disagree", ledger)
+    assert broken is not None
+    assert broken.rows == 1
+    assert broken.shown == ("what late processes on the watchlist, by_process 5, elsewhere 4",)
+
+
+# --- in ledgers of their own ---
+
+
+def test_a_sound_ledger_breaks_no_check_though_attempts_wait_for_their_answers():
     """`prazo verify` called the stores false for as long as any submission was under way."""
     now = instants.canonical(instants.now())
     first, second = (started(it, now, process_id=it, timeout_seconds=600) for it in ("p1", "p2"))
@@ -77,49 +128,8 @@ def test_a_review_breaks_no_check_though_it(review):
         assert checks.run("sums_disagree", reader._ledger) is None
 
 
-def test_every_check_is_broken_below():
-    assert {*BREAKING, "sums_disagree"} == set(checks.names())
-
-
-@pytest.mark.parametrize("check", BREAKING)
-def test_a_check_finds_its_invariant_broken(check, ledger):
-    cursor = ledger.cursor()
-    cursor.execute("drop trigger log_no_update on log")
-    cursor.execute("drop trigger log_no_delete on log")
-    cursor.execute(BREAKING[check])
-    broken = checks.run(check, ledger)
-    assert broken is not None
-    assert broken.rows >= 1
-    assert str(broken).startswith(check)
-
-
-def test_a_finding_written_twice_is_noticed(ledger):
-    ledger.cursor().execute("insert into materialized.findings from materialized.findings")
-    assert checks.run("materialized_findings_disagree", ledger) is not None
-
-
-def test_a_process_that_is_kept_from_being_compared_is_noticed(ledger):
-    """Comparisons leave out what changes after the instant; views read it all the same."""
-    ledger.cursor().execute(
-        "update materialized.processes set deadline_at = '2099-01-01', settled_at = '2099-01-01'"
-    )
-    assert checks.run("materialized_processes_disagree", ledger) is None
-    assert checks.run("settled_disagree", ledger) is not None
-
-
 def test_an_action_to_come_of_no_process_hides_no_fault():
     action_to_come = action("override", "2090-01-01T00:00:00Z", process_id=None, seller_id="s1")
     with ledger_of([*RICH, action_to_come]) as reader:
         reader._ledger.cursor().execute("update materialized.attempts set outcome = 'accepted'")
         assert checks.run("materialized_attempts_disagree", reader._ledger) is not None
-
-
-def test_sums_disagree_once_a_view_loses_a_row(ledger, monkeypatch):
-    watchlist = catalogue()["watchlist"]
-    shorter = dataclasses.replace(watchlist, sql=f"from ({watchlist.sql}) offset 1")
-    known = {**catalogue(), "watchlist": shorter}
-    monkeypatch.setattr("pipeline.ledger.catalogue.catalogue", lambda: known)
-    broken = checks.run("sums_disagree", ledger)
-    assert broken is not None
-    assert broken.rows == 1
-    assert broken.shown == ("what late processes on the watchlist, by_process 5, elsewhere 4",)

@@ -71,6 +71,7 @@ def ledger_of(
     """
     ledger, reader = _shared()
     _let_go(ledger)
+    assert ledger.size == 0, "another one is open"
     try:
         _fill(ledger, history, batches)
         yield reader
@@ -89,6 +90,12 @@ def asked(
     about: many tests ask about one at several instants."""
     if isinstance(history, History):
         return history.world.rows_of(history.number, view, as_of)
+    return rows(standing(history), view, as_of)
+
+
+def standing(history: Sequence[dict[str, Any]]) -> Reader:
+    """A reader over a history that stays in the ledger until another one is asked about, for tests
+    that change nothing of it."""
     ledger, reader = _shared()
     wanted = repr(list(history))
     if [wanted] != _STANDING:
@@ -96,7 +103,7 @@ def asked(
         assert ledger.size == 0, "a test has it open by `ledger_of`"
         _fill(ledger, history, ())
         _STANDING[:] = [wanted]
-    return rows(reader, view, as_of)
+    return reader
 
 
 class History(list[dict[str, Any]]):
