@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import zipfile
+from itertools import product
 
 import pyarrow.parquet as pq
 import pytest
@@ -41,8 +42,10 @@ def reader():
         yield reader
 
 
-@pytest.mark.parametrize("view", depth.few(sorted(public()), 3))
-@pytest.mark.parametrize("as_of", depth.few([LAST_AT, None, APRIL_AT, FIRST_AT], 3))
+@pytest.mark.parametrize(
+    ("view", "as_of"),
+    depth.few([*product(sorted(public()), [LAST_AT, None, APRIL_AT, FIRST_AT])], 11),
+)
 def test_every_view_can_be_written_in_every_form(reader, view, as_of):
     rows = reader.read(view, as_of=as_of, limit=1000)
     written = {form: formats.encode(rows, form, {}) for form in formats.FORMATS}
