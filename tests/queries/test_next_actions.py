@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.ledgers import asked, ledger_of, rows
+from tests.support.ledgers import World, asked
 from tests.support.lines import (
     ADDRESS,
     aci,
@@ -16,6 +16,7 @@ from tests.support.lines import (
     started,
 )
 
+WORLD = World()
 WHOLE = {"revenue": "1000_to_5000", "address": ADDRESS}
 
 
@@ -33,161 +34,252 @@ def progress(history, as_of="2026-03-04T00:00:00"):
 # --- collecting ---
 
 
-def test_a_review_that_nobody_was_asked_about_starts_with_a_collection():
-    assert next_action([aci()]) == "start_collection"
+@WORLD.given(aci())
+def test_a_review_that_nobody_was_asked_about_starts_with_a_collection(history):
+    assert next_action(history) == "start_collection"
 
 
-@pytest.mark.parametrize(
-    ("as_of", "expected"),
-    [
-        ("2026-03-01T13:00:00", "await_seller"),
-        ("2026-03-04T12:59:59.999999", "await_seller"),
-        ("2026-03-04T13:00:00", "remind_seller"),
-    ],
-)
-def test_an_invited_seller_is_given_72_hours(as_of, expected):
-    assert next_action([aci(), invited("2026-03-01T13:00:00Z")], as_of) == expected
+REMINDED = action("reminded", "2026-03-05T00:00:00Z", channel="phone")
 
 
-def test_a_reminder_gives_72_hours_more():
-    reminded = action("reminded", "2026-03-05T00:00:00Z", channel="phone")
-    history = [aci(), invited("2026-03-01T13:00:00Z"), reminded]
+@WORLD.given(aci(), invited("2026-03-01T13:00:00Z"))
+def test_an_invited_seller_is_given_72_hours(history):
+    assert next_action(history, "2026-03-01T13:00:00") == "await_seller"
+    assert next_action(history, "2026-03-04T12:59:59.999999") == "await_seller"
+    assert next_action(history, "2026-03-04T13:00:00") == "remind_seller"
+
+
+@WORLD.given(aci(), invited("2026-03-01T13:00:00Z"), REMINDED)
+def test_a_reminder_gives_72_hours_more(history):
     assert next_action(history, "2026-03-04T23:59:59.999999") == "remind_seller"
     assert next_action(history, "2026-03-05T00:00:00") == "await_seller"
     assert next_action(history, "2026-03-08T00:00:00") == "remind_seller"
 
 
-def test_a_seller_who_opened_the_journey_without_an_invitation_is_reminded():
-    assert next_action([aci(), invited(step="opened")]) == "remind_seller"
-
-
-def test_an_inconsistency_is_submitted_once_every_listed_field_is_answered():
-    history = [aci(requested_fields=["revenue", "address.city"]), answered()]
-    assert (next_action(history), progress(history)) == ("remind_seller", (1, 2))
-    whole = answered("2026-03-02T00:00:00Z", fields={"address": {"city": "Recife"}})
-    assert (next_action([*history, whole]), progress([*history, whole])) == ("submit", (2, 2))
-
-
-def test_a_periodic_review_needs_every_field_of_the_seller_whatever_it_lists():
-    history = [acp(), answered()]
-    assert (next_action(history), progress(history)) == ("remind_seller", (1, 7))
-    assert next_action([acp(), answered(fields=WHOLE)]) == "submit"
-    of_owner = acp(requested_fields=["owner.revenue"])
-    assert progress([of_owner, answered(fields=WHOLE)]) == (7, 14)
-    business = {**WHOLE, "owner": WHOLE}
-    assert next_action([of_owner, answered(fields=business)]) == "submit"
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        answered(source="bureau"),
-        answered("2026-03-01T11:59:59.999999Z"),  # before the request
-        answered(process_id="p2"),
-    ],
-)
-def test_only_the_sellers_answer_since_the_request_counts(answer):
-    history = [aci(), answer]
-    assert next_action(history) != "submit"
-    assert progress([aci(), {**answer, "process_id": "p1"}])[0] == (
-        1 if answer["process_id"] == "p2" else 0
-    )
-
-
-def test_an_answer_from_elsewhere_takes_the_place_of_the_sellers():
-    history = [aci(), answered(), answered("2026-03-02T00:00:00Z", source="bureau")]
+@WORLD.given(aci(), invited(step="opened"))
+def test_a_seller_who_opened_the_journey_without_an_invitation_is_reminded(history):
     assert next_action(history) == "remind_seller"
 
 
-def test_a_path_that_the_contract_does_not_show_is_answered_by_what_is_under_it():
-    history = [aci(requested_fields=["documents"]), answered(fields={"documents": {"id": "x"}})]
+HALF = [aci(requested_fields=["revenue", "address.city"]), answered()]
+
+
+@WORLD.given(
+    half=HALF,
+    whole=[*HALF, answered("2026-03-02T00:00:00Z", fields={"address": {"city": "Recife"}})],
+)
+def test_an_inconsistency_is_submitted_once_every_listed_field_is_answered(half, whole):
+    assert (next_action(half), progress(half)) == ("remind_seller", (1, 2))
+    assert (next_action(whole), progress(whole)) == ("submit", (2, 2))
+
+
+OF_OWNER = acp(requested_fields=["owner.revenue"])
+
+
+@WORLD.given(
+    part=[acp(), answered()],
+    whole=[acp(), answered(fields=WHOLE)],
+    without_owner=[OF_OWNER, answered(fields=WHOLE)],
+    with_owner=[OF_OWNER, answered(fields={**WHOLE, "owner": WHOLE})],
+)
+def test_a_periodic_review_needs_every_field_of_the_seller_whatever_it_lists(
+    part, whole, without_owner, with_owner
+):
+    assert (next_action(part), progress(part)) == ("remind_seller", (1, 7))
+    assert next_action(whole) == "submit"
+    assert progress(without_owner) == (7, 14)
+    assert next_action(with_owner) == "submit"
+
+
+@WORLD.given(
+    of_bureau=[aci(), answered(source="bureau")],
+    before_the_request=[aci(), answered("2026-03-01T11:59:59.999999Z")],
+    of_another_process=[aci(), answered(process_id="p2")],
+    of_its_own=[aci(), answered()],
+)
+def test_only_the_sellers_answer_since_the_request_counts(
+    of_bureau, before_the_request, of_another_process, of_its_own
+):
+    for history in (of_bureau, before_the_request, of_another_process):
+        assert next_action(history) != "submit"
+    assert progress(of_bureau)[0] == 0
+    assert progress(before_the_request)[0] == 0
+    assert progress(of_its_own)[0] == 1
+
+
+@WORLD.given(aci(), answered(), answered("2026-03-02T00:00:00Z", source="bureau"))
+def test_an_answer_from_elsewhere_takes_the_place_of_the_sellers(history):
+    assert next_action(history) == "remind_seller"
+
+
+@WORLD.given(aci(requested_fields=["documents"]), answered(fields={"documents": {"id": "x"}}))
+def test_a_path_that_the_contract_does_not_show_is_answered_by_what_is_under_it(history):
     assert (next_action(history), progress(history)) == ("submit", (1, 1))
 
 
-def test_line2_may_be_left_out():
-    history = [aci(requested_fields=["revenue", "address.line2"]), answered()]
+@WORLD.given(aci(requested_fields=["revenue", "address.line2"]), answered())
+def test_line2_may_be_left_out(history):
     assert next_action(history) == "submit"
 
 
-def test_a_business_by_its_record_has_an_owner_to_answer_for():
+OWN = [acp(), answered(fields=WHOLE)]
+OF_BUSINESS = seller("enabled", "e9", type="business")
+OF_INDIVIDUAL = seller("enabled", "e9", type="individual")
+
+
+@WORLD.given(
+    business=[*OWN, OF_BUSINESS],
+    individual=[*OWN, OF_INDIVIDUAL],
+    later=[*OWN, OF_BUSINESS, seller("disabled", "e10", "2026-03-02T00:00:00Z", type="individual")],
+)
+def test_a_business_by_its_record_has_an_owner_to_answer_for(business, individual, later):
     """All its own fields answered was `submit`, which our rules then refused: owner missing."""
-    own = [acp(), answered(fields=WHOLE)]
-    business = seller("enabled", "e9", type="business")
-    assert (next_action([*own, business]), progress([*own, business])) == ("remind_seller", (7, 14))
-    individual = seller("enabled", "e9", type="individual")
-    assert (next_action([*own, individual]), progress([*own, individual])) == ("submit", (7, 7))
-    later = seller("disabled", "e10", "2026-03-02T00:00:00Z", type="individual")
-    assert progress([*own, business, later]) == (7, 7)
+    assert (next_action(business), progress(business)) == ("remind_seller", (7, 14))
+    assert (next_action(individual), progress(individual)) == ("submit", (7, 7))
+    assert progress(later) == (7, 7)
 
 
-def test_line2_alone_is_asked_of_the_seller():
+LINE2 = aci(requested_fields=["address.line2"])
+
+
+@WORLD.given(alone=[LINE2], said=[LINE2, answered(fields={"address": {"line2": "Apt 4"}})])
+def test_line2_alone_is_asked_of_the_seller(alone, said):
     """It was a question to the platform, though it can be answered."""
-    asked = aci(requested_fields=["address.line2"])
-    assert (next_action([asked]), progress([asked])) == ("start_collection", (0, 1))
-    history = [asked, answered(fields={"address": {"line2": "Apt 4"}})]
-    assert (next_action(history), progress(history)) == ("submit", (1, 1))
+    assert (next_action(alone), progress(alone)) == ("start_collection", (0, 1))
+    assert (next_action(said), progress(said)) == ("submit", (1, 1))
 
 
-def test_what_lies_below_an_identity_asks_for_nothing():
-    asked = aci(requested_fields=["revenue", "type.x", "process_id.y"])
-    assert progress([asked, answered()]) == (1, 1)
-    only = aci(requested_fields=["process_id", "type"])
-    assert (next_action([only]), progress([only])) == ("submit", (0, 0))
+@WORLD.given(
+    below=[aci(requested_fields=["revenue", "type.x", "process_id.y"]), answered()],
+    only=[aci(requested_fields=["process_id", "type"])],
+)
+def test_what_lies_below_an_identity_asks_for_nothing(below, only):
+    assert progress(below) == (1, 1)
+    assert (next_action(only), progress(only)) == ("submit", (0, 0))
 
 
 # --- what others have to say ---
 
 
-def test_a_review_that_asks_for_nothing_is_a_question_to_the_platform():
-    assert next_action([aci(requested_fields=[])]) == "ask_platform"
+@WORLD.given(aci(requested_fields=[]))
+def test_a_review_that_asks_for_nothing_is_a_question_to_the_platform(history):
+    assert next_action(history) == "ask_platform"
 
 
-def test_a_process_without_an_event_has_it_to_be_found():
-    assert next_action([answered()]) == "find_event"
+@WORLD.given(answered())
+def test_a_process_without_an_event_has_it_to_be_found(history):
+    assert next_action(history) == "find_event"
 
 
-def test_the_open_process_of_a_deleted_seller_is_a_question_to_the_platform():
-    deleted = seller("deleted", "v1", "2026-03-03T00:00:00Z")
-    assert next_action([aci(), deleted]) == "ask_platform"
-    assert next_action([aci(), deleted], "2026-03-02T23:59:59.999999") == "start_collection"
-    other = seller("deleted", "v1", "2026-03-03T00:00:00Z", "s2")
-    assert next_action([aci(), other]) == "start_collection"
+@WORLD.given(
+    deleted=[aci(), seller("deleted", "v1", "2026-03-03T00:00:00Z")],
+    other=[aci(), seller("deleted", "v1", "2026-03-03T00:00:00Z", "s2")],
+)
+def test_the_open_process_of_a_deleted_seller_is_a_question_to_the_platform(deleted, other):
+    assert next_action(deleted) == "ask_platform"
+    assert next_action(deleted, "2026-03-02T23:59:59.999999") == "start_collection"
+    assert next_action(other) == "start_collection"
 
 
-def test_nothing_is_next_once_it_is_finished():
-    report = aci("e2", "2026-03-02T00:00:00Z", status="FINISHED")
-    assert next_action([aci(), report]) is None
+@WORLD.given(aci(), aci("e2", "2026-03-02T00:00:00Z", status="FINISHED"))
+def test_nothing_is_next_once_it_is_finished(history):
+    assert next_action(history, "2026-03-01T23:00:00") == "start_collection"
+    assert next_action(history) is None
 
 
-def test_a_ticket_is_opened_once_it_is_due_and_then_it_is_the_platforms_turn():
-    history = [aci(), started(), finished("a1", 500)]
+FAILED = [aci(), started(), finished("a1", 500)]
+OPENED = action("ticket", "2026-03-03T12:00:00Z", step="opened", number="T-1")
+CLOSED = action("ticket", "2026-03-03T18:00:00Z", step="closed")
+
+
+@WORLD.given(*FAILED, opened=[*FAILED, OPENED], closed=[*FAILED, OPENED, CLOSED])
+def test_a_ticket_is_opened_once_it_is_due_and_then_it_is_the_platforms_turn(
+    history, opened, closed
+):
     assert next_action(history, "2026-03-02T12:00:00") == "send_again"
     assert next_action(history) == "open_ticket"
-    opened = action("ticket", "2026-03-03T12:00:00Z", step="opened", number="T-1")
-    assert next_action([*history, opened]) == "await_platform"
-    closed = action("ticket", "2026-03-03T18:00:00Z", step="closed")
-    assert next_action([*history, opened, closed]) == "open_ticket"
+    assert next_action(opened) == "await_platform"
+    assert next_action(closed) == "open_ticket"
 
 
-def test_a_refused_certificate_is_mended_by_a_person():
-    history = [aci(), started(), finished("a1", None, error="tls_refused")]
+@WORLD.given(aci(), started(), finished("a1", None, error="tls_refused"))
+def test_a_refused_certificate_is_mended_by_a_person(history):
     assert next_action(history, "2026-03-02T01:00:00") == "correct_certificate"
 
 
-def test_an_earlier_attempt_in_flight_holds_nothing_up_once_a_later_one_is_answered():
+UNDER_WAY = [aci(), started("a1", "2026-03-02T12:00:00Z", timeout_seconds=86_400)]
+
+
+@WORLD.given(
+    *UNDER_WAY,
+    answered_later=[
+        *UNDER_WAY,
+        started("a2", "2026-03-02T13:00:00Z"),
+        finished("a2", 400, "2026-03-02T13:00:01Z"),
+    ],
+)
+def test_an_earlier_attempt_in_flight_holds_nothing_up_once_a_later_one_is_answered(
+    history, answered_later
+):
     """Other systems' attempts may overlap. To wait for the first one's day would also keep every
     alert of its process back (docs/alerts.md#conditions)."""
-    sent = started("a1", "2026-03-02T12:00:00Z", timeout_seconds=86_400)
-    assert next_action([aci(), sent], "2026-03-02T14:00:00") == "await_answer"
-    later = [started("a2", "2026-03-02T13:00:00Z"), finished("a2", 400, "2026-03-02T13:00:01Z")]
-    assert next_action([aci(), sent, *later], "2026-03-02T14:00:00") == "correct_payload"
+    assert next_action(history, "2026-03-02T14:00:00") == "await_answer"
+    assert next_action(answered_later, "2026-03-02T14:00:00") == "correct_payload"
+
+
+def refused_and(*later):
+    """A payload that the platform found invalid on 2 March at noon, and what came then."""
+    return [
+        acp(),
+        seller("enabled", "v1", customer_type="individual"),
+        answered("2026-03-01T13:00:00Z", fields={**WHOLE, "type": "individual"}),
+        started("a1", "2026-03-02T12:00:00Z"),
+        finished("a1", 400, "2026-03-02T12:00:01Z"),
+        *later,
+    ]
+
+
+def confirmed_at(when, **more):
+    return {**answered(when, fields={}, **more), "step": "confirmed"}
+
+
+CORRECTED = answered("2026-03-02T15:00:00Z", fields={"revenue": "1000_to_5000"})
+CONFIRMED = confirmed_at("2026-03-02T15:01:00Z")
+
+
+@WORLD.given(
+    refused=refused_and(),
+    corrected=refused_and(CORRECTED),
+    both=refused_and(CORRECTED, CONFIRMED),
+    confirmed_before=refused_and(CORRECTED, confirmed_at("2026-03-02T12:00:01Z")),
+    confirmed_elsewhere=refused_and(
+        CORRECTED, confirmed_at("2026-03-02T15:01:00Z", source="marketplace")
+    ),
+    refused_again=refused_and(
+        *(CORRECTED, CONFIRMED),
+        started("a2", "2026-03-02T16:00:00Z"),
+        finished("a2", 400, "2026-03-02T16:00:01Z"),
+    ),
+)
+def test_what_a_seller_corrected_after_a_400_is_ready_once_they_have_confirmed_it(
+    refused, corrected, both, confirmed_before, confirmed_elsewhere, refused_again
+):
+    assert next_action(refused) == "correct_payload"
+    assert next_action(corrected) == "correct_payload"
+    assert next_action(both) == "submit"
+    assert next_action(both, "2026-03-02T15:00:59") == "correct_payload"
+    assert next_action(confirmed_before) == "correct_payload"
+    assert next_action(confirmed_elsewhere) == "correct_payload"
+    assert next_action(refused_again) == "correct_payload"
+
+
+# --- today's list, of all processes: in ledgers of their own ---
 
 
 def test_todays_list_leaves_out_what_is_somebody_elses_turn():
     waiting = [aci(), invited("2026-03-03T00:00:00Z")]
     other = aci("e2", process_id="p2")
-    with ledger_of([*waiting, other]) as reader:
-        today = rows(reader, "open_actions", at("2026-03-04T00:00:00"))
+    today = asked([*waiting, other], "open_actions", at("2026-03-04T00:00:00"))
     assert [(it["next_action"], it["processes"]) for it in today] == [("start_collection", 1)]
 
 
@@ -209,37 +301,5 @@ def test_todays_list_has_what_waits_once_waiting_is_no_longer_safe_for_one_of_it
         aci("e2", process_id="p2", deadline_at="2026-04-20T12:00:00Z"),
         *(invited(it, process_id=process) for it in invitations for process in ("p1", "p2")),
     ]
-    with ledger_of(history) as reader:
-        today = rows(reader, "open_actions", at(when))
+    today = asked(history, "open_actions", at(when))
     assert [(it["next_action"], it["processes"], it["expired"]) for it in today] == listed
-
-
-def refused_and(*later):
-    """A payload that the platform found invalid on 2 March at noon, and what came then."""
-    return [
-        acp(),
-        seller("enabled", "v1", customer_type="individual"),
-        answered("2026-03-01T13:00:00Z", fields={**WHOLE, "type": "individual"}),
-        started("a1", "2026-03-02T12:00:00Z"),
-        finished("a1", 400, "2026-03-02T12:00:01Z"),
-        *later,
-    ]
-
-
-def confirmed_at(when, **more):
-    return {**answered(when, fields={}, **more), "step": "confirmed"}
-
-
-def test_what_a_seller_corrected_after_a_400_is_ready_once_they_have_confirmed_it():
-    corrected = answered("2026-03-02T15:00:00Z", fields={"revenue": "1000_to_5000"})
-    assert next_action(refused_and()) == "correct_payload"
-    assert next_action(refused_and(corrected)) == "correct_payload"
-    both = refused_and(corrected, confirmed_at("2026-03-02T15:01:00Z"))
-    assert next_action(both) == "submit"
-    assert next_action(both, "2026-03-02T15:00:59") == "correct_payload"
-    before = refused_and(corrected, confirmed_at("2026-03-02T12:00:01Z"))
-    assert next_action(before) == "correct_payload"
-    elsewhere = confirmed_at("2026-03-02T15:01:00Z", source="marketplace")
-    assert next_action(refused_and(corrected, elsewhere)) == "correct_payload"
-    again = [started("a2", "2026-03-02T16:00:00Z"), finished("a2", 400, "2026-03-02T16:00:01Z")]
-    assert next_action([*both, *again]) == "correct_payload"
