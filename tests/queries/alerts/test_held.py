@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.alert_rules import AlertRules
 from pipeline.ledger.reader import Reader
-from tests.support.ledgers import _shared, asked, ledger_of, rows
+from tests.support.ledgers import asked, rows, standing
 from tests.support.lines import aci, action, at, finished, started, webhook
 
 RULES = AlertRules()
@@ -24,9 +24,8 @@ def step(alert: str, name: str, when: str, **more: Any) -> dict[str, Any]:
 
 
 def kinds(history: list[dict[str, Any]], when: str, rules: AlertRules = RULES) -> list[str]:
-    with ledger_of(history):
-        reader = Reader(_shared()[0], alert_rules=rules.for_views)
-        return [row["kind"] for row in rows(reader, "alerts", at(when))]
+    reader = Reader(standing(history)._ledger, alert_rules=rules.for_views)
+    return [row["kind"] for row in rows(reader, "alerts", at(when))]
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +52,10 @@ def test_what_was_put_off_for_longer_than_the_look_back_is_due_after_that(expire
     assert kinds(history, "2026-04-20T09:00:00") == ["expired"]
     assert kinds(history, "2026-05-04T08:59:59.999999") == ["expired"]
     assert kinds(history, "2026-05-04T09:00:00") == []
-    with ledger_of(history) as reader:
-        [row] = rows(reader, "alerts", at("2026-04-20T08:59:59"))
-        assert (row["is_open"], row["snoozed_until"]) == (False, at("2026-04-20T09:00:00"))
-        [row] = rows(reader, "alerts", at("2026-04-20T09:00:00"))
-        assert (row["is_open"], row["snoozed_until"]) == (True, None)
+    [row] = asked(history, "alerts", at("2026-04-20T08:59:59"))
+    assert (row["is_open"], row["snoozed_until"]) == (False, at("2026-04-20T09:00:00"))
+    [row] = asked(history, "alerts", at("2026-04-20T09:00:00"))
+    assert (row["is_open"], row["snoozed_until"]) == (True, None)
 
 
 def test_nothing_is_put_off_for_longer_than_sixty_days_from_its_raising(expired: str) -> None:
@@ -66,11 +64,10 @@ def test_nothing_is_put_off_for_longer_than_sixty_days_from_its_raising(expired:
         step(expired, "raised", "2026-03-31T12:00:01Z"),
         step(expired, "snoozed", "2026-04-01T09:00:00Z", until="2027-01-01T00:00:00Z"),
     ]
-    with ledger_of(history) as reader:
-        [row] = rows(reader, "alerts", at("2026-05-30T12:00:00"))
-        assert (row["is_open"], row["snoozed_until"]) == (False, at("2026-05-30T12:00:01"))
-        [row] = rows(reader, "alerts", at("2026-05-30T12:00:01"))
-        assert row["is_open"]
+    [row] = asked(history, "alerts", at("2026-05-30T12:00:00"))
+    assert (row["is_open"], row["snoozed_until"]) == (False, at("2026-05-30T12:00:01"))
+    [row] = asked(history, "alerts", at("2026-05-30T12:00:01"))
+    assert row["is_open"]
     assert kinds(history, "2026-06-13T12:00:00") == ["expired"]
     assert kinds(history, "2026-06-13T12:00:01") == []
 
