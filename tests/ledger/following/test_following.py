@@ -21,26 +21,64 @@ from pipeline.errors import LedgerInUse, LedgerRefused, LedgerStalled
 from pipeline.inbox import open_inbox
 from pipeline.inbox.kept_heads import place
 from pipeline.ledger import checks, refresh, store
-from pipeline.ledger.catalogue import public
 from pipeline.ledger.following import appending
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests import depth
 from tests.ledger.conftest import OPENED, deliver
+from tests.support.stores import settings_in
 
-DAY_OF_LATER = OPENED + 70 * 86_400 * 1_000_000
 
-
-def rows_of_every_view(service: LedgerService) -> dict[str, Any]:
-    """Views evaluated at one instant, so that two moments can be compared."""
-    names = [name for name in public() if name != "clock"]
-    return {name: service.reader.read(name, as_of=DAY_OF_LATER).to_pylist() for name in names}
+def rows_of_every_table(service: LedgerService) -> dict[str, list[tuple[Any, ...]]]:
+    """All that the ledger holds of its log; views are worked out from these alone."""
+    service.ledger.settle()
+    cursor = service.ledger.cursor()
+    tables = cursor.execute(
+        "select schema_name || '.' || table_name from duckdb_tables() where table_name <> 'meta'"
+    ).fetchall()
+    assert {("main.log",), ("facts.reviews",), ("materialized.processes",)} < {*tables}
+    return {name: cursor.execute(f"from {name} order by all").fetchall() for (name,) in tables}
 
 
 def caught_up(settings: Settings) -> LedgerService:
     service = LedgerService(settings)
     service.catch_up()
     return service
+
+
+@pytest.fixture(scope="module")
+def once_followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Stores with 300 deliveries, all of which are followed."""
+    folder = tmp_path_factory.mktemp("followed")
+    settings = settings_in(folder)
+    with closing(open_inbox(settings.inbox)) as opened:
+        deliver(opened, range(300))
+    caught_up(settings).close()
+    return folder
+
+
+@pytest.fixture
+def followed(settings: Settings, once_followed: Path) -> Settings:
+    """A copy of them."""
+    shutil.copytree(once_followed, settings.ledger.parent, dirs_exist_ok=True)
+    return settings
+
+
+@pytest.fixture(scope="module")
+def once_killed(once_followed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, followed further by a process that was killed: its last commits stand in the WAL
+    alone."""
+    folder = tmp_path_factory.mktemp("killed")
+    shutil.copytree(once_followed, folder, dirs_exist_ok=True)
+    kill_after_commit(settings_in(folder), range(300, 400))
+    return folder
+
+
+@pytest.fixture
+def killed(settings: Settings, once_killed: Path) -> Settings:
+    """A copy of them."""
+    shutil.copytree(once_killed, settings.ledger.parent, dirs_exist_ok=True)
+    return settings
 
 
 def test_every_delivery_becomes_a_row_in_order(settings, inbox):
@@ -73,16 +111,16 @@ def test_catching_up_keeps_rows_of_processes_in_steps_and_at_its_end(settings, i
         assert service.reader.count("process_state") == 300
 
 
-def test_following_again_adds_nothing(settings, inbox):
-    with closing(caught_up(settings)) as service:
+def test_following_again_adds_nothing(followed: Settings):
+    with closing(LedgerService(followed)) as service:
         assert service.catch_up() == 0
-    with closing(caught_up(settings)) as service:
+    with closing(caught_up(followed)) as service:
         assert service.status().last_seq == 300
         assert service.status().is_verified
 
 
-def test_nothing_in_the_log_can_be_changed_or_deleted(settings, inbox):
-    with closing(caught_up(settings)) as service:
+def test_nothing_in_the_log_can_be_changed_or_deleted(followed: Settings):
+    with closing(LedgerService(followed)) as service:
         for statement in (
             "delete from log",
             "delete from log where seq = 1",
@@ -123,18 +161,18 @@ DAMAGES = (delete_the_file, overwrite_the_file, cut_the_file, flip_bits, overwri
 
 
 def test_a_damaged_file_is_rebuilt_with_the_same_rows(
-    settings: Settings, inbox, subtests: pytest.Subtests
+    followed: Settings, subtests: pytest.Subtests
 ):
-    with closing(caught_up(settings)) as service:
-        before, root = rows_of_every_view(service), service.ledger.frontier.root()
+    with closing(LedgerService(followed)) as service:
+        before, root = rows_of_every_table(service), service.ledger.frontier.root()
     for damage in depth.few(DAMAGES, 3):
         with subtests.test(damage.__name__):
-            damage(settings.ledger)
-            with closing(caught_up(settings)) as service:
+            damage(followed.ledger)
+            with closing(caught_up(followed)) as service:
                 assert service.status().recovered
                 assert service.status().is_verified
                 assert service.ledger.frontier.root() == root
-                assert rows_of_every_view(service) == before
+                assert rows_of_every_table(service) == before
 
 
 @pytest.mark.parametrize("connect", [duckdb.connect, sqlite3.connect])
@@ -150,8 +188,7 @@ def test_a_file_that_was_never_a_ledger_is_left_where_it_is(settings: Settings, 
     assert not [*settings.ledger.parent.glob("*.set-aside-*")]
 
 
-def killed_after_commit(settings: Settings, deliveries: range) -> None:
-    """A process that followed further and was killed: its last commits stand in the WAL alone."""
+def kill_after_commit(settings: Settings, deliveries: range) -> None:
     opened = open_inbox(settings.inbox)
     deliver(opened, deliveries)
     opened.close()
@@ -168,73 +205,64 @@ def killed_after_commit(settings: Settings, deliveries: range) -> None:
     assert ended.returncode == -signal.SIGKILL
 
 
-def test_commits_that_stand_in_the_wal_survive_a_kill(settings, inbox):
-    with closing(caught_up(settings)):
-        pass
-    killed_after_commit(settings, range(300, 400))
-    assert settings.ledger.with_name("ledger.duckdb.wal").stat().st_size > 0
-    with closing(LedgerService(settings)) as service:
+def test_commits_that_stand_in_the_wal_survive_a_kill(killed: Settings):
+    assert killed.ledger.with_name("ledger.duckdb.wal").stat().st_size > 0
+    with closing(LedgerService(killed)) as service:
         assert service.status().last_seq == 400
         assert service.status().recovered is None
         assert list(checks.broken(service.ledger)) == []
 
 
 @pytest.mark.parametrize("left", depth.few([0, 1, 2, 3], 2))
-def test_a_cut_wal_is_noticed_and_recovered_from_the_inbox(settings, inbox, left: int):
+def test_a_cut_wal_is_noticed_and_recovered_from_the_inbox(killed: Settings, left: int):
     """DuckDB opens such a file without a word, with acknowledged rows gone."""
-    with closing(caught_up(settings)):
-        pass
-    killed_after_commit(settings, range(300, 400))
-    wal = settings.ledger.with_name("ledger.duckdb.wal")
+    wal = killed.ledger.with_name("ledger.duckdb.wal")
     if left == 0:
         wal.unlink()
     else:
         os.truncate(wal, wal.stat().st_size * left // 4)
-    with closing(caught_up(settings)) as service:
+    with closing(caught_up(killed)) as service:
         assert service.status().recovered
         assert service.status().last_seq == 400
         assert service.status().is_verified
         assert service.reader.count("process_state") == 400
 
 
-def test_an_old_copy_put_back_is_noticed_and_recovered(settings, inbox, tmp_path):
-    with closing(caught_up(settings)):
-        pass
+def test_an_old_copy_put_back_is_noticed_and_recovered(followed: Settings, tmp_path):
     old = tmp_path / "old.duckdb"
-    shutil.copy(settings.ledger, old)
-    deliver(inbox, range(300, 350))
-    with closing(caught_up(settings)) as service:
-        before = rows_of_every_view(service)
-    shutil.copy(old, settings.ledger)
-    with closing(caught_up(settings)) as service:
+    shutil.copy(followed.ledger, old)
+    with closing(open_inbox(followed.inbox)) as inbox:
+        deliver(inbox, range(300, 350))
+    with closing(caught_up(followed)) as service:
+        before = rows_of_every_table(service)
+    shutil.copy(old, followed.ledger)
+    with closing(caught_up(followed)) as service:
         assert "lost its last 50 entries" in (service.status().recovered or "")
-        assert rows_of_every_view(service) == before
+        assert rows_of_every_table(service) == before
 
 
-def test_a_changed_leaf_in_the_ledger_is_noticed_and_the_ledger_rebuilt(settings, inbox):
-    with closing(caught_up(settings)) as service:
+def test_a_changed_leaf_in_the_ledger_is_noticed_and_the_ledger_rebuilt(followed: Settings):
+    with closing(LedgerService(followed)) as service:
         root = service.ledger.frontier.root()
-    connection = duckdb.connect(str(settings.ledger))
+    connection = duckdb.connect(str(followed.ledger))
     connection.execute("drop trigger log_no_update on log").fetchall()
     connection.execute("update log set leaf = '{}'::blob where seq = 299").fetchall()
     connection.close()
-    with closing(caught_up(settings)) as service:
+    with closing(caught_up(followed)) as service:
         assert "another root" in (service.status().recovered or "")
         assert service.ledger.frontier.root() == root
-        kept = list(settings.ledger.parent.glob("ledger.duckdb.set-aside-*"))
+        kept = list(followed.ledger.parent.glob("ledger.duckdb.set-aside-*"))
         assert len(kept) == 1
 
 
-def test_a_changed_leaf_deep_in_the_log_is_named_by_an_audit(settings, inbox):
+def test_a_changed_leaf_deep_in_the_log_is_named_by_an_audit(followed: Settings):
     """A start compares roots, and those of full subtrees are stored: only whoever reads every leaf
     sees that one of them is another now."""
-    with closing(caught_up(settings)):
-        pass
-    connection = duckdb.connect(str(settings.ledger))
+    connection = duckdb.connect(str(followed.ledger))
     connection.execute("drop trigger log_no_update on log").fetchall()
     connection.execute("update log set leaf = '{}'::blob where seq = 5").fetchall()
     connection.close()
-    with closing(caught_up(settings)) as service:
+    with closing(caught_up(followed)) as service:
         assert service.status().recovered is None
         found = audit(service).faults
         assert (
@@ -251,12 +279,11 @@ def without_its_last_ten(settings: Settings) -> None:
         raw.execute("delete from entries where seq > 290")
 
 
-def test_an_inbox_that_lost_entries_gets_them_back_from_the_ledger(settings, inbox):
-    with closing(caught_up(settings)) as service:
+def test_an_inbox_that_lost_entries_gets_them_back_from_the_ledger(followed: Settings):
+    with closing(LedgerService(followed)) as service:
         root = service.ledger.frontier.root()
-    inbox.close()
-    without_its_last_ten(settings)
-    with closing(LedgerService(settings)) as service:
+    without_its_last_ten(followed)
+    with closing(LedgerService(followed)) as service:
         assert "the inbox had lost its last 10 entries" in (service.status().recovered or "")
         assert service.inbox.last()[0] == 300
         deliver(service.inbox, range(300, 301))
@@ -265,53 +292,45 @@ def test_an_inbox_that_lost_entries_gets_them_back_from_the_ledger(settings, inb
         assert service.ledger.size == 301
 
 
-def test_an_inbox_that_lost_entries_and_what_vouched_for_them_is_refused(settings, inbox):
+def test_an_inbox_that_lost_entries_and_what_vouched_for_them_is_refused(followed: Settings):
     """The ledger alone proves nothing: its last entries could have been made up."""
-    with closing(caught_up(settings)):
-        pass
-    inbox.close()
-    without_its_last_ten(settings)
-    with closing(sqlite3.connect(settings.inbox)) as raw, raw:
+    without_its_last_ten(followed)
+    with closing(sqlite3.connect(followed.inbox)) as raw, raw:
         raw.execute("delete from heads")
         raw.execute("delete from checkpoints")
-    place(settings).unlink()
+    place(followed).unlink()
     with pytest.raises(LedgerRefused, match="holds 300 entries and the inbox only 290"):
-        LedgerService(settings)
-    assert settings.ledger.exists()
+        LedgerService(followed)
+    assert followed.ledger.exists()
 
 
-def test_an_inbox_that_went_on_after_it_lost_entries_is_refused(settings, inbox):
+def test_an_inbox_that_went_on_after_it_lost_entries_is_refused(followed: Settings):
     """Two histories: what was recorded since stands at the seqs of what was lost."""
-    with closing(caught_up(settings)):
-        pass
-    inbox.close()
-    without_its_last_ten(settings)
-    with closing(open_inbox(settings.inbox)) as reopened:
+    without_its_last_ten(followed)
+    with closing(open_inbox(followed.inbox)) as reopened:
         deliver(reopened, range(400, 405))
     with pytest.raises(
         LedgerRefused,
         match=r"part after entry 290: the ledger holds 10 .* and the inbox holds 5 others",
     ):
-        LedgerService(settings)
+        LedgerService(followed)
 
 
-def test_an_inbox_of_another_log_is_refused(settings, inbox, tmp_path):
-    with closing(caught_up(settings)):
-        pass
-    other = settings.model_copy(update={"inbox": str(tmp_path / "other.db")})
+def test_an_inbox_of_another_log_is_refused(followed: Settings, tmp_path):
+    other = followed.model_copy(update={"inbox": str(tmp_path / "other.db")})
     with pytest.raises(LedgerRefused, match="another log"):
         LedgerService(other)
 
 
-def test_a_second_process_learns_that_the_ledger_is_in_use(settings, inbox):
-    with closing(caught_up(settings)):
+def test_a_second_process_learns_that_the_ledger_is_in_use(followed: Settings):
+    with closing(LedgerService(followed)):
         code = (
             "import sys, json\n"
             "from pipeline.settings import Settings\n"
             "from pipeline.ledger.service import LedgerService\n"
             "LedgerService(Settings(_env_file=None, **json.loads(sys.argv[1])))\n"
         )
-        given = json.loads(settings.model_dump_json(exclude_none=True))
+        given = json.loads(followed.model_dump_json(exclude_none=True))
         ended = subprocess.run(
             [sys.executable, "-c", code, json.dumps(given)],
             check=False,
@@ -441,10 +460,10 @@ def test_a_ledger_that_cannot_be_written_is_not_taken_for_a_damaged_one(
         assert service.status().recovered is None
 
 
-def test_a_ledger_is_closed_once_others_have_read_what_they_are_reading(settings, inbox):
+def test_a_ledger_is_closed_once_others_have_read_what_they_are_reading(followed: Settings):
     """DuckDB refuses to close while a cursor is at work: a dashboard that ended so left its
     inbox open."""
-    service = caught_up(settings)
+    service = LedgerService(followed)
     counted: list[int] = []
     slow = "select count(*) from range(30_000_000) a, range(4)"
 
@@ -461,5 +480,5 @@ def test_a_ledger_is_closed_once_others_have_read_what_they_are_reading(settings
     service.close()
     reading.join()
     assert counted in ([120_000_000], [])
-    with closing(caught_up(settings)) as again:
+    with closing(caught_up(followed)) as again:
         assert again.ledger.size == 300
