@@ -18,7 +18,7 @@ from pipeline.ledger.store import Ledger
 from tests import depth
 from tests.ledger.conftest import deliver
 from tests.support.histories import histories_and_as_of
-from tests.support.ledgers import KEYS, ledger_of, rows
+from tests.support.ledgers import KEYS, asked, ledger_of, rows
 from tests.support.lines import acp, at, finished, seller, started
 from tests.support.rich import MOVED
 
@@ -208,18 +208,16 @@ def test_a_rebuilt_ledger_keeps_the_same_rows(settings, inbox):
 
 
 @pytest.mark.parametrize("batches", depth.few([[(1, True)] * 3, [(1, False)] * 4, []], 3))
-@pytest.mark.parametrize(
-    ("as_of", "known"),
-    [
-        ("2026-03-01T11:30:00", ["p2"]),
-        ("2026-03-02T12:00:00", ["p1", "p2", "p4"]),
-        ("2026-03-03T12:00:00", ["p1", "p2", "p3", "p7"]),
-    ],
-)
-def test_a_process_is_known_only_while_an_entry_of_its_own_counts(as_of, known, batches):
+def test_a_process_is_known_only_while_an_entry_of_its_own_counts(batches):
     with ledger_of(MOVED, batches) as reader:
-        found = rows(reader, "process_state", at(as_of))
-        assert sorted(row["process_id"] for row in found) == known
+
+        def known(as_of: str) -> list[str]:
+            found = rows(reader, "process_state", at(as_of))
+            return sorted(row["process_id"] for row in found)
+
+        assert known("2026-03-01T11:30:00") == ["p2"]
+        assert known("2026-03-02T12:00:00") == ["p1", "p2", "p4"]
+        assert known("2026-03-03T12:00:00") == ["p1", "p2", "p3", "p7"]
 
 
 @pytest.mark.parametrize(
@@ -227,9 +225,9 @@ def test_a_process_is_known_only_while_an_entry_of_its_own_counts(as_of, known, 
     [("2026-03-02T00:00:59.999999", "in_flight"), ("2026-03-02T00:01:00", "unknown")],
 )
 def test_an_attempt_without_an_end_is_unknown_from_its_timeout_on(as_of, outcome):
-    with ledger_of([acp(), started("a1", "2026-03-02T00:00:00Z")]) as reader:
-        [row] = rows(reader, "process_state", at(as_of))
-        assert row["last_outcome"] == outcome
+    history = [acp(), started("a1", "2026-03-02T00:00:00Z")]
+    [row] = asked(history, "process_state", at(as_of))
+    assert row["last_outcome"] == outcome
 
 
 @pytest.mark.parametrize(
@@ -243,9 +241,8 @@ def test_an_attempt_without_an_end_is_unknown_from_its_timeout_on(as_of, outcome
 )
 def test_an_extension_dated_ahead_counts_from_its_own_instant(as_of, deadline_at, state):
     extension = acp("e2", "2026-05-01T12:00:00Z", deadline_at="2026-06-30T12:00:00Z")
-    with ledger_of([acp(), extension]) as reader:
-        [row] = rows(reader, "process_state", at(as_of))
-        assert (row["deadline_at"], row["state"]) == (at(deadline_at), state)
+    [row] = asked([acp(), extension], "process_state", at(as_of))
+    assert (row["deadline_at"], row["state"]) == (at(deadline_at), state)
 
 
 def test_one_entry_dated_ahead_leaves_the_others_to_materialized_rows():

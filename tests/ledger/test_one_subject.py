@@ -46,7 +46,7 @@ def test_what_is_asked_of_one_subject_is_what_the_whole_view_says_of_it(
     whole = rows(reader, view, as_of)
     subjects = {row[column] for row in whole if row[column] is not None}
     assert subjects
-    for subject in depth.few(sorted(subjects), 3):
+    for subject in depth.few(sorted(subjects), 6):
         instant = instants.from_datetime(as_of.replace(tzinfo=UTC))
         found = reader.read(view, as_of=instant, where={column: subject}).to_pylist()
         assert found == [row for row in whole if row[column] == subject]
@@ -57,7 +57,7 @@ def test_what_is_asked_of_one_subject_is_what_the_whole_view_says_of_it(
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
-    ledger = queries.make(tmp_path_factory.mktemp("many") / "ledger.duckdb", 50_000)
+    ledger = queries.make(tmp_path_factory.mktemp("many") / "ledger.duckdb", 20_000)
     yield ledger
     ledger.close()
 
@@ -77,7 +77,7 @@ def test_few_rows_are_read_for_one_process_however_many_there_are(
         return cursor
 
     monkeypatch.setattr(many, "cursor", profiled)
-    process = queries.named("prc", 5_000)
+    process = queries.named("prc", 2_000)
     found = Reader(many).read(view, as_of=queries.AS_OF, where={"process_id": process})
     assert found.num_rows > 0
     [scanned] = re.findall(r'"total_rows_scanned": *(\d+)', profile.read_text(encoding="utf-8"))
