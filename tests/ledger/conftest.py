@@ -1,12 +1,16 @@
 """An inbox with a small believable log, and settings that point at it."""
 
 import json
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from pipeline import instants
 from pipeline.inbox import Inbox, open_inbox
+from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.settings import Settings
 from tests.support.stores import settings_in
@@ -52,3 +56,29 @@ def inbox(settings: Settings):
     deliver(opened, range(300))
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="session")
+def once_followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Stores of which the ledger has followed the inbox, with its 300 deliveries."""
+    folder = tmp_path_factory.mktemp("followed")
+    settings = settings_in(folder)
+    with closing(open_inbox(settings.inbox)) as opened:
+        deliver(opened, range(300))
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+    return folder
+
+
+@pytest.fixture
+def followed(settings: Settings, once_followed: Path) -> Settings:
+    """A copy of them."""
+    shutil.copytree(once_followed, settings.ledger.parent, dirs_exist_ok=True)
+    return settings
+
+
+@pytest.fixture
+def followed_inbox(followed: Settings) -> Iterator[Inbox]:
+    """The inbox of such a copy."""
+    with closing(open_inbox(followed.inbox)) as opened:
+        yield opened

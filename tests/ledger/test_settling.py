@@ -30,22 +30,22 @@ def fail(*_: object, **__: object) -> None:
     raise duckdb.ConversionException("not a number")
 
 
-def test_whoever_reads_sees_the_newest_entries_though_no_row_was_made_with_them(settings, inbox):
+def test_whoever_reads_sees_the_newest_entries_though_no_row_was_made_with_them(
+    settings, followed_inbox
+):
     with closing(LedgerService(settings)) as service:
-        service.catch_up()
         assert written(service) == 300
         for number in range(300, 303):
-            deliver(inbox, range(number, number + 1))
+            deliver(followed_inbox, range(number, number + 1))
             service.catch_up()
         assert (service.ledger.size, written(service)) == (303, 300)
         assert service.reader.count("process_state") == 303
         assert written(service) == 303
 
 
-def test_rows_that_wait_are_made_after_a_crash(settings, inbox):
+def test_rows_that_wait_are_made_after_a_crash(settings, followed_inbox):
     with closing(LedgerService(settings)) as service:
-        service.catch_up()
-        deliver(inbox, range(300, 302))
+        deliver(followed_inbox, range(300, 302))
         service.catch_up()
     with closing(LedgerService(settings)) as service:
         assert (service.ledger.size, written(service)) == (302, 300)
@@ -55,22 +55,20 @@ def test_rows_that_wait_are_made_after_a_crash(settings, inbox):
         assert not list(checks.broken(service.ledger))
 
 
-def test_more_than_a_few_do_not_wait_and_take_with_them_what_waits(settings, inbox):
+def test_more_than_a_few_do_not_wait_and_take_with_them_what_waits(settings, followed_inbox):
     with closing(LedgerService(settings)) as service:
-        service.catch_up()
         for size, expected in ((200, 300), (57, 557)):
             first = service.ledger.size
-            deliver(inbox, range(first, first + size))
+            deliver(followed_inbox, range(first, first + size))
             service.catch_up()
             assert written(service) == expected
 
 
 def test_rows_that_cannot_be_made_are_worked_out_from_the_log_until_they_can(
-    settings, inbox, monkeypatch
+    settings, followed_inbox, monkeypatch
 ):
     with closing(LedgerService(settings)) as service:
-        service.catch_up()
-        deliver(inbox, range(300, 302))
+        deliver(followed_inbox, range(300, 302))
         service.catch_up()
         with monkeypatch.context() as broken:
             broken.setattr(refresh, "refresh", fail)
@@ -87,16 +85,15 @@ def test_rows_that_cannot_be_made_are_worked_out_from_the_log_until_they_can(
 
 @pytest.mark.parametrize("is_asked", [True, False])
 def test_the_follower_makes_rows_at_once_while_people_read_and_later_where_nobody_does(
-    settings, inbox, monkeypatch, is_asked
+    settings, followed_inbox, monkeypatch, is_asked
 ):
     monkeypatch.setattr(store, "WATCHED_SECONDS", 1e9 if is_asked else 0.0)
     monkeypatch.setattr(follower, "SETTLE_SECONDS", 1e9 if is_asked else 0.01)
     with closing(LedgerService(settings)) as service:
-        service.catch_up()
         if is_asked:
             assert service.reader.count("process_state") == 300
         service.start()
-        deliver(inbox, range(300, 301))
+        deliver(followed_inbox, range(300, 301))
         wait_until(lambda: written(service) == 301)
 
 
@@ -226,7 +223,7 @@ def test_settling_when_nothing_waits_writes_nothing(behind):
     assert behind.ledger.watermark is before
 
 
-BATCHES = depth.rounds(20, 60)
+BATCHES = depth.rounds(10, 60)
 
 
 def test_readers_make_rows_while_batches_follow_each_other(settings, inbox, monkeypatch):

@@ -47,27 +47,8 @@ def caught_up(settings: Settings) -> LedgerService:
 
 
 @pytest.fixture(scope="module")
-def once_followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Stores with 300 deliveries, all of which are followed."""
-    folder = tmp_path_factory.mktemp("followed")
-    settings = settings_in(folder)
-    with closing(open_inbox(settings.inbox)) as opened:
-        deliver(opened, range(300))
-    caught_up(settings).close()
-    return folder
-
-
-@pytest.fixture
-def followed(settings: Settings, once_followed: Path) -> Settings:
-    """A copy of them."""
-    shutil.copytree(once_followed, settings.ledger.parent, dirs_exist_ok=True)
-    return settings
-
-
-@pytest.fixture(scope="module")
 def once_killed(once_followed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, followed further by a process that was killed: its last commits stand in the WAL
-    alone."""
+    """The same, followed further by a process that was killed: its last commits are in the WAL."""
     folder = tmp_path_factory.mktemp("killed")
     shutil.copytree(once_followed, folder, dirs_exist_ok=True)
     kill_after_commit(settings_in(folder), range(300, 400))
