@@ -263,13 +263,9 @@ SAID_BY_A_FILE = (
     {"step": "snoozed", "until": "never"},
     {"step": "snoozed"},
 )
-
-
 STEPS = Route.model_validate(
     {"to": ["ops"], "at_any_hour": ["risk"], "escalate": [{"after": "1h", "to": ["ana"]}]}
 )
-
-
 TOGETHER = [("ingested", it) for it in SAID_BY_A_FILE] + [("live", it) for it in SAID_BY_A_FILE[1:]]
 ENDS = [("live", SAID_BY_A_FILE[0])]
 

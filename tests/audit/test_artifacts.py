@@ -282,6 +282,7 @@ def test_a_package_without_artifacts_of_ours_is_not_verified_and_names_each(
         JOURNEY_LOG: "damaged in the artifact store",
         SCREEN: "not in the artifact store",
         OTHERS: "kept by another system",
+        "1" * 64: "nothing says who keeps it",
     }
     assert b"1 \xc3\x97 artifact (not in the artifact store)" in files["data/report.html"]
     for why in ("mantido por outro sistema", "nada diz quem o mantém"):

@@ -31,14 +31,11 @@ from tests.audit.conftest import EVERYTHING, WITHHELD, Made, copied, export, no_
 from tests.support.stores import settings_in
 
 REMINDER = Due(
-    *("a1", "before_3d", "risk", "officer"),
-    assignee=None,
+    *("a1", "before_3d", "risk", "officer", 0),
     process_id="p1",
     seller_id="s1",
     review_type="ACP",
     state="OVERDUE",
-    since=0,
-    deadline_at=None,
     next_action="submit",
     seq=1,
 )
