@@ -172,7 +172,7 @@ def test_a_platform_whose_clock_is_ahead_hides_no_deadline(history):
     """A review created in two months' time, by its event, stood on its opening until it expired."""
     known = asked(history, "alerts", at("2026-03-05T00:00:00"))
     assert {it["since"] for it in known} == {at("2026-03-05T00:00:00")}
-    assert [it["kind"] for it in known] == ["expired", "opened", "overdue"]
+    assert {it["kind"] for it in known} == {"expired", "opened", "overdue"}
     later = asked(history, "alerts", at("2026-03-30T12:00:00"))
     assert [it["kind"] for it in later] == ["before_1d"]
 
