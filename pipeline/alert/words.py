@@ -96,11 +96,11 @@ _SEVERITIES: Final[_BOTH] = {
     "notice": ("aviso", "notice"),
 }
 _PARTS: Final[_BOTH] = {
-    "late": ("Prazo vencido", "Deadline passed"),
+    "late": ("Vencidos", "Expired"),
     "this_week": ("Vencem em 7 dias", "Due in 7 days"),
     "new": ("Novos desde ontem", "New since yesterday"),
     "untaken": ("Alertas que ninguém assumiu", "Alerts that nobody has taken"),
-    "EXPIRED": ("Prazo vencido (EXPIRED)", "Deadline passed (EXPIRED)"),
+    "EXPIRED": ("Vencido (EXPIRED)", "Expired (EXPIRED)"),
     "OVERDUE": ("Em tolerância (OVERDUE)", "In tolerance (OVERDUE)"),
     "PENDING": ("Em aberto (PENDING)", "Pending (PENDING)"),
     "UNKNOWN": ("Situação desconhecida (UNKNOWN)", "State not known (UNKNOWN)"),
