@@ -62,23 +62,23 @@ HISTORY = [
 ]
 ADDRESSES = (
     f"/?as_of={AS_OF}",
-    "/process",
-    f"/process?process=prc_acp&as_of={AS_OF}",
-    "/seller",
-    "/seller?seller_id=sel_bia",
     "/since",
-    "/watchlist",
+    f"/process?process=prc_acp&as_of={AS_OF}",
     "/ledger",
-    f"/submissions?as_of={AS_OF}",
+    "/seller?seller_id=sel_bia",
     f"/denials?as_of={AS_OF}",
-    "/evidence?subject=prc_acp",
+    "/watchlist",
     "/findings",
+    f"/submissions?as_of={AS_OF}",
     "/alerts",
+    "/evidence?subject=prc_acp",
     "/dictionary?q=longest+expired+first",
 )
 """Each second one, the fuller page of two, is looked at more closely."""
 FORMS = (
     "/",  # its charts have nothing to draw of what is long past
+    "/process",
+    "/seller",
     "/evidence?scope=period",
     "/dictionary",
 )
@@ -395,9 +395,10 @@ FOCUS_UNSEEN = """async () => {
 alone is too pale."""
 
 
-def test_the_keyboard_reaches_everything(look: Look) -> None:
-    """From the top of the watchlist, Tab goes through the navigation, the filters and the links."""
-    tab = look().open("/watchlist")
+def test_the_keyboard_reaches_everything(tab: Reader) -> None:
+    """From the top of the watchlist, Tab goes through the navigation, the filters and the links: in
+    a tab of its own, where nothing had the focus yet."""
+    tab = Reader(tab.page.context.new_page(), tab.url).open("/watchlist")
     reached, unseen = [], []
     for _ in range(40):
         tab.page.keyboard.press("Tab")
@@ -412,6 +413,7 @@ def test_the_keyboard_reaches_everything(look: Look) -> None:
     for name in ("Watchlist", "As of (UTC)", "Earlier", "Expired", "ACP", "Open the process"):
         assert name in text, f"{name} is not among {reached}"
     assert unseen == []
+    tab.page.close()
 
 
 def test_a_list_is_downloaded_whole_with_what_was_asked_in_its_name(
