@@ -231,6 +231,14 @@ def test_what_would_lead_to_nobody_is_known_before_it_does() -> None:
         *("overdue (notice, officer)", "overdue (risk, officer)"),
         *("before_4h ACP (risk, officer)", "expired ACP (breach, officer)"),
     ]
+    assert "acp_incomplete (breach, officer)" in of_aci
+    assert [it for it in of_aci if "aci_extra_field" in it] == []
+    # Of more than a week before a deadline nothing is a risk: the next rung comes before.
+    assert untold(routes=[{"to": ["role"], "severities": ["risk", "breach"]}]) == [
+        f"{rung} (notice, officer)" for rung in ("opened", "overdue", "before_15d", "before_7d")
+    ]
+    notices = untold(routes=[{"to": ["role"], "severities": ["notice", "breach"]}])
+    assert notices[:3] == [f"{it} (risk, officer)" for it in ("opened", "overdue", "before_3d")]
 
 
 def test_every_breach_that_alarms_is_a_kind_and_nothing_else_is() -> None:

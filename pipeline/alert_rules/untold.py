@@ -16,7 +16,12 @@ _RISK_HOURS: Final = 72
 def untold(routes: Iterable[Route], ladder: Ladder, conditions: Iterable[str]) -> list[str]:
     """The alerts that no route takes: kind, type where it is one alone, severity, role."""
     # What is about no review is taken like an ACI.
-    types_of = {"opened": ladder.opened, "overdue": ("ACP",), "officer": ("ACI", "ACP")}
+    types_of = {
+        "opened": ladder.opened,
+        **dict.fromkeys(("overdue", "acp_incomplete"), ("ACP",)),
+        "aci_extra_field": ("ACI",),
+        "officer": ("ACI", "ACP"),
+    }
     found = []
     for kind, severity, role in possible(ladder, conditions):
         types = types_of.get(kind) or types_of.get(role, ("ACI",))
@@ -34,13 +39,15 @@ def untold(routes: Iterable[Route], ladder: Ladder, conditions: Iterable[str]) -
 def possible(ladder: Ladder, conditions: Iterable[str]) -> Iterator[tuple[str, Severity, Role]]:
     """Kind, severity and role of each alert that there can be, as the view `alerts` and the watch
     beside the log give them."""
+    until = dict(zip(ladder.before, (*ladder.before[1:], 0), strict=False))
     for rung, hours in ladder.rungs().items():
         if rung == "expired":
             yield rung, "breach", "officer"
             continue
         if hours is None or hours > _RISK_HOURS:
             yield rung, "notice", "officer"
-        yield rung, "risk", "officer"
+        if hours is None or until[hours] < _RISK_HOURS:  # else the next rung comes before
+            yield rung, "risk", "officer"
     for condition in conditions:
         if condition == "breach":
             yield from ((it, "breach", "officer") for it in BREACHES)
