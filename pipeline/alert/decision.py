@@ -97,7 +97,7 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
                 if is_reached or (delivery.is_given_up and (reached or address == NOBODY)):
                     continue
                 if address == NOBODY:
-                    plan.given_up.append(GivenUp(due, address, "no recipient is named for it"))
+                    plan.given_up.append(GivenUp(due, address, "no route takes it"))
                 elif _is_tried_out(delivery, now):
                     why = f"given up after {_tries(delivery)} tries"
                     plan.given_up.append(GivenUp(due, address, why, delivery.tries_before))

@@ -434,9 +434,7 @@ def test_escalation_begins_again_once_an_alert_is_no_longer_put_off() -> None:
 def test_where_no_route_leads_to_anybody_the_log_says_so_once() -> None:
     by, log = rules(routes=[{"to": ["ana"], "kinds": ["expired"]}]), Log().raised(due())
     plan = decide([due()], log.alarms, by, at(MONDAY))
-    assert [(it.address, it.why) for it in plan.given_up] == [
-        (NOBODY, "no recipient is named for it")
-    ]
+    assert [(it.address, it.why) for it in plan.given_up] == [(NOBODY, "no route takes it")]
     log.given_up(due(), NOBODY, MONDAY)
     assert decide([due()], log.alarms, by, at(MONDAY)).given_up == []
     log.snoozed(due(), TUESDAY)

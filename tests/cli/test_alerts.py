@@ -91,7 +91,7 @@ def test_an_alert_that_leads_to_nobody_ends_with_1(prazo, environment, tmp_path)
     assert prazo("ingest", "-", given=json.dumps(event)).returncode == 0
     done = prazo("alerts", "send")
     assert "nobody is told of alert " in done.stderr
-    assert "no recipient is named for it" in done.stderr
+    assert "no route takes it" in done.stderr
     assert done.returncode == 1
 
 

@@ -357,7 +357,7 @@ def routines(settings: Settings) -> Iterator[Diagnosis]:
                 "routes",
                 "warning",
                 f"nobody would be told of {', '.join(lost)}",
-                "name a recipient of that role, or a route (docs/alerts.md#who-is-told)",
+                "add a route that takes them (docs/alerts.md#who-is-told)",
             )
     else:
         yield Diagnosis(
