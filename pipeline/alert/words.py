@@ -31,7 +31,7 @@ _RUNGS: Final[_BOTH] = {
 }
 _REPORTED_EXPIRED: Final = (
     "EXPIRED segundo a plataforma, antes do prazo",
-    "EXPIRED by the platform's report, before its deadline",
+    "EXPIRED by the platform's report, before the deadline",
 )
 _CONDITIONS: Final[_BOTH] = {
     "unauthorized": ("Credenciais recusadas pela plataforma", "Credentials refused"),
@@ -163,7 +163,7 @@ def title(kind: str, language: Language) -> str:
 
 
 def _heading(due: Due, language: Language, now: int) -> str:
-    """An alert's kind, as it is true now: a report of EXPIRED may come before the deadline."""
+    """An alert's kind as it is now: the platform may report EXPIRED before the deadline."""
     if due.kind == "expired" and due.deadline_at is not None and due.deadline_at > now:
         return said(_REPORTED_EXPIRED, language)
     return title(due.kind, language)

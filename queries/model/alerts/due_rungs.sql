@@ -9,7 +9,7 @@
 -- column: deadline_at | the current deadline
 -- column: seconds_to_deadline | whole seconds left, negative once late
 -- column: rung | opened, overdue, before_... or expired
--- column: since | when it was reached: never before we knew of it, and no later, however far ahead the platform's clock is
+-- column: since | when it was reached: never before we knew of it, and never at a date of the platform's that is yet to come
 -- column: seq | an entry of the process
 
 with before as (
