@@ -280,8 +280,9 @@ class Dispatcher:
         """Takes what was recorded about alerts; whether there was anything."""
         was_forgotten, self._forgot_before = self._forgot_before, self._forgotten_before()
         is_another = self._leaf and self._inbox.leaf(self._after or 0) != self._leaf
-        if is_another or self._forgot_before < was_forgotten - MARGIN:  # a clock was ahead
-            LOG.warning("the inbox or its time is not the one by which alerts were read: once more")
+        # More may be due than was remembered: a clock was ahead, or other rules are in force.
+        if is_another or self._forgot_before < was_forgotten - MARGIN:
+            LOG.warning("the inbox, its clock or the rules are others now: alerts are read again")
             self._alarms, self._after, self._leaf = Alarms(), None, b""
         if self._after is None:
             before = self._inbox.query(_BEFORE, self._forgot_before)
