@@ -11,7 +11,6 @@
 -- column: seconds_to_deadline | whole seconds left, negative once late
 -- column: overdue_found_at | when it became OVERDUE: by the clock, or by an earlier report for this deadline
 -- column: overdue_found_seq | the entry that shows it
--- column: expired_found_at | when it became or becomes EXPIRED, likewise
 -- column: overdue_known_at | when it was first known to be OVERDUE: a report or a deadline may have come later
 -- column: expired_known_at | when it was first known to be EXPIRED, likewise
 -- column: first_received_at | when the first of its events was received; null while none is known
@@ -26,7 +25,6 @@ select
     seconds_to_deadline,
     overdue_found_at,
     overdue_found_seq,
-    expired_found_at,
     overdue_known_at,
     expired_known_at,
     first_received_at
@@ -38,7 +36,6 @@ where finished_at is null
         overdue_found_at,
         overdue_known_at,
         deadline_at,
-        expired_found_at,
         expired_known_at,
         first_received_at
     ) > alerts_from()
