@@ -17,9 +17,9 @@ _TEXTS_WITH_IDS: Final = frozenset({"alert_id", "detail", "query", "subject", "u
 """Columns whose text may hold an id among other words."""
 _CODES: Final = frozenset(
     {
-        *("answer_source", "codes", "decision_reasons", "error", "event_type", "fields", "mcc"),
-        *("note", "path", "paths", "payload_type", "reason", "reasons", "reported_status"),
-        *("requested_fields", "resource", "source", "type"),
+        *("answer_source", "codes", "decided_because", "decision_reasons", "error", "event_type"),
+        *("fields", "mcc", "note", "path", "paths", "payload_type", "reason", "reasons"),
+        *("reported_status", "requested_fields", "resource", "source", "type"),
     }
 )
 """Columns of codes and paths, or of lists of them. Who sends one may write anything, such as whose

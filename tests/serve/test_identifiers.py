@@ -137,6 +137,7 @@ def test_what_looks_personal_in_the_place_of_a_code_is_masked(times: int) -> Non
             "reason": ["NAME_INVALID of 390.533.447-05", "he wrote from ana@example.com"] * times,
             "event_type": ["seller.39053344705", "seller.denied"] * times,
             "note": [None, "39053344705 is another"] * times,
+            "decided_because": ["it is of 390.533.447-05", None] * times,
             "actor": ["ana@market.example", None] * times,
         }
     )
@@ -149,6 +150,7 @@ def test_what_looks_personal_in_the_place_of_a_code_is_masked(times: int) -> Non
     assert first["event_type"].startswith("seller.***05~")
     assert (second["event_type"], first["note"]) == ("seller.denied", None)
     assert second["note"].startswith("***05~")
+    assert first["decided_because"].startswith("it is of ***05~")
     assert (first["paths"], first["source"], first["actor"]) == (
         ["revenue"],
         "seller",
