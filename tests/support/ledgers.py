@@ -169,9 +169,10 @@ class World:
 
     def _as_added(self, row: Mapping[str, Any]) -> dict[str, Any]:
         places = {
-            name: self._places[row[name]][1] for name in row if name.endswith("seq") and row[name]
+            name: self._places[row[name]] for name in row if name.endswith("seq") and row[name]
         }
-        return {**_unmarked(row), **places}
+        assert {of for of, _ in places.values()} <= {self._number_of(row)}, row
+        return {**_unmarked(row), **{name: place for name, (_, place) in places.items()}}
 
 
 _IDS = {
