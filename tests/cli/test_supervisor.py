@@ -82,7 +82,7 @@ def test_what_ends_by_itself_is_started_again_and_what_it_said_last_and_how_it_e
     said = running.communicate(timeout=60)[1].decode()
     assert running.returncode == 0
     assert "the 0 ended by SIGKILL after" in said
-    assert re.search("the 1 ended with code 1 after [0-9] s; started again in 1 s", said)
+    assert re.search("the 1 ended with code 1 after [0-9]+ s; started again in 1 s", said)
     assert 'it said last: "the disk is full"' in said
 
 
