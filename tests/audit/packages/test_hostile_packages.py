@@ -308,7 +308,6 @@ def test_a_sealed_description_of_the_bag_that_is_no_text_ends_in_a_verdict(
 # --- honest, and odd ----------------------------------------------------------------------------
 
 
-@no_rows
 def test_an_honest_package_with_odd_names_and_huge_cells_is_verified(
     tmp_path: Path,
 ) -> None:
