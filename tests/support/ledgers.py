@@ -120,7 +120,8 @@ class World:
     Each has ids of its own there (`p1~7` for the `p1` of the seventh), so that none says anything
     of another, and rows about it come back with the ids and places that its lines have. A module
     makes one and adds all its histories before its first test runs. What is about no process, no
-    seller and no entry, or looks at all of the log, needs a ledger of its own.
+    seller and no entry, or looks at all of the log, needs a ledger of its own. Codes, tax ids and
+    digests of artifacts stay as they are: histories with the same one do tell of each other.
     """
 
     def __init__(self) -> None:
