@@ -255,8 +255,8 @@ def test_a_directory_in_which_readers_differ_is_found(
 @pytest.mark.parametrize(("files", "gap"), [(3, 0), (2**16 + 1, 0), (3, 2**31), (2, 2**32)])
 def test_a_large_zip_is_described_as_it_is_written(files: int, gap: int, tmp_path: Path) -> None:
     """Of more files or bytes than the first form of a zip can say, as Python writes it: the last
-    file stands behind a hole as long as the files before it would be, and of these the first is
-    listed as often as there are."""
+    file stands behind a hole as long as the files before it would be, and the first is listed in
+    the place of each of these."""
     path = tmp_path / "large.zip"
     with path.open("wb") as file, zipfile.ZipFile(file, "w") as package:
         for name in ("first", "last"):
