@@ -34,6 +34,14 @@
   const fieldOf = (it) => it.name.split("_")[0];
   const faultOf = (name) => document.getElementById(`${name}-fault`); // as the server said it before
   const regionOf = (name) => document.getElementById(`${name}-live`);
+  // What is said moves what stands below it, and with it the button under a finger that is down: the
+  // click would be lost. So it waits for the finger.
+  let released = Promise.resolve();
+  addEventListener("pointerdown", () => {
+    released = new Promise((resolve) => {
+      for (const it of ["pointerup", "pointercancel"]) addEventListener(it, () => setTimeout(resolve), { once: true });
+    });
+  });
   const left = new Set();
   let asked = 0;
   let waiting;
@@ -72,6 +80,7 @@
       if (!answer.ok || answer.redirected) return;
       faults = await answer.json();
     } catch { return; } // it is checked when it is sent
+    await released;
     if (mine !== asked) return;
     for (const name of new Set([...left].map(fieldOf))) {
       const own = inputs().filter((it) => fieldOf(it) === name);
