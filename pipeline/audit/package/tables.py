@@ -83,8 +83,8 @@ _IDENTIFIERS: Final = frozenset(
     }
 )
 _DIGESTS: Final = frozenset({"body_sha256", "content_sha256", "sha256"})
-_CODES: Final = frozenset({"marketplace_id", "payload_type", "type"})
-"""What else may be stated as it came where it is a code: who writes one may name the person."""
+_NAMED: Final = _IDENTIFIERS | {"marketplace_id", "payload_type", "type"}
+"""What is stated as it came where it is an id or a code: who writes one may name the person."""
 _UNSTATED: Final = frozenset(
     {"account_balance", "current_balance", "mcc", "resource", "revenue", "uri"}
 )
@@ -333,7 +333,7 @@ class Stating:
             if isinstance(value, str):
                 self.replaced[value] = keyed
             return keyed
-        if column in _IDENTIFIERS | _CODES and value is not None:
+        if column in _NAMED and value is not None:
             return self._name(value)
         if column == "reasons" and value is not None:
             return canonical_json([self._reason(it) for it in parse_json(value.encode())]).decode()
