@@ -20,7 +20,8 @@ from pipeline.settings import Settings
 
 if TYPE_CHECKING:  # these load templates, HTTP and proofs: a fifth of the start of most commands
     from pipeline.audit import stores
-    from pipeline.audit.export import Exported, OnProgress
+    from pipeline.audit.export import Exported
+    from pipeline.audit.package.preparing import OnProgress
     from pipeline.audit.request import Request
     from pipeline.audit.verify import Verdict
     from pipeline.serve.remote import Unmasking

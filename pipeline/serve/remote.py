@@ -18,7 +18,8 @@ from pipeline.ledger.service import SignedCheckpoint
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:  # as in commands.py
-    from pipeline.audit.export import Exported, OnProgress
+    from pipeline.audit.export import Exported
+    from pipeline.audit.package.preparing import OnProgress
     from pipeline.audit.request import Request
     from pipeline.audit.stores import OnProgress as OnChecked
     from pipeline.audit.verify import Verdict

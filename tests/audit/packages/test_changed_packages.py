@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from pipeline.audit import export, verify
+from pipeline.audit.package import preparing
 from pipeline.audit.package import tables as packages
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
@@ -356,8 +357,8 @@ def test_a_rewritten_log_cannot_name_the_former_root_beside_its_own(
 ) -> None:
     """Of two roots at one size only the last was proved, and either was believed: a log that
     somebody rewrote once continued every checkpoint that they knew to be kept."""
-    honest, former = export._earlier, Checkpoint.read(made.earlier.decode()).root.hex()
-    monkeypatch.setattr(export, "_earlier", lambda *given: [[16, former], *honest(*given)])
+    honest, former = preparing._earlier, Checkpoint.read(made.earlier.decode()).root.hex()
+    monkeypatch.setattr(preparing, "_earlier", lambda *given: [[16, former], *honest(*given)])
     with copied(rewritten, tmp_path) as forged:
         forged.checkpoint()
         exported = export.export(forged, request(EVERYTHING), tmp_path / "forged.zip")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pipeline.audit import export as evidence
 from pipeline.audit import reproduce, verify
-from pipeline.audit.package import tables
+from pipeline.audit.package import preparing, tables
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
 from pipeline.ledger.service import LedgerService
@@ -128,7 +128,7 @@ def test_another_verifier_inside_is_named(
 ) -> None:
     other = tmp_path / "verify.py"
     other.write_bytes(b"print('VERIFIED')\n")
-    monkeypatch.setattr(evidence, "VERIFIER", other)
+    monkeypatch.setattr(preparing, "VERIFIER", other)
     exported = evidence.export(service, request(Scope(process_id="p3")), tmp_path / "p3.zip")
     verdict = verify.verify(exported.path, exported.key)
     assert verdict.faults == []

@@ -11,6 +11,7 @@ from pipeline import instants
 from pipeline.audit import export as evidence
 from pipeline.audit import verify
 from pipeline.audit.export import Exported
+from pipeline.audit.package import preparing
 from pipeline.audit.package.disclosure import Disclosure
 from pipeline.audit.package.drafts import Reading
 from pipeline.audit.request import Profile, Request, Scope
@@ -152,12 +153,12 @@ def test_parameters_say_no_more_and_no_less_than_they_should(
 ) -> None:
     """Reports print the log's name, and a package may hold no word beside its own. Where it counted
     no table, the rows of all of them agreed."""
-    honest_json = evidence.canonical_json
+    honest_json = preparing.canonical_json
 
     def altered(value: Any) -> bytes:
         return honest_json(value | stated if "as_of" in value else value)
 
-    monkeypatch.setattr(evidence, "canonical_json", altered)
+    monkeypatch.setattr(preparing, "canonical_json", altered)
     found = verdict(export(honest, Scope(process_id="p2"), tmp_path / "p.zip"))
     assert len(found.faults) == 1
     assert found.faults[0].startswith(fault)
@@ -214,7 +215,7 @@ def test_a_period_whose_range_is_cut_at_both_ends_says_which_entries_it_cannot_s
     """Only what is recorded before the period may be missing before it."""
     since = instants.parse("2026-03-07T00:00:00Z")
     spring = Scope(since=since, until=instants.parse("2026-04-01T00:00:00Z"))
-    monkeypatch.setattr(evidence, "_range", lambda *_: [9, 14])
+    monkeypatch.setattr(preparing, "_range", lambda *_: [9, 14])
     found = verdict(made(honest, tmp_path / "p.zip", spring, "seq > 14"))
     assert found.faults == []
     last = honest.inbox.last()[0] - 1
@@ -226,11 +227,11 @@ def test_a_period_whose_range_is_cut_at_both_ends_says_which_entries_it_cannot_s
         "whether 1 processes go on in entries after 14: where a process ends is the exporter's"
         " word. A package of one process shows it",
     ]
-    monkeypatch.setattr(evidence, "_range", lambda *_: [10, 14])
+    monkeypatch.setattr(preparing, "_range", lambda *_: [10, 14])
     found = verdict(made(honest, tmp_path / "p.zip", spring, "seq > 14"))
     assert found.faults == ["the range starts with entry 10, recorded within the period"]
     # Without any, the verdict once said that the format holds no proof, whatever was left out.
-    monkeypatch.setattr(evidence, "_range", lambda *_: None)
+    monkeypatch.setattr(preparing, "_range", lambda *_: None)
     [fault] = verdict(made(honest, tmp_path / "p.zip", spring, "process_id = 'p3'")).faults
     assert fault.startswith("parameters.json names no range, which shows whether the period is")
 
@@ -300,7 +301,7 @@ def test_names_stand_for_hashed_identifiers_alone_each_for_its_own(
             super().__init__(*given)
             self.restored |= names
 
-    monkeypatch.setattr(evidence, "Disclosure", Renaming)
+    monkeypatch.setattr(preparing, "Disclosure", Renaming)
     found = verdict(made(honest, tmp_path / "p.zip", Scope(process_id="p1")))
     assert len(found.faults) == 1
     assert fault in found.faults[0]
@@ -317,7 +318,7 @@ def test_no_identifier_is_given_the_hash_by_which_another_stands_there(
             super().__init__(*given)
             self.restored = {"hmac:" + "0" * 64: seller}
 
-    monkeypatch.setattr(evidence, "Disclosure", Renaming)
+    monkeypatch.setattr(preparing, "Disclosure", Renaming)
     found = verdict(made(honest, tmp_path / "p2.zip", Scope(process_id="p2")))
     assert len(found.faults) == 1
     assert "names.ndjson gives another identifier the name of one of its own" in found.faults[0]
