@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,31 +47,8 @@ def run(
         given.journey_host, given.journey_port, [given.receiver_port, given.dashboard_port]
     )
     _empty(folder)
-    secret = _secret_file(folder / "webhook.secret", f"whsec_{_random_base64()}")
+    environment = _first_files(folder, given, journey_port)
     endpoint_secret = _secret_file(folder / "endpoint.secret", f"whsec_{_random_base64()}")
-    marketplace, analyst = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-    tokens = _secret_file(
-        folder / "api.tokens",
-        f"marketplace:collect,submit:{_digest(marketplace)}\nanalyst:read:{_digest(analyst)}",
-    )
-    _secret_file(folder / "marketplace.token", marketplace)
-    reading = _secret_file(folder / "analyst.token", analyst)
-    environment = {
-        "PRAZO_INBOX": str(folder / "inbox.db"),
-        "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
-        "PRAZO_ARTIFACTS": str(folder / "artifacts"),
-        "PRAZO_SIGNING_KEY_FILE": str(folder / "keys" / "signing.key"),
-        "PRAZO_TAXPAYER_KEY_FILE": str(folder / "keys" / "taxpayer.key"),
-        "PRAZO_WEBHOOK_AUTH": "hmac",
-        "PRAZO_WEBHOOK_SECRET_FILE": str(secret),
-        "PRAZO_API_TOKENS_FILE": str(tokens),
-        "PRAZO_RECEIVER_PORT": str(given.receiver_port),
-        "PRAZO_DASHBOARD_PORT": str(given.dashboard_port),
-        "PRAZO_JOURNEY_PORT": str(journey_port),
-        "PRAZO_JOURNEY_URL": f"http://{given.journey_host}:{journey_port}",
-        "PRAZO_JOURNEY_NAME": "Praça",
-        "PRAZO_JOURNEY_SUBMIT": "auto",
-    }
     os.environ.update(environment)
     settings = Settings.load()
 
@@ -100,25 +77,60 @@ def run(
         supervisor = Supervisor()
         for part in parts(settings):
             supervisor.add(part[0], [sys.executable, "-m", "pipeline.cli", *part])
-        say(f"\n  Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}")
-        say(f"  Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks")
-        say(f"  Sent       {known['endpoint']} shows alerts that were sent, and what was passed on")
-        say("  Sellers    open a process, make a link, answer it, and watch it become FINISHED")
-        lines = "".join(f"{name}={value}\n" for name, value in environment.items())
-        file = _secret_file(folder / "demo.env", lines.rstrip())
-        say(f"  Commands   set -a; . {shlex.quote(str(file))}; set +a; {_prazo()} show")
-        say(
-            f'  API        curl -H "Authorization: Bearer $(cat {reading})"'
-            f" http://{settings.dashboard_host}:{settings.dashboard_port}/api/views"
-        )
-        say(
-            "\nFrom now on webhooks arrive, sellers answer, and their reviews are submitted through"
-            "\nthe gateway, some into the platform's faults. Ctrl-C stops everything."
-        )
+        _say_where(folder, settings, known["endpoint"], environment, say)
         return supervisor.run()
     finally:
         platform.terminate()
         platform.wait()
+
+
+def _first_files(folder: Path, given: Settings, journey_port: int) -> dict[str, str]:
+    """Writes secrets and tokens into the folder; the environment that leads commands to them."""
+    secret = _secret_file(folder / "webhook.secret", f"whsec_{_random_base64()}")
+    marketplace, analyst = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+    tokens = _secret_file(
+        folder / "api.tokens",
+        f"marketplace:collect,submit:{_digest(marketplace)}\nanalyst:read:{_digest(analyst)}",
+    )
+    _secret_file(folder / "marketplace.token", marketplace)
+    _secret_file(folder / "analyst.token", analyst)
+    return {
+        "PRAZO_INBOX": str(folder / "inbox.db"),
+        "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
+        "PRAZO_ARTIFACTS": str(folder / "artifacts"),
+        "PRAZO_SIGNING_KEY_FILE": str(folder / "keys" / "signing.key"),
+        "PRAZO_TAXPAYER_KEY_FILE": str(folder / "keys" / "taxpayer.key"),
+        "PRAZO_WEBHOOK_AUTH": "hmac",
+        "PRAZO_WEBHOOK_SECRET_FILE": str(secret),
+        "PRAZO_API_TOKENS_FILE": str(tokens),
+        "PRAZO_RECEIVER_PORT": str(given.receiver_port),
+        "PRAZO_DASHBOARD_PORT": str(given.dashboard_port),
+        "PRAZO_JOURNEY_PORT": str(journey_port),
+        "PRAZO_JOURNEY_URL": f"http://{given.journey_host}:{journey_port}",
+        "PRAZO_JOURNEY_NAME": "Praça",
+        "PRAZO_JOURNEY_SUBMIT": "auto",
+    }
+
+
+def _say_where(
+    folder: Path, settings: Settings, endpoint: str, environment: Mapping[str, str], say: Say
+) -> None:
+    """Says where everything is, and writes the settings down for commands beside the demo."""
+    say(f"\n  Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}")
+    say(f"  Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks")
+    say(f"  Sent       {endpoint} shows alerts that were sent, and what was passed on")
+    say("  Sellers    open a process, make a link, answer it, and watch it become FINISHED")
+    lines = "".join(f"{name}={value}\n" for name, value in environment.items())
+    file = _secret_file(folder / "demo.env", lines.rstrip())
+    say(f"  Commands   set -a; . {shlex.quote(str(file))}; set +a; {_prazo()} show")
+    say(
+        f'  API        curl -H "Authorization: Bearer $(cat {folder / "analyst.token"})"'
+        f" http://{settings.dashboard_host}:{settings.dashboard_port}/api/views"
+    )
+    say(
+        "\nFrom now on webhooks arrive, sellers answer, and their reviews are submitted through"
+        "\nthe gateway, some into the platform's faults. Ctrl-C stops everything."
+    )
 
 
 def _prazo() -> str:
