@@ -56,7 +56,7 @@ class Summaries:
             try:
                 processes = self._source.open_processes()
             except OperatorError as error:  # what is alarming is sent all the same
-                LOG.error("digests wait: %s", error)
+                LOG.warning("digests wait: %s", error)
                 return []
             for alert, name in awaited.items():
                 try:
@@ -80,7 +80,7 @@ class Summaries:
             try:
                 processes, saved = self._source.open_processes(), self._source.saved_views()
             except OperatorError as error:  # what is alarming is sent all the same
-                LOG.error("reports wait: %s", error)
+                LOG.warning("reports wait: %s", error)
                 return []
             for alert in awaited.keys() - self._reports.keys():
                 try:
