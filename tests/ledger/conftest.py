@@ -10,6 +10,7 @@ import pytest
 
 from pipeline import instants
 from pipeline.inbox import Inbox, open_inbox
+from pipeline.ledger import checks
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.settings import Settings
@@ -46,26 +47,59 @@ def deliver(inbox: Inbox, numbers: range) -> None:
 
 
 @pytest.fixture
+def without_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verifies stores without `queries/checks`, which take two thirds of the time: for tests of
+    what is said of entries, roots, keys and checkpoints."""
+    monkeypatch.setattr(checks, "names", tuple)
+
+
+entries_alone = pytest.mark.usefixtures("without_checks")
+
+
+@pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return settings_in(tmp_path)
 
 
+@pytest.fixture(scope="session")
+def once_recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An inbox with 300 deliveries, which nobody has followed."""
+    settings = settings_in(tmp_path_factory.mktemp("recorded"))
+    with closing(open_inbox(settings.inbox)) as opened:
+        deliver(opened, range(300))
+    return Path(settings.inbox)
+
+
 @pytest.fixture
-def inbox(settings: Settings):
-    opened = open_inbox(settings.inbox)
-    deliver(opened, range(300))
-    yield opened
-    opened.close()
+def inbox(settings: Settings, once_recorded: Path) -> Iterator[Inbox]:
+    """A copy of it."""
+    shutil.copy(once_recorded, settings.inbox)
+    with closing(open_inbox(settings.inbox)) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")
-def once_followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def once_opened(once_recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Stores with that inbox, and a ledger which has followed nothing of it."""
+    folder = tmp_path_factory.mktemp("opened")
+    shutil.copy(once_recorded, folder)
+    LedgerService(settings_in(folder)).close()
+    return folder
+
+
+@pytest.fixture
+def unfollowed(settings: Settings, once_opened: Path) -> Settings:
+    """A copy of them."""
+    shutil.copytree(once_opened, settings.ledger.parent, dirs_exist_ok=True)
+    return settings
+
+
+@pytest.fixture(scope="session")
+def once_followed(once_opened: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Stores of which the ledger has followed the inbox, with its 300 deliveries."""
     folder = tmp_path_factory.mktemp("followed")
-    settings = settings_in(folder)
-    with closing(open_inbox(settings.inbox)) as opened:
-        deliver(opened, range(300))
-    with closing(LedgerService(settings)) as service:
+    shutil.copytree(once_opened, folder, dirs_exist_ok=True)
+    with closing(LedgerService(settings_in(folder))) as service:
         service.catch_up()
     return folder
 

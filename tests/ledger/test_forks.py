@@ -5,10 +5,8 @@ over that had not received the last transactions.
 """
 
 import json
-import os
 import shutil
-import subprocess
-import sys
+import signal
 import time
 from contextlib import closing
 from pathlib import Path
@@ -26,7 +24,8 @@ from pipeline.ledger.service import LedgerService
 from pipeline.log.actions import action
 from pipeline.settings import Settings
 from tests.audit import story
-from tests.ledger.conftest import OPENED, deliver
+from tests.ledger.conftest import OPENED, deliver, entries_alone
+from tests.ledger.following.programs import started
 from tests.ledger.older import (
     LOST,
     ON_SQLITE,
@@ -140,6 +139,7 @@ def test_a_start_refuses_it_or_serves_what_it_has_and_says_so(
         assert inbox.last()[0] == SHARED + MORE
 
 
+@entries_alone
 def test_what_was_lost_comes_back_as_it_was_while_nothing_stands_in_its_place(
     settings: Settings, past: Past, lost: Lost
 ):
@@ -171,6 +171,7 @@ def test_nothing_is_written_to_it_by_any_command(settings: Settings, past: Past,
         assert inbox.last()[0] == SHARED + MORE
 
 
+@entries_alone
 def test_a_key_that_came_into_force_in_what_was_lost_vouches_for_it(settings: Settings, past: Past):
     """The inbox knew the former key alone: nothing led out but to restore it from the ledger."""
     in_inbox(settings, range(SHARED))
@@ -307,6 +308,7 @@ def test_reconciled_everything_stands_as_if_nothing_had_been_lost(
 
 
 @ON_SQLITE
+@entries_alone
 def test_a_checkpoint_over_what_was_lost_is_explained_and_any_other_is_not(
     settings: Settings, past: Past, lost: Lost
 ):
@@ -359,47 +361,10 @@ def test_entries_that_are_nowhere_are_given_up_only_when_somebody_says_so(
         deliver(service.inbox, range(400, 401))
 
 
-KILLED_AT_EACH_STEP = """
-import json, os, signal, sys
-from pipeline import files
-from pipeline.inbox import store
-from pipeline.ledger.following import reconcile
-from pipeline.ledger.following import follower, recovery
-from pipeline.settings import Settings
-
-reconcile.ENTRIES_PER_COMMIT = 3
 STEPS = {
-    "append": (store.Inbox, 4),
-    "swap_in": (files, 1),
-    "write_whole": (follower, 1),
+    "sqlite": [("append", "4"), ("swap_in", "1"), ("write_whole", "1")],
+    "postgres": [("append", "2"), ("append", "3")],  # the ledger's part is the same on each engine
 }
-if "://" in sys.argv[1]:
-    STEPS = {"append": (store.Inbox, 2, 3)}  # the ledger's part is the same on each engine
-
-def run(owner, name, left):
-    do = getattr(owner, name)
-
-    def killing(*given, **more):
-        nonlocal left
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return do(*given, **more)
-
-    setattr(owner, name, killing)
-    reconcile.reconcile(
-        Settings(_env_file=None, **json.loads(sys.argv[1])),
-        reason="r", actor="ana", recorded_by="user:ana",
-    )
-
-for name, (owner, *counts) in STEPS.items():
-    for count in counts:
-        child = os.fork()
-        if child == 0:
-            run(owner, name, count)
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == signal.SIGKILL, name
-"""
 
 
 def test_killed_at_any_step_it_goes_on_and_adds_nothing_twice(
@@ -408,12 +373,9 @@ def test_killed_at_any_step_it_goes_on_and_adds_nothing_twice(
     """Killed at one step after the other: before and among the lost entries, while the ledger is
     built again, between its two files, before the new head."""
     lose(settings, past, lost, FEWER)
-    given = settings.model_dump_json(exclude_none=True)
-    subprocess.run(
-        [sys.executable, "-c", KILLED_AT_EACH_STEP, given],
-        check=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    for step in STEPS[past.engine]:
+        killed = started("reconcile_until_killed", settings, *step)
+        assert killed.wait() == -signal.SIGKILL, step
     reconciled(settings)
     assert reconciled(settings).fork is None
     with closing(LedgerService(settings)) as service:

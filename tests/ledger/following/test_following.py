@@ -7,7 +7,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -25,7 +24,8 @@ from pipeline.ledger.following import appending
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests import depth
-from tests.ledger.conftest import OPENED, deliver
+from tests.ledger.conftest import OPENED, deliver, entries_alone
+from tests.ledger.following.programs import started
 from tests.support.stores import settings_in
 
 
@@ -62,8 +62,8 @@ def killed(settings: Settings, once_killed: Path) -> Settings:
     return settings
 
 
-def test_every_delivery_becomes_a_row_in_order(settings, inbox):
-    with closing(caught_up(settings)) as service:
+def test_every_delivery_becomes_a_row_in_order(followed: Settings):
+    with closing(LedgerService(followed)) as service:
         log = service.ledger.cursor().execute("select seq from log order by seq").fetchall()
         assert [seq for (seq,) in log] == list(range(1, 301))
         assert service.reader.count("process_state") == 300
@@ -173,17 +173,7 @@ def kill_after_commit(settings: Settings, deliveries: range) -> None:
     opened = open_inbox(settings.inbox)
     deliver(opened, deliveries)
     opened.close()
-    code = (
-        "import os, signal, sys, json\n"
-        "from pipeline.settings import Settings\n"
-        "from pipeline.ledger.service import LedgerService\n"
-        "service = LedgerService(Settings(_env_file=None, **json.loads(sys.argv[1])))\n"
-        "service.catch_up()\n"
-        "os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    given = json.loads(settings.model_dump_json(exclude_none=True))
-    ended = subprocess.run([sys.executable, "-c", code, json.dumps(given)], check=False)
-    assert ended.returncode == -signal.SIGKILL
+    assert started("catch_up_and_die", settings).wait() == -signal.SIGKILL
 
 
 def test_commits_that_stand_in_the_wal_survive_a_kill(killed: Settings):
@@ -236,6 +226,7 @@ def test_a_changed_leaf_in_the_ledger_is_noticed_and_the_ledger_rebuilt(followed
         assert len(kept) == 1
 
 
+@entries_alone
 def test_a_changed_leaf_deep_in_the_log_is_named_by_an_audit(followed: Settings):
     """A start compares roots, and those of full subtrees are stored: only whoever reads every leaf
     sees that one of them is another now."""
@@ -305,20 +296,9 @@ def test_an_inbox_of_another_log_is_refused(followed: Settings, tmp_path):
 
 def test_a_second_process_learns_that_the_ledger_is_in_use(followed: Settings):
     with closing(LedgerService(followed)):
-        code = (
-            "import sys, json\n"
-            "from pipeline.settings import Settings\n"
-            "from pipeline.ledger.service import LedgerService\n"
-            "LedgerService(Settings(_env_file=None, **json.loads(sys.argv[1])))\n"
-        )
-        given = json.loads(followed.model_dump_json(exclude_none=True))
-        ended = subprocess.run(
-            [sys.executable, "-c", code, json.dumps(given)],
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-        assert LedgerInUse.__name__ in ended.stderr
+        second = started("open_the_ledger", followed, stderr=subprocess.PIPE)
+        _, said = second.communicate()
+        assert LedgerInUse.__name__ in said
 
 
 def test_a_ledger_without_bodies_has_the_same_root_and_no_personal_value(settings, inbox):
@@ -414,28 +394,29 @@ def test_indexes_are_let_go_of_before_they_fill_the_memory(settings, inbox, monk
     assert held < before
 
 
-@pytest.mark.parametrize(
-    ("error", "remedy"),
-    [
-        (duckdb.OutOfMemoryException("Out of Memory Error: 2GB used"), "PRAZO_LEDGER_MEMORY"),
-        (duckdb.IOException("Could not write file: No space left on device"), "room on its disk"),
-        (duckdb.IOException('Cannot open file "l.wal": Permission denied'), "read and write it"),
-        (duckdb.IOException('Cannot open file "l.wal": Read-only file system'), "read and write"),
-    ],
+UNWRITTEN = (
+    (duckdb.OutOfMemoryException("Out of Memory Error: 2GB used"), "PRAZO_LEDGER_MEMORY"),
+    (duckdb.IOException("Could not write file: No space left on device"), "room on its disk"),
+    (duckdb.IOException('Cannot open file "l.wal": Permission denied'), "read and write it"),
+    (duckdb.IOException('Cannot open file "l.wal": Read-only file system'), "read and write"),
 )
-def test_a_ledger_that_cannot_be_written_is_not_taken_for_a_damaged_one(
-    settings, inbox, monkeypatch, error: duckdb.Error, remedy: str
-):
-    def fail(*_: object, **__: object) -> None:
-        raise error
 
-    with monkeypatch.context() as full:
-        full.setattr(refresh, "refresh", fail)
-        with closing(LedgerService(settings)) as service:
+
+def test_a_ledger_that_cannot_be_written_is_not_taken_for_a_damaged_one(
+    settings, inbox, monkeypatch
+):
+    for error, remedy in UNWRITTEN:
+
+        def fail(*_: object, error: duckdb.Error = error, **__: object) -> None:
+            raise error
+
+        with monkeypatch.context() as full, closing(LedgerService(settings)) as service:
+            full.setattr(refresh, "refresh", fail)
             with pytest.raises(LedgerStalled) as stalled:
                 service.catch_up()
-            assert remedy in stalled.value.remedy
+            assert remedy in stalled.value.remedy, error
             assert service.ledger.size == 0
+            assert service.status().recovered is None
     with closing(caught_up(settings)) as service:
         assert service.ledger.size == 300
         assert service.status().recovered is None

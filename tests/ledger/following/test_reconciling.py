@@ -21,6 +21,7 @@ from pipeline.log.ndjson import read_collection
 from pipeline.serve.commands import audit
 from pipeline.settings import Settings
 from tests import depth
+from tests.ledger.conftest import entries_alone
 from tests.ledger.older import (
     LOST,
     ON_SQLITE,
@@ -173,6 +174,7 @@ def test_a_collection_that_was_lost_counts_once_when_it_is_sent_again(
 
 
 @ON_SQLITE
+@entries_alone
 @pytest.mark.parametrize("others", depth.few([MORE, 0], 2))
 def test_a_key_whose_rotation_was_lost_has_its_row_again(
     settings: Settings, past: Past, others: int

@@ -2,11 +2,9 @@
 full disk is called one."""
 
 import contextlib
-import json
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -24,6 +22,7 @@ from pipeline.ledger.store import Ledger
 from pipeline.settings import Settings
 from tests import depth
 from tests.ledger.conftest import deliver
+from tests.ledger.following.programs import started
 from tests.support.ledgers import KEYS, draft
 from tests.support.lines import seller
 from tests.support.stores import settings_in
@@ -251,26 +250,13 @@ def test_a_rebuild_without_room_says_disk_and_leaves_the_ledger_as_it_was(
         assert service.ledger.frontier.root() == root
 
 
-FOLLOW_UNTIL_KILLED = """
-import json, sys
-from pipeline.settings import Settings
-from pipeline.ledger.service import LedgerService
-service = LedgerService(Settings(_env_file=None, **json.loads(sys.argv[1])))
-service.start()
-print("following", flush=True)
-import time
-time.sleep(60)
-"""
 KILLS = depth.rounds(2, 20)
 
 
 def test_a_follower_killed_again_and_again_loses_and_doubles_nothing(settings, inbox):
-    given = json.dumps(json.loads(settings.model_dump_json(exclude_none=True)))
     chance = random.Random(7)
     for round_number in range(KILLS):
-        child = subprocess.Popen(
-            [sys.executable, "-c", FOLLOW_UNTIL_KILLED, given], stdout=subprocess.PIPE, text=True
-        )
+        child = started("follow_until_killed", settings, stdout=subprocess.PIPE)
         assert child.stdout is not None
         assert child.stdout.readline() == "following\n"
         for batch in range(10):
