@@ -24,11 +24,10 @@ ENTRIES = "import duckdb, sys; print(duckdb.connect(sys.argv[1]).sql('from log')
 
 
 @pytest.fixture
-def service(settings, inbox):
+def service(followed):
     """Rows of two entries wait."""
-    opened = LedgerService(settings)
-    opened.catch_up()
-    deliver(inbox, range(300, 302))
+    opened = LedgerService(followed)
+    deliver(opened.inbox, range(300, 302))
     opened.catch_up()
     with closing(opened):
         yield opened
@@ -81,14 +80,14 @@ def test_it_is_closed_under_a_reader_who_takes_too_long(service, settings, makes
 
 
 def test_a_rebuild_beside_a_reader_is_followed_and_not_what_it_set_aside(
-    service, settings, inbox, makes_rows
+    service, settings, makes_rows
 ):
     begun, counted = makes_rows
     assert begun.wait(10)
     service.rebuild()
     assert isinstance(counted.exception(10), LedgerClosed | duckdb.Error)
-    deliver(inbox, range(302, 900))
+    deliver(service.inbox, range(302, 340))
     service.catch_up()
-    assert service.reader.count("process_state") == 900
+    assert service.reader.count("process_state") == 340
     service.close()
-    assert entries_for_another_process(settings.ledger) == "900"
+    assert entries_for_another_process(settings.ledger) == "340"

@@ -7,19 +7,16 @@ from pipeline.ledger.service import LedgerService
 from tests.ledger.conftest import deliver
 
 
-def test_a_batch_that_is_committed_meanwhile_is_seen_whole_or_not_at_all(
-    settings, inbox, monkeypatch
-):
+def test_a_batch_that_is_committed_meanwhile_is_seen_whole_or_not_at_all(followed, monkeypatch):
     """The question was made for the state before, and the answer is of the one after: it is asked
     again, of one state."""
-    with closing(LedgerService(settings)) as service:
-        service.catch_up()
+    with closing(LedgerService(followed)) as service:
         asked = []
         before = service.ledger.watermark
 
         def commit_first(snapshot):
             if not asked:
-                deliver(inbox, range(300, 400))
+                deliver(service.inbox, range(300, 400))
                 service.catch_up()
             asked.append(snapshot)
             rows = snapshot.cursor.execute(
@@ -34,12 +31,9 @@ def test_a_batch_that_is_committed_meanwhile_is_seen_whole_or_not_at_all(
         assert len(asked) == 3
 
 
-def test_while_a_batch_is_being_committed_reads_tell_of_the_state_before(
-    settings, inbox, monkeypatch
-):
-    with closing(LedgerService(settings)) as service:
-        service.catch_up()
-        deliver(inbox, range(300, 400))
+def test_while_a_batch_is_being_committed_reads_tell_of_the_state_before(followed, monkeypatch):
+    with closing(LedgerService(followed)) as service:
+        deliver(service.inbox, range(300, 400))
         is_writing, may_commit = threading.Event(), threading.Event()
         transaction = service.ledger._insert
 

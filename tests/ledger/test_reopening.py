@@ -25,11 +25,10 @@ CLOSED_SECONDS = 0.3
 
 
 @pytest.fixture
-def service(settings, inbox, monkeypatch) -> Iterator[LedgerService]:
+def service(followed, monkeypatch) -> Iterator[LedgerService]:
     """Rows of two entries wait, and to make them takes more memory than there is, once."""
-    with closing(LedgerService(settings)) as opened:
-        opened.catch_up()
-        deliver(inbox, range(300, 302))
+    with closing(LedgerService(followed)) as opened:
+        deliver(opened.inbox, range(300, 302))
         opened.catch_up()
         make, left = refresh.refresh, [1]
 
@@ -56,9 +55,9 @@ def closed(monkeypatch) -> threading.Event:
     return begun
 
 
-def test_a_batch_waits_until_the_file_is_open_again(service, inbox, closed):
-    deliver(inbox, range(302, 310))
-    batch = service.ledger.batch(inbox.read(302, 8))
+def test_a_batch_waits_until_the_file_is_open_again(service, closed):
+    deliver(service.inbox, range(302, 310))
+    batch = service.ledger.batch(service.inbox.read(302, 8))
     with ThreadPoolExecutor(1) as threads:
         settling = threads.submit(service.ledger.settle)
         assert closed.wait(10)
@@ -137,17 +136,16 @@ def test_a_snapshot_whose_rows_cannot_be_made_says_that_it_was_closed_under(serv
         assert watermark.waits
 
 
-def test_a_file_that_was_damaged_under_its_holder_is_made_again_by_a_restart(settings, inbox):
+def test_a_file_that_was_damaged_under_its_holder_is_made_again_by_a_restart(followed):
     """It said to run `prazo rebuild`, which is refused while somebody holds the file."""
-    with closing(LedgerService(settings)) as opened:
-        opened.catch_up()
+    with closing(LedgerService(followed)) as opened:
         root = opened.ledger.frontier.root()
-        whole = settings.ledger.read_bytes()
-        settings.ledger.write_bytes(whole[:12_288] + bytes(len(whole) - 12_288))
+        whole = followed.ledger.read_bytes()
+        followed.ledger.write_bytes(whole[:12_288] + bytes(len(whole) - 12_288))
         for ask in (opened.ledger.reopen, opened.ledger.cursor):
             with pytest.raises(LedgerDamaged) as raised:
                 ask()
             assert "restart" in raised.value.remedy
-    with closing(LedgerService(settings)) as restarted:
+    with closing(LedgerService(followed)) as restarted:
         assert restarted.status().recovered
         assert restarted.ledger.frontier.root() == root

@@ -98,9 +98,9 @@ def test_the_follower_makes_rows_at_once_while_people_read_and_later_where_nobod
 
 
 @pytest.fixture
-def behind(settings, inbox) -> Iterator[LedgerService]:
+def behind(unfollowed) -> Iterator[LedgerService]:
     """A ledger of a hundred entries whose rows of processes wait for a later batch."""
-    with closing(LedgerService(settings)) as service:
+    with closing(LedgerService(unfollowed)) as service:
         append(service, 100)
         yield service
 
@@ -226,10 +226,10 @@ def test_settling_when_nothing_waits_writes_nothing(behind):
 BATCHES = depth.rounds(10, 60)
 
 
-def test_readers_make_rows_while_batches_follow_each_other(settings, inbox, monkeypatch):
+def test_readers_make_rows_while_batches_follow_each_other(unfollowed, monkeypatch):
     """A reader who works out rows between two steps of a batch would take back what it wrote."""
     monkeypatch.setattr(store, "WATCHED_SECONDS", 0.0)
-    with closing(LedgerService(settings)) as service, ThreadPoolExecutor(2) as readers:
+    with closing(LedgerService(unfollowed)) as service, ThreadPoolExecutor(2) as readers:
         ledger, is_over = service.ledger, threading.Event()
 
         def read() -> int:
@@ -244,7 +244,7 @@ def test_readers_make_rows_while_batches_follow_each_other(settings, inbox, monk
         reading = [readers.submit(read) for _ in range(2)]
         try:
             for number in range(BATCHES):
-                batch = ledger.batch(inbox.read(ledger.size, 5))
+                batch = ledger.batch(service.inbox.read(ledger.size, 5))
                 ledger.append(batch, more_follow=True, may_wait=number % 3 == 0)
         finally:
             is_over.set()

@@ -23,10 +23,9 @@ STEPS = ["rename", "link", "replace", "sync"]
 
 
 @pytest.fixture
-def root(settings: Settings, inbox: Inbox) -> bytes:
+def root(settings: Settings, followed_inbox: Inbox) -> bytes:
     """Of a ledger whose last commits stand in a WAL, with a finished draft beside it."""
     service = LedgerService(settings)
-    service.catch_up()
     root = service.ledger.frontier.root()
     service.close()
     shutil.copy(settings.ledger, draft_of(settings.ledger))
@@ -73,9 +72,7 @@ def _swap_and_die(ledger: Path, step: str, when: str) -> None:
     files.swap_in(draft_of(ledger), ledger)
 
 
-def test_the_old_ledger_is_kept_and_the_new_one_serves(
-    settings: Settings, inbox: Inbox, root: bytes
-) -> None:
+def test_the_old_ledger_is_kept_and_the_new_one_serves(settings: Settings, root: bytes) -> None:
     wal_of(settings.ledger).unlink()
     service = LedgerService(settings)
     try:
@@ -89,7 +86,7 @@ def test_the_old_ledger_is_kept_and_the_new_one_serves(
 
 
 def test_without_room_for_a_second_ledger_the_present_one_stays(
-    settings: Settings, inbox: Inbox, root: bytes, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, root: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wal_of(settings.ledger).unlink()
     usage = namedtuple("usage", "total used free")
@@ -107,7 +104,7 @@ def test_without_room_for_a_second_ledger_the_present_one_stays(
 
 
 def test_a_new_ledger_that_could_not_be_written_to_its_end_takes_no_place(
-    settings: Settings, inbox: Inbox, root: bytes, tmp_path: Path
+    settings: Settings, root: bytes, tmp_path: Path
 ) -> None:
     """There was room for its file, but not for its WAL as well. DuckDB closes it without a word, so
     an empty file took the place of the ledger, which may alone hold what the inbox lost."""

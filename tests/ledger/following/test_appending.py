@@ -21,11 +21,9 @@ BATCH = 40  # of the 300 entries in the inbox
 
 
 @pytest.fixture
-def service(
-    settings: Settings, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[LedgerService]:
+def service(unfollowed: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[LedgerService]:
     monkeypatch.setattr(appending, "MAX_ENTRIES_PER_BATCH", BATCH)
-    with closing(LedgerService(settings)) as opened:
+    with closing(LedgerService(unfollowed)) as opened:
         yield opened
 
 
