@@ -38,29 +38,44 @@ def kinds(history, as_of):
 
 inconsistent, periodic = WORLD.add(aci()), WORLD.add(acp())
 
+MOMENT, DAY, HOUR = timedelta(microseconds=1), timedelta(days=1), timedelta(hours=1)
+RUNGS = [
+    # How long ago a review of thirty days was opened; its rung, how grave it is, and the age at it.
+    (0 * DAY, ("opened", "notice", 0 * DAY)),
+    (15 * DAY, ("before_15d", "notice", 15 * DAY)),
+    (23 * DAY, ("before_7d", "notice", 23 * DAY)),
+    (27 * DAY - MOMENT, ("before_7d", "notice", 23 * DAY)),
+    (27 * DAY, ("before_3d", "notice", 27 * DAY)),
+    (27 * DAY + MOMENT, ("before_3d", "risk", 27 * DAY)),
+    (29 * DAY, ("before_1d", "risk", 29 * DAY)),
+    (30 * DAY - 4 * HOUR, ("before_4h", "risk", 30 * DAY - 4 * HOUR)),
+    (30 * DAY, ("expired", "breach", 30 * DAY)),
+    (37 * DAY - MOMENT, ("expired", "breach", 30 * DAY)),
+    # Nothing before the opening, nor once a rung is long past.
+    (-MOMENT, None),
+    (7 * DAY, None),
+    (37 * DAY, None),
+]
 
-@pytest.mark.parametrize(
-    ("as_of", "expected"),
-    [
-        ("2026-03-01T12:00:00", ("opened", "notice", "2026-03-01T12:00:00")),
-        ("2026-03-16T12:00:00", ("before_15d", "notice", "2026-03-16T12:00:00")),
-        ("2026-03-24T12:00:00", ("before_7d", "notice", "2026-03-24T12:00:00")),
-        ("2026-03-28T11:59:59.999999", ("before_7d", "notice", "2026-03-24T12:00:00")),
-        ("2026-03-28T12:00:00", ("before_3d", "notice", "2026-03-28T12:00:00")),
-        ("2026-03-28T12:00:00.000001", ("before_3d", "risk", "2026-03-28T12:00:00")),
-        ("2026-03-30T12:00:00", ("before_1d", "risk", "2026-03-30T12:00:00")),
-        ("2026-03-31T08:00:00", ("before_4h", "risk", "2026-03-31T08:00:00")),
-        ("2026-03-31T12:00:00", ("expired", "breach", "2026-03-31T12:00:00")),
-        ("2026-04-07T11:59:59.999999", ("expired", "breach", "2026-03-31T12:00:00")),
-    ],
-)
-def test_an_inconsistency_climbs_the_ladder_rung_by_rung(as_of, expected):
-    assert due(inconsistent, as_of) == [(*expected, "start_collection")]
 
-
-@pytest.mark.parametrize("as_of", ["2026-03-01T11:59:59.999999", "2026-03-08T12:00:00"])
-def test_nothing_is_due_before_the_opening_nor_once_it_is_long_past(as_of):
-    assert due(inconsistent, as_of) == []
+def test_an_inconsistency_climbs_the_ladder_rung_by_rung():
+    now = at("2026-03-31T12:00:00")
+    opened = {f"p{number}": now - age for number, (age, _) in enumerate(RUNGS)}
+    reviews = [
+        aci(
+            f"e-{name}",
+            f"{instant.isoformat()}Z",
+            process_id=name,
+            deadline_at=f"{(instant + 30 * DAY).isoformat()}Z",
+        )
+        for name, instant in opened.items()
+    ]
+    found = {row["process_id"]: row for row in asked(reviews, "alerts", now)}
+    for (name, instant), (age, expected) in zip(opened.items(), RUNGS, strict=True):
+        row = found.get(name)
+        stands_on = row and (row["kind"], row["severity"], row["since"] - instant)
+        assert stands_on == expected, age
+    assert {row["next_action"] for row in found.values()} == {"start_collection"}
 
 
 def test_a_periodic_review_is_an_alert_when_it_becomes_overdue():
@@ -71,11 +86,11 @@ def test_a_periodic_review_is_an_alert_when_it_becomes_overdue():
 
 
 @WORLD.given(
-    aci(), started("a1", "2026-03-30T12:00:00Z"), finished("a1", 200, "2026-03-30T12:00:01Z")
+    aci(), started("a1", "2026-03-30T11:59:59Z"), finished("a1", 200, "2026-03-30T12:00:00Z")
 )
 def test_what_is_finished_is_no_alert(history):
-    assert "before_1d" in kinds(inconsistent, "2026-03-30T12:00:01")
-    assert "before_1d" not in kinds(history, "2026-03-30T12:00:01")
+    assert "before_1d" in kinds(inconsistent, "2026-03-30T12:00:00")
+    assert "before_1d" not in kinds(history, "2026-03-30T12:00:00")
 
 
 @WORLD.given(aci(), invited("2026-03-24T00:00:00Z"), invited("2026-03-26T00:00:00Z"))
@@ -117,7 +132,7 @@ NEAR = {"deadline_at": "2026-03-17T18:00:00Z"}
             WORLD.add(
                 review(),
                 review("e2", "2026-03-10T12:00:00Z", **NEAR),
-                review("e3", "2026-03-11T12:00:00Z", **NEAR),
+                review("e3", "2026-03-10T17:00:00Z", **NEAR),
             ),
         )
         for review in (acp, aci)
@@ -189,39 +204,15 @@ def test_what_is_expired_is_an_alert_whoever_has_to_act(history):
     ]
 
 
-@WORLD.given(aci(), aci("e2", "2026-03-28T18:00:00Z", deadline_at="2026-04-10T12:00:00Z"))
+@WORLD.given(aci(), aci("e2", "2026-03-28T18:00:00Z", deadline_at="2026-04-07T12:00:00Z"))
 def test_another_deadline_is_another_ladder(history):
-    [first] = asked(history, "alerts", at("2026-03-26T12:00:00"))
-    [second] = asked(history, "alerts", at("2026-04-03T12:00:00"))
+    [first] = asked(history, "alerts", at("2026-03-24T12:00:00"))
+    [second] = asked(history, "alerts", at("2026-03-31T12:00:00"))
     assert (first["kind"], second["kind"]) == ("before_7d", "before_7d")
     assert first["alert_id"] != second["alert_id"]
 
 
 # --- what was done about one that was raised ---
-
-
-def due_a_minute_later(**stories):
-    """What is due, a minute after an inconsistency reached its seventh day before the deadline: of
-    each story, which is that of a process of its name."""
-    opened = [aci(f"e-{it}", process_id=it, customer_id=f"s-{it}") for it in stories]
-    alerts = {
-        row["process_id"]: row["alert_id"]
-        for row in asked(opened, "alerts", at("2026-03-24T12:00:00"))
-    }
-    lines = [
-        {**line, "process_id": name, "alert": alerts[name], "journey_id": f"j-{name}"}
-        for name, story in stories.items()
-        for line in story
-    ]
-    found = asked([*opened, *lines], "alerts", at("2026-03-24T12:01:00"))
-    return {
-        name: [
-            (row["kind"], row["severity"], row["since"].isoformat(), row["next_action"])
-            for row in found
-            if row["process_id"] == name
-        ]
-        for name in stories
-    }
 
 
 def step(name, second, to=None, **more):
@@ -230,92 +221,115 @@ def step(name, second, to=None, **more):
     return action("alert", f"2026-03-24T12:00:{second:02}Z", **said, **way)
 
 
-STILL_DUE = [("before_7d", "notice", "2026-03-24T12:00:00", "await_seller")]
+def repeated(end):
+    return [step("tried", 10, "ana"), step(end, 11, "ana")]
 
 
-def test_an_alert_that_reached_nobody_stays_one_though_the_seller_was_asked():
+FAILED_WITH_A_LINK = [
+    step("raised", 0),
+    step("tried", 1, "ana"),
+    invited("2026-03-24T12:00:02Z"),
+    step("failed", 3, "ana", answer="451"),
+]
+# She has it then. The link in it is what asked the seller, and nobody sees to it yet.
+REACHED = [*FAILED_WITH_A_LINK, step("tried", 4, "ana"), step("sent", 5, "ana")]
+FAILED = [step("raised", 0), step("tried", 1, "ana"), step("failed", 2, "ana", answer="451")]
+WITH_LINK = [
+    *(*FAILED, step("tried", 3, "desk")),
+    *(invited("2026-03-24T12:00:04Z"), step("sent", 5, "desk")),
+]
+BY_HAND = [
+    *(*FAILED, step("tried", 3, "desk")),
+    *(step("sent", 4, "desk"), invited("2026-03-24T12:00:06Z")),
+]
+# With a ticket open it is the platform's turn, whoever has a link.
+TICKET = action("ticket", "2026-03-24T12:00:20Z", step="opened", number="7")
+STORIES = {
+    "raised": [step("raised", 30)],
+    "failed": FAILED_WITH_A_LINK,
+    "reached": REACHED,
+    "reached_and_seen_to": [*REACHED, step("acknowledged", 6)],
+    "reached_and_invited_by_hand": [*REACHED, invited("2026-03-24T12:00:06Z")],
+    "with_link": WITH_LINK,
+    "by_hand": BY_HAND,
+    "with_link_sent": [*WITH_LINK, *repeated("sent")],
+    "with_link_undelivered": [*WITH_LINK, *repeated("undelivered")],
+    "by_hand_sent": [*BY_HAND, *repeated("sent")],
+    "by_hand_undelivered": [*BY_HAND, *repeated("undelivered")],
+    "with_ticket": [*WITH_LINK, *repeated("sent"), TICKET],
+}
+"""What was done about an alert: each story is that of a process of its name."""
+
+
+@pytest.fixture(scope="module")
+def a_minute_later():
+    """What is due of each story, a minute after an inconsistency reached its seventh day before the
+    deadline."""
+    opened = [aci(f"e-{it}", process_id=it, customer_id=f"s-{it}") for it in STORIES]
+    alerts = {
+        row["process_id"]: row["alert_id"]
+        for row in asked(opened, "alerts", at("2026-03-24T12:00:00"))
+    }
+    lines = [
+        {**line, "process_id": name, "alert": alerts[name], "journey_id": f"j-{name}"}
+        for name, story in STORIES.items()
+        for line in story
+    ]
+    found = asked([*opened, *lines], "alerts", at("2026-03-24T12:01:00"))
+    return {name: [row for row in found if row["process_id"] == name] for name in STORIES}
+
+
+def assert_due(rows):
+    [row] = rows
+    due = (row["kind"], row["severity"], row["since"], row["next_action"])
+    assert due == ("before_7d", "notice", at("2026-03-24T12:00:00"), "await_seller")
+
+
+def test_an_alert_that_reached_nobody_stays_one_though_the_seller_was_asked(a_minute_later):
     """The link for the seller was made for a message that failed: nobody had it, the seller was not
     asked, and the alert was over."""
-    failed = [
-        step("raised", 0),
-        step("tried", 1, "ana"),
-        invited("2026-03-24T12:00:02Z"),
-        step("failed", 3, "ana", answer="451"),
-    ]
-    # She has it then. The link in it is what asked the seller, and nobody sees to it yet.
-    reached = [*failed, step("tried", 4, "ana"), step("sent", 5, "ana")]
-    found = due_a_minute_later(
-        failed=failed,
-        reached=reached,
-        seen_to=[*reached, step("acknowledged", 6)],
-        by_hand=[*reached, invited("2026-03-24T12:00:06Z")],
-    )
-    assert found == {"failed": STILL_DUE, "reached": STILL_DUE, "seen_to": [], "by_hand": []}
+    assert_due(a_minute_later["failed"])
+    assert_due(a_minute_later["reached"])
+    assert a_minute_later["reached_and_seen_to"] == []
+    assert a_minute_later["reached_and_invited_by_hand"] == []
 
 
-def test_a_message_with_the_sellers_link_ends_nothing_for_those_who_were_not_reached():
+def test_a_message_with_the_sellers_link_ends_nothing_for_those_who_were_not_reached(
+    a_minute_later,
+):
     """The desk had it, with a link for the seller: Ana's failed message was not repeated, and
     nobody who came after the desk heard of it."""
-    failed = [step("raised", 0), step("tried", 1, "ana"), step("failed", 2, "ana", answer="451")]
-    with_link = [
-        *(*failed, step("tried", 3, "desk")),
-        *(invited("2026-03-24T12:00:04Z"), step("sent", 5, "desk")),
-    ]
-    by_hand = [
-        *(*failed, step("tried", 3, "desk")),
-        *(step("sent", 4, "desk"), invited("2026-03-24T12:00:06Z")),
-    ]
-
-    def repeated(end):
-        return [step("tried", 10, "ana"), step(end, 11, "ana")]
-
-    # With a ticket open it is the platform's turn, whoever has a link.
-    ticket = action("ticket", "2026-03-24T12:00:20Z", step="opened", number="7")
-    assert due_a_minute_later(
-        with_link=with_link,
-        by_hand=by_hand,
-        with_link_sent=[*with_link, *repeated("sent")],
-        with_link_undelivered=[*with_link, *repeated("undelivered")],
-        by_hand_sent=[*by_hand, *repeated("sent")],
-        by_hand_undelivered=[*by_hand, *repeated("undelivered")],
-        with_ticket=[*with_link, *repeated("sent"), ticket],
-    ) == {
-        "with_link": STILL_DUE,
-        "by_hand": STILL_DUE,
-        "with_link_sent": STILL_DUE,
-        "with_link_undelivered": STILL_DUE,
-        "by_hand_sent": [],
-        "by_hand_undelivered": [],
-        "with_ticket": [],
-    }
+    for story in ("with_link", "by_hand", "with_link_sent", "with_link_undelivered"):
+        assert_due(a_minute_later[story])
+    for story in ("by_hand_sent", "by_hand_undelivered", "with_ticket"):
+        assert a_minute_later[story] == []
 
 
-def test_an_alert_that_was_raised_says_when():
-    [row] = asked([aci()], "alerts", at("2026-03-24T13:00:00"))
-    raised = action(
-        "alert", "2026-03-24T12:30:00Z", step="raised", alert=row["alert_id"], channels=["c"]
-    )
-    [row] = asked([aci(), raised], "alerts", at("2026-03-24T13:00:00"))
-    assert row["raised_at"] == at("2026-03-24T12:30:00")
+def test_an_alert_that_was_raised_says_when(a_minute_later):
+    [row] = a_minute_later["raised"]
+    assert row["raised_at"] == at("2026-03-24T12:00:30")
 
 
 # --- conditions ---
 
 
-def test_a_refused_certificate_is_an_alert_for_the_engineer():
-    refused = [started("a1"), finished("a1", None, "2026-03-02T00:00:01Z", error="tls_refused")]
-    alerts = asked([aci(), *refused], "alerts", at("2026-03-02T00:00:01"))
+REFUSED = [
+    started("a1", "2026-03-03T11:59:59Z"),
+    finished("a1", None, "2026-03-03T12:00:00Z", error="tls_refused"),
+]
+BAD = [webhook(f"not json {it}", f"2026-03-0{it}T12:00:00Z") for it in (2, 2, 3)]
+BAD.append(webhook("not json at all", "2026-03-02T13:00:00Z"))
+
+
+def test_a_refused_certificate_is_an_alert_for_the_engineer_and_bad_deliveries_of_one_day_are_one():
+    alerts = asked([aci(), *REFUSED, *BAD], "alerts", at("2026-03-03T12:00:00"))
     found = {it["kind"]: it for it in alerts}
     assert found["tls_refused"]["role"] == "admin"
     assert found["tls_refused"]["process_id"] is None
-
-
-def test_bad_deliveries_of_one_day_are_one_alert():
-    bad = [webhook(f"not json {it}", f"2026-03-0{it}T12:00:00Z") for it in (2, 2, 3)]
-    bad.append(webhook("not json at all", "2026-03-02T13:00:00Z"))
-    assert due(bad, "2026-03-03T12:00:00") == [
-        ("quarantined", "risk", "2026-03-02T12:00:00", None),
-        ("quarantined", "risk", "2026-03-03T12:00:00", None),
+    quarantined = [it for it in alerts if it["kind"] == "quarantined"]
+    assert [(it["severity"], it["since"], it["next_action"]) for it in quarantined] == [
+        ("risk", at("2026-03-02T12:00:00"), None),
+        ("risk", at("2026-03-03T12:00:00"), None),
     ]
 
 
