@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.ledgers import ledger_of, rows
+from tests.support.ledgers import asked
 from tests.support.lines import acp, at, finished, started
 
 FAILED = [
@@ -29,13 +29,11 @@ FAILED = [
     ],
 )
 def test_a_retry_waits_is_due_and_then_overdue(as_of, waiting, due, overdue):
-    with ledger_of(FAILED) as reader:
-        [row] = rows(reader, "retry_queue", at(as_of))
+    [row] = asked(FAILED, "retry_queue", at(as_of))
     assert (row["waiting"], row["due"], row["overdue"]) == (waiting, due, overdue)
 
 
 def test_what_a_gateways_caller_sends_again_is_not_ours_to_send():
     by_gateway = [FAILED[0], {**FAILED[1], "via": "gateway"}, FAILED[2]]
-    with ledger_of(by_gateway) as reader:
-        [row] = rows(reader, "retry_queue", at("2026-03-02T12:00:00"))
+    [row] = asked(by_gateway, "retry_queue", at("2026-03-02T12:00:00"))
     assert (row["waiting"], row["next_due_at"]) == (0, None)
