@@ -44,7 +44,7 @@ def reader():
 
 @pytest.mark.parametrize(
     ("view", "as_of"),
-    depth.few([*product(sorted(public()), [LAST_AT, None, APRIL_AT, FIRST_AT])], 11),
+    depth.few([*product(sorted(public()), [LAST_AT, None, APRIL_AT, FIRST_AT])], 23),
 )
 def test_every_view_can_be_written_in_every_form(reader, view, as_of):
     rows = reader.read(view, as_of=as_of, limit=1000)

@@ -69,21 +69,19 @@ def nodes_of(value: Any) -> Iterator[dict[str, Any]]:
             yield from nodes_of(child)
 
 
-every_view = pytest.mark.parametrize("view", catalogue().values(), ids=lambda view: view.name)
+def test_a_view_reads_what_its_header_says_and_that_exists():
+    for view in catalogue().values():
+        assert set(view.reads) == read_by(view), view.name
+        assert set(view.reads) <= {*catalogue(), *TABLES}, view.name
 
 
-@every_view
-def test_a_view_reads_what_its_header_says_and_that_exists(view):
-    assert set(view.reads) == read_by(view)
-    assert set(view.reads) <= {*catalogue(), *TABLES}
-
-
-@every_view
-def test_the_header_states_the_order_of_a_views_rows(view):
+def test_the_header_states_the_order_of_a_views_rows():
     """What is public has one of its own; the SQL has none, so that no view above it sorts."""
-    assert view.order or not view.is_public
-    [statement] = tree_of(view.sql)["statements"]
-    assert [it["type"] for it in statement["node"]["modifiers"] if "ORDER" in it["type"]] == []
+    for view in catalogue().values():
+        assert view.order or not view.is_public, view.name
+        [statement] = tree_of(view.sql)["statements"]
+        types = [it["type"] for it in statement["node"]["modifiers"]]
+        assert not any("ORDER" in it for it in types), view.name
 
 
 def test_no_two_rows_of_a_view_are_equal_in_its_order():
@@ -155,27 +153,29 @@ def test_views_of_a_ledger_that_is_not_open_wait_for_the_next_start(reader, monk
     assert caplog.messages == ["The ledger cannot be opened"]
 
 
-@every_view
-def test_a_view_has_the_documented_columns_in_their_order_and_its_key_is_unique(view, reader):
+def test_a_view_has_the_documented_columns_in_their_order_and_its_key_is_unique(reader):
     """A part of a key may be null only where its column says so, and never all of it."""
-    cursor = cursor_of(reader).execute(f"from {view.name}")
-    assert [name for name, *_ in cursor.description or ()] == list(view.columns)
-    places = [[*view.columns].index(name) for name in view.key]
-    keys = [tuple(row[place] for place in places) for row in cursor.fetchall()]
-    assert len(keys) == len(set(keys))
-    if view.group != EMPTY_WHEN_SOUND:
-        assert keys, "the rich history leaves it empty"
-    for name, values in zip(view.key, zip(*keys, strict=True), strict=False):
-        assert None not in values or "null" in view.columns[name]
-    assert all(any(value is not None for value in each) for each in keys)
+    asking = cursor_of(reader)
+    for view in catalogue().values():
+        cursor = asking.execute(f"from {view.name}")
+        assert [name for name, *_ in cursor.description or ()] == list(view.columns), view.name
+        places = [[*view.columns].index(name) for name in view.key]
+        keys = [tuple(row[place] for place in places) for row in cursor.fetchall()]
+        assert len(keys) == len(set(keys)), view.name
+        if view.group != EMPTY_WHEN_SOUND:
+            assert keys, f"the rich history leaves {view.name} empty"
+        for name, values in zip(view.key, zip(*keys, strict=True), strict=False):
+            assert None not in values or "null" in view.columns[name], (view.name, name)
+        assert all(any(value is not None for value in each) for each in keys), view.name
 
 
-@every_view
-def test_each_column_is_explained_and_the_time_asked_for_by_no_way_but_as_of(view):
-    assert view.summary
-    assert all(view.columns.values())
-    assert not re.search(r"\b(now|current_timestamp|current_date|today)\b *\(", view.sql)
-    assert "as_of" not in re.findall(r"getvariable\('(\w+)'\)", view.sql)
+def test_each_column_is_explained_and_the_time_asked_for_by_no_way_but_as_of():
+    for view in catalogue().values():
+        assert view.summary, view.name
+        assert all(view.columns.values()), view.name
+        now = r"\b(now|current_timestamp|current_date|today)\b *\("
+        assert not re.search(now, view.sql), view.name
+        assert "as_of" not in re.findall(r"getvariable\('(\w+)'\)", view.sql), view.name
 
 
 def test_the_rich_history_is_over_at_its_instant():
