@@ -46,7 +46,7 @@ def test_what_is_asked_of_one_subject_is_what_the_whole_view_says_of_it(
     whole = rows(reader, view, as_of)
     subjects = {row[column] for row in whole if row[column] is not None}
     assert subjects
-    for subject in depth.few(sorted(subjects), 6):
+    for subject in depth.few(sorted(subjects), 9):
         instant = instants.from_datetime(as_of.replace(tzinfo=UTC))
         found = reader.read(view, as_of=instant, where={column: subject}).to_pylist()
         assert found == [row for row in whole if row[column] == subject]
