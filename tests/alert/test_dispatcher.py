@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -110,15 +111,6 @@ class Stores:
 
     def __init__(self, folder: Path) -> None:
         self.service = LedgerService(settings_in(folder))
-        now = instants.now()
-        deadline = now + 2 * DAY
-        event = review(
-            process_id="p1",
-            customer_id="s1",
-            status="OVERDUE",
-            deadline_at=instants.canonical(deadline),
-        )
-        self.inbox.append([delivery(event, occurred_at=now, recorded_by="webhook")])
 
     @property
     def inbox(self) -> Inbox:
@@ -134,8 +126,22 @@ class Stores:
         return self.service.reader.read(view, as_of=as_of).to_pylist()
 
 
+@pytest.fixture(scope="module")
+def once_followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of such stores."""
+    folder = tmp_path_factory.mktemp("stores")
+    now = instants.now()
+    due = instants.canonical(now + 2 * DAY)
+    event = review(process_id="p1", customer_id="s1", status="OVERDUE", deadline_at=due)
+    with closing(LedgerService(settings_in(folder))) as service:
+        service.inbox.append([delivery(event, occurred_at=now, recorded_by="webhook")])
+        service.catch_up()
+    return folder
+
+
 @pytest.fixture
-def stores(tmp_path: Path) -> Iterator[Stores]:
+def stores(once_followed: Path, tmp_path: Path) -> Iterator[Stores]:
+    shutil.copytree(once_followed, tmp_path, dirs_exist_ok=True)
     made = Stores(tmp_path)
     with closing(made.service):
         yield made
@@ -161,7 +167,6 @@ def test_each_hears_of_it_once_and_the_log_says_so_and_who_sees_to_it_by_the_mes
 
     stores.dispatcher(rules).run_once()  # another process, or this one after a restart
     assert (len(mail.taken), len(webhook.taken)) == (1, 1)
-
     trail = [it for it in stores.rows("timeline") if it["step"] == "sent"]
     assert sorted((it["recipient"], it["channel"], it["about"]) for it in trail) == [
         ("ana", "email", "before_3d"),
@@ -340,7 +345,6 @@ def test_what_a_channel_refuses_is_repeated_and_given_up_and_then_a_finding(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
 ) -> None:
     mail.refuses, webhook.status = "550 <ana@market.example> mailbox full", 500
-    stores.service.catch_up()
     known = Asked(OpenLedger(OwnLedger(stores.service), stores.inbox.now).due())
     began = instants.now()
     for pause in (0, *BACKOFF):
@@ -424,7 +428,6 @@ def test_alerts_are_raised_from_the_first_recipient_on(
 def test_two_that_send_at_once_send_each_message_once(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
 ) -> None:
-    stores.service.catch_up()
     dues = OpenLedger(OwnLedger(stores.service), stores.inbox.now).due()
     meet = threading.Barrier(6)
 
@@ -450,7 +453,6 @@ def test_killed_while_a_message_leaves_it_is_sent_again_and_the_log_says_that_it
     webhook.gate.clear()
     environment = os.environ | environment_in(tmp_path)
     environment["PRAZO_ALERTS_FILE"] = str(tmp_path / "alerts.toml")
-    stores.service.catch_up()
     stores.service.close()  # the command opens the ledger itself
     process = fork_server.start(
         [sys.executable, "-m", "pipeline.cli", "alerts", "send"], env=environment, cwd=tmp_path

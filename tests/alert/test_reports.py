@@ -1,8 +1,5 @@
 """Lists that are sent at set times, by hand from docs/alerts.md#reports."""
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,9 +15,9 @@ from pipeline.log.actions import report_step, view_step
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.alert.test_decision import ANA, BRUNO, at
 from tests.alert.test_decision import rules as rules_of
-from tests.alert.test_dispatcher import Stores, mail, rules, webhook
+from tests.alert.test_dispatcher import Stores, mail, once_followed, rules, stores, webhook
 
-__all__ = ["mail", "rules", "webhook"]
+__all__ = ["mail", "once_followed", "rules", "stores", "webhook"]
 
 
 def by(ana: dict[str, Any] | None = None, **report: Any) -> AlertRules:
@@ -174,13 +171,6 @@ def scheduled(rules: AlertRules) -> AlertRules:
     given = rules.model_dump(exclude_unset=True, mode="json")
     given |= {"reports": REPORTS, "hours": ALWAYS, "routes": [{"to": ["ops"]}]}
     return AlertRules.model_validate(given)
-
-
-@pytest.fixture
-def stores(tmp_path: Path) -> Iterator[Stores]:
-    made = Stores(tmp_path)
-    with closing(made.service):
-        yield made
 
 
 def subjects(mail: MailServer) -> list[str]:

@@ -1,5 +1,6 @@
 """What waits is sent in the end: over a real log and its views, with a clock that tests move."""
 
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -27,18 +28,20 @@ from tests.alert.test_decision import ANA, MAIL, at
 from tests.support.events import review
 from tests.support.stores import settings_in
 
+DEADLINE = "2026-04-03T20:00:00Z"
+"""On a Friday, at five in the afternoon of São Paulo."""
+OPENED = at(DEADLINE) - 30 * instants.DAY
+
 
 class Desk:
     """One inconsistency, a ledger that is asked for any instant, and what recipients got."""
 
-    def __init__(self, folder: Path, deadline: str, rules: AlertRules) -> None:
+    def __init__(self, folder: Path, rules: AlertRules) -> None:
         self.service = LedgerService(settings_in(folder))
         self.rules = rules
-        self.now = at(deadline) - 30 * instants.DAY
+        self.now = OPENED
         self.got: list[tuple[str, str]] = []  # (recipient, kind)
         self.fault: str | None = None
-        event = review(process_id="p1", customer_id="s1", status="OVERDUE", deadline_at=deadline)
-        self.inbox.append([delivery(event, occurred_at=self.now, recorded_by="webhook")])
         self.start()
 
     @property
@@ -90,9 +93,19 @@ class Desk:
         return None
 
 
+@pytest.fixture(scope="module")
+def once_followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Stores with the one inconsistency."""
+    folder = tmp_path_factory.mktemp("stores")
+    event = review(process_id="p1", customer_id="s1", status="OVERDUE", deadline_at=DEADLINE)
+    with closing(LedgerService(settings_in(folder))) as service:
+        service.inbox.append([delivery(event, occurred_at=OPENED, recorded_by="webhook")])
+        service.catch_up()
+    return folder
+
+
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    """Its deadline is on Friday, 3 April 2026, at five in the afternoon of São Paulo."""
+def desk(once_followed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     rules = AlertRules.model_validate(
         {
             "mail": MAIL,
@@ -101,7 +114,8 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
             "ladder": {"opened": [], "before": ["7d"], "expired": True},
         }
     )
-    made = Desk(tmp_path, "2026-04-03T20:00:00Z", rules)
+    shutil.copytree(once_followed, tmp_path, dirs_exist_ok=True)
+    made = Desk(tmp_path, rules)
     monkeypatch.setattr(channels, "send", made.send)
     with closing(made.service):
         yield made
