@@ -223,7 +223,7 @@ def test_settling_when_nothing_waits_writes_nothing(behind):
     assert behind.ledger.watermark is before
 
 
-BATCHES = depth.rounds(10, 60)
+BATCHES = depth.rounds(7, 60)
 
 
 def test_readers_make_rows_while_batches_follow_each_other(unfollowed, monkeypatch):

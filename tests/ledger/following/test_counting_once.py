@@ -17,6 +17,7 @@ from pipeline.serve.commands import audit
 from pipeline.settings import Settings
 from tests import depth
 from tests.clearance.test_clearances import begin, decide, settle, waits
+from tests.ledger.conftest import entries_alone
 from tests.ledger.older import (
     ON_SQLITE,
     SHARED,
@@ -76,6 +77,7 @@ def test_what_was_refused_stays_refused(settings: Settings, past: Past, others: 
 
 
 @ON_SQLITE
+@entries_alone
 def test_what_was_done_in_both_pasts_stands_twice_and_nothing_is_left_out(
     settings: Settings, past: Past
 ):

@@ -162,7 +162,7 @@ def ledger():
         yield reader._ledger
 
 
-@pytest.mark.parametrize("view", depth.few([*public().values()], 6), ids=lambda view: view.name)
+@pytest.mark.parametrize("view", depth.few([*public().values()], 9), ids=lambda view: view.name)
 def test_every_view_says_the_same(view, ledger):
     """With all views below it, which are in its SQL."""
     cursor = ledger.cursor()
