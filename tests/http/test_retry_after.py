@@ -11,7 +11,11 @@ from pipeline.http.outgoing.retry_after import retry_after
     [
         ("7", 7),
         (" 0 ", 0),
+        ("0" * 20 + "7", 7),
         ("Sun, 01 Mar 2026 12:00:30 GMT", 30),
+        ("Sun, 01 Mar 2026 12:00:60 GMT", 60),
+        ("Sunday, 01-Mar-26 12:00:60 GMT", 60),
+        ("Sun Mar  1 12:00:60 2026", 60),
         ("-1", None),
         ("1.5", None),
         ("soon", None),

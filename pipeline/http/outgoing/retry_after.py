@@ -1,6 +1,7 @@
 """Reads the `Retry-After` of an answer (RFC 9110, 10.2.3): seconds, or a date."""
 
 import email.utils
+import re
 from typing import Final
 
 from pipeline import instants
@@ -8,6 +9,9 @@ from pipeline import instants
 LONGEST: Final = 10 * 366 * instants.DAY
 """No answer is waited for longer; a date with an offset may lie beyond the calendar, where no
 instant can be written down."""
+
+_LEAP_SECOND: Final = re.compile(r"(?<=:[0-5][0-9]):60\b")
+"""The grammar allows it, and no calendar of ours has it."""
 
 
 def retry_after(text: str | None, now: int) -> int | None:
@@ -17,9 +21,12 @@ def retry_after(text: str | None, now: int) -> int | None:
         return None
     stripped = text.strip()
     if stripped.isascii() and stripped.isdigit():
-        return now + min(int(stripped[:12]) * instants.SECOND, LONGEST)
+        # Cut, since Python reads no thousands of digits; zeros in front are not among them.
+        seconds = int(stripped.lstrip("0")[:12] or "0")
+        return now + min(seconds * instants.SECOND, LONGEST)
+    date, leaps = _LEAP_SECOND.subn(":59", stripped)
     try:
-        named = instants.from_datetime(email.utils.parsedate_to_datetime(stripped))
+        named = instants.from_datetime(email.utils.parsedate_to_datetime(date))
     except (ValueError, TypeError, OverflowError):
         return None
-    return min(named, now + LONGEST)
+    return min(named + leaps * instants.SECOND, now + LONGEST)
