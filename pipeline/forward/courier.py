@@ -173,7 +173,7 @@ class Courier:
             if row is None:
                 progress.begin(inbox, name, settled, now, draft)
             else:
-                progress.go_back(inbox, name, settled, draft)
+                progress.go_back(inbox, name, row, settled, draft)
 
     async def _pass_on(self) -> None:
         self._look_at = self._save_at = 0.0
@@ -361,9 +361,11 @@ class Courier:
         changed = dict(lanes.changed)
         if row == self._row and not changed and not drafts:
             return
-        if not await self._ask(progress.save, self._inbox, name, row, changed, drafts):
+        wishes = dict(lanes.wishes)
+        if not await self._ask(progress.save, self._inbox, name, row, changed, wishes, drafts):
             raise _Overtaken("its row is another process's, or was taken back")
         for lane, letter in changed.items():
+            lanes.wishes.pop(lane, None)  # what stands there now is another one, or none
             if lane in lanes.changed and lanes.changed[lane] == letter:
                 del lanes.changed[lane]
         del self._drafts[: len(drafts) - is_reported]

@@ -6,7 +6,7 @@ waits behind it; other lanes go on. Instants are in microseconds.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from pipeline import instants
@@ -40,12 +40,15 @@ class Try(NamedTuple):
 class Lanes:
     """What one endpoint has still to get, after a position."""
 
-    def __init__(self, position: int, leaf: bytes | None, waiting: Iterable[Waiting]) -> None:
+    def __init__(self, position: int, leaf: bytes | None, waiting: Collection[Waiting]) -> None:
         """`waiting`: what was tried before, up to the position or beyond."""
         self.after = position
         """Up to where the log was read."""
         self.changed: dict[str, Waiting | None] = {}
         """What waits otherwise than was saved; None: no longer. Whoever saves it empties it."""
+        self.wishes = {it.lane: it.due_at for it in waiting if _is_wish(it)}
+        """What persons want sent once more, by the numbers of their wishes; those that were saved
+        are taken out."""
         self.failures = 0
         """Since the last success, of whatever message."""
         self._not_before = 0
@@ -119,9 +122,13 @@ class Lanes:
             self._ready.append(lane)
 
     def ask(self, letter: Waiting) -> None:
-        """Takes in a delivery that a person wants sent once more."""
-        if letter.lane not in self._stuck and letter.lane not in self.changed:
-            self._stuck[letter.lane] = letter
+        """Takes in a delivery that a person wants sent once more. What is under way, or was and is
+        not saved, may be what they saw fail: then they are heard at a later look."""
+        lane = letter.lane
+        is_under_way = lane in self._busy or lane in self._fresh or lane in self.changed
+        if not is_under_way and self.wishes.get(lane) != letter.due_at:
+            self.wishes[lane] = letter.due_at
+            self._stuck[lane] = letter
 
     # --- what goes out ---
 
@@ -229,3 +236,7 @@ class Lanes:
         else:
             self._stuck[lane] = successor
         self.changed[lane] = successor
+
+
+def _is_wish(letter: Waiting) -> bool:
+    return letter.first_tried_at is None and letter.lane == alone(letter.seq)

@@ -24,10 +24,11 @@ _PAUSE: Final = """
 _RESUME: Final = """
     update forward_endpoints set paused_at = null where name = $1 and paused_at is not null"""
 _IS_THERE: Final = "update forward_endpoints set name = name where name = $1"
-_ONCE_MORE: Final = """
+_ONCE_MORE: Final = f"""
     insert into forward_waiting (endpoint, lane, seq, tries, due_at) values ($1, $2, $3, 0, 0)
     on conflict (endpoint, lane) do update
-    set tries = 0, first_tried_at = null, due_at = 0, error = null, dead_at = null"""
+    set tries = 0, first_tried_at = null, error = null, dead_at = null,
+        due_at = case when {progress.WISH} then forward_waiting.due_at + 1 else 0 end"""
 
 
 class By(NamedTuple):
@@ -83,18 +84,22 @@ def resume(inbox: Inbox, name: str, by: By) -> None:
 def replay_from(inbox: Inbox, name: str, seq: int, by: By) -> None:
     """Has an endpoint get everything from an entry on once more, in order, what was given up too.
     What comes from now on follows it."""
-    row = _check(inbox, name)
-    if not 1 <= seq <= row.position:
-        raise CallerError(
-            f"Nothing was replayed to {name}",
-            f"it has got nothing from entry {seq} on yet: it is at entry {row.position}",
-            "name an earlier entry; what follows the position comes by itself",
+    is_done = False
+    while not is_done:  # until no other command, and no forwarder that begins, comes in between
+        row = _check(inbox, name)
+        if not 1 <= seq <= inbox.last()[0]:
+            raise CallerError(
+                f"Nothing was replayed to {name}",
+                f"there is no entry {seq} yet: it is at entry {row.position}",
+                "name an earlier entry; what follows the position comes by itself",
+            )
+        # What was sent in the last second is beyond the row's position.
+        position = min(seq - 1, row.position)
+        settled = min([position, *(it.seq - 1 for it in progress.waiting(inbox, name))])
+        draft = records.asked(
+            "replayed", name, **by._asdict(), from_seq=seq, position=position, settled=settled
         )
-    draft = records.asked(
-        "replayed", name, **by._asdict(), from_seq=seq, position=seq - 1, settled=seq - 1
-    )
-    if not progress.go_back(inbox, name, seq - 1, draft):
-        _check(inbox, name)
+        is_done = progress.go_back(inbox, name, row, position, draft)
 
 
 def replay_since(inbox: Inbox, name: str, instant: int, by: By) -> int:

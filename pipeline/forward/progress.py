@@ -29,20 +29,31 @@ _TAKE_OVER: Final = "update forward_endpoints set generation = generation + 1 wh
 _GO_BACK: Final = """
     update forward_endpoints
     set generation = generation + 1, position = $2, leaf = $3, failing_since = null
-    where name = $1"""
+    where name = $1 and generation = $4"""
 _SAVE: Final = """
     update forward_endpoints
     set position = $3, leaf = $4, last_success_at = $5, failing_since = $6, reported_at = $7,
         reported_position = $8
     where name = $1 and generation = $2"""
-_KEEP: Final = """
+WISH: Final = """
+    forward_waiting.tries = 0 and forward_waiting.first_tried_at is null
+    and forward_waiting.dead_at is null and forward_waiting.lane like 'entry %'"""
+"""Says of a row that a command wants a delivery sent once more, and nobody has tried since. Its
+`due_at` is then the wish's number: one that is asked for while its predecessor stands is another.
+"""
+_KEEP: Final = f"""
     insert into forward_waiting
         (endpoint, lane, seq, tries, first_tried_at, due_at, error, dead_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8)
     on conflict (endpoint, lane) do update
     set seq = excluded.seq, tries = excluded.tries, first_tried_at = excluded.first_tried_at,
-        due_at = excluded.due_at, error = excluded.error, dead_at = excluded.dead_at"""
-_DROP: Final = "delete from forward_waiting where endpoint = $1 and lane = $2"
+        due_at = excluded.due_at, error = excluded.error, dead_at = excluded.dead_at
+    where not ({WISH} and forward_waiting.due_at <> $9)"""
+_DROP: Final = f"""
+    delete from forward_waiting
+    where endpoint = $1 and lane = $2 and not ({WISH} and due_at <> $3)"""
+_NONE: Final = -1
+"""The number of no wish."""
 _DROP_AFTER: Final = "delete from forward_waiting where endpoint = $1 and seq > $2"
 _NEWEST_FIRST: Final = f"""
     select seq, body, record from entries
@@ -100,11 +111,7 @@ def dead(inbox: Inbox, name: str) -> list[Waiting]:
 
 def asked_for(inbox: Inbox, name: str) -> list[Waiting]:
     """What a command wants sent once more, and nobody has tried since."""
-    rows = inbox.query(
-        f"{_WAITING} and dead_at is null and first_tried_at is null and lane like 'entry %' "
-        "order by seq",
-        name,
-    )
+    rows = inbox.query(f"{_WAITING} and {WISH} order by seq", name)
     return [Waiting._make(row) for row in rows]
 
 
@@ -119,10 +126,11 @@ def take_over(inbox: Inbox, name: str) -> None:
     inbox.execute(_TAKE_OVER, name)
 
 
-def go_back(inbox: Inbox, name: str, position: int, draft: Draft) -> bool:
+def go_back(inbox: Inbox, name: str, row: Standing, position: int, draft: Draft) -> bool:
     """Has an endpoint get everything after a position once more, and records that. What waits there
-    and the dead letters are among it. False where there is no such endpoint."""
-    claim = Statement(_GO_BACK, (name, position, inbox.leaf(position)))
+    and the dead letters are among it. False where its row has another generation by now than
+    `row`: then nothing was done."""
+    claim = Statement(_GO_BACK, (name, position, inbox.leaf(position), row.generation))
     return inbox.change(claim, [Statement(_DROP_AFTER, (name, position))], [draft])
 
 
@@ -131,16 +139,20 @@ def save(
     name: str,
     row: Standing,
     lanes: Mapping[str, Waiting | None],
+    wishes: Mapping[str, int],
     drafts: Sequence[Draft],
 ) -> bool:
     """Writes an endpoint's row, and what changed among what waits (None: it no longer does).
+    `wishes`: those of these lanes that were heard, by their numbers; one that came since stays.
 
     False where the row has another generation by now: then nothing was written.
     """
     generation, position, leaf, _, last_success_at, failing_since, *reported = row
     values = (name, generation, position, leaf, last_success_at, failing_since, *reported)
     besides = [
-        Statement(_DROP, (name, lane)) if letter is None else Statement(_KEEP, (name, *letter))
+        Statement(_DROP, (name, lane, wishes.get(lane, _NONE)))
+        if letter is None
+        else Statement(_KEEP, (name, *letter, wishes.get(lane, _NONE)))
         for lane, letter in lanes.items()
     ]
     return inbox.change(Statement(_SAVE, values), besides, drafts)

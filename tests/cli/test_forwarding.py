@@ -31,7 +31,7 @@ def begun(file: Path, tmp_path: Path) -> Path:
         row = progress.standings(inbox)["erp"]
         row = row._replace(position=2, leaf=inbox.leaf(2), last_success_at=inbox.clock())
         letter = Waiting("entry 2", 2, 9, inbox.clock(), 0, "status 422", inbox.clock())
-        assert progress.save(inbox, "erp", row, {letter.lane: letter}, [])
+        assert progress.save(inbox, "erp", row, {letter.lane: letter}, {}, [])
     return tmp_path
 
 
@@ -95,7 +95,7 @@ def test_what_a_person_asks_for_is_done_and_recorded(prazo, begun) -> None:
         ((), 2, "one of --seq, --from-seq and --from-time is needed"),
         (("--seq", "2", "--from-seq", "1"), 2, "one of --seq, --from-seq and --from-time"),
         (("--from-time", "yesterday"), 2, "yesterday is not an instant"),
-        (("--from-seq", "3"), 1, "it is at entry 2"),
+        (("--from-seq", "4"), 1, "it is at entry 2"),
         (("--seq", "1"), 1, "it is not a live delivery"),
         (("--seq", "77"), 1, "there is no such entry"),
     ],

@@ -124,7 +124,7 @@ def test_a_save_that_was_killed_is_all_there_or_not_at_all(inbox: Inbox, locatio
     progress.begin(inbox, "to_1", 0, 0, records.begun("to_1", 0, 0))
     row = progress.standings(inbox)["to_1"]
     stuck = Waiting("seller sel_1", 1, 9, 5, 7, "status 500")
-    assert progress.save(inbox, "to_1", row, {stuck.lane: stuck}, [])
+    assert progress.save(inbox, "to_1", row, {stuck.lane: stuck}, {}, [])
     lanes = {
         stuck.lane: Waiting(stuck.lane, 2, 0, None, 0, None),
         "entry 1": stuck._replace(lane="entry 1", dead_at=9),
@@ -152,7 +152,7 @@ def test_a_save_that_was_killed_is_all_there_or_not_at_all(inbox: Inbox, locatio
                         os.kill(os.getpid(), signal.SIGKILL)
 
             mine._writing = dying  # type: ignore[method-assign]
-            progress.save(mine, "to_1", row, lanes, [draft])
+            progress.save(mine, "to_1", row, lanes, {}, [draft])
         os.kill(os.getpid(), signal.SIGKILL)
 
     for at in (1, 2, 3, 4):

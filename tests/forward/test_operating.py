@@ -2,16 +2,19 @@
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline import instants
 from pipeline.errors import CallerError
-from pipeline.forward import courier, endpoints, operating, progress
+from pipeline.forward import courier, endpoints, operating, progress, records
+from pipeline.forward.lanes import Lanes
 from pipeline.forward.operating import By
+from pipeline.forward.progress import Waiting
 from pipeline.inbox import Inbox
-from tests.forward.conftest import Forwarding, deliver, has_begun, of_seller
+from tests.forward.conftest import Forwarding, deliver, endpoints_file, has_begun, of_seller
 from tests.forward.sink import OK, Received, Reply, Sink
 from tests.support import events
 from tests.support.machine import wait_until
@@ -94,6 +97,69 @@ def test_a_dead_letter_that_is_replayed_comes_by_itself(
     assert said(inbox, "replayed")[0]["seq"] == bad.seq
     steps = [json.loads(it.body or b"")["step"] for it in inbox.find(process_id="prc_1")[1:]]
     assert steps == ["dead", "replayed"]
+
+
+def test_what_is_asked_for_once_more_before_its_last_sending_was_kept_comes_again(
+    inbox: Inbox, tmp_path: Path
+) -> None:
+    """Of the last second: it was taken out with the wish before, or refused as not sent yet."""
+    given = endpoints.load(endpoints_file(tmp_path, {"url": "http://x/"}))
+    entries = deliver(inbox, of_seller("sel_1"), events.event(payload={}), of_seller("sel_2"))
+    progress.begin(inbox, "to_1", 0, 0, records.begun("to_1", 0, 0))
+    row = progress.standings(inbox)["to_1"]
+
+    def listen() -> None:
+        for letter in progress.asked_for(inbox, "to_1"):
+            lanes.ask(letter)
+
+    def ask() -> None:
+        operating.replay_one(inbox, given, "to_1", 2, ANA)
+
+    def is_sent(is_taken: bool = True) -> bool:
+        tried = lanes.next(instants.now(), 4)
+        if tried is not None and is_taken:
+            lanes.taken(tried, None, instants.now(), 0.5)
+        elif tried is not None:
+            lanes.failed(tried, "status 500", now=instants.now(), asked=None, random=0.5)
+        return tried is not None
+
+    def save() -> None:
+        assert progress.save(inbox, "to_1", row, lanes.changed, lanes.wishes, [])
+        for lane in lanes.changed:
+            lanes.wishes.pop(lane, None)
+        lanes.changed.clear()
+
+    ask()
+    lanes = Lanes(3, entries[2].leaf, progress.waiting(inbox, "to_1"))
+    for is_taken in (True, False):
+        assert is_sent(is_taken)
+        listen()
+        ask()  # another one, which nobody has heard
+        listen()
+        assert not is_sent(), "it is heard once the last one is kept"
+        save()
+        listen()
+    assert is_sent()
+    save()
+    listen()
+    assert progress.waiting(inbox, "to_1") == []
+    assert not is_sent()
+    lanes = Lanes(0, None, [])
+    lanes.read(entries[1], is_for_it=True)
+    ask()
+    listen()
+    assert is_sent(is_taken=False), "what is read and not sent yet is sent first"
+    assert not is_sent()
+    # All of it was sent, and the row says as much in a second.
+    stuck = Waiting("seller sel_1", 1, 3, 5, 7, "status 500")
+    row = row._replace(position=1, leaf=entries[0].leaf)
+    assert progress.save(inbox, "to_1", row, {stuck.lane: stuck}, {}, [])
+    operating.replay_from(inbox, "to_1", 3, ANA)
+    assert progress.standings(inbox)["to_1"].position == 1
+    assert progress.settled_in_log(inbox, "to_1") == 0, "entry 1 waits"
+    operating.replay_from(inbox, "to_1", 1, ANA)
+    assert not progress.go_back(inbox, "to_1", row, 2, records.begun("to_1", 2, 0))
+    assert progress.standings(inbox)["to_1"].position == 0
 
 
 def test_going_back_takes_dead_letters_along_and_what_still_waits_before_stays(
