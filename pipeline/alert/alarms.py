@@ -10,7 +10,9 @@ from pipeline import instants
 from pipeline.alert.entries import Address
 from pipeline.alert_rules import LONGEST_SNOOZE_DAYS
 
-LASTING: Final = frozenset({"receiver_down", "ledger_down", "ledger_behind", "ledger_unverified"})
+LASTING: Final = frozenset(
+    {"receiver_down", "ledger_down", "ledger_behind", "ledger_unverified", "platform_files"}
+)
 """Kinds of what begins and ends, and that only a `cleared` entry ends."""
 
 

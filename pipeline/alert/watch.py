@@ -8,6 +8,7 @@ has a number in its name, so that the last of a kind is found in the log however
 import contextlib
 import functools
 import hashlib
+import logging
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,14 +22,18 @@ from pipeline.alert import entries
 from pipeline.alert.alarms import LASTING, Alarm
 from pipeline.alert.entries import Due
 from pipeline.alert_rules.ladder import Watch as Watched
+from pipeline.errors import SettingsError
+from pipeline.files import read_small
 from pipeline.http import addresses
-from pipeline.http.certificates import end_of, first_to_end, last_to_end
+from pipeline.http.certificates import check_usable, end_of, first_to_end, last_to_end
 from pipeline.http.outgoing.aside import Aside
 from pipeline.http.outgoing.receivers import Answer, ask
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import is_seen, see, see_no_longer
 from pipeline.ledger.following.follower import BEHIND_SECONDS
 from pipeline.settings import Settings
+
+LOG = logging.getLogger(__name__)
 
 GRACE_SECONDS: Final = 120.0
 """What is wrong has to stay wrong for so long: nobody is alarmed by a restart. And so long ago the
@@ -64,6 +69,7 @@ class Watch:
         self._settings = settings
         self._inbox = inbox
         self._since: dict[Trouble, float] = {}  # on the monotonic clock
+        self._fault = ""  # of the files for the platform, as it was logged last
         self._me = secrets.token_hex(8)
         self._seen: set[str] = set()  # kinds of which others were told that we see them
 
@@ -71,7 +77,7 @@ class Watch:
         self, status: Status | None, alarms: Mapping[str, Alarm], watched: Watched, now: int
     ) -> Found:
         """What is alarming at an instant. `status`: None where no ledger answers."""
-        troubles = {*_ledger(status, watched), *self._receivers(watched)}
+        troubles = {*_ledger(status, watched), *self._receivers(watched), *self._files(now)}
         moment = time.monotonic()
         self._since = {it: self._since.get(it, moment) for it in troubles}
         self._tell_others({it.kind for it in troubles})
@@ -146,6 +152,24 @@ class Watch:
         ready = [_is_ready(it, max(0.0, until - time.monotonic())) for it in asked]
         return [] if all(ready) else [Trouble("receiver_down", "breach")]
 
+    def _files(self, now: int) -> Iterable[Trouble]:
+        """Whoever sends goes on with the files that it has read before, or cannot begin."""
+        settings = self._settings
+        certificate, key = settings.client_cert_file, settings.client_key_file
+        if settings.platform_url is None or certificate is None or key is None:
+            return []
+        try:
+            check_usable(certificate, key, settings.platform_ca_file, now)
+            if settings.platform_credentials_file is not None:
+                read_small(settings.platform_credentials_file)
+        except (OSError, ValueError, SettingsError) as error:
+            if str(error) != self._fault:
+                LOG.error("the files for the platform cannot be used: %s", error)
+            self._fault = str(error)
+            return [Trouble("platform_files", "risk")]
+        self._fault = ""
+        return []
+
     def _certificates(self, watched: Watched, now: int) -> Iterator[Due]:
         """The rung that the client certificate reached last, or one of those that vouch for it; and
         that of the authority by which we believe the platform. Without either nothing is sent."""
@@ -154,7 +178,7 @@ class Watch:
             (settings.client_cert_file, first_to_end),
             (settings.platform_ca_file, last_to_end),
         ):
-            # One that cannot be read: `prazo doctor` says so, and so does each attempt.
+            # One that cannot be read is an alert of its own.
             with contextlib.suppress(OSError, ValueError):
                 if path is not None:
                     yield from self._ending(of(path), watched, now)

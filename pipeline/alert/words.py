@@ -44,6 +44,10 @@ _CONDITIONS: Final[_BOTH] = {
     "ledger_down": ("O livro-razão não responde", "The ledger does not answer"),
     "ledger_behind": ("O livro-razão está atrasado", "The ledger lags behind"),
     "ledger_unverified": ("O livro-razão não foi verificado", "The ledger is not verified"),
+    "platform_files": (
+        "Os arquivos de acesso à plataforma não podem ser usados",
+        "The files for the platform cannot be used",
+    ),
     "certificate_ends": (
         "Um certificado para a plataforma vence",
         "A certificate for the platform ends",

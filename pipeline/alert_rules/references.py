@@ -18,7 +18,8 @@ is the rung `expired`, and of `alert_undelivered` nobody can be told."""
 CONDITIONS: Final = tuple(it for it in get_args(Condition) if it != "breach")
 """Each is a kind of its own; of breaches each finding is."""
 BESIDE_THE_LOG: Final = (
-    *("receiver_down", "ledger_down", "ledger_behind", "ledger_unverified", "certificate_ends"),
+    *("receiver_down", "ledger_down", "ledger_behind", "ledger_unverified"),
+    *("platform_files", "certificate_ends"),
 )
 RUNGS: Final = ("opened", "overdue", "expired")
 KINDS: Final = (*RUNGS, *BREACHES, *CONDITIONS, *BESIDE_THE_LOG)

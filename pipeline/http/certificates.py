@@ -1,10 +1,12 @@
-"""Says when the certificates that we show, or believe, begin and end."""
+"""Says when the certificates that we show, or believe, begin and end, and whether they serve."""
 
+import ssl
 from pathlib import Path
 
 from cryptography import x509
 
 from pipeline import instants
+from pipeline.http.outgoing.clients import load_pair
 
 
 def first_to_end(path: Path) -> x509.Certificate:
@@ -29,6 +31,25 @@ def first_to_begin(path: Path) -> x509.Certificate:
     """Of the authorities in a PEM file the one that begins first: from then on one of them may
     vouch. Raises as `first_to_end` does."""
     return min(_in(path), key=lambda certificate: certificate.not_valid_before_utc)
+
+
+def check_begun(path: Path, now: int) -> None:
+    """Raises `ValueError` where the chain in a PEM file is not valid yet, and as `first_to_end`
+    does."""
+    begins_at = begin_of(last_to_begin(path))
+    if begins_at > now:
+        raise ValueError(f"{path} begins {instants.readable(begins_at)}")
+
+
+def check_usable(certificate: Path, key: Path, authority: Path | None, now: int) -> None:
+    """Raises `OSError` or `ValueError` where nobody could begin to send with these files: they
+    cannot be read, do not fit together, or have not begun. It takes a fraction of a context that
+    also trusts the system's authorities."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    load_pair(context, certificate, key)
+    if authority is not None:
+        context.load_verify_locations(authority)
+    check_begun(certificate, now)
 
 
 def _in(path: Path) -> list[x509.Certificate]:

@@ -83,7 +83,7 @@ class Certificates:
         try:
             context = ssl.create_default_context(cafile=self._authority)
             context.minimum_version = ssl.TLSVersion.TLSv1_2
-            context.load_cert_chain(self._certificate, self._key, password=_no_password)
+            clients.load_pair(context, self._certificate, self._key)
         except (OSError, ValueError) as error:
             raise SettingsError(
                 "The TLS client certificate cannot be used",
@@ -108,15 +108,16 @@ class Certificates:
         return context
 
     def _check_begun(self) -> None:
-        from pipeline.http.certificates import begin_of, last_to_begin  # only a rotation needs it
+        from pipeline.http.certificates import check_begun  # only a rotation needs it
 
-        begins_at = begin_of(last_to_begin(self._certificate))
-        if begins_at > instants.now():
+        try:
+            check_begun(self._certificate, instants.now())
+        except ValueError as error:
             raise SettingsError(
                 "The TLS client certificate cannot be used yet",
-                f"{self._certificate} begins {instants.readable(begins_at)}",
+                str(error),
                 "check this machine's clock if that is wrong",
-            )
+            ) from None
 
     def _look(self) -> tuple[object, ...]:
         paths = [it for it in (self._certificate, self._key, self._authority) if it is not None]
@@ -129,8 +130,3 @@ def _stamp_of(path: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return stat.st_mtime_ns, stat.st_size, stat.st_ino
-
-
-def _no_password() -> str:
-    """An encrypted key would make OpenSSL ask at the terminal, where nobody sits."""
-    raise ValueError("the key is encrypted; decrypt it into a file that its owner alone can read")

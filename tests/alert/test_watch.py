@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
 
 from pipeline import instants
 from pipeline.alert import channels, entries, watch
@@ -231,11 +236,13 @@ def test_a_receiver_that_does_not_answer_is_alarming(
     assert kinds(watching.look(WELL, {}, watched, NOW).dues) == [("receiver_down", "breach")]
 
 
-def certificate(ends: str) -> bytes:
+def certificate(
+    ends: str, key: Ed25519PrivateKey | None = None, begins: str = "2025-01-01T00:00:00Z"
+) -> bytes:
     """One that ends then, as PEM."""
-    key = Ed25519PrivateKey.generate()
+    key = key or Ed25519PrivateKey.generate()
     made = x509.CertificateBuilder(x509.Name([]), x509.Name([]), key.public_key(), 1)
-    made = made.not_valid_before(datetime.fromisoformat("2025-01-01T00:00:00Z"))
+    made = made.not_valid_before(datetime.fromisoformat(begins))
     signed = made.not_valid_after(datetime.fromisoformat(ends)).sign(key, None)
     return signed.public_bytes(Encoding.PEM)
 
@@ -251,7 +258,7 @@ def certificate(ends: str) -> bytes:
         (["2026-02-01T00:00:00Z"], "2026-01-31T00:00:00Z"),  # it has ended
         (["2027-01-01T00:00:00Z", "2026-03-09T11:59:59Z"], "2026-03-02T11:59:59Z"),
         (["2026-03-09T11:59:59Z", "2027-01-01T00:00:00Z"], "2026-03-02T11:59:59Z"),
-        ([], None),  # no certificate in it: each attempt says so
+        ([], None),  # no certificate in it: that is an alert of its own
     ],
 )
 def test_a_client_certificate_is_alarming_30_7_and_1_day_before_its_chain_ends(
@@ -279,3 +286,43 @@ def test_the_platform_s_authority_is_alarming_before_the_last_of_its_file_ends(
     assert (found.kind, found.since) == ("certificate_ends", at("2026-03-02T11:59:59Z"))
     authority.write_bytes(former + present + certificate("2027-01-01T00:00:00Z"))
     assert watching.look(WELL, {}, ALONE, NOW).dues == []
+
+
+def test_files_for_the_platform_that_nobody_could_begin_to_send_with_are_alarming(
+    tmp_path: Path, inbox: Inbox, seconds: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever sends went on with what it had read, and nobody was told before it began again."""
+    key, year = Ed25519PrivateKey.generate(), "2027-01-01T00:00:00Z"
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    locked = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"x"))
+    whole = {
+        "client_cert_file": certificate(year, key),
+        "client_key_file": pem,
+        "platform_ca_file": certificate(year),
+        "platform_credentials_file": b"shop:secret",
+    }
+    files = {name: tmp_path / name for name in whole}
+    settings = settings_in(tmp_path, platform_url="https://platform.example", **files)
+    watching = Watch(settings, inbox)
+
+    def found(**now: bytes | None) -> list[tuple[str, str]]:
+        for name, content in (whole | now).items():
+            files[name].unlink(missing_ok=True)
+            if content is not None:
+                files[name].write_bytes(content)
+        watching.look(WELL, {}, ALONE, NOW)
+        seconds[0] += 120
+        return kinds(watching.look(WELL, {}, ALONE, NOW).dues)
+
+    faults: list[tuple[str, bytes | None]] = [
+        *[(name, content) for name in whole for content in (None, b"\xff garbage")],
+        ("client_cert_file", certificate(year)),  # of another key
+        ("client_key_file", locked),
+        ("client_cert_file", certificate(year, key, "2026-03-03T00:00:00Z")),
+    ]
+    for name, content in faults:
+        assert found() == []
+        assert found(**{name: content}) == [("platform_files", "risk")], (name, content)
+    assert ("platform_files", "risk", "admin") in {*possible(AlertRules().ladder, ())}
+    said = [it.getMessage() for it in caplog.records if "for the platform" in it.getMessage()]
+    assert len(said) == len(faults), "each once, however often it is looked at"

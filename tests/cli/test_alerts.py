@@ -63,7 +63,8 @@ def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
         "to nobody                   overdue (notice, officer), overdue (risk, officer),"
         " before_36h (risk, officer), unauthorized (risk, admin), tls_refused (risk, admin),"
         " ticket_due (risk, officer), retries_exhausted (risk, officer), quarantined (risk, admin),"
-        " silence (risk, admin), ledger_behind (risk, admin), certificate_ends (risk, admin)",
+        " silence (risk, admin), ledger_behind (risk, admin), platform_files (risk, admin),"
+        " certificate_ends (risk, admin)",
     ]
     nobody_there = 'host = "127.0.0.1"\nport = 1\nsecurity = "none"'
     unreached = ALERTS.replace('host = "mail.market.example"', nobody_there)
