@@ -44,6 +44,8 @@ WRONG: Final = frozenset({"row_group_pruner"})
 
 _FULL_DISK: Final = ("No space left on device", "Disk quota exceeded")
 _NOT_ALLOWED: Final = ("Permission denied", "Read-only file system", "Operation not permitted")
+_CORRUPT: Final = "Corrupt database file"
+"""DuckDB says so of a block whose checksum is wrong, whatever it read it for."""
 _OTHER_FORMATS: Final = {
     b"SQLite format 3\0": "an SQLite database, such as an inbox",
     b"PK\3\4": "a zip file, such as a package",
@@ -179,6 +181,12 @@ def fault(path: Path | None, error: duckdb.Error, what: str) -> OperatorError:
             "make room on its disk" if is_full else "give it more with PRAZO_LEDGER_MEMORY",
         )
     return LedgerDamaged(f"The ledger {path} {what}", why, _REBUILD)
+
+
+def corruption(error: BaseException) -> str | None:
+    """What an error says of a block that is not as it was written; None where it says no such."""
+    _, said, rest = str(error).partition(_CORRUPT)
+    return f"{said}{rest}".splitlines()[0] if said else None
 
 
 @contextlib.contextmanager

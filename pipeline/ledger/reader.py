@@ -257,7 +257,8 @@ class Reader:
         times_reopened = self._ledger.times_reopened
         try:
             return self._asked_of_one_state(as_of, unmask, ask)
-        except duckdb.Error:
+        except duckdb.Error as error:
+            self._ledger.saw(error)
             if self._ledger.times_reopened == times_reopened:
                 raise
         return self._asked_of_one_state(as_of, unmask, ask)

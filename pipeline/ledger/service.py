@@ -115,6 +115,7 @@ class LedgerService:
             recovered=opened.recovered,
             head_file=place(self.settings),
             fork=opened.fork,
+            recover=self.recovery.open,
         )
         self.reader = Reader(
             opened.ledger,

@@ -82,6 +82,7 @@ class Ledger:
         self.asked_at = -math.inf
         """On the monotonic clock, when a reader last needed materialized rows, or had them made."""
         self._shut: OperatorError | None = None  # why the file is not open
+        self._damage: str | None = None  # what of the file cannot be read, though it is open
         self._is_closed = False  # for good
         self._open()
 
@@ -332,7 +333,7 @@ class Ledger:
             try:
                 self._open()
             except LedgerDamaged as fault:  # `prazo rebuild` would need the file to itself
-                remedy = "restart what holds it: its start makes the ledger again from the inbox"
+                remedy = "what holds it makes it again from the inbox, at once or when it starts"
                 self._shut = LedgerDamaged(fault.what, fault.why, remedy)
                 raise self._shut from fault
             except OperatorError as fault:
@@ -343,6 +344,23 @@ class Ledger:
         """Opens the file where the last try to open it again failed; else does nothing."""
         if self._shut is not None:
             self.reopen()
+
+    @property
+    def damage(self) -> str | None:
+        """Why the file is to be made again: it could not be opened again because of what is in it,
+        or somebody came upon a damaged part of it. None where nothing is known of such."""
+        return self._shut.why if isinstance(self._shut, LedgerDamaged) else self._damage
+
+    def saw(self, error: BaseException) -> None:
+        """Keeps in mind that the file is damaged, if an error says so."""
+        self._damage = file.corruption(error) or self._damage
+
+    def shut(self, why: str) -> None:
+        """Closes the file under whoever is reading, until `reopen`: it is made again."""
+        with self._lock, self._opening:
+            self._check_not_closed()
+            self._damage, self._shut = None, self._damaged("is made again from the inbox", why)
+            self._connection.close()
 
     def close(self) -> None:
         """Closes the file for good, once whoever writes is done, or after ten seconds; it is whole

@@ -20,6 +20,7 @@ from pipeline.ledger import refresh
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from tests.ledger.conftest import deliver
+from tests.support.machine import wait_until
 
 CLOSED_SECONDS = 0.3
 
@@ -136,8 +137,8 @@ def test_a_snapshot_whose_rows_cannot_be_made_says_that_it_was_closed_under(serv
         assert watermark.waits
 
 
-def test_a_file_that_was_damaged_under_its_holder_is_made_again_by_a_restart(followed):
-    """It said to run `prazo rebuild`, which is refused while somebody holds the file."""
+def test_a_file_that_was_damaged_under_its_holder_is_made_again_at_once(followed):
+    """It was by the next start alone, and nobody restarts what seems to run."""
     with closing(LedgerService(followed)) as opened:
         root = opened.ledger.frontier.root()
         whole = followed.ledger.read_bytes()
@@ -145,7 +146,44 @@ def test_a_file_that_was_damaged_under_its_holder_is_made_again_by_a_restart(fol
         for ask in (opened.ledger.reopen, opened.ledger.cursor):
             with pytest.raises(LedgerDamaged) as raised:
                 ask()
-            assert "restart" in raised.value.remedy
+            assert "makes it again from the inbox" in raised.value.remedy
+        assert not opened.status().recovered
+        opened.start()
+        deliver(opened.inbox, range(700, 702))
+        wait_until(lambda: opened.ledger.size == 302 and opened.status().is_verified)
+        assert "the ledger was rebuilt from the inbox: " in str(opened.status().recovered)
+        assert opened.ledger.root_at(300) == root
+        assert opened.reader.count("timeline") == 302
+        # A part that nobody has read before, and a disk that fails must not be filled.
+        corrupt = duckdb.IOException("Corrupt database file: computed checksum 1 is not 2")
+        root, again = opened.ledger.frontier.root(), f"rebuilt from the inbox: {corrupt}"
+
+        def question(snapshot):
+            raise corrupt
+
+        with pytest.raises(duckdb.IOException):
+            opened.reader._of_one_state(None, False, question)
+        time.sleep(CLOSED_SECONDS)
+        assert again not in str(opened.status().recovered)
+        opened._follower._make_again_at = 0
+        wait_until(lambda: again in str(opened.status().recovered))
+        wait_until(lambda: opened.status().is_verified)
+        assert opened.ledger.frontier.root() == root
+    assert len([*followed.ledger.parent.glob("*.set-aside-*")]) == 2
     with closing(LedgerService(followed)) as restarted:
-        assert restarted.status().recovered
-        assert restarted.ledger.frontier.root() == root
+        assert (restarted.status().recovered, restarted.ledger.size) == (None, 302)
+
+
+def test_a_start_that_comes_upon_a_damaged_part_makes_the_file_again(followed, monkeypatch):
+    """It ended with an error of DuckDB's, and so did each further one."""
+    root_at, left = Ledger.root_at, [1]
+
+    def corrupt_once(ledger, size):
+        if left and left.pop():
+            raise duckdb.IOException("Corrupt database file: computed checksum 1 is not 2")
+        return root_at(ledger, size)
+
+    monkeypatch.setattr(Ledger, "root_at", corrupt_once)
+    with closing(LedgerService(followed)) as opened:
+        assert "rebuilt from the inbox: Corrupt" in str(opened.status().recovered)
+        assert opened.status().is_verified

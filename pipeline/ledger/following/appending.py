@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from pipeline.errors import InboxForked, LedgerRefused
+from pipeline.errors import InboxForked, LedgerClosed, LedgerRefused
 from pipeline.inbox import Inbox
 from pipeline.ledger.batch import Batch, LastEntry
 from pipeline.ledger.following.continuity import check_continuity
@@ -127,11 +127,21 @@ class Appending:
         self._ahead.close()
 
 
-def append_all(ledger: Ledger, inbox: Inbox, until: int | None = None) -> None:
-    """Appends what the inbox holds, up to the size `until`. Raises as `Appending.append` does."""
+def append_all(
+    ledger: Ledger,
+    inbox: Inbox,
+    until: int | None = None,
+    *,
+    may_go_on: Callable[[], bool] = always,
+) -> None:
+    """Appends what the inbox holds, up to the size `until`. Raises as `Appending.append` does, and
+    `LedgerClosed` where it may not go on: asked before each batch."""
     with contextlib.closing(Appending(ledger, inbox)) as appending:
-        while (until is None or ledger.size < until) and appending.append(until):
-            pass
+        while (until is None or ledger.size < until) and appending.append(
+            until, may_go_on=may_go_on
+        ):
+            if not may_go_on():
+                raise LedgerClosed(f"The ledger {ledger.path} is not completed", "its process ends")
 
 
 def _most_behind(size: int) -> int:

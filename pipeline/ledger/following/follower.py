@@ -27,6 +27,7 @@ from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.ledger.following.appending import MAX_ENTRIES_PER_BATCH, Appending
 from pipeline.ledger.following.continuity import check_continuity
 from pipeline.ledger.following.reading import always
+from pipeline.ledger.following.recovery import Opened
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
 
@@ -49,6 +50,13 @@ READING_SECONDS: Final = 10.0
 CHECKPOINT_SECONDS: Final = 300.0
 """Between signed checkpoints while entries come in: each stays in the inbox, so that a package can
 later be shown to continue it. Whoever needs one of this moment calls `Follower.checkpoint`."""
+
+MAKE_AGAIN_SECONDS: Final = 600.0
+"""Before a ledger that can be opened is made again once more: a disk that fails would be filled."""
+
+Recover = Callable[[str, Callable[[], bool]], Opened]
+"""Makes the ledger's file again, which is closed, given what is damaged; and for as long as asked.
+"""
 
 OnProgress = Callable[[int], None]
 """Called with the ledger's size after each transaction."""
@@ -87,11 +95,12 @@ class Follower:
         recovered: str | None,
         head_file: Path,
         fork: InboxForked | None = None,
+        recover: Recover | None = None,
     ) -> None:
         """`signing`: given to the keeper, which leaves heads in the inbox and signs them; an inbox
         has one. `is_verified`, `recovered`: of `Status`, from when the ledger was opened.
         `head_file`: where the keeper leaves its newest head. `fork`: why the inbox is not to be
-        followed at all."""
+        followed at all. `recover`: has the ledger's damaged file made again."""
         self.ledger = ledger
         self._inbox = inbox
         self._appending = Appending(ledger, inbox)
@@ -105,6 +114,8 @@ class Follower:
         self._recovered = recovered
         self._behind_since: _Behind | None = None
         self._head_file = head_file
+        self._recover = recover
+        self._make_again_at = -math.inf  # on the monotonic clock, at the earliest
         self._kept_size = 0  # of the head that was last left there
         self.fork = fork
         """Why the inbox is not followed: it lacks what was recorded in it."""
@@ -257,6 +268,7 @@ class Follower:
             began = time.monotonic()
             try:
                 self._compare_clocks_in_time()
+                self._make_again_in_time()
                 appended = self.follow_once(lambda: not self._stop.is_set())
                 self._settle_in_time()
                 self._checkpoint_in_time()
@@ -266,6 +278,7 @@ class Follower:
                 return  # a false past must not grow; a person has to look
             except Exception as error:
                 # Whatever it is, this thread goes on: a dead one would show an ever older past.
+                self.ledger.saw(error)
                 self._problem = _said(error)
                 self._note_lag()
                 self._stop.wait(pause)
@@ -274,6 +287,28 @@ class Follower:
             self._problem, pause = None, RETRY_SECONDS
             if self._note_lag() < MAX_ENTRIES_PER_BATCH or not appended:
                 self._stop.wait(max(LINGER_SECONDS, (time.monotonic() - began) / 2))
+
+    def _make_again_in_time(self) -> None:
+        """Has the file made again, as a start would, once it is damaged: nobody restarts what seems
+        to run. Whoever reads hears why until it is there; where it cannot be made, the former one
+        is opened again, if it can be."""
+        why = self.ledger.damage
+        if why is None or self._recover is None or time.monotonic() < self._make_again_at:
+            return
+        self._is_verified, self._problem = False, f"the ledger is made again from the inbox: {why}"
+        self.ledger.shut(why)
+        try:
+            opened = self._recover(why, lambda: not self._stop.is_set())
+        except BaseException:
+            with contextlib.suppress(OperatorError):
+                self.ledger.reopen()
+                self._make_again_at = time.monotonic() + MAKE_AGAIN_SECONDS
+            raise
+        self._make_again_at = time.monotonic() + MAKE_AGAIN_SECONDS
+        opened.ledger.close()
+        self._recovered, self.fork = opened.recovered, opened.fork
+        self.ledger.reopen()
+        self._is_verified = opened.is_verified
 
     def reach(self, seq: int) -> None:
         """Returns once the ledger holds that entry of the inbox: waits for the thread that

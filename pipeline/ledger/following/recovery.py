@@ -27,9 +27,11 @@ from pipeline import files
 from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRefused, NoRoom
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.kept_heads import kept, prove
+from pipeline.ledger import file
 from pipeline.ledger.arrow import entries_of, recorded_entries
 from pipeline.ledger.following.appending import append_all
 from pipeline.ledger.following.continuity import check_continuity, fork_of, parting, recorded_after
+from pipeline.ledger.following.reading import always
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
 from pipeline.log.checkpoints import VerificationKey
@@ -61,7 +63,7 @@ class Opened(NamedTuple):
 
 
 class Recovery:
-    """Opens one ledger over one inbox, once."""
+    """Opens one ledger over one inbox: at the start, and once its file is damaged under it."""
 
     def __init__(
         self,
@@ -84,14 +86,17 @@ class Recovery:
         self._head_file = head_file
         self._is_verified = False
         self._recovered: str | None = None
+        self._may_go_on: Callable[[], bool] = always
 
-    def open(self) -> Opened:
-        """The ledger as it lies there, or recovered.
+    def open(self, damage: str | None = None, may_go_on: Callable[[], bool] = always) -> Opened:
+        """The ledger as it lies there, or recovered. `damage`: known of its file, which then has to
+        be made again. `may_go_on`: as `append_all` asks it.
 
         Raises `LedgerRefused` where the ledger and the inbox cannot both be true.
         """
+        self._may_go_on, self._is_verified, self._recovered = may_go_on, False, None
         try:
-            ledger = self._open_ledger(self._path)
+            ledger = self._opened(damage)
         except (LedgerDamaged, LedgerOutdated) as error:
             why = error.why or error.what
             carried = None if self._path is None else self._carried_over(self._path, why)
@@ -106,13 +111,21 @@ class Recovery:
         except _Diverged as diverged:
             ledger.close()
             return self.rebuild(str(diverged))
-        except LedgerDamaged as error:
+        except (LedgerDamaged, duckdb.Error) as error:
             ledger.close()
-            return self.rebuild(error.why)
+            damage = error.why if isinstance(error, LedgerDamaged) else file.corruption(error)
+            if damage is None:
+                raise
+            return self.rebuild(damage)
         except BaseException:
             ledger.close()
             raise
         return Opened(ledger, self._is_verified, self._recovered)
+
+    def _opened(self, damage: str | None) -> Ledger:
+        if damage is not None:
+            raise LedgerDamaged(f"The ledger {self._path} is damaged", damage)
+        return self._open_ledger(self._path)
 
     def rebuild(self, why: str, *, abandoned: Abandoned = lambda _: False) -> Opened:
         """Builds the ledger from the inbox, beside the old file. That stays where it is until the
@@ -243,7 +256,7 @@ class Recovery:
 
     def _completed(self, ledger: Ledger, abandoned: Abandoned) -> InboxForked | None:
         """Appends whatever the inbox holds; why it is not all, by the head outside of the inbox."""
-        append_all(ledger, self._inbox)
+        append_all(ledger, self._inbox, may_go_on=self._may_go_on)
         try:
             self._prove_kept(ledger, abandoned)
         except InboxForked as fork:
@@ -328,7 +341,7 @@ class Recovery:
         for expected, how in ((signed, "signed"), (head, "kept")):
             if expected is None or abandoned(expected):
                 continue
-            append_all(ledger, self._inbox, expected.size)
+            append_all(ledger, self._inbox, expected.size, may_go_on=self._may_go_on)
             if ledger.size < expected.size or ledger.root_at(expected.size) != expected.root:
                 raise _Diverged(
                     f"its first {expected.size} entries lead to another root than the one {how}"
