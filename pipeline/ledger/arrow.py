@@ -3,6 +3,7 @@ hides (`MASKED_COLUMNS`), runs scripts of several queries, and remembers what wa
 planned only to find columns.
 """
 
+import contextlib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -124,8 +125,11 @@ def insert(
     connection.register("batch", rows)
     try:
         connection.execute(f"insert into {table} select {columns} from batch")
-    finally:
-        connection.unregister("batch")
+    except BaseException:
+        with contextlib.suppress(duckdb.Error):  # the transaction is aborted: why says more
+            connection.unregister("batch")
+        raise
+    connection.unregister("batch")
 
 
 def _insert_few(

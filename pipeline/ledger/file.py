@@ -44,6 +44,8 @@ WRONG: Final = frozenset({"row_group_pruner"})
 
 _FULL_DISK: Final = ("No space left on device", "Disk quota exceeded")
 _NOT_ALLOWED: Final = ("Permission denied", "Read-only file system", "Operation not permitted")
+_NO_MEMORY: Final = "Out of Memory Error"
+_ORIGINAL: Final = "\nOriginal Error: "
 _CORRUPT: Final = "Corrupt database file"
 """DuckDB says so of a block whose checksum is wrong, whatever it read it for."""
 _OTHER_FORMATS: Final = {
@@ -173,8 +175,10 @@ def fault(path: Path | None, error: duckdb.Error, what: str) -> OperatorError:
             "let the user that runs Prazo read and write it, and its folder",
         )
     is_full = any(it in str(error) for it in _FULL_DISK)
-    why = str(error).splitlines()[0]
-    if is_full or isinstance(error, duckdb.OutOfMemoryException):
+    # Where nothing can be rolled back either, the first line says that alone.
+    why = str(error).partition(_ORIGINAL)[2] or str(error)
+    why = why.splitlines()[0]
+    if is_full or isinstance(error, duckdb.OutOfMemoryException) or _NO_MEMORY in str(error):
         return LedgerStalled(
             f"The ledger {path} {what}",
             why,

@@ -1,9 +1,12 @@
 """A few rows go into a table as values, more of them by column, and either way as the same rows."""
 
+from pathlib import Path
+
 import duckdb
 import pytest
 
-from pipeline.ledger import arrow
+from pipeline.errors import LedgerStalled
+from pipeline.ledger import arrow, file
 
 NOON = 1_772_366_400_000_000  # 2026-03-01T12:00:00Z
 TABLE = """
@@ -55,3 +58,25 @@ def test_nothing_is_asked_of_the_database_for_no_rows(
     schema = arrow.schemas(connection, ["seen"])["seen"]
     connection.close()
     arrow.insert(connection, "seen", schema, [])
+
+
+def test_within_a_transaction_it_is_said_why_rows_did_not_go_in(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    """That it was aborted, or could not be rolled back, was said instead: too little memory was
+    taken for a damaged ledger."""
+    connection.execute("create table once (seq bigint primary key)")
+    schema = arrow.schemas(connection, ["once"])["once"]
+    connection.execute("begin")
+    with pytest.raises(duckdb.ConstraintException):
+        arrow.insert(connection, "once", schema, [(1,)] * 9)
+    connection.execute("rollback")
+    arrow.insert(connection, "once", schema, [(it,) for it in range(9)])
+    assert connection.execute("select count(*) from once").fetchall() == [(9,)]
+    short = "Out of Memory Error: failed to pin block"
+    said = (
+        f"FATAL Error: Failed to rollback transaction.\nOriginal Error: {short}\nRollback Error: x"
+    )
+    stalled = file.fault(Path("ledger"), duckdb.FatalException(said), "did not take entries 1 to 9")
+    assert isinstance(stalled, LedgerStalled)
+    assert (stalled.why, stalled.remedy) == (short, "give it more with PRAZO_LEDGER_MEMORY")
