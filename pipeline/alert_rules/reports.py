@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.alert_rules.parts import ClockTime, Part
 from pipeline.alert_rules.recipients import Day
-from pipeline.texts import PERSONAL
+from pipeline.texts import PERSONAL, is_tax_id
 
 FILTERS: Final[Mapping[str, tuple[str, ...] | None]] = {
     "lane": ("all", "savable", "EXPIRED"),
@@ -30,7 +30,8 @@ NOT_IN_MESSAGES: Final = "a tax id or an e-mail address, which no message names"
 def names_a_person(filters: str) -> bool:
     """Whether filters name a seller by what looks personal. Reports see masks of such ids: they
     would find none, and their link would show it."""
-    return any(name == "seller" and PERSONAL.search(it) for name, it in parse_qsl(filters))
+    sellers = (it for name, it in parse_qsl(filters) if name == "seller")
+    return any(is_tax_id(it) or PERSONAL.search(it) for it in sellers)
 
 
 class Report(Part):

@@ -8,22 +8,23 @@ import hashlib
 import hmac
 from collections.abc import Callable, Mapping
 from typing import Any, Final
+from urllib.parse import parse_qsl, unquote, urlencode
 
 import pyarrow as pa
 
 from pipeline.texts import PERSONAL, TAX_ID_WITHIN, is_marked_or_checked, is_tax_id
 
-_TEXTS_WITH_IDS: Final = frozenset({"alert_id", "detail", "query", "subject", "uri"})
-"""Columns whose text may hold an id among other words."""
 _CODES: Final = frozenset(
     {
-        *("answer_source", "codes", "decided_because", "decision_reasons", "error", "event_type"),
-        *("fields", "mcc", "note", "path", "paths", "payload_type", "reason", "reasons"),
-        *("reported_status", "requested_fields", "resource", "source", "type"),
+        *("answer", "answer_source", "codes", "decided_because", "decision_reasons", "error"),
+        *("event_type", "fields", "mcc", "note", "path", "paths", "payload_type", "reason"),
+        *("reasons", "report_name", "reported_status", "requested_fields", "resource", "source"),
+        *("type", "view_name"),
     }
 )
 """Columns of codes and paths, or of lists of them. Who sends one may write anything, such as whose
-CPF is wrong, in the place of a reason; and so may people who say why they did something."""
+CPF is wrong, in the place of a reason; and so may people who say why they did something, or name
+what they keep."""
 _FEW: Final = 1000
 """Texts that are looked through sooner than Arrow's functions are imported."""
 _DIGEST_DIGITS: Final = 10
@@ -54,6 +55,43 @@ def _mask(identifier: str, shown: str, log_key: bytes | None) -> str:
 def mask_within(text: str, log_key: bytes | None) -> str:
     """The text, with the mask of each id in it that looks personal."""
     return PERSONAL.sub(lambda found: mask(found[0], log_key), text)
+
+
+def _mask_in_filters(filters: str, log_key: bytes | None) -> str:
+    """The filters of a page, as its address has them, with the mask of each id that looks personal.
+    An address writes `@` and `/` in other signs, which nothing finds an id behind."""
+    asked = parse_qsl(filters, keep_blank_values=True)
+
+    def hide(text: str) -> str:
+        return mask(text, log_key) if is_tax_id(text) else mask_within(text, log_key)
+
+    hidden = [(hide(name), hide(value)) for name, value in asked]
+    return filters if hidden == asked else urlencode(hidden, safe="*")
+
+
+def _mask_in_path(path: str, log_key: bytes | None) -> str:
+    """The same for the path of an address."""
+    plain = unquote(path)
+    hidden = mask_within(plain, log_key)
+    return path if hidden == plain else hidden
+
+
+def _mask_if_sure_within(text: str, log_key: bytes | None) -> str:
+    """For numbers that somebody else gives: most that have the digits of a tax id are none."""
+
+    def hide(found: str) -> str:
+        return mask(found, log_key) if "@" in found else _mask_if_sure(found, log_key)
+
+    return PERSONAL.sub(lambda found: hide(found[0]), text)
+
+
+_MASKS: Final[Mapping[str, Callable[[str, bytes | None], str]]] = {
+    **dict.fromkeys(("alert_id", "detail", "subject"), mask_within),
+    **dict.fromkeys(("filters", "query"), _mask_in_filters),
+    "uri": _mask_in_path,
+    "number": _mask_if_sure_within,
+}
+"""Column whose text may hold an id among other words -> what masks it there."""
 
 
 def _column(texts: list[str | None]) -> pa.Array:
@@ -92,9 +130,7 @@ def mask_of(column: str) -> Callable[[str, bytes | None], str] | None:
 
     The columns of ids are those whose name ends in `_id`; few others have ids in their text.
     """
-    if column in _TEXTS_WITH_IDS:
-        return mask_within
-    return mask if column.endswith("_id") else None
+    return _MASKS.get(column) or (mask if column.endswith("_id") else None)
 
 
 def may_be_masked(column: str) -> bool:

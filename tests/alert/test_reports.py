@@ -150,6 +150,7 @@ def test_one_channel_that_took_it_does_not_end_the_tries_of_another() -> None:
         {"days": "monthly"},
         {"at": "8"},
         {"filters": "seller=52998224725"},
+        {"filters": "seller=12abc34501de35"},
         {"filters": "seller=ana%40market.example"},
     ],
 )

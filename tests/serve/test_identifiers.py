@@ -1,9 +1,17 @@
 """Ids that look like a tax id or an e-mail address are masked where personal values are."""
 
+from urllib.parse import urlencode
+
 import pyarrow as pa
 import pytest
 
-from pipeline.serve.identifiers import mask, mask_within, masked, masked_question
+from pipeline.serve.identifiers import (
+    mask,
+    mask_within,
+    masked,
+    masked_question,
+    may_be_masked,
+)
 
 KEY = b"of this log"
 
@@ -109,6 +117,43 @@ def test_columns_of_ids_are_masked_and_so_are_ids_in_texts() -> None:
         None,
     ]
     assert shown["actor"] == rows["actor"]
+
+
+def test_an_id_is_masked_as_an_address_writes_it_and_in_what_people_name() -> None:
+    """A saved view's filters stood in rows as its address has them: `@` and `/` are other signs
+    there, so a seller's e-mail address or CNPJ was shown whole. Names of views, reports and tickets
+    were masked nowhere but on pages."""
+    sellers = ["ana@example.com", "12.345.678/0001-95", "12abc34501de35"]
+    filters = [urlencode({"lane": "all", "seller": it}) for it in sellers]
+    plain = "lane=savable&seller=sel_1&sort=-deadline_at&seller="
+    named = ["ana@example.com's", "of 529.982.247-25", None]
+    rows = pa.table(
+        {
+            "query": filters,
+            "filters": [plain, *filters[1:]],
+            "uri": ["/s/ana%40example.com", "/s/12.345.678%2F0001-95/3", "/s/a%20b"],
+            "view_name": named,
+            "report_name": named,
+            "answer": named,
+            "number": ["CPF 529.982.247-25", "20261104001", "ana@example.com"],
+        }
+    )
+    shown = masked(rows, KEY).to_pydict()
+    hidden = [f"lane=all&seller={mask(it, KEY)}" for it in sellers]
+    assert (shown["query"], shown["filters"]) == (hidden, [plain, *hidden[1:]])
+    assert shown["uri"][:2] == [f"/s/{mask(sellers[0], KEY)}", f"/s/{mask(sellers[1], KEY)}/3"]
+    assert shown["uri"][2] == "/s/a%20b"
+    for column in ("view_name", "report_name", "answer"):
+        assert shown[column] == [it and mask_within(it, KEY) for it in named] != named
+        assert may_be_masked(column)
+    assert shown["number"] == [
+        f"CPF {mask('529.982.247-25', KEY)}",
+        "20261104001",
+        mask(sellers[0], KEY),
+    ]
+    assert masked_question({"where": {"query": filters[0]}})["where"] == {
+        "query": "lane=all&seller=a***"
+    }
 
 
 @pytest.mark.parametrize(
