@@ -300,11 +300,12 @@ class Answering:
         shown: Shown,
         now: int,
         trace: Fields,
+        brought: str | None = None,
     ) -> str | None:
         """Begins a session by the link's first screen, by a code, or by the receipt of the journey
         before it; its secret, or None where the link has ceased to work, or was opened
-        meanwhile."""
-        secret, _, begun = self.sessions.begin(journey.ref, now)
+        meanwhile. `brought`: the secret that the browser got with the first screen."""
+        secret, _, begun = self.sessions.begin(journey.ref, now, brought)
         has_code = screen == CODE
         draft = evidence.seen(
             journey,

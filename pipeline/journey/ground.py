@@ -171,8 +171,10 @@ class Ground:
         return page_of(drawn.signed(token))
 
     def _session(self, visit: Visit, journey: Journey, now: int) -> Session | None:
-        secret = visit.cookies.get(self._cookie(journey.ref))
-        return self._sessions.find(secret, journey.ref, now)
+        return self._sessions.find(self._secret(visit, journey), journey.ref, now)
+
+    def _secret(self, visit: Visit, journey: Journey) -> str | None:
+        return visit.cookies.get(self._cookie(journey.ref))
 
     def _cookie(self, ref: str) -> str:
         return f"__Host-j_{ref}" if self._is_secure else f"j_{ref}"

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from pipeline.errors import CallerError
 from pipeline.journey import form, links, words
 from pipeline.journey.answering import CODE, LANDING, RECEIPT, REVIEW
+from pipeline.journey.entrance.sessions import is_secret, new_secret
 from pipeline.journey.evidence import RECORDED_BY
 from pipeline.journey.form import Question
 from pipeline.journey.ground import NO_STORE, Ground, Place, Visit, page_of, see
@@ -42,6 +43,8 @@ class Visits(Ground):
         journey = self._by_link(visit, now)
         if journey is None:
             return self._wrong_link(visit)
+        if self._session(visit, journey, now) is not None:  # a second press, or the first repeated
+            return see(f"/r/{journey.ref}/")
         what = visit.form.get("do")
         if what == "start" and journey.opened_at is None:
             drawn = self._answering.landing(journey, visit.language)
@@ -78,9 +81,16 @@ class Visits(Ground):
         self, visit: Visit, journey: Journey, now: int, fault: str | None = None
     ) -> Response:
         """Of a link that works: the beginning, or the code. Where nobody can be sent a code, a link
-        that was opened elsewhere opens nothing here; a fresh one does."""
+        that was opened elsewhere opens nothing here; a fresh one does.
+
+        With the beginning the browser gets the secret that the session will have: where the answer
+        to its button is lost on the way, it has opened the link all the same.
+        """
         if journey.opened_at is None:
-            return page_of(self._answering.landing(journey, visit.language).signed(""))
+            response = page_of(self._answering.landing(journey, visit.language).signed(""))
+            if not is_secret(self._secret(visit, journey)):
+                self._set_cookie(response, journey.ref, new_secret())
+            return response
         if not self._codes.has_way(journey):
             self._door.note("opened_elsewhere")
             return self._message(visit, "invalid", 404)
@@ -96,13 +106,16 @@ class Visits(Ground):
     def _opened(
         self, visit: Visit, journey: Journey, screen: str, html: bytes, now: int
     ) -> Response:
+        brought = self._secret(visit, journey)
         secret = self._answering.open(
-            journey, screen, html, self._shown(visit), now, self._trace(visit)
+            journey, screen, html, self._shown(visit), now, self._trace(visit), brought
         )
-        if secret is None:  # somebody else was faster
+        response = see(f"/r/{journey.ref}/")
+        if secret is None:  # another request was faster, of this browser or of somebody else
+            if self._session(visit, journey, now) is not None:
+                return response
             again = links.by_ref(self._inbox, journey.ref)
             return self._first_screen(visit, again or journey, now)
-        response = see(f"/r/{journey.ref}/")
         self._set_cookie(response, journey.ref, secret)
         return response
 

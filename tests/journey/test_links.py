@@ -143,6 +143,28 @@ def test_a_link_that_was_opened_on_one_device_opens_nothing_on_another_without_a
     assert first.get(minted.url).slug == "revenue"
 
 
+def test_a_press_that_came_twice_or_whose_answer_was_lost_has_opened_the_link(page: Page) -> None:
+    """Whoever tapped twice, or lost the line right then, was told that the link does not work: it
+    was open, for a browser that had never got its secret. Now it has that with the first screen."""
+    process = page.review()
+    minted = page.mint(process)
+    seller, other = page.seller(), page.seller()
+    seller.get(minted.url)
+    other.get(minted.url)
+    before = dict(seller.cookies)
+    assert before != other.cookies
+    assert seller.ask("POST", minted.url, {"do": "start"}).status == 303
+    seller.cookies = before
+    assert seller.post(minted.url, do="start").slug == "revenue"
+    assert page.steps(process) == ["invited", "opened"]
+    assert other.post(minted.url, do="start").heading == INVALID
+    # A secret that another session has begins none.
+    third = page.mint(process)
+    again = page.seller(cookies={f"j_{third.journey.ref}": before[f"j_{minted.journey.ref}"]})
+    assert again.post(third.url, do="start").slug == "revenue"
+    assert again.cookies[f"j_{third.journey.ref}"] not in before.values()
+
+
 def test_one_link_tells_nothing_of_another_journey(page: Page) -> None:
     mine, others = page.mint(page.review()), page.mint(page.review())
     victim, attacker = page.seller(), page.seller()

@@ -7,6 +7,7 @@ follows from the log's. It is bound to the session, so nobody else's page can ma
 
 import hashlib
 import hmac
+import re
 import secrets
 from typing import Final, NamedTuple
 
@@ -16,6 +17,7 @@ from pipeline.inbox.store import Statement
 from pipeline.journey.links import Journey, digest
 
 SECRET_BYTES: Final = 32
+_SECRET: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 SEEN_PAUSE: Final = instants.MINUTE
 """Between two records that a session was used, where nothing was answered."""
 MAX_SCREENS: Final = 2000
@@ -58,6 +60,16 @@ class Flow(NamedTuple):
     detail: str | None
 
 
+def new_secret() -> str:
+    """A secret for a cookie."""
+    return secrets.token_urlsafe(SECRET_BYTES)
+
+
+def is_secret(text: str | None) -> bool:
+    """Whether a text could be one of these."""
+    return text is not None and _SECRET.fullmatch(text) is not None
+
+
 class Sessions:
     """Finds and begins sessions. `idle`: microseconds after which one is over."""
 
@@ -76,9 +88,13 @@ class Sessions:
             return None
         return Session(sha256, *rows[0])
 
-    def begin(self, ref: str, now: int) -> tuple[str, Session, Statement]:
-        """A new session: its secret, itself, and the statement that makes it durable."""
-        secret = secrets.token_urlsafe(SECRET_BYTES)
+    def begin(
+        self, ref: str, now: int, brought: str | None = None
+    ) -> tuple[str, Session, Statement]:
+        """A new session: its secret, itself, and the statement that makes it durable. `brought`:
+        the secret that the browser got with the first screen, which no session has yet."""
+        is_free = is_secret(brought) and not self._inbox.query(_OF, digest(brought or ""))
+        secret = brought if brought is not None and is_free else new_secret()
         session = Session(digest(secret), ref, now, now)
         return secret, session, Statement(_BEGIN, (session.sha256, ref, now))
 
