@@ -162,7 +162,9 @@ class JourneyPage:
 
     async def _answer(self, handler: Handler, visit: Visit) -> Response:
         try:
-            response: Response = await self._run(lambda: handler(visit))
+            response: Response = await self._run(
+                lambda: self._visits.chosen_language(visit) or handler(visit)
+            )
         except OperatorError as error:
             LOG.error("a step of a seller was not recorded: %s", error.in_one_line)
             return self._visits.busy(visit)

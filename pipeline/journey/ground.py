@@ -184,12 +184,13 @@ class Ground:
             self._cookie(ref), secret, httponly=True, secure=self._is_secure, samesite="lax"
         )
 
-    def _chosen_language(self, visit: Visit) -> Response | None:
-        """Remembers a language that was asked for, and leads back to the same page."""
+    def chosen_language(self, visit: Visit) -> Response | None:
+        """Remembers a language that was asked for, and leads back to the same page. Every screen
+        has the link that asks for it, one that says what does not work, too."""
         chosen = visit.query.get("lang")
-        if chosen not in LANGUAGES:
+        if visit.method == "POST" or chosen not in LANGUAGES:
             return None
-        response = see(visit.path)
+        response = see(f"/{visit.path.lstrip('/')}")  # two slashes would lead to another host
         response.set_cookie(
             LANGUAGE_COOKIE,
             chosen,

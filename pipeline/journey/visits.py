@@ -25,8 +25,6 @@ class Visits(Ground):
 
     def landing(self, visit: Visit) -> Response:
         """The link itself. Looking at it changes nothing: programs look at links, too."""
-        if (chosen := self._chosen_language(visit)) is not None:
-            return chosen
         now = self._inbox.now()
         journey = self._by_link(visit, now)
         if journey is None:
@@ -130,8 +128,6 @@ class Visits(Ground):
 
     def question(self, visit: Visit) -> Response:
         """Shows one question, with the answer that this seller gave to it in this journey."""
-        if (chosen := self._chosen_language(visit)) is not None:
-            return chosen
         place = self._place(visit)
         if isinstance(place, Response):
             return place
@@ -223,8 +219,6 @@ class Visits(Ground):
 
     def review(self, visit: Visit) -> Response:
         """Shows all answers, once there are all."""
-        if (chosen := self._chosen_language(visit)) is not None:
-            return chosen
         place = self._place(visit)
         if isinstance(place, Response):
             return place
@@ -286,8 +280,6 @@ class Visits(Ground):
 
     def receipt(self, visit: Visit) -> Response:
         """Shows the number, and what has become of the answers."""
-        if (chosen := self._chosen_language(visit)) is not None:
-            return chosen
         found = self._confirmed(visit)
         if isinstance(found, Response):
             return found

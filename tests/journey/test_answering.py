@@ -299,6 +299,13 @@ def test_another_language_is_one_link_away_and_stays(page: Page) -> None:
     english = seller.get(f"{minted.url}?lang=en")
     assert english.heading == "Confirm your registration data"
     assert seller.post(english.path, do="start").heading == "What is your revenue band?"
+    # So it is on a screen that says what does not work: there the link led back to the same words.
+    for path in (f"/r/{minted.journey.ref}/", "/nowhere"):
+        other = page.seller()
+        assert other.get(path).status == 404
+        assert other.get(f"{path}?lang=en").html.startswith('<!DOCTYPE html>\n<html lang="en">')
+    away = page.seller().ask("GET", "//elsewhere.example/?lang=en")
+    assert away.headers["location"] == "/elsewhere.example/"
 
 
 def test_no_screen_is_larger_than_50_kb(page: Page) -> None:
