@@ -150,9 +150,12 @@ class Ground:
         """What has become of the answers, in words, and whether the seller can correct them."""
         review = self._answering.reviews.look(journey.process_id, journey.review)
         name = self._settings.journey_name
+        confirmed_at = journey.confirmed_at or 0
         if review.is_finished:
-            return words.text("receipt_sent", language), False
-        is_later = (review.refused_at or 0) >= (journey.confirmed_at or 0)
+            # Else it was finished without these answers, or nobody knows whether with them.
+            is_sent = (review.accepted_at or 0) >= confirmed_at
+            return words.text("receipt_sent" if is_sent else "receipt_finished", language), False
+        is_later = (review.refused_at or 0) >= confirmed_at
         if review.to_correct and is_later:
             asked = form.questions(
                 review.wanted("business"), asks_type=False, only=review.to_correct

@@ -42,6 +42,8 @@ class Review:
     """Fields that the platform refused by name, in the last attempt."""
     refused_at: int | None = None
     """When it found that attempt's payload invalid."""
+    accepted_at: int | None = None
+    """When the last attempt began that the platform accepted."""
     seq: int = -1
     """Up to which the log had been read."""
 
@@ -143,7 +145,9 @@ def _judged(inbox: Inbox, case: CaseFile) -> Review:
     named where its path is a text or a key of it."""
     last = next((it for it in case.attempts if it.is_last), None)
     if last is None or last.outcome != "invalid_payload":
-        return Review(case.process, case.seller_type, case.process_n)
+        accepted = (it.ordered_at for it in case.attempts if it.outcome == "accepted")
+        accepted_at = max(accepted, default=None)
+        return Review(case.process, case.seller_type, case.process_n, accepted_at=accepted_at)
     ends = inbox.find(attempt_id=last.attempt_id, kind=SUBMISSION_FINISHED)
     try:
         said = parse_json(next((it.body for it in ends if it.body), b"null"))

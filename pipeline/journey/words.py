@@ -92,6 +92,10 @@ TEXTS: Final[Mapping[str, _Both]] = {
         "A plataforma de pagamentos aceitou as respostas. A revisão está concluída.",
         "The payment platform has accepted the answers. The review is complete.",
     ),
+    "receipt_finished": (
+        "A plataforma de pagamentos concluiu a revisão. Você não precisa fazer mais nada.",
+        "The payment platform has finished the review. There is nothing more for you to do.",
+    ),
     "receipt_refused": (
         "A plataforma de pagamentos recusou: {fields}. Corrija agora para concluir a revisão.",
         "The payment platform refused: {fields}. Correct it now to complete the review.",

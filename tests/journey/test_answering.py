@@ -289,6 +289,10 @@ def test_each_receipt_that_a_seller_saw_is_kept_once(page: Page) -> None:
     screens = [page.artifact(it["artifacts"][0]["sha256"]).decode() for it in kept]
     assert screens == [first.html, english.html]
     assert "Número do comprovante" in page.artifact(kept[0]["artifacts"][1]["sha256"]).decode()
+    # Nobody sent the answers: that the platform accepted them was said, and kept as evidence.
+    page.review(process_id=process, status="FINISHED")
+    finished = seller.get(f"/r/{minted.journey.ref}/receipt")
+    assert "The payment platform has finished the review." in finished.html
 
 
 def test_another_language_is_one_link_away_and_stays(page: Page) -> None:
