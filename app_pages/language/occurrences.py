@@ -191,8 +191,8 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
     if kind == "collection":
         channel = formats.plain(word(CHANNELS, row["channel"]))
         title = formats.plain(word(STEPS, row["step"]))
-        source = row["source"]
-        if source != "seller":
+        if row["source"] != "seller":
+            source = word(SOURCES, row["source"])
             return EntryInWords(
                 ":material/warning:",
                 title,

@@ -32,6 +32,7 @@ HISTORY = [
         retry=True,
     ),
     review("prc_code", before(days=40), seller="sel_1", status=f"PENDING {NAMELESS}"),
+    collected("prc_code", "answered", before(days=8), seller="sel_1", source=f"agent {NAMELESS}"),
     review(" prc_spaced ", before(days=40)),
 ]
 PAGES: dict[str, dict[str, str]] = {
@@ -82,13 +83,14 @@ def test_a_requested_path_that_looks_personal_is_masked(open_log: OpenLog, visit
 
 def test_what_looks_personal_in_the_place_of_a_code_is_masked(open_log: OpenLog, visit: Visit):
     """The API masked a denial's detail that says whose CPF it was, and pages, charts and grids
-    showed it whole: to analysts as well."""
+    showed it whole: to analysts as well. The audit trail showed a collection's source so."""
     with open_log(HISTORY) as service:
         masked = mask(NAMELESS, service.inbox.log_key)
         for app in (visit("denials"), visit("seller", seller_id="sel_1")):
             shown = everything(app).replace("\N{WORD JOINER}", "").replace("\\", "")
             assert NAMELESS not in shown + str(app)
             assert masked in shown
+        assert f"source: agent {masked}" in shown
 
 
 def test_links_lead_to_the_id_itself(open_log: OpenLog, visit: Visit):
