@@ -150,9 +150,12 @@ class Visits(Ground):
         answering, token = self._answering, visit.form.get("page", "")
         drawn = answering.question(place.journey, place.asked, question, visit.language)
         taken = answering.seen(place.journey, place.session, question, token, drawn, place.now)
-        if taken is None:
-            return self._again(visit, place, question, typed, is_changed=True)
         reading = form.read(question, typed, answering.bands)
+        if taken is None:
+            # A second press, or the same sent once more after the line was lost: it is answered.
+            if not reading.faults and reading.values.items() <= place.asked.answers.items():
+                return see(self._next(place))
+            return self._again(visit, place, question, typed, is_changed=True)
         if reading.faults:
             return self._again(visit, place, question, typed, faults=reading.faults)
         is_recorded = answering.answer(

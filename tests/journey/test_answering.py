@@ -117,6 +117,11 @@ def test_back_and_forth_loses_nothing_and_a_changed_answer_counts(page: Page) ->
     first = seller.open(page.mint(process).url)
     second = seller.answer(first, f0_from="1000", f0_to="5000")
     assert f'href="{first.path}"' in second.html
+    # Pressed twice, or sent again once the line was back: the seller was told that the page had
+    # changed. Another answer from that screen is shown first, as before.
+    assert seller.answer(first, f0_from="1000", f0_to="5000").path == second.path
+    assert seller.answer(first, f0_from="1000", f0_to="6000").status == 409
+    assert page.steps(process).count("answered") == 1
     again = seller.get(first.path)
     assert (again.inputs["f0_from"], again.inputs["f0_to"]) == ("1000", "5000")
     third = seller.answer(again, f0_from="2.000", f0_to="9000")
