@@ -26,6 +26,7 @@ from pipeline.contract.body import (
 from pipeline.errors import Unreadable
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import COLLECTION, INGESTED, WEBHOOK, Channel, Draft, public
+from pipeline.texts import PERSONAL
 
 
 def _instant(value: object) -> int:
@@ -305,7 +306,9 @@ def _ingested(
             }
             attempt_id, body = occurrence.attempt_id, occurrence.body
         case SubmissionFinishedLine():
-            particulars = {"error": occurrence.error}
+            # Packages show it to anybody, and whoever wrote the file may have named a person in it.
+            said = occurrence.error
+            particulars = {"error": said and PERSONAL.sub("***", said)}
             attempt_id, body, status = occurrence.attempt_id, occurrence.body, occurrence.status
         case CollectionLine():
             body = content_bytes(value)

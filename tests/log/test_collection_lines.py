@@ -1,4 +1,4 @@
-"""Lines of files about collections: what no table holds is refused, and read where it stands."""
+"""Lines of files: what no table holds is refused, and read where it stands; errors name nobody."""
 
 import json
 from typing import Any
@@ -39,3 +39,19 @@ def test_a_size_that_no_table_holds_is_refused_and_stops_no_ledger(
     found = facts.extract([entry], facts.Keys(values=b"v", taxpayer=b"t"))
     sizes = [it.size_bytes for table in found for it in found[table] if hasattr(it, "size_bytes")]
     assert pa.array(sizes, type=pa.int64()).to_pylist() == [read]
+
+
+@pytest.mark.parametrize(
+    ("error", "recorded"),
+    [
+        ("timeout", "timeout"),
+        ("reset by 10.0.0.7 after 30 s", "reset by 10.0.0.7 after 30 s"),
+        ("no CPF 529.982.247-25 of ana@example.com", "no CPF *** of ***"),
+    ],
+)
+def test_an_error_in_a_file_is_recorded_without_whom_it_names(error: str, recorded: str) -> None:
+    """A masked package shows what is recorded beside a body, and so it showed whose CPF it was."""
+    ended = {"kind": "submission_finished", "occurred_at": "2026-03-02T09:00:00Z"}
+    named = {"attempt_id": "a1", "process_id": "p1", "status": None, "error": error}
+    draft = read_line(json.dumps(ended | named).encode(), recorded_by="file")
+    assert draft.particulars == {"error": recorded}
