@@ -38,6 +38,7 @@ from tests.support.machine import free_port, wait_until
 HISTORY = [review("prc_1", before(days=10))]
 SECRET = "s3cret-of-the-proxy"
 SOCKET = "/_stcore/stream"
+SPOKEN = "document.documentElement.lang"
 
 
 # --- proxy ---------------------------------------------------------------------------------------
@@ -171,11 +172,15 @@ def test_an_address_that_is_no_proxy_does_not_get_in(tmp_path: Path):
         assert "127.0.0.1 is not a proxy" in answer.json()["error"]
 
 
-def test_whoever_the_proxy_names_sees_the_pages_of_their_role(inner: str, browser: Browser):
+def test_whoever_the_proxy_names_sees_the_pages_of_their_role_in_the_language_of_their_browser(
+    inner: str, browser: Browser
+):
+    """Who has the page read aloud must hear Portuguese as Portuguese (WCAG 3.1.1)."""
     proxy = Proxy(port_of(inner), forwarded())
     with proxy.running() as url:
         tab = Reader(browser.new_page(locale="pt-BR"), url).open("/")  # an officer's
         assert tab.title() == "Visão geral"
+        assert tab.page.evaluate(SPOKEN) == "pt-BR"
         assert tab.page.get_by_role("button", name="ana").is_visible()
         assert tab.page.get_by_role("link", name="Em risco").count() > 0
 
@@ -189,12 +194,15 @@ def test_whoever_the_proxy_names_sees_the_pages_of_their_role(inner: str, browse
         tab.page.get_by_role("link", name="Constatações").first.click()
         tab.page.get_by_role("heading", name="Constatações", exact=True).wait_for()
         assert "Seu papel não dá acesso a esta página" not in tab.settled().text()
+        tab.page.get_by_role("radio", name="en").click()
+        assert tab.settled().title() == "Findings"
+        assert tab.page.evaluate(SPOKEN) == "en-GB"
 
         proxy.headers = forwarded(user="eve", groups="sales")
         tab.open("/")
         assert "eve não tem papel aqui" in tab.text()
         assert "prc_1" not in tab.text()
-        assert tab.page.evaluate("document.documentElement.lang") == "pt-BR"
+        assert tab.page.evaluate(SPOKEN) == "pt-BR"
         assert list(tab.found_by_axe(depth.few(list(BACKGROUNDS), 2))) == []
         tab.page.close()
 
@@ -232,8 +240,8 @@ def test_a_session_ends_though_the_page_stays_open(tmp_path: Path, browser: Brow
         reader.page.get_by_text("The session is over").wait_for(timeout=60_000)
         tab.wait_for_timeout(1000)
         assert reader.text() == "Prazo\n\nThe session is over\n\nReload the page to continue."
-        reader.open("/")
-        assert reader.title() == "Overview"
+        reader.open("/findings")
+        assert reader.title() == "Findings"
         reader.page.close()
 
 
