@@ -1,4 +1,5 @@
-"""The officer's ten jobs in a real browser: by mouse, and in a long run by the keyboard alone, too.
+"""The officer's ten jobs in a real browser: by mouse, and in a long run by the keyboard alone, too;
+and what else a click or a finger opens.
 
 The clicks of each are counted and asserted; the seconds that it took are printed, and depend on the
 machine. One server and one tab go through them all.
@@ -11,14 +12,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator
+from playwright.sync_api import Browser, Locator, ViewportSize
 
 from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import attempt, review, seller_event
-from tests.support.dashboard import Reader, dashboard
+from tests.support.dashboard import FITS, Reader, dashboard
 
 TODAY = datetime.now(UTC).replace(microsecond=0)
 ROW, HEAD = 36, 36
+DESK: ViewportSize = {"width": 1440, "height": 1100}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+NARROWEST = 320
+"""A page of this width is read without scrolling sideways (WCAG 1.4.10): the lines above a list
+scroll by themselves. Streamlit's own style had the better of ours, and the whole page did."""
 MOST_PRESSES = 90
 """From one thing to the next: further away nobody looks for it with Tab."""
 HAS_FOCUS = "it => it === document.activeElement || it.contains(document.activeElement)"
@@ -200,9 +206,9 @@ def package_for_a_seller(hand: Hand) -> None:
 
 JOBS: list[tuple[Callable[[Hand], None], str | None, int]] = [
     (most_urgent_and_why, "/", 1),
-    (assign, "/watchlist", 2),
+    (assign, None, 2),
     (mine, None, 1),
-    (expired_aci_this_month, "/watchlist", 2),
+    (expired_aci_this_month, None, 2),
     (send_the_list, "/watchlist?lane=savable", 1),
     (since_yesterday, None, 1),
     (last_friday, "/watchlist", 2),
@@ -218,20 +224,20 @@ def hand(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     folder: Path = tmp_path_factory.mktemp("jobs")
     fill(folder, HISTORY)
     with dashboard(folder) as url:
-        page = browser.new_page(locale="en-GB", viewport={"width": 1440, "height": 1100})
+        page = browser.new_page(locale="en-GB", viewport=DESK, has_touch=True)
         page.set_default_timeout(12_000)
         page.context.add_cookies([{"name": "prazo_name", "value": "Ana", "url": url}])
-        yield Hand(Reader(page, url))
+        yield Hand(Reader(page, url).open("/dictionary"))  # which asks little
         page.close()
 
 
 def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]) -> None:
     tab, page = hand.tab, hand.tab.page
-    tab.open("/")  # as Ana, whose browser remembers her name
+    go(tab, "/")  # as Ana, whose browser remembers her name
     page.get_by_role("button", name="Ana").wait_for()
     took = []
     for job, path, clicks in JOBS:
-        if path is not None:
+        if path is not None and tab.page.url != tab.url + path:
             go(tab, path)
         hand.clicks, began = 0, time.monotonic()
         job(hand)
@@ -248,6 +254,75 @@ def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]
     tab.settled()
     assert said.count() == 1  # a second one was recorded six milliseconds after the first
     assert tab.complaints == []
+
+
+def test_a_bar_and_a_cell_lead_to_their_rows(hand: Hand) -> None:
+    tab, page = hand.tab, hand.tab.page
+    for path, mark, led in (
+        ("/denials", ".st-key-denial_weeks .scatterlayer path", "reason=DOCUMENT"),
+        (
+            "/submissions?via=gateway&of=nobody&sort=via",
+            ".st-key-outcomes_by_attempt .barlayer path",
+            "/submissions?outcome=platform_error&place=1",
+        ),
+    ):
+        go(tab, path)
+        box = page.locator(mark).first.bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_url(f"**{led}**")
+        tab.settled()
+    page.locator(".st-key-facts").get_by_role("button", name="Show").first.click()
+    page.wait_for_url(lambda url: "place=1" in url and "outcome=" not in url)
+    tab.settled()
+    page.get_by_text("Attempts at place 1 of their process.").wait_for()
+
+
+def test_a_phone_shows_the_first_row_opens_its_card_over_the_list_and_closes_the_drawer(
+    hand: Hand,
+) -> None:
+    tab, page = hand.tab, hand.tab.page
+    page.set_viewport_size(PHONE)
+    try:
+        go(tab, "/watchlist")
+        grid = page.locator('[data-testid="stDataFrame"] canvas').first
+        for width in (PHONE["width"], NARROWEST):
+            page.set_viewport_size({"width": width, "height": PHONE["height"]})
+            page.wait_for_function(FITS)
+        page.set_viewport_size(PHONE)
+        box = grid.bounding_box()
+        assert box is not None
+        assert box["y"] + 2 * ROW < PHONE["height"] / 2, "head and first row, without scrolling"
+        closed = page.locator(".st-key-card_first")
+        assert not closed.is_visible()
+        page.touchscreen.tap(box["x"] + 150, box["y"] + ROW * 1.5)
+        card = page.locator(".st-key-card_chosen")
+        card.wait_for()
+        page.get_by_role("button", name="Back to the list").wait_for()
+        tab.settled()
+        over = card.bounding_box()
+        assert over is not None
+        assert (over["x"], over["width"]) == (0, PHONE["width"])
+        assert over["y"] < 100, "from below the header to the end of the screen"
+        assert over["y"] + over["height"] == PHONE["height"]
+        inside = (
+            """card => card.contains(document.elementFromPoint(innerWidth / 2, innerHeight / 2))"""
+        )
+        assert card.evaluate(inside), "nothing of the list shows through"
+        page.get_by_role("button", name="Back to the list").click()
+        card.wait_for(state="detached")
+        assert "row=" not in tab.settled().query()
+
+        page.locator('[data-testid="stExpandSidebarButton"]').click()
+        page.get_by_role("link", name="Findings").click()
+        page.get_by_role("heading", name="Findings").first.wait_for()
+        page.wait_for_function(
+            "() => document.querySelector('[data-testid=\"stSidebar\"]')"
+            "?.getBoundingClientRect().right <= 1"
+        )
+        assert tab.complaints == []
+    finally:
+        page.set_viewport_size(DESK)
 
 
 @pytest.mark.long
