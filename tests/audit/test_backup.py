@@ -31,6 +31,7 @@ from tests.audit.test_stores import in_inbox
 from tests.support.stores import settings_in
 
 
+@entries_alone
 @no_rows
 def test_a_backup_of_a_running_log_is_put_back_with_the_same_root(
     settings: Settings, tmp_path: Path
@@ -46,7 +47,7 @@ def test_a_backup_of_a_running_log_is_put_back_with_the_same_root(
 
     def receive() -> None:
         number = 0
-        while not stop.wait(0.02):
+        while not stop.wait(0.05):
             story.deliver(service.inbox, f"live-{number}")
             number += 1
 
