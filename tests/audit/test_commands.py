@@ -11,6 +11,7 @@ import pytest
 from pipeline.audit.reproduce import verify_package
 from pipeline.http.holder import find
 from pipeline.log.checkpoints import Cosigner
+from pipeline.memory import KEEPS_FREED, TUNABLES
 from pipeline.settings import Settings
 from tests.audit import forgery
 from tests.audit.conftest import command, entries_alone, environment, no_rows
@@ -63,7 +64,8 @@ def holder(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "pipeline.cli", "follow", "--port", str(port)],
-        env=environment(settings),
+        # With what it would begin again for, and import everything twice.
+        env=environment(settings) | {TUNABLES: KEEPS_FREED},
         stderr=subprocess.DEVNULL,
     )
     until = time.monotonic() + 60
@@ -81,10 +83,16 @@ def test_the_commands_ask_whoever_holds_the_ledger(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = ("export", "--seller", "s1", "--out", "s1.zip", "--reason", "audit", "--actor", "Ana")
+    # The holder makes the package by its own settings: what ours ask for besides is named.
+    witness = Cosigner("audit.example/w1", tmp_path / "witness.key").key
+    (tmp_path / "policy").write_text(f"witness w1 {witness}\nquorum w1\n", encoding="utf-8")
     until = time.monotonic() + 60
-    while (done := command(settings, *asked)).returncode and time.monotonic() < until:
-        time.sleep(0.5)
+    with monkeypatch.context() as ours:
+        ours.setenv("PRAZO_WITNESSES_FILE", str(tmp_path / "policy"))
+        while (done := command(settings, *asked)).returncode and time.monotonic() < until:
+            time.sleep(0.5)
     assert done.returncode == 0, done.stderr
+    assert "NOT COSIGNED as" in done.stderr
     assert holder.poll() is None
     proved = command(settings, "receipt", "5", "--out", "receipts")
     assert "stop `prazo serve`, `prazo dashboard` or `prazo follow`" in proved.stderr
@@ -96,12 +104,6 @@ def test_the_commands_ask_whoever_holds_the_ledger(
     exports = command(settings, "show", "log_entries", "--where", "kind=export", "--format", "csv")
     assert len(exports.stdout.splitlines()) == 2
     assert verify_package(tmp_path / "s1.zip").faults == []
-    # The holder makes the package by its own settings: what ours ask for besides is named.
-    witness = Cosigner("audit.example/w1", tmp_path / "witness.key").key
-    (tmp_path / "policy").write_text(f"witness w1 {witness}\nquorum w1\n", encoding="utf-8")
-    with monkeypatch.context() as ours:
-        ours.setenv("PRAZO_WITNESSES_FILE", str(tmp_path / "policy"))
-        assert "NOT COSIGNED as" in command(settings, *asked).stderr
     stores = command(settings, "verify")
     assert (stores.returncode, stores.stdout.splitlines()[-1]) == (0, "VERIFIED")
     assert command(settings, "checkpoint").stdout.startswith("prazo/")
