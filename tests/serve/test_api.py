@@ -27,9 +27,11 @@ from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.log.checkpoints import Checkpoint, VerificationKey
 from pipeline.serve import api
 from pipeline.settings import Settings
+from tests.audit.conftest import entries_alone, no_rows
 from tests.support.receiver import receiver
 from tests.support.stores import settings_in
 
+pytestmark = no_rows
 TOKENS = {
     "reader": "read",
     "partner": "read,export",
@@ -135,9 +137,8 @@ def test_who_may_not_see_personal_data_gets_a_masked_package_alone(
     lacking = "this token lacks the scope read_personal"
     assert (full.status_code, full.json()["error"]) == (403, lacking)
     assert held.ledger.select("kind = 'export'", []) == []
-    masked = {**ASKED, "profile": "masked"}
-    answer = own.post("/api/exports", json=masked, headers=bearer("partner"))
-    assert answer.status_code == 200
+    asked = {"json": {**ASKED, "profile": "masked"}, "headers": bearer("partner")}
+    assert (answer := own.post("/api/exports", **asked)).status_code == 200
     (tmp_path / "p1.zip").write_bytes(answer.content)
     verdict = verify(tmp_path / "p1.zip")
     assert verdict.faults == []
@@ -239,6 +240,7 @@ def test_stores_are_verified_and_checkpoints_signed_on_request(own: Client) -> N
     assert own.get("/api/checkpoint").status_code == 401
 
 
+@entries_alone
 def test_one_audit_runs_at_a_time_and_keeps_nobody_else_waiting(
     own: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
