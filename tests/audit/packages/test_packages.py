@@ -114,6 +114,7 @@ def test_a_process_is_given_whole_and_nothing_else(p1: Given) -> None:
     assert bodies[6] == log.ledger.select("seq = 6", [])[0].body
 
 
+@no_rows
 def test_a_period_is_given_with_the_whole_of_each_process_in_it(
     service: LedgerService, tmp_path: Path
 ) -> None:
