@@ -67,21 +67,28 @@ def test_a_new_session_takes_no_tick_of_the_one_before_for_other_rows(
         assert key() != before_it
 
 
-def test_what_is_done_to_many_is_done_to_those_that_were_ticked(
+def test_what_is_done_to_many_is_done_to_those_that_were_ticked_also_after_a_refusal(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    """The second row ended, and its note stood on the third."""
+    """The second row ended, and its note stood on the third. And after a refusal ticks and text
+    were gone: the second try recorded nothing and said nothing."""
     with open_log(HISTORY) as service:
         app = visit("watchlist", as_of=None)
         every = ["prc_0", "prc_1", "prc_2", "prc_3", "prc_acp"]
         assert list(app.dataframe[0].value["process_id"]) == every
         app.segmented_control(key="many_what").set_value("note").run()
         tick(app, 1, 2)
-        ends(service, "prc_1", 49)
-        app.text_area(key="many_note").set_value("called")
+        app.text_area(key="many_note").set_value("x" * 2001)
+        press(app, "Record it")
+        assert "A text and a name are needed" in page_text(app)
         app.text_input(key="many_actor").set_value("Bia")
         press(app, "Record it")
-        assert recorded(service, "note") == [("prc_1", "called"), ("prc_2", "called")]
+        assert "At most 2,000 characters go into the log: this text has 2,001." in page_text(app)
+        assert recorded(service, "note") == []
+        ends(service, "prc_1", 49)
+        app.text_area(key="many_note").set_value("x" * 2000)
+        press(app, "Record it")
+        assert recorded(service, "note") == [("prc_1", "x" * 2000), ("prc_2", "x" * 2000)]
         every.remove("prc_1")
         assert list(app.dataframe[0].value["process_id"]) == every
         assert "Recorded for prc_1 prc_2." not in page_text(app)
@@ -105,24 +112,6 @@ def test_ticks_stay_on_their_rows_when_others_leave_the_list_or_it_is_filtered(
         app.text_input(key="many_actor").set_value("Bia")
         press(app, "Record it")
         assert recorded(service, "note") == [("prc_2", "called")]
-
-
-def test_what_is_refused_leaves_the_ticks_and_the_text(open_log: OpenLog, visit: Visit) -> None:
-    """They were gone, and the second try recorded nothing and said nothing."""
-    with open_log(HISTORY) as service:
-        app = visit("watchlist", as_of=None)
-        app.segmented_control(key="many_what").set_value("note").run()
-        tick(app, 0, 3)
-        app.text_area(key="many_note").set_value("x" * 2001)
-        press(app, "Record it")
-        assert "A text and a name are needed" in page_text(app)
-        app.text_input(key="many_actor").set_value("Bia")
-        press(app, "Record it")
-        assert "At most 2,000 characters go into the log: this text has 2,001." in page_text(app)
-        assert recorded(service, "note") == []
-        app.text_area(key="many_note").set_value("x" * 2000)
-        press(app, "Record it")
-        assert [it for it, _ in recorded(service, "note")] == ["prc_0", "prc_3"]
 
 
 def test_each_act_says_what_it_lacks_and_one_about_alerts_that_there_are_none(
