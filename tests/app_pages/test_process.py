@@ -3,6 +3,8 @@
 import re
 from datetime import timedelta
 
+import pytest
+
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Item, Subject
@@ -232,6 +234,7 @@ def test_what_is_cut_is_said_to_be_and_the_trail_names_whoever_an_alert_went_to(
     assert "Alert sent · Less than 3 days left · ana · e-mail" in shown
 
 
+@pytest.mark.long  # as other pages can: tests/app_pages/test_watchlist.py and parts/test_frame.py
 def test_it_can_be_looked_at_as_it_stood(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         then = (NOW - timedelta(days=18, hours=-1)).isoformat().replace("+00:00", "Z")
@@ -291,52 +294,43 @@ def test_an_attempt_shows_its_request_and_its_answer_masked_until_there_is_a_rea
     assert (entry["process_id"], entry["actor"]) == ("prc_refused", "Bia")
 
 
-def test_a_note_and_an_assignment_are_entries_under_a_name_that_is_asked_once(
+def test_a_note_that_is_not_too_long_and_an_assignment_are_entries_under_a_name_asked_for_once(
     open_log: OpenLog, visit: Visit
 ) -> None:
+    note = "Called; [they](x) answer tomorrow".ljust(2000, "x")
     with open_log(HISTORY) as service:
         app = visit("process", as_of=None, process="prc_1")
         assert "Nobody is assigned." in page_text(app)
-        app.text_area(key="note_text prc_1").set_value("Called; [they](x) answer tomorrow")
+        app.text_area(key="note_text prc_1").set_value(note + "x")
+        press(app, "Record the note")
+        assert "A text and a name are needed" in page_text(app)
         app.text_input(key="note_actor prc_1").set_value("Bia")
         press(app, "Record the note")
+        assert "At most 2,000 characters go into the log: this text has 2,001." in page_text(app)
+        assert app.text_area(key="note_text prc_1").value == note + "x"
+        assert service.inbox.last()[0] == len(HISTORY)
+        app.text_area(key="note_text prc_1").set_value(note)
+        press(app, "Record the note")
+        assert app.text_area(key="note_text prc_1").value == ""
+        assert service.inbox.last()[0] == len(HISTORY) + 1
         app.selectbox(key="assignee prc_1").set_value("Bia")
         app.text_input(key="assignment_text prc_1").set_value("knows the seller")
         press(app, "Record the assignment")
         shown = page_text(app)
         assert "Assigned to Bia since" in shown
         assert "Assignment · to Bia · Bia · knows the seller" in shown
-        assert "Called; [they](x) answer tomorrow" in shown
+        assert note in shown
         entries = service.reader.read("timeline", where={"process_id": "prc_1"}).to_pylist()
         listed = visit("watchlist", as_of=None, assignee="bi").dataframe[0].value
         elsewhere = page_text(visit("watchlist", as_of=None, assignee="caio"))
+        then = visit("process", process="prc_1")
     assert [(it["kind"], it["actor"], it["reason"]) for it in entries[1:]] == [
-        ("note", "Bia", "Called; [they](x) answer tomorrow"),
+        ("note", "Bia", note),
         ("assignment", "Bia", "knows the seller"),
     ]
+    assert "Record the note" not in [button.label for button in then.button]
     assert list(listed["assignee"]) == ["Bia"]
     assert "No process matches these filters" in elsewhere
-
-
-def test_a_note_needs_a_name_and_the_present_and_is_kept_where_it_is_too_long(
-    open_log: OpenLog, visit: Visit
-) -> None:
-    with open_log(HISTORY) as service:
-        app = visit("process", as_of=None, process="prc_1")
-        app.text_area(key="note_text prc_1").set_value("x" * 2001)
-        press(app, "Record the note")
-        assert "A text and a name are needed" in page_text(app)
-        app.text_input(key="note_actor prc_1").set_value("Bia")
-        press(app, "Record the note")
-        assert "At most 2,000 characters go into the log: this text has 2,001." in page_text(app)
-        assert app.text_area(key="note_text prc_1").value == "x" * 2001
-        assert service.inbox.last()[0] == len(HISTORY)
-        app.text_area(key="note_text prc_1").set_value("x" * 2000)
-        press(app, "Record the note")
-        assert app.text_area(key="note_text prc_1").value == ""
-        assert service.inbox.last()[0] == len(HISTORY) + 1
-        then = visit("process", process="prc_1")
-    assert "Record the note" not in [button.label for button in then.button]
 
 
 def test_a_ticket_is_due_is_opened_and_closed_on_the_page(open_log: OpenLog, visit: Visit) -> None:
