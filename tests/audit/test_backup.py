@@ -66,7 +66,6 @@ def test_a_backup_of_a_running_log_is_put_back_with_the_same_root(
     assert second.entries - first.entries == second.new_entries >= 0
     assert (first.unsigned, second.unsigned) == (0, 0)
     assert (first.new_artifacts, second.new_artifacts) == (2, 0)
-
     elsewhere = settings_in(tmp_path / "elsewhere")
     done = restores.restore(elsewhere, tmp_path / "saved")
     assert done.verdict.faults == []

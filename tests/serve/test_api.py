@@ -113,6 +113,7 @@ def own(held: LedgerService) -> Client:
     return Client()
 
 
+LACKING = "this token lacks the scope read_personal"
 ASKED = {"process_id": "p1", "reason": "yearly audit", "actor": "somebody else"}
 
 
@@ -134,11 +135,11 @@ def test_who_may_not_see_personal_data_gets_a_masked_package_alone(
     own: Client, held: LedgerService, tmp_path: Path
 ) -> None:
     full = own.post("/api/exports", json=ASKED, headers=bearer("partner"))
-    lacking = "this token lacks the scope read_personal"
-    assert (full.status_code, full.json()["error"]) == (403, lacking)
+    assert (full.status_code, full.json()["error"]) == (403, LACKING)
     assert held.ledger.select("kind = 'export'", []) == []
-    asked = {"json": {**ASKED, "profile": "masked"}, "headers": bearer("partner")}
-    assert (answer := own.post("/api/exports", **asked)).status_code == 200
+    masked = {**ASKED, "profile": "masked"}
+    answer = own.post("/api/exports", json=masked, headers=bearer("partner"))
+    assert answer.status_code == 200
     (tmp_path / "p1.zip").write_bytes(answer.content)
     verdict = verify(tmp_path / "p1.zip")
     assert verdict.faults == []
@@ -150,8 +151,7 @@ def test_who_may_not_see_personal_data_is_shown_none_whatever_the_reason(
 ) -> None:
     asked = {"unmask": "yearly audit", "actor": "somebody else"}
     answer = client.post("/api/views/seller_state", json=asked, headers=bearer("reader"))
-    lacking = "this token lacks the scope read_personal"
-    assert (answer.status_code, answer.json()["error"]) == (403, lacking)
+    assert (answer.status_code, answer.json()["error"]) == (403, LACKING)
     assert read.ledger.select("kind = 'unmask'", []) == []
 
 
