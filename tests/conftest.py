@@ -33,12 +33,11 @@ synced, and wait for a disk."""
 # Of four workers about one is with each of the first two groups, and two with all other files: then
 # two cores are busy, and not crowded.
 BROWSING: Final = {
-    "app_pages/test_browser.py": 100,
+    "app_pages/test_browser.py": 80,
     "app_pages/parts/test_freshness.py": 70,
-    "app_pages/desk/test_jobs.py": 60,
+    "app_pages/desk/test_jobs.py": 70,
     "app_pages/door/test_login.py": 50,
     "acceptance/test_demo.py": 35,
-    "app_pages/parts/test_layout.py": 35,
     "journey/test_browser.py": 30,
     "acceptance/test_deliveries.py": 20,
 }
