@@ -12,6 +12,8 @@ from pipeline.http.outgoing.retry_after import retry_after
         ("7", 7),
         (" 0 ", 0),
         ("0" * 20 + "7", 7),
+        ("5, 7,6", 7),
+        ("7,", None),
         ("Sun, 01 Mar 2026 12:00:30 GMT", 30),
         ("Sun, 01 Mar 2026 12:00:60 GMT", 60),
         ("Sunday, 01-Mar-26 12:00:60 GMT", 60),

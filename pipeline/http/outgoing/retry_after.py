@@ -19,12 +19,12 @@ def retry_after(text: str | None, now: int) -> int | None:
     None where it names none. Instants are in microseconds."""
     if text is None:
         return None
-    stripped = text.strip()
-    if stripped.isascii() and stripped.isdigit():
+    given = [it.strip() for it in text.split(",")]  # of several headers the longest: it is safe
+    if all(it.isascii() and it.isdigit() for it in given):
         # Cut, since Python reads no thousands of digits; zeros in front are not among them.
-        seconds = int(stripped.lstrip("0")[:12] or "0")
+        seconds = max(int(it.lstrip("0")[:12] or "0") for it in given)
         return now + min(seconds * instants.SECOND, LONGEST)
-    date, leaps = _LEAP_SECOND.subn(":59", stripped)
+    date, leaps = _LEAP_SECOND.subn(":59", text.strip())
     try:
         named = instants.from_datetime(email.utils.parsedate_to_datetime(date))
     except (ValueError, TypeError, OverflowError):
