@@ -77,7 +77,6 @@ DAMAGES = {
 }
 
 
-@entries_alone
 @pytest.mark.parametrize("damage", depth.few(list(DAMAGES), 3))
 def test_the_ledger_puts_the_rows_of_a_database_right(
     machine: Settings, database: str, tmp_path: Path, damage: str
