@@ -3,8 +3,6 @@
 import re
 from datetime import timedelta
 
-import pytest
-
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Item, Subject
@@ -234,7 +232,6 @@ def test_what_is_cut_is_said_to_be_and_the_trail_names_whoever_an_alert_went_to(
     assert "Alert sent · Less than 3 days left · ana · e-mail" in shown
 
 
-@pytest.mark.long  # as other pages can: tests/app_pages/test_watchlist.py and parts/test_frame.py
 def test_it_can_be_looked_at_as_it_stood(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         then = (NOW - timedelta(days=18, hours=-1)).isoformat().replace("+00:00", "Z")
