@@ -40,7 +40,7 @@ $(SETUP): requirements.lock requirements-dev.lock pyproject.toml
 	sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.lock >.venv/uv.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.lock
 	$(call install,$(BIN)/python,requirements-dev.lock)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --offline --no-deps --no-build-isolation -e .
 	touch $(SETUP)
 
 $(COMPILED): $(SETUP)

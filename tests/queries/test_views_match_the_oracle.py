@@ -88,7 +88,7 @@ def recorded_in_other_ways(draw) -> tuple[list[dict], datetime, list[dict], list
     return history, as_of, draw(reordered(history)), draw(repeated(history))
 
 
-@settings(max_examples=settings.default.max_examples // 10)  # the first is empty
+@settings(max_examples=settings.default.max_examples // 13)  # the first is empty
 @given(recorded_in_other_ways())
 def test_each_view_holds_the_rows_that_the_rules_give_in_whatever_order_and_how_often_recorded(
     case,
