@@ -6,7 +6,7 @@ stay two, and one of them stays the same in every file; nobody without the log's
 
 import hashlib
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode
 
@@ -103,14 +103,28 @@ def _column(texts: list[str | None]) -> pa.Array:
 
 def _texts_in(values: pa.Array) -> set[str]:
     """The different texts in a column, and in its lists and structs."""
+    if len(values) <= _FEW:  # `flatten` imports Arrow's functions, which takes a command 0.1 s
+        return {*_texts(values.to_pylist())}
     if pa.types.is_list(values.type):
         return _texts_in(values.flatten())
     if pa.types.is_struct(values.type):
         return {text for part in values.flatten() for text in _texts_in(part)}
     if not pa.types.is_string(values.type):
         return set()
-    different = values if len(values) <= _FEW else values.dictionary_encode().dictionary
-    return {*different.to_pylist()} - {None}
+    return {*values.dictionary_encode().dictionary.to_pylist()} - {None}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a value, in its lists and structs."""
+    match value:
+        case list():
+            for inner in value:
+                yield from _texts(inner)
+        case dict():
+            for inner in value.values():
+                yield from _texts(inner)
+        case str():
+            yield value
 
 
 def _with_masks(value: Any, masks: Mapping[str, str]) -> Any:
