@@ -309,8 +309,11 @@ class Ledger:
     def _opened_again_after(self, what: Callable[[], str]) -> Iterator[None]:
         """`what`: says what failed. After an error of DuckDB the file is opened again, before
         anybody else writes. Whether a failed commit is durable cannot be known otherwise, and a
-        failed checkpoint invalidates the file for every reader."""
+        failed checkpoint invalidates the file for every reader. One that is damaged is not opened
+        for that: it may be made again at this moment."""
         with self._lock:
+            if isinstance(self._shut, LedgerDamaged):
+                self._check_not_shut()
             try:
                 yield
             except duckdb.Error as error:
@@ -356,10 +359,13 @@ class Ledger:
         self._damage = file.corruption(error) or self._damage
 
     def shut(self, why: str) -> None:
-        """Closes the file under whoever is reading, until `reopen`: it is made again."""
+        """Closes the file under whoever is reading, until `reopen`: it is made again. Raises as
+        `close` does, and lets nobody begin to read then either."""
         with self._lock, self._opening:
             self._check_not_closed()
-            self._damage, self._shut = None, self._damaged("is made again from the inbox", why)
+            self.times_reopened += 1  # as in `reopen`
+            what = f"The ledger {self.path} is made again from the inbox"
+            self._damage, self._shut = None, LedgerDamaged(what, why, "try again in a moment")
             self._connection.close()
 
     def close(self) -> None:
@@ -381,6 +387,10 @@ class Ledger:
                 "try again in a moment",
             )
 
+    def _check_not_shut(self) -> None:
+        if self._shut is not None:
+            raise type(self._shut)(*self._shut.args)
+
     # --- reading ---
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
@@ -391,8 +401,7 @@ class Ledger:
         """
         with self._opening:
             self._check_not_closed()
-            if self._shut is not None:
-                raise type(self._shut)(*self._shut.args)
+            self._check_not_shut()
             return self._connection.cursor()
 
     def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:

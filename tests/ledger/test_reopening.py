@@ -174,6 +174,34 @@ def test_a_file_that_was_damaged_under_its_holder_is_made_again_at_once(followed
         assert (restarted.status().recovered, restarted.ledger.size) == (None, 302)
 
 
+def test_who_reads_while_the_file_is_made_again_hears_why_and_opens_no_file(followed, monkeypatch):
+    """A reader whose rows waited opened the damaged file again, in the midst of it, and was shown
+    what is in there; one under way failed with "Connection already closed"."""
+    with closing(LedgerService(followed)) as opened:
+        make, begun, may_end = opened.recovery.open, threading.Event(), threading.Event()
+
+        def slowly(*given):
+            begun.set()
+            assert may_end.wait(10)
+            return make(*given)
+
+        def question(snapshot):
+            deliver(opened.inbox, range(300, 302))
+            opened.catch_up()
+            opened.ledger.saw(duckdb.IOException("Corrupt database file: checksum"))
+            opened.start()
+            assert begun.wait(10)
+            snapshot.cursor.execute("select 1")
+
+        monkeypatch.setattr(opened._follower, "_recover", slowly)
+        with pytest.raises(LedgerDamaged) as raised:
+            opened.reader._of_one_state(None, False, question)
+        assert raised.value.remedy == "try again in a moment"  # no rebuild beside this one
+        may_end.set()
+        wait_until(lambda: opened.status().is_verified)
+        assert opened.reader.count("timeline") == 302
+
+
 def test_a_start_that_comes_upon_a_damaged_part_makes_the_file_again(followed, monkeypatch):
     """It ended with an error of DuckDB's, and so did each further one."""
     root_at, left = Ledger.root_at, [1]

@@ -296,7 +296,7 @@ class Follower:
         if why is None or self._recover is None or time.monotonic() < self._make_again_at:
             return
         self._is_verified, self._problem = False, f"the ledger is made again from the inbox: {why}"
-        self.ledger.shut(why)
+        _once_read(lambda: self.ledger.shut(why))
         try:
             opened = self._recover(why, lambda: not self._stop.is_set())
         except BaseException:
@@ -371,15 +371,20 @@ class Follower:
         if self._thread is not None:
             self._thread.join()
         self._appending.close()
-        until = time.monotonic() + READING_SECONDS
         with contextlib.suppress(PrazoError):
-            while True:
-                try:
-                    return self.ledger.close()
-                except duckdb.ResourceInUseException:
-                    if time.monotonic() >= until:
-                        raise
-                    time.sleep(0.01)
+            _once_read(self.ledger.close)
+
+
+def _once_read(close: Callable[[], None]) -> None:
+    """Closes a ledger once others have read what they are reading, or raises after a while."""
+    until = time.monotonic() + READING_SECONDS
+    while True:
+        try:
+            return close()
+        except duckdb.ResourceInUseException:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.01)
 
 
 def _said(error: Exception) -> str:
