@@ -27,6 +27,7 @@ from pipeline.files import read_small
 from pipeline.http import addresses
 from pipeline.http.certificates import check_usable, end_of, first_to_end, last_to_end
 from pipeline.http.outgoing.aside import Aside
+from pipeline.http.outgoing.headers import authorization
 from pipeline.http.outgoing.receivers import Answer, ask
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import is_seen, see, see_no_longer
@@ -160,8 +161,9 @@ class Watch:
             return []
         try:
             check_usable(certificate, key, settings.platform_ca_file, now)
-            if settings.platform_credentials_file is not None:
-                read_small(settings.platform_credentials_file)
+            credentials = settings.platform_credentials_file
+            if credentials is not None:
+                authorization(read_small(credentials), settings.platform_auth, credentials)
         except (OSError, ValueError, SettingsError) as error:
             if str(error) != self._fault:
                 LOG.error("the files for the platform cannot be used: %s", error)

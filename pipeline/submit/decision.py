@@ -16,10 +16,10 @@ from pipeline.clearance import acts
 from pipeline.contract.body import identifier, parse_json
 from pipeline.contract.paths import is_segment
 from pipeline.errors import SettingsError, Unreadable
+from pipeline.http.outgoing.headers import is_header_value
 from pipeline.settings import Settings
 from pipeline.submit import retries, rules
 from pipeline.submit.casefile import CaseFile
-from pipeline.submit.platform import is_header_value
 from pipeline.submit.retries import GivenUp, Idle, Standing, UnderWay, Waiting
 from pipeline.submit.rules import Violation
 

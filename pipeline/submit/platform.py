@@ -6,10 +6,8 @@ certificates come from files and are read again when they change.
 """
 
 import asyncio
-import base64
 import contextlib
 import logging
-import re
 import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -23,6 +21,7 @@ from pipeline.contract.paths import Address, is_segment, path_of
 from pipeline.errors import SettingsError
 from pipeline.files import RECHECK_SECONDS, RereadFile
 from pipeline.http.outgoing.failures import causes, in_words
+from pipeline.http.outgoing.headers import authorization
 from pipeline.settings import Settings
 from pipeline.submit import handshake
 from pipeline.submit.connections import Certificates, Connections
@@ -39,10 +38,6 @@ NETWORK_ERROR: Final = "network_error"
 
 _WRITING: Final = ("http11.send_request_headers.started", "http11.send_request_body.started")
 """What httpcore says directly before it writes each part; raising there closes the connection."""
-
-_HEADER_VALUE: Final = re.compile(
-    r"[!-~\u0080-\U0010ffff](?:[ -~\u0080-\U0010ffff]*[!-~\u0080-\U0010ffff])?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +203,6 @@ def faults(settings: Settings) -> Iterator[SettingsError]:
             yield error
 
 
-def is_header_value(text: str) -> bool:
-    """Whether a header can carry a text as it is: no control characters, no spaces around it."""
-    return _HEADER_VALUE.fullmatch(text) is not None
-
-
 # --- the exchange ----------------------------------------------------------------------------
 
 
@@ -340,20 +330,4 @@ def _required(settings: Settings) -> tuple[str, str, Path, tuple[Path, Path]]:
 
 
 def _credentials(path: Path, form: str) -> RereadFile[bytes]:
-    return RereadFile(path, lambda text: _authorization(text, form, path))
-
-
-def _authorization(text: str, form: str, path: Path) -> bytes:
-    """The header of the first line of a credentials file."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if len(lines) != 1 or (form == "basic" and ":" not in lines[0]):
-        raise SettingsError(
-            f"The credentials in {path} cannot be used",
-            "one line is expected",
-            "write user:password for basic, or the token for bearer",
-        )
-    if form == "basic":
-        return b"Basic " + base64.b64encode(lines[0].encode())
-    if not is_header_value(lines[0]):
-        raise SettingsError(f"The token in {path} cannot be used", "it holds control characters")
-    return b"Bearer " + lines[0].encode()
+    return RereadFile(path, lambda text: authorization(text, form, path))

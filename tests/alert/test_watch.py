@@ -318,6 +318,8 @@ def test_files_for_the_platform_that_nobody_could_begin_to_send_with_are_alarmin
         *[(name, content) for name in whole for content in (None, b"\xff garbage")],
         ("client_cert_file", certificate(year)),  # of another key
         ("client_key_file", locked),
+        ("platform_credentials_file", b""),  # a rotation that was interrupted
+        ("platform_credentials_file", b"secret"),  # without a user
         ("client_cert_file", certificate(year, key, "2026-03-03T00:00:00Z")),
     ]
     for name, content in faults:
