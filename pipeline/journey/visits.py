@@ -104,7 +104,8 @@ class Visits(Ground):
     def _opened(
         self, visit: Visit, journey: Journey, screen: str, html: bytes, now: int
     ) -> Response:
-        brought = self._secret(visit, journey)
+        # Whoever had this browser before may know what it got without a code.
+        brought = self._secret(visit, journey) if screen == LANDING else None
         secret = self._answering.open(
             journey, screen, html, self._shown(visit), now, self._trace(visit), brought
         )

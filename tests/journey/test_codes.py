@@ -55,11 +55,18 @@ def opened(page: Page) -> tuple[str, str, Screen]:
 def test_a_code_opens_the_link_elsewhere_with_what_was_answered(
     page: Page, endpoint: WebhookServer
 ) -> None:
-    process, url, at = opened(page)
-    other = page.seller()
+    process = page.review(["revenue", "address.city"])
+    url = page.mint(process).url
+    first, other = page.seller(), page.seller()
+    other.get(url)
+    known = dict(other.cookies)
+    at = first.answer(first.open(url), f0_from="1000", f0_to="5000")
     code = asked_for(other, url, endpoint)
     screen = other.post(url, do="check", code=f"{code[:3]} {code[3:]}")
     assert screen.path == at.path
+    # Whoever looked at the link with this browser before knows a secret, and had no code.
+    assert known
+    assert not {*known.values()} & {*other.cookies.values()}
     review = other.answer(screen, f0="Recife")
     assert "De R$ 1.000 até R$ 5.000" in review.html
     assert page.steps(process).count("opened") == 2
