@@ -78,7 +78,9 @@ def due(instant: datetime, rules: AlertRules = RULES) -> dict[str, dict[str, Any
     reader = Reader(standing(HISTORY)._ledger, alert_rules=rules.for_views)
     found = rows(reader, "alerts", instant)
     rungs = [row for row in found if row["kind"] == "expired" or "before" in row["kind"]]
-    return {row["process_id"]: row for row in rungs}
+    by_process = {row["process_id"]: row for row in rungs}
+    assert len(by_process) == len(rungs), "each stands on one rung"
+    return by_process
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,9 @@ def test_an_inconsistency_climbs_the_ladder_rung_by_rung():
         )
         for name, instant in opened.items()
     ]
-    found = {row["process_id"]: row for row in asked(reviews, "alerts", now)}
+    listed = asked(reviews, "alerts", now)
+    found = {row["process_id"]: row for row in listed}
+    assert len(found) == len(listed), "each stands on one rung"
     for (name, instant), (age, expected) in zip(opened.items(), RUNGS, strict=True):
         row = found.get(name)
         stands_on = row and (row["kind"], row["severity"], row["since"] - instant)
