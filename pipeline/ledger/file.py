@@ -43,7 +43,15 @@ WRONG: Final = frozenset({"row_group_pruner"})
 """Those that give wrong rows (docs/decisions/queries.md#an-optimizer-that-gives-wrong-rows)."""
 
 _FULL_DISK: Final = ("No space left on device", "Disk quota exceeded")
-_NOT_ALLOWED: Final = ("Permission denied", "Read-only file system", "Operation not permitted")
+_NOT_OPENED: Final = {
+    (
+        "Permission denied",
+        "Read-only file system",
+        "Operation not permitted",
+    ): "let the user that runs Prazo read and write it, and its folder",
+    ("Too many open files",): "let what runs Prazo open more at once (`ulimit -n`)",
+}
+"""What an error says where the file itself may be sound -> what helps."""
 _NO_MEMORY: Final = "Out of Memory Error"
 _ORIGINAL: Final = "\nOriginal Error: "
 _CORRUPT: Final = "Corrupt database file"
@@ -167,13 +175,10 @@ def closed_on_error(connection: duckdb.DuckDBPyConnection, path: Path | None) ->
 
 def fault(path: Path | None, error: duckdb.Error, what: str) -> OperatorError:
     """What DuckDB's error means: no rebuild helps against a full disk or memory, or where the file
-    may not be written."""
-    if any(it in str(error) for it in _NOT_ALLOWED):
-        return LedgerStalled(
-            f"The ledger {path} {what}",
-            str(error).splitlines()[0],
-            "let the user that runs Prazo read and write it, and its folder",
-        )
+    may not be opened or written."""
+    for signs, remedy in _NOT_OPENED.items():
+        if any(it in str(error) for it in signs):
+            return LedgerStalled(f"The ledger {path} {what}", str(error).splitlines()[0], remedy)
     is_full = any(it in str(error) for it in _FULL_DISK)
     # Where nothing can be rolled back either, the first line says that alone.
     why = str(error).partition(_ORIGINAL)[2] or str(error)

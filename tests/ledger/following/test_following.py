@@ -398,6 +398,7 @@ UNWRITTEN = (
     (duckdb.OutOfMemoryException("Out of Memory Error: 2GB used"), "PRAZO_LEDGER_MEMORY"),
     (duckdb.IOException("Could not write file: No space left on device"), "room on its disk"),
     (duckdb.IOException('Cannot open file "l.wal": Permission denied'), "read and write it"),
+    (duckdb.IOException('Cannot open file "l.wal": Too many open files'), "ulimit"),
     (duckdb.IOException('Cannot open file "l.wal": Read-only file system'), "read and write"),
 )
 
