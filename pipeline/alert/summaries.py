@@ -22,8 +22,9 @@ class Processes(Protocol):
     def open_processes(self) -> list[Process]:
         """The unfinished processes. Raises `OperatorError` where that cannot be said."""
 
-    def saved_views(self) -> dict[str, str]:
-        """Saved view of the Watchlist for all -> its filters. Raises as `open_processes` does."""
+    def saved_views(self, names: Iterable[str]) -> dict[str, str]:
+        """Those of these views of the Watchlist that are saved for all -> their filters. Raises as
+        `open_processes` does."""
 
 
 class Summaries:
@@ -78,7 +79,9 @@ class Summaries:
             del self._reports[alert]
         if awaited.keys() - self._reports.keys():
             try:
-                processes, saved = self._source.open_processes(), self._source.saved_views()
+                processes = self._source.open_processes()
+                named = {rules.reports[it.report].saved for it in awaited.values()}
+                saved = self._source.saved_views(it for it in named if it is not None)
             except OperatorError as error:  # what is alarming is sent all the same
                 LOG.warning("reports wait: %s", error)
                 return []

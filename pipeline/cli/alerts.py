@@ -95,7 +95,9 @@ def run() -> None:
         signal.signal(number, lambda *_: stop.set())
     with contextlib.closing(open_guarded(settings)) as inbox:
         fresh = _fresh_links(settings, inbox)
-        source = HeldLedger(settings, inbox.now, lambda: rules.get().watch.lag_minutes * 60)
+        source = HeldLedger(
+            settings, inbox.now, inbox.log_key, lambda: rules.get().watch.lag_minutes * 60
+        )
         Dispatcher(inbox, source, rules.get, Watch(settings, inbox), fresh=fresh).run(stop)
 
 
@@ -127,7 +129,7 @@ def send() -> None:
         open_ledger(settings) as ledger,
     ):
         fresh = _fresh_links(settings, inbox)
-        source = OpenLedger(ledger, inbox.now)
+        source = OpenLedger(ledger, inbox.now, inbox.log_key)
         sends = Dispatcher(inbox, source, lambda: rules, on_sent=on_sent, fresh=fresh)
         sends.run_once()
     sys.exit(1 if faults or sends.given_up else 0)

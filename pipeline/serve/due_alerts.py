@@ -6,7 +6,7 @@ catching up says nothing: what was finished since is still unfinished there, and
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from pipeline.alert.digest import Process
 from pipeline.alert.entries import Due
 from pipeline.errors import LedgerBehind, OperatorError
 from pipeline.serve.commands import CATCH_UP_SECONDS, Ledger
+from pipeline.serve.identifiers import mask_within
 from pipeline.serve.remote import holder
 from pipeline.settings import Settings
 
@@ -73,6 +74,10 @@ def _behind(lacking: int) -> LedgerBehind:
 class _DueAlerts(ABC):
     """What is due by a ledger. Every method raises `OperatorError` where that cannot be read."""
 
+    def __init__(self, now: Callable[[], int], log_key: bytes) -> None:
+        """`now`: the inbox's clock, in microseconds. `log_key`: the inbox's, too."""
+        self._now, self._log_key = now, log_key
+
     def due(self) -> list[Due]:
         """The alerts that are due now."""
         return due_in(self._read(VIEW))
@@ -85,9 +90,12 @@ class _DueAlerts(ABC):
         """The unfinished processes."""
         return processes_in(self._read(OPEN_VIEW))
 
-    def saved_views(self) -> dict[str, str]:
-        """Saved view of the Watchlist for all -> its filters."""
-        return saved_in(self._read("saved_views", SAVED_FOR_ALL))
+    def saved_views(self, names: Iterable[str]) -> dict[str, str]:
+        """Those of these views of the Watchlist that are saved for all -> their filters. A name
+        that looks personal has a mask in the rows."""
+        kept = saved_in(self._read("saved_views", SAVED_FOR_ALL))
+        masks = {name: mask_within(name, self._log_key) for name in names}
+        return {name: kept[mask] for name, mask in masks.items() if mask in kept}
 
     def subscriptions(self) -> list[dict[str, Any]]:
         """Rows of the view `report_subscriptions`."""
@@ -100,9 +108,9 @@ class _DueAlerts(ABC):
 class OpenLedger(_DueAlerts):
     """What is due by a ledger that is at hand, for a command that sends once."""
 
-    def __init__(self, ledger: Ledger, now: Callable[[], int]) -> None:
-        """`now`: the inbox's clock, in microseconds."""
-        self._ledger, self._now = ledger, now
+    def __init__(self, ledger: Ledger, now: Callable[[], int], log_key: bytes) -> None:
+        super().__init__(now, log_key)
+        self._ledger = ledger
 
     def _read(self, view: str, filters: Sequence[str] = ()) -> pa.Table:
         lacking = self._ledger.catch_up(CATCH_UP_SECONDS)
@@ -121,10 +129,15 @@ class HeldLedger(_DueAlerts):
     says: one that stands still must not hold deadlines back."""
 
     def __init__(
-        self, settings: Settings, now: Callable[[], int], patience: Callable[[], float]
+        self,
+        settings: Settings,
+        now: Callable[[], int],
+        log_key: bytes,
+        patience: Callable[[], float],
     ) -> None:
-        """`now`: the inbox's clock, in microseconds. `patience`: in seconds."""
-        self._settings, self._now, self._patience = settings, now, patience
+        """`patience`: in seconds."""
+        super().__init__(now, log_key)
+        self._settings, self._patience = settings, patience
 
     def _read(self, view: str, filters: Sequence[str] = ()) -> pa.Table:
         with holder(self._settings) as ledger:

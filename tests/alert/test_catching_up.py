@@ -1,5 +1,6 @@
 """A ledger that is catching up shows a past: nobody is told of it."""
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,17 +48,21 @@ def held(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ledger: Lacking | None
         yield ledger
 
     monkeypatch.setattr(due_alerts, "holder", holder)
-    return HeldLedger(settings_in(tmp_path), lambda: NOW, lambda: 600.0)
+    return HeldLedger(settings_in(tmp_path), lambda: NOW, b"k", lambda: 600.0)
 
 
 def test_what_a_ledger_lacks_is_waited_for_by_all_that_is_made_from_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """While one was built again, what had been finished in time was told as expired, at night."""
-    for source in (held(monkeypatch, tmp_path, Lacking()), OpenLedger(Lacking(), lambda: NOW)):  # type: ignore[arg-type]
-        for ask in ("due", "new", "open_processes", "saved_views", "subscriptions"):
+    for source in (
+        held(monkeypatch, tmp_path, Lacking()),
+        OpenLedger(Lacking(), lambda: NOW, b"k"),
+    ):  # type: ignore[arg-type]
+        saved = functools.partial(source.saved_views, ["mine"])
+        for ask in (source.due, source.new, source.open_processes, saved, source.subscriptions):
             with pytest.raises(LedgerBehind, match="lacks 7 entries"):
-                getattr(source, ask)()
+                ask()
 
 
 @pytest.mark.parametrize("stands", [{"problem": "a full disk"}, {"lag_seconds": 600.0}])

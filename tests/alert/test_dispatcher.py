@@ -116,10 +116,12 @@ class Stores:
     def inbox(self) -> Inbox:
         return self.service.inbox
 
+    @property
+    def source(self) -> OpenLedger:
+        return OpenLedger(OwnLedger(self.service), self.inbox.now, self.inbox.log_key)
+
     def dispatcher(self, rules: AlertRules, **more: Any) -> Dispatcher:
-        return Dispatcher(
-            self.inbox, OpenLedger(OwnLedger(self.service), self.inbox.now), lambda: rules, **more
-        )
+        return Dispatcher(self.inbox, self.source, lambda: rules, **more)
 
     def rows(self, view: str, as_of: int | None = None) -> list[dict[str, Any]]:
         self.service.catch_up()
@@ -314,9 +316,7 @@ def test_whom_a_turn_tells_is_said_by_the_rules_in_force(
 ) -> None:
     """Between two turns Ana leaves; what was decided before is not in anybody's way."""
     in_force = [rules]
-    sends = Dispatcher(
-        stores.inbox, OpenLedger(OwnLedger(stores.service), stores.inbox.now), lambda: in_force[0]
-    )
+    sends = Dispatcher(stores.inbox, stores.source, lambda: in_force[0])
     others = {name: it for name, it in rules.recipients.items() if name != "ana"}
     in_force[0] = rules.model_copy(update={"recipients": others})
     sends.run_once()
@@ -345,7 +345,7 @@ def test_what_a_channel_refuses_is_repeated_and_given_up_and_then_a_finding(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
 ) -> None:
     mail.refuses, webhook.status = "550 <ana@market.example> mailbox full", 500
-    known = Asked(OpenLedger(OwnLedger(stores.service), stores.inbox.now).due())
+    known = Asked(stores.source.due())
     began = instants.now()
     for pause in (0, *BACKOFF):
         began += pause + instants.SECOND
@@ -414,7 +414,7 @@ def test_alerts_are_raised_from_the_first_recipient_on(
     stores: Stores, rules: AlertRules, mail: MailServer
 ) -> None:
     in_force = [rules.model_copy(update={"recipients": {}})]
-    source = OpenLedger(OwnLedger(stores.service), stores.inbox.now)
+    source = stores.source
     dispatcher = Dispatcher(stores.inbox, source, lambda: in_force[0])
     dispatcher.run_once()
     assert stores.rows("alerts_sent") == []
@@ -428,7 +428,7 @@ def test_alerts_are_raised_from_the_first_recipient_on(
 def test_two_that_send_at_once_send_each_message_once(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
 ) -> None:
-    dues = OpenLedger(OwnLedger(stores.service), stores.inbox.now).due()
+    dues = stores.source.due()
     meet = threading.Barrier(6)
 
     class Meeting(Asked):
