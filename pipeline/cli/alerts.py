@@ -103,14 +103,15 @@ def run() -> None:
 
 @alerts.command()
 def send() -> None:
-    """Tell people once of what is due now, and end; exit 1 where somebody could not be told.
+    """Tell people once of what is due now, and end; exit 1 where somebody could not be told, or the
+    ledger that says what is due lacks the newest entries.
 
     Example: prazo alerts send
     """
     from pipeline import alert_rules
     from pipeline.alert.dispatcher import Dispatcher, Sent
     from pipeline.inbox.kept_heads import open_guarded
-    from pipeline.serve.commands import open_ledger
+    from pipeline.serve.commands import not_following, open_ledger
     from pipeline.serve.due_alerts import OpenLedger
 
     settings = Settings.load()
@@ -132,7 +133,9 @@ def send() -> None:
         source = OpenLedger(ledger, inbox.now, inbox.log_key)
         sends = Dispatcher(inbox, source, lambda: rules, on_sent=on_sent, fresh=fresh)
         sends.run_once()
-    sys.exit(1 if faults or sends.given_up else 0)
+        if (stuck := not_following(ledger)) is not None:
+            say(stuck, err=True)
+    sys.exit(1 if faults or sends.given_up or stuck else 0)
 
 
 def _fresh_links(settings: Settings, inbox: "Inbox") -> "Fresh | None":

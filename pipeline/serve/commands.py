@@ -10,7 +10,7 @@ import pyarrow as pa
 from pipeline import instants
 from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Clearance
-from pipeline.errors import LedgerRefused
+from pipeline.errors import LedgerRefused, LedgerStalled, NoRoom
 from pipeline.http import holder as announcements
 from pipeline.ledger import formats, reader
 from pipeline.ledger.service import LedgerService, SignedCheckpoint, unheld_ledger
@@ -122,9 +122,15 @@ def audit(settings: Settings, against: str | None, on_progress: "stores.OnProgre
 def lacking(ledger: Ledger) -> str | None:
     """Has a ledger catch up; how far it is from what the inbox holds, in words, if it is."""
     behind = ledger.catch_up(CATCH_UP_SECONDS)
-    if (problem := ledger.problem()) is not None:
-        return f"The ledger does not follow its inbox: {problem}"
+    if (stuck := not_following(ledger)) is not None:
+        return stuck
     return f"The ledger is still {behind} entries behind the inbox." if behind else None
+
+
+def not_following(ledger: Ledger) -> str | None:
+    """Why a ledger does not follow its inbox, in words, if it does not."""
+    problem = ledger.problem()
+    return None if problem is None else f"The ledger does not follow its inbox: {problem}"
 
 
 class OwnLedger:
@@ -132,16 +138,24 @@ class OwnLedger:
 
     def __init__(self, service: LedgerService) -> None:
         self._service = service
+        self._no_room: str | None = None
 
     def catch_up(self, seconds: float) -> int:
-        """Follows the inbox for `seconds` at most; returns how many entries are still missing."""
-        target = self._service.inbox.last()[0]
-        self._service.catch_up(seconds=seconds)
+        """Follows the inbox for `seconds` at most; returns how many entries are still missing.
+
+        Where there is no room for more, as on a full disk, that is its `problem`: what it holds is
+        read, and what is due by that is told, as another process that holds it would do.
+        """
+        target, self._no_room = self._service.inbox.last()[0], None
+        try:
+            self._service.catch_up(seconds=seconds)
+        except (LedgerStalled, NoRoom) as error:
+            self._no_room = error.in_one_line
         return max(0, target - self._service.ledger.size)
 
     def problem(self) -> str | None:
         """What keeps it from following the inbox."""
-        return self._service.status().problem
+        return self._no_room or self._service.status().problem
 
     def read(
         self,

@@ -2,6 +2,7 @@
 And a disk that nobody may write to."""
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline import instants
 from pipeline.audit import backup, restore
 from pipeline.errors import NotRestored
 from pipeline.inbox import open_inbox
@@ -19,7 +21,7 @@ from tests.audit.conftest import command, environment
 from tests.forward.conftest import deliver
 from tests.support import events
 from tests.support.commands import here
-from tests.support.stores import settings_in
+from tests.support.stores import environment_in, settings_in
 
 
 @pytest.fixture
@@ -72,6 +74,47 @@ def test_rows_or_a_package_for_which_there_is_no_room_say_so_in_one_error_and_ar
     assert [it.name for it in small_disk.iterdir()] == ["ballast"]
     (small_disk / "ballast").unlink()
     assert command(settings, "export", *asked, "--out", str(small_disk / "p.zip")).returncode == 0
+
+
+def test_a_ledger_without_room_for_more_shows_and_tells_what_it_holds(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    """Where nobody else held it, not a row was shown, and `prazo alerts send` told nobody of a
+    deadline that stood in it."""
+    (tmp_path / "alerts.toml").write_text(
+        '[recipients.ana]\nwebhook = "http://127.0.0.1:1/"\nwebhook_secret_file = "secret"\n'
+        '[[routes]]\nto = ["ana"]\nseverities = ["breach"]\n'
+    )
+    (tmp_path / "secret").write_text("whsec_" + "QUFB" * 8)
+    soon = instants.canonical(instants.now() + instants.DAY // 2)
+    made = settings_in(tmp_path, ledger=small_disk / "ledger.duckdb")
+    with closing(LedgerService(made)) as service:
+        deliver(service.inbox, events.review(deadline_at=soon))
+        service.catch_up()
+        deliver(service.inbox, events.review(process_id="prc_2"))
+    fill(small_disk, but=0)
+    asked = environment_in(tmp_path) | {"PRAZO_ALERTS_FILE": str(tmp_path / "alerts.toml")}
+    elsewhere = {"PRAZO_LEDGER": str(shutil.copy(made.ledger, tmp_path))}
+    for asking, full, found, why in (
+        (
+            ("alerts", "send"),
+            {"PRAZO_LEDGER": str(made.ledger)},
+            "nobody is told of alert",
+            "did not take entries 2 to 2",
+        ),
+        (
+            ("show", "process_state", "--format", "csv"),
+            elsewhere | {"PRAZO_HEAD_FILE": f"{small_disk}/head"},
+            "prc_2",
+            "The newest head could not be kept in",
+        ),
+    ):
+        done = here(*asking, environment=os.environ | asked | full, folder=tmp_path)
+        assert done.returncode == 1
+        assert found in done.stdout + done.stderr
+        assert "The ledger does not follow its inbox" in done.stderr
+        assert why in done.stderr
+        assert "make room" in done.stderr
 
 
 def test_a_full_disk_is_no_wrong_setting(settings: Settings, small_disk: Path) -> None:

@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 
 import duckdb
 
-from pipeline.errors import InboxForked, LedgerRefused, OperatorError, PrazoError
-from pipeline.files import write_whole
+from pipeline.errors import InboxForked, LedgerRefused, NoRoom, OperatorError, PrazoError
+from pipeline.files import is_full, write_whole
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.clock import COMPARE_SECONDS
 from pipeline.inbox.signing_keys import SigningKeys
@@ -201,7 +201,7 @@ class Follower:
             self._head_file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self._head_file, text.encode(), mode=0o644)  # `/api/head` shows it, too
         except OSError as error:
-            raise OperatorError(
+            raise (NoRoom if is_full(error) else OperatorError)(
                 f"The newest head could not be kept in {self._head_file}",
                 str(error),
                 "make room there, or set PRAZO_HEAD_FILE: until then nobody can tell whether the"
