@@ -1,20 +1,25 @@
 """Writes the rows of a view as JSON, NDJSON, CSV, Parquet or XLSX."""
 
+import contextlib
 import csv
 import io
 import json
 import re
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 
 from pipeline import instants
-from pipeline.errors import CallerError
-from pipeline.files import write_whole
+from pipeline.errors import CallerError, NoRoom, OperatorError
+from pipeline.files import OwnFolder, is_full, write_whole
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
 
 Format = Literal["json", "ndjson", "csv", "parquet", "xlsx"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
@@ -38,6 +43,11 @@ _FIRST_EXCEL_YEAR: Final = 1900
 _WIDTHS: Final = (8, 48)
 """Of a column of a sheet, in characters: the least and the most."""
 _ROWS_TO_MEASURE: Final = 1000
+_XLSX_OPTIONS: Final = {
+    "constant_memory": True,
+    "strings_to_formulas": False,
+    "strings_to_urls": False,
+}
 
 _FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 """The last four are as wide as Chinese characters; some spreadsheets take them for the first."""
@@ -92,7 +102,8 @@ def encode(
     rows: pa.Table, form: Format, notes: Mapping[str, str] | None = None, look: Look | None = None
 ) -> bytes:
     """The rows in a format. `notes` (view, as_of, filters) are kept where a format has room;
-    `look` is for a spreadsheet, whose instants are in UTC without it."""
+    `look` is for a spreadsheet, whose instants are in UTC without it, and which is put together in
+    temporary files: raises `OperatorError` where these cannot be written."""
     if form == "xlsx":
         return _xlsx(rows, notes or {}, look or Look())
     return _WRITERS[form](rows, notes or {})
@@ -205,39 +216,61 @@ def _xlsx(rows: pa.Table, notes: Mapping[str, str], look: Look) -> bytes:
         )
     import xlsxwriter  # takes a fifth of a second, and few commands need it
 
-    buffer = io.BytesIO()
-    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    with xlsxwriter.Workbook(buffer, options) as book:
-        sheet = book.add_worksheet(look.rows)
-        sheet.freeze_panes(1, 0)
-        head = book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
-        instant = book.add_format({"num_format": look.minute, "align": "left"})
-        day = book.add_format({"num_format": look.day, "align": "left"})
-        labels = [look.labels.get(name, name) for name in rows.column_names]
-        sheet.write_row(0, 0, labels, head)
-        widths = [len(max(label.split(), key=len, default="")) + 3 for label in labels]
-        for number, row in enumerate(_rows(rows), start=1):
-            for place, (column, raw) in enumerate(row.items()):
-                value = _sheet_value(raw, look.words.get(column, {}), look.zone)
-                if isinstance(value, datetime):
-                    sheet.write_datetime(number, place, value, instant)
-                elif isinstance(value, date):
-                    sheet.write_datetime(number, place, value, day)
-                else:
-                    sheet.write(number, place, value)
-                if number <= _ROWS_TO_MEASURE:
-                    widths[place] = max(widths[place], _width(value))
-        for place, width in enumerate(widths):
-            sheet.set_column(place, place, min(max(width, _WIDTHS[0]), _WIDTHS[1]))
-        if rows.num_columns:
-            sheet.autofilter(0, 0, max(rows.num_rows, 1), rows.num_columns - 1)
-        about = book.add_worksheet(look.about)
-        about.set_column(0, 0, 28, book.add_format({"bold": True}))
-        about.set_column(1, 1, 90)
-        said = {**notes, look.zone_label: str(look.zone)}
-        for number, note in enumerate(said.items()):
-            about.write_row(number, 0, [_short(cell(it)) for it in note])
-    return buffer.getvalue()
+    try:
+        # Its parts hold what the rows do, and it leaves them where it fails.
+        with OwnFolder("prazo-sheet-") as folder:
+            buffer = io.BytesIO()
+            book = xlsxwriter.Workbook(buffer, {**_XLSX_OPTIONS, "tmpdir": str(folder)})
+            try:
+                with book:
+                    _write_sheets(book, rows, notes, look)
+            finally:
+                for sheet in book.worksheets():  # an open file would keep its room
+                    with contextlib.suppress(OSError):
+                        sheet.row_data_fh.close()
+            return buffer.getvalue()
+    except (OSError, xlsxwriter.exceptions.FileCreateError) as error:
+        cause = error if isinstance(error, OSError) else error.args[0]
+        # Lets its zip go before what that is written to: else it complains on standard error.
+        traceback.clear_frames(cause.__traceback__)
+        raise (NoRoom if is_full(cause) else OperatorError)(
+            "The spreadsheet was not made",
+            cause.strerror or str(cause),
+            "make room for temporary files, or let TMPDIR name another folder; csv and parquet"
+            " need none",
+        ) from error
+
+
+def _write_sheets(book: "Workbook", rows: pa.Table, notes: Mapping[str, str], look: Look) -> None:
+    sheet = book.add_worksheet(look.rows)
+    sheet.freeze_panes(1, 0)
+    head = book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
+    instant = book.add_format({"num_format": look.minute, "align": "left"})
+    day = book.add_format({"num_format": look.day, "align": "left"})
+    labels = [look.labels.get(name, name) for name in rows.column_names]
+    sheet.write_row(0, 0, labels, head)
+    widths = [len(max(label.split(), key=len, default="")) + 3 for label in labels]
+    for number, row in enumerate(_rows(rows), start=1):
+        for place, (column, raw) in enumerate(row.items()):
+            value = _sheet_value(raw, look.words.get(column, {}), look.zone)
+            if isinstance(value, datetime):
+                sheet.write_datetime(number, place, value, instant)
+            elif isinstance(value, date):
+                sheet.write_datetime(number, place, value, day)
+            else:
+                sheet.write(number, place, value)
+            if number <= _ROWS_TO_MEASURE:
+                widths[place] = max(widths[place], _width(value))
+    for place, width in enumerate(widths):
+        sheet.set_column(place, place, min(max(width, _WIDTHS[0]), _WIDTHS[1]))
+    if rows.num_columns:
+        sheet.autofilter(0, 0, max(rows.num_rows, 1), rows.num_columns - 1)
+    about = book.add_worksheet(look.about)
+    about.set_column(0, 0, 28, book.add_format({"bold": True}))
+    about.set_column(1, 1, 90)
+    said = {**notes, look.zone_label: str(look.zone)}
+    for number, note in enumerate(said.items()):
+        about.write_row(number, 0, [_short(cell(it)) for it in note])
 
 
 def _rows(rows: pa.Table) -> Iterator[dict[str, Any]]:

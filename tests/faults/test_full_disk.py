@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -43,7 +44,7 @@ def fill(small_disk: Path, but: int) -> None:
 
 
 def test_rows_or_a_package_for_which_there_is_no_room_say_so_in_one_error_and_are_not_left_by_half(
-    settings: Settings, small_disk: Path
+    settings: Settings, small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A traceback of the zip stood beneath it, and the remedy was to check the path."""
     fill(small_disk, but=0)
@@ -52,6 +53,13 @@ def test_rows_or_a_package_for_which_there_is_no_room_say_so_in_one_error_and_ar
     assert refused.returncode == 1
     words = f"Error: `prazo show` was not done: no room is left in {small_disk} ("
     assert words in refused.stderr
+    assert [it.name for it in small_disk.iterdir()] == ["ballast"]
+    # A spreadsheet is put together in temporary files. It left them, with what the rows hold.
+    monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
+    refused = command(settings, "show", "process_state", "--format", "xlsx", "--out", "rows.xlsx")
+    assert refused.returncode == 1
+    assert "Error: The spreadsheet was not made: No space left on device" in refused.stderr
+    assert "let TMPDIR name another folder" in refused.stderr
     assert [it.name for it in small_disk.iterdir()] == ["ballast"]
     asked = ("--process", "prc_1", "--reason", "audit", "--actor", "Ana")
     fill(small_disk, but=40_000)
