@@ -267,6 +267,8 @@ class SqliteInbox(Inbox):
             self._empty_wal()
             self._writer = self._connect()
             self._writer.execute(f"pragma cache_size = -{WRITER_CACHE_KIB}")
+            # What it may have to undo of a statement with many rows goes no way by another disk.
+            self._writer.execute("pragma temp_store = memory")
             self._writer.execute(f"pragma journal_size_limit = {MAX_WAL_BYTES}")
             self._writer.execute("pragma secure_delete = on")  # not every build has it on itself
         self._writer.execute("begin immediate")
