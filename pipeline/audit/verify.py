@@ -14,8 +14,9 @@ Packages of all formats are read as the same stream of entries; only `Stream` an
 a format keeps them.
 
 Exit codes: 0 verified, but for what the verdict lists as not checked; 1 at least one fault (each is
-named); 2 wrong usage, or no place for the verdict; 3 no fault, but undecided, because the given
-checkpoint is newer than the package, or of a past that the log says it lost.
+named); 2 wrong usage, or no openssl, or no room for temporary files or for the verdict; 3 no fault,
+but undecided, because the given checkpoint is newer than the package, or of a past that the log
+says it lost.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from __future__ import annotations
 import argparse
 import base64
 import csv
+import errno
 import hashlib
 import io
 import json
@@ -415,6 +417,22 @@ def openssl(*arguments: str) -> subprocess.CompletedProcess[bytes]:
         raise Late(f"openssl did not finish within {seconds:g} seconds") from None
 
 
+@contextmanager
+def temporary_folder() -> Iterator[str]:
+    """A folder for what openssl reads and writes. Raises `Unusable` where there is none, or its
+    files find no room: what is verified is not to blame for that."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            yield folder
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise Unusable(
+            f"temporary files cannot be written ({error.strerror or error}), so there is no"
+            " verdict: make room for them, or let TMPDIR name another folder"
+        ) from None
+
+
 def signed_text(note: bytes, *keys: Key, is_cosigned: bool = False) -> str:
     """The text of a note; Fault unless these keys, in this order and no other, signed it.
     `is_cosigned`: signatures of others may follow."""
@@ -438,7 +456,7 @@ def is_signed(text: bytes, signature: bytes, key: Key) -> bool:
     """Whether a key signed a text, by Ed25519."""
     der = bytes.fromhex("302a300506032b6570032100") + key.public
     pem = b"-----BEGIN PUBLIC KEY-----\n" + base64.b64encode(der) + b"\n-----END PUBLIC KEY-----\n"
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         paths = [str(Path(folder) / it) for it in ("key", "text", "signature")]
         for path, content in zip(paths, (pem, text, signature)):  # noqa: B905
             Path(path).write_bytes(content)
@@ -2150,10 +2168,12 @@ def _stamped(
     """The time in the part of a stamp that its authority signed; Fault unless it is over the
     digest. Without `authority`, only that the stamp is whole. `kept`: certificates and revocation
     lists of the time, PEM, which are believed only as far as the authority's lead to them."""
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         names = ("answer", "token", "trusted", "others", "signed")
         answer, token, trusted, others, signed = (str(Path(folder) / it) for it in names)
         Path(answer).write_bytes(stamp.answer)
+        Path(token).write_bytes(bytes(2 * len(stamp.answer)))  # room for what openssl will write
+        Path(token).unlink()
         if openssl("ts", "-reply", "-in", answer, "-token_out", "-out", token).returncode:
             raise Fault("is not a timestamp")
         extracting = ["cms", "-verify", "-inform", "DER", "-in", token, "-out", signed, "-binary"]

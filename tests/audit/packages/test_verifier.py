@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -162,6 +163,26 @@ def test_openssl_says_of_a_signature_what_the_library_of_other_tests_says(made: 
         assert is_signed(text, signature, key)
         assert not is_signed(text + b"\n", signature, key)
         assert not is_signed(text, signature[::-1], key)
+
+
+def test_no_room_for_temporary_files_is_no_verdict(
+    made: Made,
+    small_disk: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A whole package was NOT VERIFIED, as if it were forged. Of a timestamp openssl then says no
+    more than that it failed."""
+    monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free))
+    assert verify.main([str(made.path), "--key", made.key]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "(No space left on device), so there is no verdict: make room" in said.err
+    os.truncate(ballast, ballast.stat().st_size - 40_000)
+    with pytest.raises(verify.Unusable, match="there is no verdict"):
+        verify._stamped(verify.Stamp(bytes(30_000), "a stamp"), None, None, b"")
 
 
 @pytest.mark.parametrize("option", ["--key", "--against", "--authority"])
