@@ -314,6 +314,7 @@ class Ledger:
         with self._lock:
             if isinstance(self._shut, LedgerDamaged):
                 self._check_not_shut()
+            self.open_again()  # on a full disk another thread's try may just have failed
             try:
                 yield
             except duckdb.Error as error:

@@ -211,6 +211,10 @@ def test_a_ledger_that_follows_onto_a_full_disk_says_so_and_goes_on_when_there_i
         assert service.status().recovered is None
 
 
+def full_disk() -> None:
+    raise LedgerStalled("The ledger cannot be opened", remedy="make room on its disk")
+
+
 def test_a_checkpoint_of_the_file_that_finds_no_room_says_disk_to_readers_too(
     small_disk: Path, monkeypatch
 ):
@@ -231,6 +235,14 @@ def test_a_checkpoint_of_the_file_that_finds_no_room_says_disk_to_readers_too(
         ledger.open_again()
         assert ledger.cursor().execute("select count(*) from log").fetchall() == [(0,)]
         ledger._let_go_of_indexes()
+        # A batch that finds the file shut, since another thread could not open it, called that
+        # damage: `prazo rebuild` was advised.
+        with monkeypatch.context() as full:
+            full.setattr(Ledger, "_open", lambda _: full_disk())
+            with pytest.raises(LedgerStalled):
+                ledger.reopen()
+        with ledger._opened_again_after(str):
+            ledger._connection.execute("checkpoint")
 
 
 def test_a_rebuild_without_room_says_disk_and_leaves_the_ledger_as_it_was(
