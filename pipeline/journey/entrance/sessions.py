@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeGuard
 
 from pipeline import instants
 from pipeline.inbox import Inbox
@@ -65,7 +65,7 @@ def new_secret() -> str:
     return secrets.token_urlsafe(SECRET_BYTES)
 
 
-def is_secret(text: str | None) -> bool:
+def is_secret(text: str | None) -> TypeGuard[str]:
     """Whether a text could be one of these."""
     return text is not None and _SECRET.fullmatch(text) is not None
 
@@ -93,10 +93,10 @@ class Sessions:
     ) -> tuple[str, Session, Statement]:
         """A new session: its secret, itself, and the statement that makes it durable. `brought`:
         the secret that the browser got with the first screen, which no session has yet."""
-        is_free = is_secret(brought) and not self._inbox.query(_OF, digest(brought or ""))
-        secret = brought if brought is not None and is_free else new_secret()
-        session = Session(digest(secret), ref, now, now)
-        return secret, session, Statement(_BEGIN, (session.sha256, ref, now))
+        if not is_secret(brought) or self._inbox.query(_OF, digest(brought)):
+            brought = new_secret()
+        session = Session(digest(brought), ref, now, now)
+        return brought, session, Statement(_BEGIN, (session.sha256, ref, now))
 
     def touch(self, session: Session, now: int) -> None:
         """Says that a session was used, not more often than needed."""

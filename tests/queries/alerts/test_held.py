@@ -11,19 +11,13 @@ import pytest
 
 from pipeline.alert_rules import AlertRules
 from pipeline.ledger.reader import Reader
+from tests.support.histories.moments import DAY, HOUR, TICK, in_zulu
 from tests.support.ledgers import asked, rows, standing
 from tests.support.lines import aci, action, at, finished, started, webhook
 
 RULES = AlertRules()
 NOW = at("2026-05-01T12:00:00")
-MOMENT, SECOND, HOUR, DAY = (
-    *(timedelta(microseconds=1), timedelta(seconds=1)),
-    *(timedelta(hours=1), timedelta(days=1)),
-)
-
-
-def zulu(instant: datetime) -> str:
-    return f"{instant.isoformat()}Z"
+SECOND = timedelta(seconds=1)
 
 
 def review(
@@ -34,17 +28,17 @@ def review(
     rung: str = "expired",
 ) -> list[dict[str, Any]]:
     """The review of that name, whose alert of a rung may be raised, and put off an hour later."""
-    opened, due = deadline - 30 * DAY, zulu(deadline)
-    event = aci(f"e-{name}", zulu(opened), process_id=name, customer_id=name, deadline_at=due)
-    micros = int((deadline - at("1970-01-01T00:00:00")) / MOMENT)
+    opened, due = deadline - 30 * DAY, in_zulu(deadline)
+    event = aci(f"e-{name}", in_zulu(opened), process_id=name, customer_id=name, deadline_at=due)
+    micros = int((deadline - at("1970-01-01T00:00:00")) / TICK)
     alert = sha256(f"{rung}:{micros}:{name}".encode()).hexdigest()[:32]
     of_it = {"process_id": name, "alert": alert, "about": rung}
     if raised is None:
         return [event]
-    steps = [event, action("alert", zulu(raised), step="raised", **of_it)]
+    steps = [event, action("alert", in_zulu(raised), step="raised", **of_it)]
     if put_off is not None:
-        until = {"step": "snoozed", "until": zulu(put_off)}
-        steps.append(action("alert", zulu(raised + HOUR), **until, **of_it))
+        until = {"step": "snoozed", "until": in_zulu(put_off)}
+        steps.append(action("alert", in_zulu(raised + HOUR), **until, **of_it))
     return steps
 
 
@@ -65,8 +59,8 @@ HISTORY = [
     *review("on_the_same_rung", NOW + 4 * DAY, NOW - 3 * DAY + SECOND, NOW + DAY, SEVEN),
     *review("on_the_next_rung", NOW + 2 * DAY, NOW - 5 * DAY + SECOND, NOW - HOUR, SEVEN),
     *review("answered", NOW + 6 * DAY, NOW - DAY + SECOND, NOW + HOUR, SEVEN),
-    started("a1", zulu(NOW - SECOND), process_id="answered", seller_id="answered"),
-    finished("a1", 200, zulu(NOW), process_id="answered"),
+    started("a1", in_zulu(NOW - SECOND), process_id="answered", seller_id="answered"),
+    finished("a1", 200, in_zulu(NOW), process_id="answered"),
     *review("friday", FRIDAY + 7 * DAY, FRIDAY + 5 * SECOND, rung=SEVEN),
     *review("never_raised_on_sunday", MONDAY + 6 * DAY),
     *review("escalated", NOW - 18 * DAY, NOW - 17 * DAY - 12 * HOUR),
@@ -85,7 +79,7 @@ def due(instant: datetime, rules: AlertRules = RULES) -> dict[str, dict[str, Any
 
 @pytest.fixture(scope="module")
 def before() -> dict[str, dict[str, Any]]:
-    return due(NOW - MOMENT)
+    return due(NOW - TICK)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +139,7 @@ def test_escalation_lengthens_the_time() -> None:
     steps = [{"after": "2d", "to": ["role"]}, {"after": "36h", "to": ["role"]}]
     rules = AlertRules.model_validate({"routes": [{"to": ["role"], "escalate": steps}]})
     assert rules.held_hours == 14 * 24 + 48 + 36
-    assert due(NOW - MOMENT, rules)["escalated"]["kind"] == "expired"
+    assert due(NOW - TICK, rules)["escalated"]["kind"] == "expired"
     assert "escalated" not in due(NOW, rules)
 
 

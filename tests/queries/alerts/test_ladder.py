@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.alert_rules import AlertRules
 from pipeline.ledger.reader import Reader
+from tests.support.histories.moments import DAY, HOUR, TICK, in_zulu
 from tests.support.ledgers import World, _shared, asked, ledger_of, rows
 from tests.support.lines import (
     aci,
@@ -38,21 +39,20 @@ def kinds(history, as_of):
 
 inconsistent, periodic = WORLD.add(aci()), WORLD.add(acp())
 
-MOMENT, DAY, HOUR = timedelta(microseconds=1), timedelta(days=1), timedelta(hours=1)
 RUNGS = [
     # How long ago a review of thirty days was opened; its rung, how grave it is, and the age at it.
     (0 * DAY, ("opened", "notice", 0 * DAY)),
     (15 * DAY, ("before_15d", "notice", 15 * DAY)),
     (23 * DAY, ("before_7d", "notice", 23 * DAY)),
-    (27 * DAY - MOMENT, ("before_7d", "notice", 23 * DAY)),
+    (27 * DAY - TICK, ("before_7d", "notice", 23 * DAY)),
     (27 * DAY, ("before_3d", "notice", 27 * DAY)),
-    (27 * DAY + MOMENT, ("before_3d", "risk", 27 * DAY)),
+    (27 * DAY + TICK, ("before_3d", "risk", 27 * DAY)),
     (29 * DAY, ("before_1d", "risk", 29 * DAY)),
     (30 * DAY - 4 * HOUR, ("before_4h", "risk", 30 * DAY - 4 * HOUR)),
     (30 * DAY, ("expired", "breach", 30 * DAY)),
-    (37 * DAY - MOMENT, ("expired", "breach", 30 * DAY)),
+    (37 * DAY - TICK, ("expired", "breach", 30 * DAY)),
     # Nothing before the opening, nor once a rung is long past.
-    (-MOMENT, None),
+    (-TICK, None),
     (7 * DAY, None),
     (37 * DAY, None),
 ]
@@ -64,9 +64,9 @@ def test_an_inconsistency_climbs_the_ladder_rung_by_rung():
     reviews = [
         aci(
             f"e-{name}",
-            f"{instant.isoformat()}Z",
+            in_zulu(instant),
             process_id=name,
-            deadline_at=f"{(instant + 30 * DAY).isoformat()}Z",
+            deadline_at=in_zulu(instant + 30 * DAY),
         )
         for name, instant in opened.items()
     ]
@@ -339,7 +339,7 @@ def deliveries(*hours):
     """Live deliveries so many hours after the opening."""
     start = at("2026-03-01T12:00:00")
     return [
-        live(seller("updated", f"v{number}", f"{(start + timedelta(hours=hour)).isoformat()}Z"))
+        live(seller("updated", f"v{number}", in_zulu(start + timedelta(hours=hour))))
         for number, hour in enumerate(hours)
     ]
 
