@@ -37,27 +37,55 @@ def parse_json(data: bytes) -> JsonValue:
     keys, NaN and Infinity, whole numbers beyond 64 bits, numbers beyond a double, lone surrogates,
     and nesting deeper than `MAX_DEPTH`.
     """
-    # The faster parser does not look for duplicate keys. Every quotation mark begins or ends a text
-    # of the value, or a text that stands in it no longer because its key came twice: so the number
-    # shows it, unless a mark inside a text is escaped. What is wrong is said by the slower one.
-    if b"\\" not in data:
+    return _parsed(data)[0]
+
+
+def parse_content(data: bytes) -> tuple[JsonValue, bytes]:
+    """The JSON value in `data`, and its `content_sha256`: both of them sooner than one by one.
+    Raises `Unreadable` as `parse_json` does."""
+    value, is_plain = _parsed(data)
+    form = _FAST_ENCODER.encode(value) if is_plain else spelled(value)
+    return value, hashlib.sha256(form).digest()
+
+
+def _parsed(data: bytes) -> tuple[JsonValue, bool]:
+    """The value, and whether it is known to be plain (`_texts`)."""
+    # The faster parser does not look for duplicate keys. Every quotation mark that begins or ends a
+    # text does so for one of the value, or for one that stands in it no longer because its key came
+    # twice: so the number shows it. What is wrong is said by the slower one.
+    if (marks := _marks(data)) is not None:
         try:
             value = from_json(data, allow_inf_nan=False, cache_strings="keys")
-            if 2 * _texts((value,), 0) == data.count(b'"'):
-                return value
+            if 2 * _texts((value,), 0) == marks:
+                return value, True
         except ValueError:
             pass
-    return _parse_slowly(data)
+    return _parse_slowly(data), False
+
+
+def _marks(data: bytes) -> int | None:
+    """How many quotation marks begin or end a text, in JSON. A backslash says that one does not,
+    unless another backslash says so of itself: then None."""
+    marks = data.count(b'"')
+    if b"\\" not in data:
+        return marks
+    return None if b"\\\\" in data else marks - data.count(b'\\"')
 
 
 class _NotPlain(ValueError):
-    """Something that the slower parser has to look at."""
+    """Something that the slower parser, or the slower encoder, has to look at."""
+
+
+_PLAIN_FLOATS = 1e-4, 1e16
+"""Between these Python writes numbers without an exponent; beyond, encoders differ in how."""
 
 
 def _texts(items: Iterable[JsonValue], depth: int) -> int:
-    """How many texts values hold, keys included. Raises `_NotPlain` for what is refused of numbers
-    and nesting. `depth`: of the object or array that the values are in."""
+    """How many texts plain values hold, keys included. Raises `_NotPlain` where the faster parser
+    may take what is refused, or the faster encoder may write another form than the canonical one:
+    for some numbers, and for what is nested too deep. `depth`: of what the values are in."""
     texts = 0
+    least, end = _PLAIN_FLOATS
     for item in items:
         kind = type(item)
         if kind is str:
@@ -67,7 +95,7 @@ def _texts(items: Iterable[JsonValue], depth: int) -> int:
         elif kind is list:
             texts += _texts(item, depth + 1)
         elif (kind is int and not _LEAST_INTEGER <= item <= _GREATEST_INTEGER) or (
-            kind is float and not math.isfinite(item)
+            kind is float and item and not least <= abs(item) < end
         ):
             raise _NotPlain
     if depth > MAX_DEPTH:
@@ -165,36 +193,22 @@ _ENCODER = json.JSONEncoder(
 )
 
 
-def content_sha256(value: JsonValue) -> bytes:
-    """The SHA-256 of the canonical form of a JSON value that `parse_json` gave, or of a dict that
-    holds such (docs/rules.md#counting-once)."""
-    is_plain = _is_plain((value,))
-    spelled = _FAST_ENCODER.encode(value) if is_plain else canonical_json(value)
-    return hashlib.sha256(spelled).digest()
+def spelled(value: JsonValue) -> bytes:
+    """The canonical form, found sooner, of a JSON value that `parse_json` gave, or of a dict that
+    holds such."""
+    try:
+        _texts((value,), 0)
+    except _NotPlain:
+        return canonical_json(value)
+    return _FAST_ENCODER.encode(value)
 
 
 _FAST_ENCODER = msgspec.json.Encoder(order="sorted")
-_PLAIN_FLOATS = 1e-4, 1e16
-"""Between these Python writes numbers without an exponent; beyond, encoders differ in how."""
 
 
-def _is_plain(items: Iterable[JsonValue]) -> bool:
-    """Whether the fast encoder writes values in canonical form: it does, but for some numbers."""
-    least, end = _PLAIN_FLOATS
-    for item in items:
-        kind = type(item)
-        if kind is dict:
-            if not _is_plain(item.values()):
-                return False
-        elif kind is list:
-            if not _is_plain(item):
-                return False
-        elif kind is float:
-            if item and not least <= abs(item) < end:
-                return False
-        elif kind is int and not _LEAST_INTEGER <= item <= _GREATEST_INTEGER:
-            return False
-    return True
+def content_sha256(value: JsonValue) -> bytes:
+    """The SHA-256 of the canonical form of such a value (docs/rules.md#counting-once)."""
+    return hashlib.sha256(spelled(value)).digest()
 
 
 # --- JSON -> records -------------------------------------------------------------------------

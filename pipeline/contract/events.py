@@ -8,186 +8,37 @@ are `Unreadable`: bytes that are not an event, and a review that names no proces
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 from pipeline import instants
-from pipeline.contract.body import (
-    JsonValue,
-    canonical_json,
-    content_sha256,
-    identifier,
-    parse_json,
+from pipeline.contract import shapes
+from pipeline.contract.body import JsonValue, identifier, parse_content, parse_json
+from pipeline.contract.records import (
+    BANK_ACCOUNT_EVENTS,
+    EVENT_TYPES,
+    MISSING,
+    REVIEW_REQUIRED,
+    REVIEW_TYPES,
+    SELLER_EVENTS,
+    DecisionReason,
+    Event,
+    Identity,
+    Review,
+    SellerRecord,
+    UnreadablePart,
+    code,
+    platform_id,
+    requested_fields,
+    text_of,
 )
 from pipeline.errors import Unreadable
-
-REVIEW_REQUIRED: Final = "regulatory.registration.review.required"
-
-SELLER_EVENTS: Final = frozenset(
-    f"seller.{what}" for what in ("created", "enabled", "denied", "disabled", "updated", "deleted")
-)
-
-BANK_ACCOUNT_EVENTS: Final = frozenset({"bank_account.associated", "bank_account.deleted"})
-
-EVENT_TYPES: Final = SELLER_EVENTS | BANK_ACCOUNT_EVENTS | {REVIEW_REQUIRED}
-
-REVIEW_TYPES: Final[Mapping[str, str]] = {
-    "REGISTRATION_REVIEW_REQUIRED": "ACP",
-    "INCONSISTENT_DATA_UPDATE_REQUIRED": "ACI",
-}
-
-MISSING: Final = "missing"
-
-SHOWN_CHARACTERS: Final = 100
-"""Of the JSON that came in place of a readable part."""
-
-
-def _text(value: JsonValue) -> str | None:
-    """A text field of a record. A value that is not a text becomes its canonical JSON."""
-    if value is None or isinstance(value, str):
-        return value
-    return canonical_json(value).decode("utf-8")
-
-
-def code(value: JsonValue) -> str | None:
-    """A code such as a status or a reason; None for anything but a non-empty text."""
-    return value if isinstance(value, str) and value else None
-
-
-def _number(value: JsonValue) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _flag(value: JsonValue) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def platform_id(value: JsonValue) -> str | None:
-    """An id as the platform writes it: a text, or a whole number, which is read as its digits."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return identifier(value)
-
-
-def requested_fields(value: JsonValue) -> tuple[str, ...] | None:
-    """The listed paths as they came; None for anything but a list of texts."""
-    if isinstance(value, list) and {str}.issuperset(map(type, value)):
-        return tuple(value)
-    return None
-
-
-class DecisionReason(NamedTuple):
-    """Why a seller was denied. A missing, null or empty detail is None (docs/rules.md#denials)."""
-
-    reason: str
-    detail: str | None
-
-
-class SellerRecord(NamedTuple):
-    """The contract's seller record (docs/contract.md#seller-record).
-
-    A field that is missing or null is None. Instants are in microseconds.
-    """
-
-    id: str | None
-    status: str | None
-    resource: str | None
-    account_balance: float | None
-    current_balance: float | None
-    first_name: str | None
-    last_name: str | None
-    email: str | None
-    taxpayer_id: str | None
-    phone_number: str | None
-    birthdate: str | None
-    address: str | None
-    mcc: str | None
-    show_profile_online: bool | None
-    is_mobile: bool | None
-    decline_on_fail_security_code: bool | None
-    decline_on_fail_zipcode: bool | None
-    delinquent: bool | None
-    marketplace_id: str | None
-    uri: str | None
-    metadata: str | None
-    created_at: int | None
-    updated_at: int | None
-    revenue: float | None
-    type: str | None
-    document_number: str | None
-    retry: bool | None
-    decision_reasons: tuple[DecisionReason, ...]
-
-
-def _decision_reasons(value: JsonValue) -> tuple[DecisionReason, ...]:
-    items = (it for it in value if isinstance(it, dict)) if isinstance(value, list) else ()
-    return tuple(
-        DecisionReason(reason, code(item.get("detail")))
-        for item in items
-        if (reason := code(item.get("reason")))
-    )
-
-
-class UnreadablePart(NamedTuple):
-    """A part of a known event that is not as the contract shows it, and what came in its place."""
-
-    part: str
-    found: str  # JSON, cut; or `missing`
-
-    @classmethod
-    def of(cls, part: str, value: JsonValue) -> Self:
-        """The part that holds this value; of a long value only its beginning is shown."""
-        return cls(part, canonical_json(value).decode()[:SHOWN_CHARACTERS])
-
-
-class Review(NamedTuple):
-    """`payload.object` of a review event: which process, whose, until when, and what is asked.
-
-    What is absent or unreadable is None, but for the process.
-    """
-
-    process_id: str
-    customer_id: str | None
-    type: str | None
-    status: str | None
-    deadline_at: int | None
-    requested_fields: tuple[str, ...] | None
-
-
-class Event(NamedTuple):
-    """What one delivery says. `id` is the platform's, or `sha256:<hex of the body>` without one.
-
-    `content_sha256` is equal for the same JSON value, however it is spelled. `unreadable` names
-    the parts of a known event that are not as the contract shows them, with what came.
-    """
-
-    id: str
-    has_id: bool
-    type: str
-    created_at: int | None
-    review: Review | None
-    seller: SellerRecord | None
-    seller_id: str | None
-    bank_account_id: str | None
-    content_sha256: bytes
-    unreadable: tuple[UnreadablePart, ...]
-
-    @property
-    def process_id(self) -> str | None:
-        """The process that a review event is about; None for other events."""
-        return self.review.process_id if self.review else None
-
-
-class Identity(NamedTuple):
-    """The ids under which a delivery is recorded."""
-
-    event_id: str
-    process_id: str | None
-    seller_id: str | None
 
 
 def identify(body: bytes) -> Identity:
     """The part of `read_event` that recording needs; raises `Unreadable` for the same bytes."""
-    envelope = _read_envelope(body)
+    envelope = _envelope(parse_json(body))
+    if (identity := shapes.identify(envelope)) is not None:
+        return identity
     objects = _objects(envelope)
     return Identity(
         event_id=platform_id(envelope.get("id")) or _digest_name(body),
@@ -198,27 +49,32 @@ def identify(body: bytes) -> Identity:
 
 def event_type(body: bytes) -> str:
     """The type of the event in a delivery's bytes; raises `Unreadable` where they name none."""
-    name: str = _read_envelope(body)["type"]
+    name: str = _envelope(parse_json(body))["type"]
     return name
 
 
 def read_event(body: bytes) -> Event:
     """The event in a delivery's bytes; raises `Unreadable` for bytes that go to quarantine."""
-    envelope = _read_envelope(body)
+    value, content = parse_content(body)
+    envelope = _envelope(value)
+    return shapes.read_event(envelope, content) or _part_by_part(envelope, content, body)
+
+
+def _part_by_part(envelope: Mapping[str, JsonValue], content: bytes, body: bytes) -> Event:
+    """The event, as far as it can be read."""
     review, record, account = objects = _objects(envelope)
     event_id = platform_id(envelope.get("id"))
-    read = None if review is None else _read_review(review, objects.process_id or "")
     return Event(
         id=event_id or _digest_name(body),
         has_id=event_id is not None,
         type=envelope["type"],
         created_at=instants.parse(envelope.get("created_at")),
-        review=read,
+        review=None if review is None else _read_review(review, objects.process_id or ""),
         seller=None if record is None else _read_seller(record),
         seller_id=objects.seller_id,
         bank_account_id=None if account is None else platform_id(account.get("id")),
-        content_sha256=content_sha256(envelope),
-        unreadable=tuple(_unreadable_parts(envelope, objects, read)),
+        content_sha256=content,
+        unreadable=tuple(_unreadable_parts(envelope, objects)),
     )
 
 
@@ -226,8 +82,8 @@ def _digest_name(body: bytes) -> str:
     return f"sha256:{hashlib.sha256(body).hexdigest()}"
 
 
-def _read_envelope(body: bytes) -> dict[str, JsonValue]:
-    envelope = parse_json(body)
+def _envelope(envelope: JsonValue) -> dict[str, JsonValue]:
+    """What a body holds, which is to be an event."""
     if not isinstance(envelope, dict):
         raise Unreadable("not a JSON object")
     event_type = envelope.get("type")
@@ -289,11 +145,28 @@ def _read_review(inner: Mapping[str, JsonValue], process_id: str) -> Review:
     )
 
 
+def _number(value: JsonValue) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _flag(value: JsonValue) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _decision_reasons(value: JsonValue) -> tuple[DecisionReason, ...]:
+    items = (it for it in value if isinstance(it, dict)) if isinstance(value, list) else ()
+    return tuple(
+        DecisionReason(reason, code(item.get("detail")))
+        for item in items
+        if (reason := code(item.get("reason")))
+    )
+
+
 _Read = Callable[[JsonValue], object]
 
 _SELLER_FIELDS: Final[tuple[tuple[str, _Read], ...]] = tuple(
     {
-        **dict.fromkeys(SellerRecord._fields[:-1], _text),
+        **dict.fromkeys(SellerRecord._fields[:-1], text_of),
         **dict.fromkeys(("account_balance", "current_balance", "revenue"), _number),
         **dict.fromkeys(("show_profile_online", "is_mobile", "delinquent", "retry"), _flag),
         **dict.fromkeys(("decline_on_fail_security_code", "decline_on_fail_zipcode"), _flag),
@@ -332,17 +205,15 @@ def _account_holder(account: Mapping[str, JsonValue]) -> str | None:
 
 
 def _unreadable_parts(
-    envelope: Mapping[str, JsonValue], objects: _Objects, review: Review | None
+    envelope: Mapping[str, JsonValue], objects: _Objects
 ) -> Iterator[UnreadablePart]:
-    """The parts that the rules read and that are not there as the contract shows them. `review`: as
-    it was read."""
+    """The parts that the rules read and that are not there as the contract shows them."""
     if envelope["type"] not in EVENT_TYPES:
         return
     yield from _odd("id", envelope.get("id"), identifier)
     yield from _odd("created_at", envelope.get("created_at"), instants.parse)
     if objects.review is not None:
-        if review is None or not _is_plain(objects.review, review):
-            yield from _odd_in_review(objects.review)
+        yield from _odd_in_review(objects.review)
     elif objects.seller is not None:
         yield from _odd_in_seller_event(envelope, objects.seller)
     elif objects.account is not None:
@@ -364,13 +235,6 @@ def _unread_id(payload: JsonValue) -> JsonValue:
 def _odd(part: str, value: JsonValue, read: _Read) -> Iterator[UnreadablePart]:
     if value is not None and read(value) is None:
         yield UnreadablePart.of(part, value)
-
-
-def _is_plain(inner: Mapping[str, JsonValue], review: Review) -> bool:
-    """Whether all of a review could be read, and its ids are texts. Then no part of it is odd; to
-    find that out part by part takes longer."""
-    ids = (inner["process_id"], inner["customer_id"]) if None not in review else ()
-    return bool(review.requested_fields) and {*map(type, ids)} == {str}
 
 
 def _odd_in_review(inner: Mapping[str, JsonValue]) -> Iterator[UnreadablePart]:

@@ -7,16 +7,15 @@ from typing import Final, NamedTuple
 
 from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json, parse_json
-from pipeline.contract.events import (
+from pipeline.contract.events import identify, read_event
+from pipeline.contract.fields import flatten
+from pipeline.contract.records import (
     MISSING,
     REVIEW_REQUIRED,
     code,
-    identify,
     platform_id,
-    read_event,
     requested_fields,
 )
-from pipeline.contract.fields import flatten
 from pipeline.errors import CallerError, Unreadable
 from pipeline.log.actions import action
 from pipeline.log.entries import LIVE, QUARANTINE, SUPPLY, WEBHOOK, Draft, Entry

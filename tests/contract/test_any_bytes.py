@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.contract.body import canonical_json, parse_json
-from pipeline.contract.events import EVENT_TYPES, REVIEW_REQUIRED, read_event
+from pipeline.contract.events import read_event
+from pipeline.contract.records import EVENT_TYPES, REVIEW_REQUIRED
 from pipeline.errors import Unreadable
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Place, record_entry

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.contract import body
-from pipeline.contract.body import content_sha256, parse_json
+from pipeline.contract.body import content_sha256, parse_content, parse_json
 from pipeline.errors import Unreadable
 
 
@@ -77,7 +77,11 @@ def test_sixty_four_levels_and_many_brackets_side_by_side_are_not_too_deep():
 
 BLANK = st.sampled_from(["", "", " ", "\n\t", "\r", "\xa0", "\x0b"])
 TEXT = st.sampled_from(
-    ['""', '"a"', '"a"', '"b"', '":"', '"é"', '"\\u0061"', '"\\""', '"\\ud800"', '"\n"', "'a'", '"']
+    [
+        *('""', '"a"', '"a"', '"b"', '":"', '"é"', '"\\u0061"', '"\n"', "'a'", '"'),
+        *('"\\""', '"\\"\\""', '"\\\\"', '"\\\\\\""', '"\\/"', '"\\u0022"', '"\\u0000"', '"\\x"'),
+        *('"\\ud800"', '"\\udc00"', '"\\ud83d\\ude00"', '"\\ud800a"', '"\\ud800\\ud800\\udc00"'),
+    ]
 )
 NUMBERS = [
     *("0", "-0", "-0.0", "1.5", "1e5", "1E400", "-1e400", "5e-324", "0.1", "9007199254740993"),
@@ -111,6 +115,9 @@ def test_the_faster_parser_reads_what_the_slower_reads_and_leaves_it_the_rest(
 ):
     data = text.encode(encoding)
     assert outcome(parse_json, data) == outcome(body._parse_slowly, data)
+    if not (value := outcome(body._parse_slowly, data)).startswith("unreadable"):
+        digest = content_sha256(body._parse_slowly(data))
+        assert outcome(parse_content, data) == f"({value}, {digest!r})"
 
 
 @pytest.mark.parametrize("levels", [63, 64, 65, 250])

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pipeline.contract.events import Event, read_event
+from pipeline.contract.events import read_event
+from pipeline.contract.records import Event
 from pipeline.errors import Unreadable
 from tests.contract.bodies import FIRST_OF_MARCH, body, review
 

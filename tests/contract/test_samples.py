@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.contract import events
+from pipeline.contract import records
 from pipeline.contract.events import read_event
 from pipeline.log.deliveries import delivery
 from pipeline.log.ndjson import read_line
@@ -23,7 +23,7 @@ def test_a_recorded_event_is_read_as_the_type_that_its_file_is_named_after(path)
 
 def test_there_is_a_recorded_event_of_each_type_that_the_contract_lists():
     assert {read_event(path.read_bytes()).type for path in EVENTS} == set(EVENT_TYPES)
-    assert set(EVENT_TYPES) == events.EVENT_TYPES
+    assert set(EVENT_TYPES) == records.EVENT_TYPES
 
 
 def test_the_recorded_occurrences_are_lines_that_ingest_takes():

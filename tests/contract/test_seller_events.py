@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.contract.events import DecisionReason, read_event
+from pipeline.contract.events import read_event
+from pipeline.contract.records import DecisionReason
 from tests.contract.bodies import FIRST_OF_MARCH, body, seller
 
 

@@ -11,7 +11,7 @@ from pipeline.audit.package.screens import MAX_ENTRIES, Screen, screens_of
 from pipeline.audit.request import Request
 from pipeline.audit.verify import BY_EXPORTER, BY_PROFILE, EXTENSIONS, KEPT_ELSEWHERE, UNSAID
 from pipeline.contract.body import parse_json
-from pipeline.contract.events import REVIEW_REQUIRED
+from pipeline.contract.records import REVIEW_REQUIRED
 from pipeline.errors import CallerError
 from pipeline.ledger.store import Ledger
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, Keeper, keeper

@@ -18,7 +18,7 @@ import jinja2
 from pipeline import instants
 from pipeline.audit.package.screens import Screen
 from pipeline.audit.package.words import WORDS
-from pipeline.contract.events import REVIEW_REQUIRED
+from pipeline.contract.records import REVIEW_REQUIRED
 from pipeline.texts import printable
 
 Language = Literal["en", "pt"]

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import instants
-from pipeline.contract.body import JsonValue, canonical_json, content_sha256, parse_json
-from pipeline.contract.events import BANK_ACCOUNT_EVENTS, SELLER_EVENTS, DecisionReason, read_event
+from pipeline.contract.body import JsonValue, content_sha256, parse_json, spelled
+from pipeline.contract.events import read_event
 from pipeline.contract.fields import flatten
+from pipeline.contract.records import BANK_ACCOUNT_EVENTS, SELLER_EVENTS, DecisionReason
 from pipeline.errors import Unreadable
 from pipeline.ledger.facts.rows import (
     TABLES,
@@ -48,7 +49,7 @@ class Keys:
 
     def of_value(self, value: JsonValue) -> bytes:
         """Equal for the same JSON value: same type, same digits, same string."""
-        return hmac.digest(self.values, canonical_json(value), "sha256")
+        return hmac.digest(self.values, spelled(value), "sha256")
 
     @property
     def taxpayer_mark(self) -> str:
@@ -96,21 +97,22 @@ def _content_sha256(entry: Entry) -> bytes:
 
 
 def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
+    # The most frequent facts are given their values by position: by name it takes twice as long.
     event = read_event(entry.body or b"")
     is_seller_event = event.type in SELLER_EVENTS
     yield Webhook(
-        seq=entry.seq,
-        event_id=event.id,
-        event_type=event.type,
-        created_at=event.created_at,
-        occurred_at=entry.occurred_at,
-        recorded_at=entry.recorded_at,
-        origin=entry.origin,
-        is_again=entry.is_again,
-        has_id=event.has_id,
-        is_shape_known=event.seller is not None or not is_seller_event,
-        replay_of=entry.particulars.get("replay_of") if entry.record else None,
-        content_sha256=event.content_sha256,
+        entry.seq,
+        event.id,
+        event.type,
+        event.created_at,
+        entry.occurred_at,
+        entry.recorded_at,
+        entry.origin,
+        entry.is_again,
+        event.has_id,
+        event.seller is not None or not is_seller_event,
+        entry.particulars.get("replay_of") if entry.record else None,
+        event.content_sha256,
     )
     for part, found in event.unreadable:
         yield UnreadablePart(
@@ -125,54 +127,54 @@ def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
     created_at = entry.occurred_at if event.created_at is None else event.created_at
     if (review := event.review) is not None:
         yield ReviewFact(
-            seq=entry.seq,
-            event_id=event.id,
-            occurred_at=entry.occurred_at,
-            created_at=created_at,
-            process_id=review.process_id,
-            seller_id=review.customer_id,
-            object_type=review.type,
-            status=review.status,
-            deadline_at=review.deadline_at,
-            requested_fields=review.requested_fields,
-            content_sha256=event.content_sha256,
+            entry.seq,
+            event.id,
+            entry.occurred_at,
+            created_at,
+            review.process_id,
+            review.customer_id,
+            review.type,
+            review.status,
+            review.deadline_at,
+            review.requested_fields,
+            event.content_sha256,
         )
     elif (seller := event.seller) is not None:
         yield SellerEvent(
-            seq=entry.seq,
-            event_id=event.id,
-            event_type=event.type,
-            occurred_at=entry.occurred_at,
-            created_at=created_at,
-            seller_id=seller.id or "",
-            status=seller.status,
-            resource=seller.resource,
-            account_balance=seller.account_balance,
-            current_balance=seller.current_balance,
-            first_name=seller.first_name,
-            last_name=seller.last_name,
-            email=seller.email,
-            taxpayer_id=seller.taxpayer_id,
-            taxpayer_key=keys.of_taxpayer(seller.taxpayer_id),
-            phone_number=seller.phone_number,
-            birthdate=seller.birthdate,
-            address=seller.address,
-            mcc=seller.mcc,
-            show_profile_online=seller.show_profile_online,
-            is_mobile=seller.is_mobile,
-            decline_on_fail_security_code=seller.decline_on_fail_security_code,
-            decline_on_fail_zipcode=seller.decline_on_fail_zipcode,
-            delinquent=seller.delinquent,
-            marketplace_id=seller.marketplace_id,
-            uri=seller.uri,
-            metadata=seller.metadata,
-            record_created_at=seller.created_at,
-            record_updated_at=seller.updated_at,
-            revenue=seller.revenue,
-            type=seller.type,
-            document_number=seller.document_number,
-            retry=seller.retry,
-            reasons=_reasons(seller.decision_reasons),
+            entry.seq,
+            event.id,
+            event.type,
+            entry.occurred_at,
+            created_at,
+            seller.id or "",
+            seller.status,
+            seller.resource,
+            seller.account_balance,
+            seller.current_balance,
+            seller.first_name,
+            seller.last_name,
+            seller.email,
+            seller.taxpayer_id,
+            keys.of_taxpayer(seller.taxpayer_id),
+            seller.phone_number,
+            seller.birthdate,
+            seller.address,
+            seller.mcc,
+            seller.show_profile_online,
+            seller.is_mobile,
+            seller.decline_on_fail_security_code,
+            seller.decline_on_fail_zipcode,
+            seller.delinquent,
+            seller.marketplace_id,
+            seller.uri,
+            seller.metadata,
+            seller.created_at,
+            seller.updated_at,
+            seller.revenue,
+            seller.type,
+            seller.document_number,
+            seller.retry,
+            _reasons(seller.decision_reasons),
         )
     elif event.type in BANK_ACCOUNT_EVENTS:
         yield BankAccountEvent(
@@ -194,7 +196,7 @@ def _reasons(given: Sequence[DecisionReason]) -> str:
     ordered = sorted(
         set(given), key=lambda reason: (reason.reason, reason.detail is None, reason.detail or "")
     )
-    return canonical_json([it._asdict() for it in ordered]).decode()
+    return spelled([it._asdict() for it in ordered]).decode()
 
 
 def _submission_started(entry: Entry, keys: Keys) -> Iterable[Fact]:

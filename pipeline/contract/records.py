@@ -1,0 +1,153 @@
+"""What an event says once it is read, and what reads single values of it. No I/O."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple, Self
+
+from pipeline.contract.body import JsonValue, canonical_json, identifier, spelled
+
+REVIEW_REQUIRED: Final = "regulatory.registration.review.required"
+
+SELLER_EVENTS: Final = frozenset(
+    f"seller.{what}" for what in ("created", "enabled", "denied", "disabled", "updated", "deleted")
+)
+
+BANK_ACCOUNT_EVENTS: Final = frozenset({"bank_account.associated", "bank_account.deleted"})
+
+EVENT_TYPES: Final = SELLER_EVENTS | BANK_ACCOUNT_EVENTS | {REVIEW_REQUIRED}
+
+REVIEW_TYPES: Final[Mapping[str, str]] = {
+    "REGISTRATION_REVIEW_REQUIRED": "ACP",
+    "INCONSISTENT_DATA_UPDATE_REQUIRED": "ACI",
+}
+
+MISSING: Final = "missing"
+
+SHOWN_CHARACTERS: Final = 100
+"""Of the JSON that came in place of a readable part."""
+
+
+class DecisionReason(NamedTuple):
+    """Why a seller was denied. A missing, null or empty detail is None (docs/rules.md#denials)."""
+
+    reason: str
+    detail: str | None
+
+
+class SellerRecord(NamedTuple):
+    """The contract's seller record (docs/contract.md#seller-record).
+
+    A field that is missing or null is None. Instants are in microseconds.
+    """
+
+    id: str | None
+    status: str | None
+    resource: str | None
+    account_balance: float | None
+    current_balance: float | None
+    first_name: str | None
+    last_name: str | None
+    email: str | None
+    taxpayer_id: str | None
+    phone_number: str | None
+    birthdate: str | None
+    address: str | None
+    mcc: str | None
+    show_profile_online: bool | None
+    is_mobile: bool | None
+    decline_on_fail_security_code: bool | None
+    decline_on_fail_zipcode: bool | None
+    delinquent: bool | None
+    marketplace_id: str | None
+    uri: str | None
+    metadata: str | None
+    created_at: int | None
+    updated_at: int | None
+    revenue: float | None
+    type: str | None
+    document_number: str | None
+    retry: bool | None
+    decision_reasons: tuple[DecisionReason, ...]
+
+
+class UnreadablePart(NamedTuple):
+    """A part of a known event that is not as the contract shows it, and what came in its place."""
+
+    part: str
+    found: str  # JSON, cut; or `missing`
+
+    @classmethod
+    def of(cls, part: str, value: JsonValue) -> Self:
+        """The part that holds this value; of a long value only its beginning is shown."""
+        return cls(part, canonical_json(value).decode()[:SHOWN_CHARACTERS])
+
+
+class Review(NamedTuple):
+    """`payload.object` of a review event: which process, whose, until when, and what is asked.
+
+    What is absent or unreadable is None, but for the process.
+    """
+
+    process_id: str
+    customer_id: str | None
+    type: str | None
+    status: str | None
+    deadline_at: int | None
+    requested_fields: tuple[str, ...] | None
+
+
+class Event(NamedTuple):
+    """What one delivery says. `id` is the platform's, or `sha256:<hex of the body>` without one.
+
+    `content_sha256` is equal for the same JSON value, however it is spelled. `unreadable` names
+    the parts of a known event that are not as the contract shows them, with what came.
+    """
+
+    id: str
+    has_id: bool
+    type: str
+    created_at: int | None
+    review: Review | None
+    seller: SellerRecord | None
+    seller_id: str | None
+    bank_account_id: str | None
+    content_sha256: bytes
+    unreadable: tuple[UnreadablePart, ...]
+
+    @property
+    def process_id(self) -> str | None:
+        """The process that a review event is about; None for other events."""
+        return self.review.process_id if self.review else None
+
+
+class Identity(NamedTuple):
+    """The ids under which a delivery is recorded."""
+
+    event_id: str
+    process_id: str | None
+    seller_id: str | None
+
+
+def text_of(value: JsonValue) -> str | None:
+    """A text field of a record. A value that is not a text becomes its canonical JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    return spelled(value).decode("utf-8")
+
+
+def code(value: JsonValue) -> str | None:
+    """A code such as a status or a reason; None for anything but a non-empty text."""
+    return value if isinstance(value, str) and value else None
+
+
+def platform_id(value: JsonValue) -> str | None:
+    """An id as the platform writes it: a text, or a whole number, which is read as its digits."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return identifier(value)
+
+
+def requested_fields(value: JsonValue) -> tuple[str, ...] | None:
+    """The listed paths as they came; None for anything but a list of texts."""
+    if isinstance(value, list) and {str}.issuperset(map(type, value)):
+        return tuple(value)
+    return None

@@ -1,0 +1,194 @@
+"""Reads events in the shape that the contract shows, by types that compiled code checks.
+
+Nearly all events have it. Of any other this gives None, and `events.py` reads it part by part: so a
+type here may ask for more than the rules do, and must never take what they read otherwise. No I/O.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import Meta, Struct, ValidationError, convert
+from msgspec.structs import astuple
+
+from pipeline import instants
+from pipeline.contract.body import MAX_ID_CHARACTERS, JsonValue
+from pipeline.contract.records import (
+    REVIEW_REQUIRED,
+    SELLER_EVENTS,
+    DecisionReason,
+    Event,
+    Identity,
+    Review,
+    SellerRecord,
+    text_of,
+)
+
+_Identifier: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_ID_CHARACTERS)]
+_Code: TypeAlias = Annotated[str, Meta(min_length=1)]
+
+
+class _Review(Struct):
+    process_id: _Identifier
+    customer_id: _Identifier
+    type: _Code
+    status: _Code
+    deadline_at: str
+    requested_fields: Annotated[tuple[str, ...], Meta(min_length=1)]
+
+
+class _Reason(Struct):
+    reason: _Code
+    detail: str | None = None
+
+
+class _Seller(Struct, kw_only=True):
+    """Field by field as `SellerRecord` has them."""
+
+    id: _Identifier
+    status: _Code | None = None
+    resource: str | None = None
+    account_balance: float | None = None
+    current_balance: float | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    email: str | None = None
+    taxpayer_id: str | None = None
+    phone_number: str | None = None
+    birthdate: str | None = None
+    address: Any = None
+    mcc: str | None = None
+    show_profile_online: bool | None = None
+    is_mobile: bool | None = None
+    decline_on_fail_security_code: bool | None = None
+    decline_on_fail_zipcode: bool | None = None
+    delinquent: bool | None = None
+    marketplace_id: str | None = None
+    uri: str | None = None
+    metadata: Any = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    revenue: float | None = None
+    type: _Code | None = None
+    document_number: str | None = None
+    retry: bool | None = None
+    decision_reasons: tuple[_Reason, ...] = ()
+
+
+class _ReviewPayload(Struct):
+    object: _Review
+
+
+class _SellerPayload(Struct):
+    """A denial's reasons are read of the record alone, and reported where they stand beside it."""
+
+    object: _Seller
+    decision_reasons: None = None
+    retry: None = None
+
+
+class _ReviewEvent(Struct):
+    id: _Identifier
+    created_at: str
+    payload: _ReviewPayload
+
+
+class _SellerEvent(Struct):
+    id: _Identifier
+    created_at: str
+    payload: _SellerPayload
+
+
+_KINDS: Final[Mapping[str, type[_ReviewEvent | _SellerEvent]]] = {
+    REVIEW_REQUIRED: _ReviewEvent,
+    **dict.fromkeys(SELLER_EVENTS, _SellerEvent),
+}
+
+
+def identify(envelope: Mapping[str, JsonValue]) -> Identity | None:
+    """Under which ids an event is recorded; None where it has another shape."""
+    shown = _shown(envelope)
+    if shown is None:
+        return None
+    if isinstance(about := shown.payload.object, _Review):
+        return Identity(shown.id, about.process_id, about.customer_id)
+    return Identity(shown.id, None, about.id)
+
+
+def read_event(envelope: Mapping[str, JsonValue], content_sha256: bytes) -> Event | None:
+    """The event, where all of it is as the contract shows it, so that no part is unreadable; None
+    where it has another shape. `content_sha256`: of the envelope."""
+    shown = _shown(envelope)
+    if shown is None or (created_at := instants.parse(shown.created_at)) is None:
+        return None
+    review = seller = None
+    if isinstance(about := shown.payload.object, _Review):
+        review, seller_id = _read_review(about), about.customer_id
+    else:
+        seller, seller_id = _read_seller(about), about.id
+    if review is None and seller is None:
+        return None
+    return Event(
+        id=shown.id,
+        has_id=True,
+        type=envelope["type"],
+        created_at=created_at,
+        review=review,
+        seller=seller,
+        seller_id=seller_id,
+        bank_account_id=None,
+        content_sha256=content_sha256,
+        unreadable=(),
+    )
+
+
+def _shown(envelope: Mapping[str, JsonValue]) -> _ReviewEvent | _SellerEvent | None:
+    kind = _KINDS.get(envelope["type"])
+    if kind is None:
+        return None
+    try:
+        shown = convert(envelope, kind)
+    except ValidationError:
+        return None
+    about = shown.payload.object
+    ids = about.process_id + about.customer_id if isinstance(about, _Review) else about.id
+    return None if "\0" in shown.id + ids else shown
+
+
+def _read_review(shown: _Review) -> Review | None:
+    deadline_at = instants.parse(shown.deadline_at)
+    if deadline_at is None:
+        return None
+    return Review(
+        process_id=shown.process_id,
+        customer_id=shown.customer_id,
+        type=shown.type,
+        status=shown.status,
+        deadline_at=deadline_at,
+        requested_fields=shown.requested_fields,
+    )
+
+
+def _read_seller(shown: _Seller) -> SellerRecord | None:
+    fields: list[Any] = [*astuple(shown)]
+    for place, read in _READ_AFTERWARDS:
+        fields[place] = read(fields[place])
+    record = SellerRecord._make(fields)
+    is_read = record.created_at is not None or shown.created_at is None
+    return record if is_read else None
+
+
+def _reasons(shown: Sequence[_Reason]) -> tuple[DecisionReason, ...]:
+    return tuple([DecisionReason(it.reason, it.detail or None) for it in shown])
+
+
+_READ_AFTERWARDS: Final = tuple(
+    (SellerRecord._fields.index(name), read)
+    for name, read in (
+        ("address", text_of),
+        ("metadata", text_of),
+        ("created_at", instants.parse),
+        ("updated_at", instants.parse),
+        ("decision_reasons", _reasons),
+    )
+)
+"""Of a seller's record, what compiled code leaves as it came."""
