@@ -315,14 +315,14 @@ class Inbox(ABC):
                 draft = draft._replace(particulars={**marks, **draft.particulars})
             seq += 1
             name = (draft.kind, draft.event_id or draft.attempt_id or "")
-            place = Place(
-                seq=seq,
-                recorded_at=recorded_at,
-                process_n=process.n + 1 if draft.process_id else None,
-                process_prev=process.seq or None,
-                seller_n=seller.n + 1 if draft.seller_id else None,
-                seller_prev=seller.seq or None,
-                is_again=draft.kind in COUNTED_ONCE and name in seen,
+            place = Place(  # by name it would take twice as long, and so would a draft
+                seq,
+                recorded_at,
+                process.n + 1 if draft.process_id else None,
+                process.seq or None,
+                seller.n + 1 if draft.seller_id else None,
+                seller.seq or None,
+                draft.kind in COUNTED_ONCE and name in seen,
             )
             seen.add(name)
             if draft.process_id:

@@ -15,7 +15,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, get_args
 
-from pydantic_core import to_json
+import msgspec
+from msgspec import Struct
 
 from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json
@@ -217,38 +218,68 @@ class Salts:
 LeafRules = Callable[[Draft, Place, Identity, Random], Committed]
 
 
+class _Leaf1(Struct, kw_only=True, omit_defaults=True, gc=False):
+    """The keys of a leaf, in the order in which it has them."""
+
+    attempt_id: str | None = None
+    body_commitment: str | None = None
+    body_size: int | None = None
+    event_id: str | None = None
+    kind: str
+    log: str
+    occurred_at: str
+    origin: str
+    process_n: int | None = None
+    process_prev: int | None = None
+    process_stream: str | None = None
+    record_digest: str | None = None
+    recorded_at: str
+    recorded_by: str
+    seller_n: int | None = None
+    seller_prev: int | None = None
+    seller_stream: str | None = None
+    seq: int
+    status: int | None = None
+    v: int
+
+
+_LEAF_ENCODER = msgspec.json.Encoder()
+"""Of texts and whole numbers it makes the same bytes as `canonical_json`, in an eighth of the
+time."""
+
+
 def _rules_1(draft: Draft, place: Place, identity: Identity, random: Random) -> Committed:
     log, log_key = identity
-    salt = random(SALT_BYTES) if draft.body is not None else None
-    record = (
-        canonical_json({**draft.particulars, "salt": random(SALT_BYTES).hex()})
-        if draft.particulars
-        else None
+    body_commitment = body_size = salt = record = record_digest = None
+    if (body := draft.body) is not None:
+        salt = random(SALT_BYTES)
+        body_commitment, body_size = commitment(salt, body), len(body)
+    if draft.particulars:
+        record = canonical_json({**draft.particulars, "salt": random(SALT_BYTES).hex()})
+        record_digest = hashlib.sha256(record).hexdigest()
+    leaf = _Leaf1(
+        attempt_id=draft.attempt_id and public_name(draft.attempt_id, log_key),
+        body_commitment=body_commitment,
+        body_size=body_size,
+        event_id=draft.event_id and public_name(draft.event_id, log_key),
+        kind=draft.kind,
+        log=log,
+        occurred_at=instants.canonical(draft.dated),
+        origin=draft.origin,
+        process_n=place.process_n,
+        process_prev=place.process_prev,
+        process_stream=draft.process_id and public_name(draft.process_id, log_key),
+        record_digest=record_digest,
+        recorded_at=instants.canonical(place.recorded_at),
+        recorded_by=draft.recorded_by,
+        seller_n=place.seller_n,
+        seller_prev=place.seller_prev,
+        seller_stream=draft.seller_id and public_name(draft.seller_id, log_key),
+        seq=place.seq,
+        status=draft.status,
+        v=1,
     )
-    leaf = {  # the keys are in order, because `to_json` does not sort them
-        "attempt_id": draft.attempt_id and public_name(draft.attempt_id, log_key),
-        "body_commitment": salt and commitment(salt, draft.body or b""),
-        "body_size": salt and len(draft.body or b""),
-        "event_id": draft.event_id and public_name(draft.event_id, log_key),
-        "kind": draft.kind,
-        "log": log,
-        "occurred_at": instants.canonical(draft.dated),
-        "origin": draft.origin,
-        "process_n": place.process_n,
-        "process_prev": place.process_prev,
-        "process_stream": draft.process_id and public_name(draft.process_id, log_key),
-        "record_digest": record and hashlib.sha256(record).hexdigest(),
-        "recorded_at": instants.canonical(place.recorded_at),
-        "recorded_by": draft.recorded_by,
-        "seller_n": place.seller_n,
-        "seller_prev": place.seller_prev,
-        "seller_stream": draft.seller_id and public_name(draft.seller_id, log_key),
-        "seq": place.seq,
-        "status": draft.status,
-        "v": 1,
-    }
-    # The same bytes as `canonical_json` for texts and whole numbers, in a quarter of the time.
-    return Committed(record, salt, to_json({key: it for key, it in leaf.items() if it is not None}))
+    return Committed(record, salt, _LEAF_ENCODER.encode(leaf))
 
 
 LEAF_RULES: Final[dict[int, LeafRules]] = {1: _rules_1}
@@ -279,26 +310,26 @@ def record_entry(
     `version`: of the leaf; KeyError for one that `LEAF_RULES` does not know.
     """
     committed = LEAF_RULES[version](draft, place, Identity(log, log_key), random)
-    return Entry(
-        seq=place.seq,
-        kind=draft.kind,
-        occurred_at=draft.dated,
-        recorded_at=place.recorded_at,
-        origin=draft.origin,
-        recorded_by=draft.recorded_by,
-        event_id=draft.event_id,
-        attempt_id=draft.attempt_id,
-        process_id=draft.process_id,
-        seller_id=draft.seller_id,
-        status=draft.status,
-        process_n=place.process_n,
-        process_prev=place.process_prev,
-        seller_n=place.seller_n,
-        seller_prev=place.seller_prev,
-        is_again=place.is_again,
-        record=committed.record,
-        body=draft.body,
-        salt=committed.salt,
-        leaf=committed.leaf,
-        ingest_key=draft.ingest_key,
+    return Entry(  # by name it would take three times as long
+        place.seq,
+        draft.kind,
+        draft.dated,
+        place.recorded_at,
+        draft.origin,
+        draft.recorded_by,
+        draft.event_id,
+        draft.attempt_id,
+        draft.process_id,
+        draft.seller_id,
+        draft.status,
+        place.process_n,
+        place.process_prev,
+        place.seller_n,
+        place.seller_prev,
+        place.is_again,
+        committed.record,
+        draft.body,
+        committed.salt,
+        committed.leaf,
+        draft.ingest_key,
     )

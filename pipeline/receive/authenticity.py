@@ -40,6 +40,8 @@ class Refused:
 
 Verdict = Verified | Refused
 
+_UNPROVED: Final = Verified("none", None)
+
 
 class Authenticator:
     """The authentication that the settings ask for."""
@@ -70,7 +72,7 @@ class Authenticator:
         `headers`: names in lower case, as in ASGI. `now`: in microseconds.
         """
         if self._secrets is None:
-            return Verified("none", None)
+            return _UNPROVED
         secrets = self._secrets.get()
         match self._method:
             case "header":
