@@ -4,6 +4,7 @@ The instance hangs on a module of its own in `sys.modules`, because Streamlit dr
 this one when a watched file changes, and a second ledger in one process must never open.
 """
 
+import functools
 import logging
 import math
 import sys
@@ -11,9 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from pipeline.alert_rules import AlertsFile
 from pipeline.errors import CallerError, InboxForked, LedgerInUse, LedgerWithoutBodies
 from pipeline.http.holder import announced
 from pipeline.http.tokens import Tokens
@@ -28,6 +28,9 @@ from pipeline.ledger.reader import Reader, installed_later
 from pipeline.ledger.store import Ledger
 from pipeline.log.checkpoints import Signer
 from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pipeline.alert_rules import AlertsFile
 
 LOG = logging.getLogger(__name__)
 
@@ -63,7 +66,8 @@ class LedgerService:
         Raises `LedgerInUse`, `LedgerRefused` or `InboxUnavailable`.
         """
         self.settings = settings
-        self.alert_rules = AlertsFile(settings.alerts_file)
+        if settings.alerts_file is not None:
+            self.alert_rules.get()  # a file may be wrong, which is said before anything is opened
         self._prove = Guard(settings)
         self.inbox: Inbox = open_inbox(settings.inbox, create=may_create)
 
@@ -123,6 +127,13 @@ class LedgerService:
             alert_rules=self.alert_rules.for_views if self.settings.alerts_file else None,
             now=self.now,
         )
+
+    @functools.cached_property
+    def alert_rules(self) -> "AlertsFile":
+        """The file that says what is alarming, or what holds without one."""
+        from pipeline.alert_rules import AlertsFile  # models that most commands do not need
+
+        return AlertsFile(self.settings.alerts_file)
 
     def _guard(self, inbox: Inbox) -> None:
         """Lets nothing be written to an inbox that the follower does not follow."""

@@ -59,6 +59,9 @@ LIVE: Final = "live"
 
 INGESTED: Final = "ingested"
 
+MOST_BYTES: Final = 2**63 - 1
+"""That an entry may state of an artifact: no table holds a larger number."""
+
 Channel = Literal["in_app", "web_form", "email", "push", "sms", "chat", "phone"]
 """By which a seller is reached (docs/rules.md#collection-evidence)."""
 CHANNELS: Final[tuple[Channel, ...]] = get_args(Channel)

@@ -25,7 +25,15 @@ from pipeline.contract.body import (
 )
 from pipeline.errors import Unreadable
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import COLLECTION, INGESTED, WEBHOOK, Channel, Draft, public
+from pipeline.log.entries import (
+    COLLECTION,
+    INGESTED,
+    MOST_BYTES,
+    WEBHOOK,
+    Channel,
+    Draft,
+    public,
+)
 from pipeline.texts import PERSONAL
 
 
@@ -94,10 +102,6 @@ class SubmissionFinishedLine(_Line):
     status: int | None = Field(default=None, ge=100, le=999)
     error: str | None = None  # timeout, tls_refused, network_error, refused; else nothing
     body: Body = None
-
-
-MOST_BYTES = 2**63 - 1
-"""Of an artifact: no table holds a larger number."""
 
 
 class Artifact(BaseModel):

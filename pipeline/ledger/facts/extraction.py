@@ -35,8 +35,7 @@ from pipeline.ledger.facts.rows import (
     Webhook,
 )
 from pipeline.log import entries as kinds
-from pipeline.log.entries import Entry
-from pipeline.log.ndjson import MOST_BYTES
+from pipeline.log.entries import MOST_BYTES, Entry
 from pipeline.log.reconciling import WAS
 
 
