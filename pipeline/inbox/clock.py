@@ -8,7 +8,6 @@ Two that agree are believed; see docs/decisions/instants.md#a-clock-that-jumps-i
 import ctypes
 import socket
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -51,11 +50,6 @@ class Change(NamedTuple):
             "steady_us": self.steady,
             "boot": boot_id(),
         }
-
-
-def steady_now() -> int:
-    """Microseconds of a clock that nobody sets; it counts on while the machine sleeps."""
-    return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)) // 1000
 
 
 def boot_id() -> str:
@@ -114,7 +108,7 @@ class Clock:
         self,
         *,
         wall: Callable[[], int] = instants.now,
-        steady: Callable[[], int] = steady_now,
+        steady: Callable[[], int] = instants.since_boot,
         is_synchronised: Callable[[], bool] = is_synchronised,
     ) -> None:
         self._wall, self._steady, self._is_synchronised = wall, steady, is_synchronised

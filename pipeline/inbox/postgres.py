@@ -14,9 +14,10 @@ from weakref import WeakSet
 
 import psycopg
 
+from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import schema
-from pipeline.inbox.clock import TOLERANCE, steady_now
+from pipeline.inbox.clock import TOLERANCE
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import Rows
 from pipeline.inbox.session import ADVISORY_LOCK, STATEMENT_SECONDS, Session, connection_of
@@ -325,7 +326,7 @@ class PostgresInbox(Inbox):
 
     def steady(self) -> int:
         """The database's clock, whatever it says."""
-        asked = steady_now()
+        asked = instants.since_boot()
         [(now,)] = self.query(_NOW)
         self.machine.hear_database(asked, int(now))
         return int(now)

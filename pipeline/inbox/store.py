@@ -14,9 +14,10 @@ from enum import StrEnum
 from threading import Lock
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from pipeline import instants
 from pipeline.errors import InboxForked, InboxUnavailable
 from pipeline.inbox import schema
-from pipeline.inbox.clock import Clock, steady_now
+from pipeline.inbox.clock import Clock
 from pipeline.inbox.schema.rows import Rows
 from pipeline.log import tree
 from pipeline.log.entries import (
@@ -275,7 +276,7 @@ class Inbox(ABC):
         return True
 
     def _place(self, transaction: Transaction, drafts: Sequence[Draft]) -> Iterator[Receipt]:
-        asked_at, written = steady_now(), self.written
+        asked_at, written = instants.since_boot(), self.written
         known = transaction.look_up(
             Asked(
                 processes=_distinct(it.process_id for it in drafts),

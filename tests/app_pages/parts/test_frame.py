@@ -9,7 +9,7 @@ import pytest
 from app_pages.parts import frame, views
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox.clock import Clock, steady_now
+from pipeline.inbox.clock import Clock
 from pipeline.ledger.reader import Reader
 from pipeline.ledger.service import LedgerService
 from tests import depth
@@ -138,8 +138,8 @@ def test_a_clock_that_is_off_is_said_on_every_page(open_log: OpenLog, visit: Vis
         jumps[0] = 0
         assert "clock is" not in page_text(visit())
         machine = service.inbox.machine
-        machine.hear_database(steady_now(), instants.now())
-        machine.hear_database(steady_now(), instants.now() + instants.HOUR)
+        machine.hear_database(instants.since_boot(), instants.now())
+        machine.hear_database(instants.since_boot(), instants.now() + instants.HOUR)
         assert "The database's clock is 3,600 s off" in page_text(visit())
 
 
