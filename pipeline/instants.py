@@ -22,9 +22,10 @@ _FIRST, _LAST = -62_135_596_800 * SECOND, 253_402_300_799 * SECOND  # years 1 to
 _MICROSECOND = timedelta(microseconds=1)
 _USUAL = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{3}|\.[0-9]{6})?"
-    r"(?:Z|[+-][0-9]{2}:[0-9]{2})"
+    r"(?:Z|[+-][0-9]{2}:[0-5][0-9])"
 )
-"""What Python's own reader takes as it is meant here; it takes more, of which some is not."""
+"""What Python's own reader takes as it is meant here. It takes more, of which some is not an
+instant: 60 minutes of an offset, for one."""
 _ISO = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]((?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?)"
     r"(?:[.,]([0-9]+))?(?:([Zz])|([+-](?:[01][0-9]|2[0-3]))(?::?([0-5][0-9]))?)?"

@@ -99,6 +99,8 @@ def test_a_date_and_time_is_read_to_the_microsecond(text: str, instant: int):
         "2026-03-01T000000Z",
         "2026-W09-7T00:00:00Z",
         "2026-03-01T00:00:00+24:00",
+        "2026-03-01T00:00:00+00:60",
+        "2026-03-01T00:00:00.000-01:99",
         "2026-03-01T00:00:00+3:00",
         "2026-03-01T00:00:00 Z",
         "2026-03-01T00:00:00 America/Sao_Paulo",
@@ -121,6 +123,24 @@ def test_any_other_text_is_no_instant(text: str):
 @pytest.mark.parametrize("value", [None, 0, 1_772_323_200, 1.5, True, [], {}, b"2026-03-01T00:00Z"])
 def test_only_a_text_is_an_instant(value: object):
     assert instants.parse(value) is None
+
+
+@unhurried
+@given(
+    date=st.sampled_from(["0001-01-01", "2026-02-29", "2026-03-01", "9999-12-31", "2026-13-00"]),
+    clock=st.lists(
+        st.sampled_from(["00", "01", "23", "24", "59", "60", "99"]), min_size=5, max_size=5
+    ),
+    fraction=st.sampled_from(["", ".5", ".000", ".123", ".999999", ".9999999"]),
+    sign=st.sampled_from("+-"),
+)
+def test_a_text_in_the_usual_spelling_is_the_instant_that_it_is_without_separators(
+    date: str, clock: list[str], fraction: str, sign: str
+):
+    hour, minute, second, *offset = clock
+    usual = f"{date}T{hour}:{minute}:{second}{fraction}{sign}{':'.join(offset)}"
+    basic = f"{date.replace('-', '')}T{hour}{minute}{second}{fraction}{sign}{''.join(offset)}"
+    assert instants.parse(usual) == instants.parse(basic)
 
 
 @unhurried
