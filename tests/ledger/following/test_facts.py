@@ -66,6 +66,8 @@ def test_each_value_of_a_review_is_in_its_own_column():
         "requested_fields": ("revenue",),
         "content_sha256": content,
     }
+    [nameless] = extract([entry("seller.denied", {})], KEYS)[Webhook]
+    assert (nameless.has_id, nameless.is_shape_known) == (True, False)
 
 
 def test_each_value_of_a_sellers_record_is_in_its_own_column():
