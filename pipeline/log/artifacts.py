@@ -9,7 +9,7 @@ folder, are here; the one in a PostgreSQL inbox, and the choice between them, in
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,12 +18,16 @@ from pipeline.contract.body import JsonValue
 from pipeline.errors import NoRoom, OperatorError, Unreadable
 from pipeline.files import is_full, sync, write_whole
 from pipeline.log.entries import LIVE
-from pipeline.log.ndjson import KeepArtifact
 
 MAX_ARTIFACT_BYTES: Final = 32 * 2**20
 CHUNK_BYTES: Final = 2**20
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+
+KeepArtifact = Callable[[Mapping[str, JsonValue]], Mapping[str, JsonValue]]
+"""Takes an artifact as a collection names it, stores its bytes, and returns what the entry says.
+
+Raises `Unreadable` if there are no such bytes."""
 
 
 class Stored(NamedTuple):

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -24,6 +24,7 @@ from pipeline.contract.body import (
     parse_json,
 )
 from pipeline.errors import Unreadable
+from pipeline.log.artifacts import KeepArtifact
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import (
     COLLECTION,
@@ -189,12 +190,6 @@ Line = Annotated[
 ]
 
 _LINE: TypeAdapter[Line] = TypeAdapter(Line)
-
-
-KeepArtifact = Callable[[Mapping[str, JsonValue]], Mapping[str, JsonValue]]
-"""Takes an artifact as a collection names it, stores its bytes, and returns what the entry says.
-
-Raises `Unreadable` if there are no such bytes."""
 
 
 def read_line(line: bytes, *, recorded_by: str, keep: KeepArtifact | None = None) -> Draft:

@@ -27,9 +27,15 @@ from pipeline.http.tokens import Tokens
 from pipeline.inbox import GroupCommit, Inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.kept_heads import open_guarded
-from pipeline.log.artifacts import ArtifactStore, already_kept, described, keep_file
+from pipeline.log.artifacts import (
+    ArtifactStore,
+    KeepArtifact,
+    already_kept,
+    described,
+    keep_file,
+)
 from pipeline.log.entries import COLLECTION, OWN_JOURNEY, Draft
-from pipeline.log.ndjson import KeepArtifact, read_collection
+from pipeline.log.ndjson import read_collection
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)

@@ -13,7 +13,10 @@ from tests import depth
 from tests.support.machine import free_port
 from tests.support.stores import environment_in
 
-ASIDE = ("httpx", "jinja2", "streamlit", "pandas", "pipeline.audit.verify", "rich.progress")
+ASIDE = (
+    *("httpx", "jinja2", "streamlit", "pandas", "pipeline.audit.verify", "rich.progress"),
+    *("pipeline.alert_rules", "pipeline.log.ndjson"),
+)
 """Each takes a command some hundredths of a second, and rows need none of them."""
 
 PROGRAM = f"""
