@@ -61,7 +61,7 @@ def parse(text: object) -> int | None:
 
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> int | None:
-    """It is cached, since what reads an event looks at each of its instants twice."""
+    """It is cached, since what reads an event part by part looks at each of its instants twice."""
     if _USUAL.fullmatch(text):
         with contextlib.suppress(ValueError):
             whole = from_datetime(datetime.fromisoformat(text))

@@ -44,15 +44,15 @@ def parse_content(data: bytes) -> tuple[JsonValue, bytes]:
     """The JSON value in `data`, and its `content_sha256`: both of them sooner than one by one.
     Raises `Unreadable` as `parse_json` does."""
     value, is_plain = _parsed(data)
-    form = _FAST_ENCODER.encode(value) if is_plain else spelled(value)
+    form = _FAST_ENCODER.encode(value) if is_plain else canonical_form(value)
     return value, hashlib.sha256(form).digest()
 
 
 def _parsed(data: bytes) -> tuple[JsonValue, bool]:
     """The value, and whether it is known to be plain (`_texts`)."""
     # The faster parser does not look for duplicate keys. Every quotation mark that begins or ends a
-    # text does so for one of the value, or for one that stands in it no longer because its key came
-    # twice: so the number shows it. What is wrong is said by the slower one.
+    # text does so for a text of the value, or for one that is lost because its key came twice: so
+    # their number shows it. The slower parser says what is wrong.
     if (marks := _marks(data)) is not None:
         try:
             value = from_json(data, allow_inf_nan=False, cache_strings="keys")
@@ -64,8 +64,9 @@ def _parsed(data: bytes) -> tuple[JsonValue, bool]:
 
 
 def _marks(data: bytes) -> int | None:
-    """How many quotation marks begin or end a text, in JSON. A backslash says that one does not,
-    unless another backslash says so of itself: then None."""
+    """How many quotation marks begin or end a text, if this is JSON: all but those after a
+    backslash. None where a backslash stands after another: the mark after the two may end a text.
+    """
     marks = data.count(b'"')
     if b"\\" not in data:
         return marks
@@ -193,9 +194,9 @@ _ENCODER = json.JSONEncoder(
 )
 
 
-def spelled(value: JsonValue) -> bytes:
-    """The canonical form, found sooner, of a JSON value that `parse_json` gave, or of a dict that
-    holds such."""
+def canonical_form(value: JsonValue) -> bytes:
+    """What `canonical_json` gives, but sooner: only of a JSON value that `parse_json` gave, or of a
+    dict or list that holds such."""
     try:
         _texts((value,), 0)
     except _NotPlain:
@@ -208,7 +209,7 @@ _FAST_ENCODER = msgspec.json.Encoder(order="sorted")
 
 def content_sha256(value: JsonValue) -> bytes:
     """The SHA-256 of the canonical form of such a value (docs/rules.md#counting-once)."""
-    return hashlib.sha256(spelled(value)).digest()
+    return hashlib.sha256(canonical_form(value)).digest()
 
 
 # --- JSON -> records -------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple, Self
 
-from pipeline.contract.body import JsonValue, canonical_json, identifier, spelled
+from pipeline.contract.body import JsonValue, canonical_form, canonical_json, identifier
 
 REVIEW_REQUIRED: Final = "regulatory.registration.review.required"
 
@@ -131,7 +131,7 @@ def text_of(value: JsonValue) -> str | None:
     """A text field of a record. A value that is not a text becomes its canonical JSON."""
     if value is None or isinstance(value, str):
         return value
-    return spelled(value).decode("utf-8")
+    return canonical_form(value).decode("utf-8")
 
 
 def code(value: JsonValue) -> str | None:

@@ -316,7 +316,7 @@ class Inbox(ABC):
                 draft = draft._replace(particulars={**marks, **draft.particulars})
             seq += 1
             name = (draft.kind, draft.event_id or draft.attempt_id or "")
-            place = Place(  # by name it would take twice as long, and so would a draft
+            place = Place(  # by name it would take twice as long
                 seq,
                 recorded_at,
                 process.n + 1 if draft.process_id else None,

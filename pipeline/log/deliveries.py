@@ -72,7 +72,7 @@ def delivery(
             origin=origin,
             ingest_key=ingest_key,
         )
-    return Draft(
+    return Draft(  # the most frequent: by name it takes a third longer
         WEBHOOK,
         occurred_at,
         recorded_by,

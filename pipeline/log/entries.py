@@ -313,7 +313,7 @@ def record_entry(
     `version`: of the leaf; KeyError for one that `LEAF_RULES` does not know.
     """
     committed = LEAF_RULES[version](draft, place, Identity(log, log_key), random)
-    return Entry(  # by name it would take three times as long
+    return Entry(  # by name it would take more than twice as long
         place.seq,
         draft.kind,
         draft.dated,

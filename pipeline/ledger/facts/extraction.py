@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import instants
-from pipeline.contract.body import JsonValue, content_sha256, parse_json, spelled
+from pipeline.contract.body import JsonValue, canonical_form, content_sha256, parse_json
 from pipeline.contract.events import read_event
 from pipeline.contract.fields import flatten
 from pipeline.contract.records import BANK_ACCOUNT_EVENTS, SELLER_EVENTS, DecisionReason
@@ -48,7 +48,7 @@ class Keys:
 
     def of_value(self, value: JsonValue) -> bytes:
         """Equal for the same JSON value: same type, same digits, same string."""
-        return hmac.digest(self.values, spelled(value), "sha256")
+        return hmac.digest(self.values, canonical_form(value), "sha256")
 
     @property
     def taxpayer_mark(self) -> str:
@@ -195,7 +195,7 @@ def _reasons(given: Sequence[DecisionReason]) -> str:
     ordered = sorted(
         set(given), key=lambda reason: (reason.reason, reason.detail is None, reason.detail or "")
     )
-    return spelled([it._asdict() for it in ordered]).decode()
+    return canonical_form([it._asdict() for it in ordered]).decode()
 
 
 def _submission_started(entry: Entry, keys: Keys) -> Iterable[Fact]:
