@@ -110,10 +110,8 @@ def from_datetime(moment: datetime) -> int:
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
 
 
-@lru_cache(maxsize=64)
 def canonical(instant: int) -> str:
-    """`2026-03-01T00:00:00.000000Z`: the form used in leaves, where the bytes must be fixed. It is
-    cached, since entries that are recorded together share an instant."""
+    """`2026-03-01T00:00:00.000000Z`: the form used in leaves, where the bytes must be fixed."""
     second, microseconds = divmod(instant, SECOND)
     return f"{_second(second)}.{microseconds:06d}Z"
 
