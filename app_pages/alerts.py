@@ -5,14 +5,14 @@ from functools import partial
 
 import streamlit as st
 
-from app_pages.desk import casework, clearances, mailed, saved
+from app_pages.desk import casework, clearances, mailed, records, saved
 from app_pages.door import access
 from app_pages.language import formats, next_actions, occurrences, rulebook, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 from pipeline import alert_rules, instants
 from pipeline.alert import reports as scheduled_reports
-from pipeline.alert.acting import acknowledge, snooze
+from pipeline.alert.acting import snooze
 from pipeline.alert.trial import try_channels
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import PrazoError
@@ -150,12 +150,7 @@ def _submit(
 
 def _acknowledge(row: views.Row, own: str) -> acting.Told:
     actor = acting.actor_of(f"acknowledge_actor {own}")
-
-    def act() -> None:
-        inbox = service.current().inbox
-        acknowledge(inbox, row["alert_id"], actor=actor, recorded_by=acting.RECORDED_BY)
-
-    return _recorded(row, acting.tried(act), "")
+    return records.take_alerts([row["alert_id"]], actor, _recorded(row, None, ""))
 
 
 def _snooze(row: views.Row, own: str) -> acting.Told:

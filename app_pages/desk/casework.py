@@ -53,7 +53,7 @@ def _take(process: views.Row) -> None:
         return
 
     def take() -> acting.Told:
-        return records.record([process], lambda: [records.assignment(process, me, "", me)], me, "")
+        return records.assign([process], me, "", me)
 
     key, icon = f"take {records.key_of(process)}", ":material/person_add:"
     acting.button(key, _("Assign to me"), take, icon=icon, may=Permission.ANNOTATE)
@@ -68,12 +68,8 @@ def assign(process: views.Row) -> None:
         actor = acting.actor_of(f"assignment_actor {own}")
         if not assignee:
             return acting.Told(_("Say who will take care of it."), kept=why)
-        return records.record(
-            [process],
-            lambda: [records.assignment(process, assignee, why, actor)],
-            actor,
-            f"{assignee} {why}".strip(),
-        )
+        told = records.assign([process], assignee, why, actor)
+        return told._replace(empties=(f"assignment_text {own}",))
 
     with (
         st.popover(_("Assign"), icon=":material/group_add:", key=f"assign {own}"),
@@ -202,10 +198,11 @@ def notes(process: views.Row) -> None:
     latest_notes(process)
     if is_open():
         with st.container(horizontal=True, gap="small"):
-            _take({**process, "assignee": assigned and assigned["assignee"]})
+            held = {**process, "assignee": assigned and assigned["assignee"]}
+            _take(held)
             _acknowledge(process)
             note(process)
-            assign(process)
+            assign(held)
 
 
 def latest_notes(process: views.Row) -> None:
@@ -273,6 +270,6 @@ def _acknowledge(process: views.Row) -> None:
     )
     key, take = (
         f"acknowledge {records.key_of(process)}",
-        partial(records.take_alerts, [process], alerts, me),
+        partial(records.take_alerts, alerts, me, records.recorded([process])),
     )
     acting.button(key, label, take, icon=":material/check:", may=Permission.ANNOTATE)

@@ -57,7 +57,7 @@ def _do_to_many(rows: Sequence[views.Row], what: str) -> acting.Told:
     if not rows:
         return acting.Told(_("None ticked"))
     if what == "acknowledge":
-        told = records.take_alerts(rows, records.open_alerts(rows), actor)
+        told = records.take_alerts(records.open_alerts(rows), actor, records.recorded(rows))
     else:
         told = _draft_for_many(rows, what, actor)
     if told.is_done:
@@ -72,7 +72,6 @@ def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.
     )
     assignee, channel = records.assignee_of("many"), records.channel_of("many")
     made: Mapping[str, Callable[[views.Row], Draft]] = {
-        "assign": lambda row: records.assignment(row, assignee, text, actor),
         "note": lambda row: records.note(row, text, actor),
         "remind": lambda row: reminder(channel, **records.signed(row, actor)),
     }
@@ -81,8 +80,8 @@ def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.
     if (what == "assign" and not assignee) or (what == "ticket" and not text):
         wanted = _("Something is still missing: what is recorded goes into the log.")
         return acting.Told(wanted, kept=text)
-    if what == "ticket" and not actor:
-        return acting.Told(_("A name is needed: it goes into the log."), kept=text)
+    if what == "assign":
+        return records.assign(rows, assignee, text, actor)
     if what == "ticket":
         return records.open_tickets(rows, text, actor)
     return records.record(rows, lambda: [made[what](row) for row in rows], actor, text)

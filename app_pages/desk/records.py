@@ -17,7 +17,7 @@ from pipeline.log.entries import Draft
 from pipeline.serve.roles import Permission
 
 MOST_TIMES: Final = 5
-"""A ticket is tried to be recorded while other entries of its process keep coming in."""
+"""So often it is looked again and recorded, while other entries of its process keep coming in."""
 
 
 def assignment(row: views.Row, assignee: str, why: str, actor: str) -> Draft:
@@ -107,39 +107,78 @@ def number_key(key: str) -> str:
 
 
 def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> acting.Told:
-    """Records a ticket as opened for each of these processes. Between the look whether another one
-    is open and the entry, nothing else is recorded of a process: of two people who open one in the
-    same moment, the second is refused."""
+    """Records a ticket as opened for each of these processes, unless one of them has one."""
+    return _record_unless(
+        lambda rows: _ticket_in_the_way(rows, number),
+        processes,
+        lambda row: ticket("opened", number=number, **signed(row, actor)),
+        actor,
+        number,
+    )
+
+
+def assign(processes: Sequence[views.Row], assignee: str, why: str, actor: str) -> acting.Told:
+    """Assigns each of these processes, unless one of them was given to somebody else since it was
+    drawn: of two people who took it, the first would not know that it is not theirs any more."""
+    return _record_unless(
+        lambda rows: _assigned_since(rows, assignee.strip()),
+        processes,
+        lambda row: assignment(row, assignee, why, actor),
+        actor,
+        f"{assignee} {why}".strip(),
+    )
+
+
+InTheWay = Callable[[Sequence[views.Row]], acting.Told | None]
+"""Says why nothing is to be recorded about these processes, by what the pages see now."""
+
+
+def _record_unless(
+    in_the_way: InTheWay,
+    processes: Sequence[views.Row],
+    draft: Callable[[views.Row], Draft],
+    actor: str,
+    kept: str,
+) -> acting.Told:
+    """Appends an entry about each of these processes, unless something is in the way. Between that
+    look and the entry, nothing else is recorded of a process: of two people who do it in the same
+    moment, the second is refused."""
+    if not actor.strip():
+        return acting.Told(_("A name is needed: it goes into the log."), kept=kept)
     left = list(processes)
     for _time in range(MOST_TIMES):
-        found = _open_if_none_is(left, number, actor)
+        found = _record_once(in_the_way, left, draft, actor, kept)
         if isinstance(found, acting.Told):
             return found
         if not found:
             return recorded(processes)
         left = found
     busy = _("Something else was recorded at the same moment: press again.")
-    return acting.Told(busy, kept=number)
+    return acting.Told(busy, kept=kept)
 
 
-def _open_if_none_is(
-    processes: Sequence[views.Row], number: str, actor: str
+def _record_once(
+    in_the_way: InTheWay,
+    processes: Sequence[views.Row],
+    draft: Callable[[views.Row], Draft],
+    actor: str,
+    kept: str,
 ) -> list[views.Row] | acting.Told:
     """Those of which something else was recorded meanwhile; or why nothing was recorded."""
     lengths: dict[str, int] = {}
     receipts: list[Receipt] = []
 
     def append() -> None:
-        drafts = [ticket("opened", number=number, **signed(it, actor)) for it in processes]
+        drafts = [draft(it) for it in processes]
         expected = [it._replace(expected_process_n=lengths[it.process_id or ""]) for it in drafts]
         receipts.extend(service.current().inbox.append(expected))
 
     error = acting.tried(lambda: lengths.update(_lengths(processes)))
-    if error is None and (standing := _ticket_in_the_way(processes, number)) is not None:
+    if error is None and (standing := in_the_way(processes)) is not None:
         return standing
     error = error or acting.tried(append, actor)
     if error is not None:
-        return acting.Told("", error=error, kept=number)
+        return acting.Told("", error=error, kept=kept)
     pairs = zip(processes, receipts, strict=True)
     return [row for row, receipt in pairs if receipt.outcome is Outcome.CONFLICT]
 
@@ -171,6 +210,22 @@ def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.To
     return acting.Told(text, kept=number)
 
 
+def _assigned_since(processes: Sequence[views.Row], assignee: str) -> acting.Told | None:
+    """Says to whom one of the processes was assigned since it was drawn; None where none was."""
+    drawn = {row["process_id"]: row["assignee"] for row in processes}
+    for now in views.read("assignments", where={"process_id": list(drawn)}):
+        if now["assignee"] not in (drawn[now["process_id"]], assignee):
+            text = _(
+                "Nothing was recorded: {process} has been assigned to {name} since {instant}."
+                " Press again to assign it all the same.",
+                process=formats.plain(views.shown("process_id", now["process_id"])),
+                name=formats.plain(now["assignee"]),
+                instant=formats.minute(now["assigned_at"]),
+            )
+            return acting.Told(text)
+    return None
+
+
 # --- alerts --------------------------------------------------------------------------------------
 
 
@@ -184,16 +239,32 @@ def open_alerts(processes: Sequence[views.Row]) -> list[str]:
     return [row["alert_id"] for row in raised if row["process_id"] in ids]
 
 
-def take_alerts(processes: Sequence[views.Row], alerts: Sequence[str], actor: str) -> acting.Told:
+def take_alerts(alerts: Sequence[str], actor: str, done: acting.Told) -> acting.Told:
+    """Records that somebody sees to these alerts, but for those that somebody else has taken since
+    they were drawn: whoever was second would see to what is another's already. `done`: what to say
+    of those that are recorded."""
     if not actor:
         return acting.Told(_("A name is needed: it goes into the log."))
     if not alerts:
         return acting.Told(_("Nobody was told of an alert on these that is not taken yet."))
+    acting.catch_up()
+    found = views.read("alerts", where={"alert_id": list(alerts)})
+    taken = [row for row in found if row["acknowledged_at"] is not None]
+    left = [it for it in alerts if it not in {row["alert_id"] for row in taken}]
     inbox = service.current().inbox
 
     def take() -> None:
-        for alert in alerts:
+        for alert in left:
             acknowledge(inbox, alert, actor=actor, recorded_by=acting.RECORDED_BY)
 
     error = acting.tried(take, actor)
-    return recorded(processes) if error is None else acting.Told("", error=error)
+    if error is not None:
+        return acting.Told("", error=error)
+    if left:
+        return done
+    text = _(
+        "Nothing was recorded: {name} has seen to it since {instant}.",
+        name=formats.plain(taken[0]["acknowledged_by"] or "–"),
+        instant=formats.minute(taken[0]["acknowledged_at"]),
+    )
+    return acting.Told(text)

@@ -206,5 +206,8 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         assert "eva · e-mail · " in shown
         press(app, "Record it")
         assert "Recorded for Deadline passed (EXPIRED) prc_late." in page_text(app)
+        there.button(key="acknowledge prc_late").click().run()  # it thought that it was Bia's
+        assert "Nothing was recorded: Eva has seen to it since" in page_text(there)
+        assert len(service.inbox.find(kind="alert")) == 4
         steps = service.reader.read("timeline", where={"process_id": "prc_late"}).to_pylist()
         assert "Bia" in [row["actor"] for row in steps]

@@ -194,6 +194,26 @@ def test_a_second_ticket_is_not_recorded_and_keeps_its_number_and_none_closes_fo
         assert (row["step"], row["actor"]) == ("closed", "Bruno")
 
 
+def test_who_takes_what_somebody_has_taken_since_hears_of_it_first(open_log: OpenLog) -> None:
+    """Ana was never told that what she had taken was Bia's, one click later."""
+    drawn = {"process_id": "prc_2", "seller_id": "sel_ana", "assignee": None}
+    with open_log(HISTORY) as service:
+
+        def assigns(row: views.Row, name: str, actor: str) -> tuple[str, str]:
+            told = records.assign([row], name, "", actor)
+            [assigned] = service.reader.read("assignments").to_pylist()
+            return told.text, assigned["assignee"]
+
+        assert assigns(drawn, "Ana", "Ana") == ("Recorded for `prc_2`.", "Ana")
+        said, assignee = assigns(drawn, "Bia", "Bia")
+        assert (said.partition(" since ")[0], assignee) == (
+            "Nothing was recorded: prc\\_2 has been assigned to Ana",
+            "Ana",
+        )
+        assert assigns(drawn | {"assignee": "Ana"}, "Bia", "Bia")[1] == "Bia"
+        assert assigns(drawn | {"assignee": "Ana"}, "Bia", "Eva")[0] == "Recorded for `prc_2`."
+
+
 def test_of_two_who_open_a_ticket_in_the_same_moment_the_second_is_refused(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
