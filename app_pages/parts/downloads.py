@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from html import escape
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -22,6 +23,7 @@ from pipeline.ledger.formats import Format
 from pipeline.ledger.reader import Ranges
 from pipeline.serve import compared, identifiers
 from pipeline.serve.roles import Person
+from pipeline.texts import printable
 
 OFFERED: Final[Mapping[Format, str]] = {"xlsx": "XLSX", "csv": "CSV", "parquet": "Parquet"}
 _NAME_CHARACTERS: Final = 120
@@ -90,6 +92,17 @@ def offer(
     """A button for each format. The file is made when it is asked for; personal data is masked."""
     question = Question(view, views.as_of(), where or {}, contains or {}, between or {}, order_by)
     offer_of(question, rows=rows, key=view)
+
+
+def say_on_paper(question: Question, *, page: int, pages: int) -> None:
+    """Which page of which rows a printed list is: filters that fold away and the number of the page
+    stand in controls, which paper does not have, and a part would pass for all."""
+    asked = _filters(question, Reader(language(), formats.zone()))
+    said = [f"{name}: {condition}" for name, condition in asked.items()]
+    if pages > 1:
+        said.append(_("Page {n} of {total}", n=formats.number(page), total=formats.number(pages)))
+    if said:
+        st.html(f'<p class="prazo-printed">{escape(printable(" · ".join(said)))}</p>')
 
 
 def offer_of(question: Question, *, rows: int, key: str) -> None:
@@ -202,6 +215,13 @@ def in_words(
         said_in(into, _ROWS): str(rows),
         said_in(into, _PERSONAL): said_in(into, _MASKED),
     }
+    return said | _filters(question, reader)
+
+
+def _filters(question: Question, reader: Reader) -> dict[str, str]:
+    """Which rows were asked for, and in which order: what stands in words beside each column."""
+    into, view = reader.language, question.view
+    said: dict[str, str] = {}
     for column, condition in _conditions(question, reader):
         name = columns.label(view, column, into)
         said[name] = "; ".join(filter(None, (said.get(name), condition)))

@@ -78,6 +78,8 @@ def paged(
         if not rows:
             return Page(0, None)
         pages = -(-total // ROWS)
+    question = downloads.Question(view, None, where or {}, contains or {}, between or {}, order_by)
+    downloads.say_on_paper(question, page=number, pages=pages)
     # From the top down: what is drawn later above something pushes it away under whoever reads.
     drawn = draw(rows, f"{view} {number}")
     with st.container(

@@ -456,14 +456,14 @@ def test_a_page_prints_whole_and_without_its_controls(tab: Reader) -> None:
     """A grid scrolls on a screen and draws no row that is out of sight."""
     page = tab.page
     tab.turn("dark")
-    tab.go(f"/watchlist?as_of={AS_OF}")
+    tab.go(f"/watchlist?as_of={AS_OF}&seller=sel_a")
     rows = page.locator(".prazo-printed tbody tr")
-    assert rows.count() == 50
-    assert not rows.first.is_visible()
+    assert (rows.count(), rows.first.is_visible()) == (50, False)
     assert page.get_by_role("button", name="Download").is_visible()
     page.emulate_media(media="print")
     assert rows.first.inner_text().split("\t")[:3] == ["prc_000", "sel_ana", "Expired"]
     assert rows.last.is_visible()
+    assert "Seller: contains sel_a · Page 1 of 3" in page.locator("p.prazo-printed").inner_text()
     for control in ("stHeader", "stPopover", "stDataFrame", "stPagination"):
         found = page.locator(f'[data-testid="{control}"]')
         assert not any(found.nth(n).is_visible() for n in range(found.count())), control

@@ -23,7 +23,8 @@ def test_rows_that_went_since_they_were_counted_leave_the_list_shorter(
     monkeypatch.setattr(lists.views, "read", read)
     monkeypatch.setattr(lists.views, "count", lambda *_, **__: len(rows))
     monkeypatch.setattr(lists.address, "page_number", lambda pages: pages)
-    monkeypatch.setattr(lists.downloads, "offer", lambda *_, **__: None)
+    for drawn_beside in ("offer", "say_on_paper"):
+        monkeypatch.setattr(lists.downloads, drawn_beside, lambda *_, **__: None)
     page = lists.paged(
         "open_processes",
         lambda shown, key: drawn.append((list(shown), key)),
