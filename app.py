@@ -102,7 +102,7 @@ def _draw() -> None:
         visits.remember()
         acting.keep_name()
         frame.close_drawer()
-        frame.enter_popovers()
+        frame.lead_keyboard()
         links.carry_choices()
     with search:
         find.box()
@@ -213,7 +213,7 @@ else:
                     links.COPY_SCRIPT,
                     links.CARRY_SCRIPT,
                     frame.DRAWER_SCRIPT,
-                    frame.ENTER_SCRIPT,
+                    frame.KEYBOARD_SCRIPT,
                 ],
             ),
             Middleware(NotStored),

@@ -23,9 +23,9 @@ DRAWER_SCRIPT: Final = """(() => {
 })()"""
 """On a narrow screen the navigation is a drawer, which Streamlit leaves open over the page that was
 chosen in it."""
-ENTER_SCRIPT: Final = """(() => {
-    if (window.prazoEnters) return
-    window.prazoEnters = true
+KEYBOARD_SCRIPT: Final = """(() => {
+    if (window.prazoKeyboard) return
+    window.prazoKeyboard = true
     const enter = (opener, frames) => {
         if (document.activeElement !== opener) return
         const opened = document.querySelector('[data-testid="stPopoverBody"]')
@@ -39,9 +39,22 @@ ENTER_SCRIPT: Final = """(() => {
         const opener = pressed.target.closest('[data-testid="stPopoverButton"]')
         if (opener?.getAttribute('aria-expanded') === 'true') enter(opener, 60)
     })
+    const card = '.st-key-card_first, .st-key-card_chosen'
+    let was = null
+    document.addEventListener('focusin', ({target}) => { was = target.closest(card) && target })
+    new MutationObserver(() => {
+        if (was === null || was.isConnected || document.activeElement !== document.body) return
+        const now = document.querySelector(card)
+        if (now === null) return
+        now.tabIndex = -1
+        now.focus({preventScroll: true})
+    }).observe(document.body, {childList: true, subtree: true})
 })()"""
 """What a button opens stands at the end of the page, behind all that Tab goes through first: so
-whoever opens it by the keyboard is led into it. Escape leads back to the button."""
+whoever opens it by the keyboard is led into it. Escape leads back to the button. A card that is
+drawn for another row, or once something was done, has other buttons: Tab would begin at the top of
+the page. So the card itself gets the focus, and none of its buttons: Enter was meant for another.
+"""
 ZONES: Final = (
     "America/Sao_Paulo",
     "America/Manaus",
@@ -57,9 +70,9 @@ def close_drawer() -> None:
     st.html(f"<script>{DRAWER_SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
-def enter_popovers() -> None:
-    """Leads the keyboard into what a button has opened."""
-    st.html(f"<script>{ENTER_SCRIPT}</script>", unsafe_allow_javascript=True)
+def lead_keyboard() -> None:
+    """Leads the keyboard into what a button has opened, and keeps it at a card drawn again."""
+    st.html(f"<script>{KEYBOARD_SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
 def bell() -> None:

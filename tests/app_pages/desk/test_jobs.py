@@ -28,6 +28,7 @@ scroll by themselves. Streamlit's own style had the better of ours, and the whol
 MOST_PRESSES = 90
 """From one thing to the next: further away nobody looks for it with Tab."""
 HAS_FOCUS = "it => it === document.activeElement || it.contains(document.activeElement)"
+CARD_HAS_FOCUS = "document.activeElement.matches('.st-key-card_chosen')"
 IS_NEAR = "it => it.closest('[role=radiogroup]')?.contains(document.activeElement) ?? false"
 
 
@@ -138,6 +139,8 @@ def assign(hand: Hand) -> None:
     hand.tab.settled()
     hand.click(hand.tab.page.get_by_role("button", name="Assign to me"))
     hand.tab.page.get_by_text("Assigned to Ana").wait_for()
+    # The button is gone, and Tab would begin at the top of the page.
+    hand.tab.page.wait_for_function(CARD_HAS_FOCUS)
 
 
 def mine(hand: Hand) -> None:
