@@ -294,12 +294,11 @@ def _press(
     before the act, or right after it. What became of the first is then said by the second, which
     broke off the page that would have said so."""
     with _unbroken(), presses.turn:
-        if not access.may(may) or (views.as_of() is not None and not in_past):
-            return
-        before = presses.of(key)
-        if acts != before.acts or time.monotonic() - before.ended_at < DOUBLE_CLICK_SECONDS:
+        before, told = presses.of(key), _refused(may, in_past)
+        is_second = acts != before.acts or time.monotonic() - before.ended_at < DOUBLE_CLICK_SECONDS
+        if told is None and is_second:
             told = before.told
-        else:
+        elif told is None:
             told = press()
             if told.is_done:
                 presses.note(key, told)
@@ -309,6 +308,15 @@ def _press(
             st.session_state[emptied] = ""
         if told.text or told.error is not None:
             st.session_state.setdefault(_TOLD, {})[key] = told
+
+
+def _refused(may: Permission, in_past: bool) -> Told | None:
+    """Why whoever pressed may not do it any more, since the page was drawn; None where they may."""
+    if not access.may(may):
+        return Told(_("Nothing was recorded: your role does not allow it any more."))
+    if views.as_of() is not None and not in_past:
+        return Told(_("Nothing was recorded: the page shows an instant that is over."))
+    return None
 
 
 @contextlib.contextmanager

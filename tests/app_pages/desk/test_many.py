@@ -238,7 +238,7 @@ def test_of_two_who_open_a_ticket_in_the_same_moment_the_second_is_refused(
     assert "T-1 was not recorded: for prc_2, ticket T-2 has been open since" in page_text(app)
 
 
-def test_a_double_click_acts_once(
+def test_a_double_click_acts_once_and_none_without_its_role(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second click of one comes from the page as it was before the act, or right after it."""
@@ -254,6 +254,11 @@ def test_a_double_click_acts_once(
         app.session_state["presses"].note("reminder prc_2", acting.Told("", is_done=True))
         press(app, "Record the reminder")
         assert len(service.inbox.find(kind="reminded")) == 2
+        # The form was gone without a word, as if it had been recorded.
+        monkeypatch.setattr(acting.access, "may", lambda _: False)
+        press(app, "Record the reminder")
+        assert len(service.inbox.find(kind="reminded")) == 2
+        assert "Nothing was recorded: your role does not allow it any more." in page_text(app)
 
 
 def test_of_two_presses_at_once_the_second_waits_and_does_nothing() -> None:
