@@ -142,7 +142,8 @@ _RECONCILIATIONS = f"""
     where kind = '{RECONCILIATION}' and (seq > $1 or recorded_at > $2) order by seq"""
 _LAST_BEFORE = """
     select seq from entries where seq < $1 and recorded_at <= $2 order by seq desc limit 1"""
-_NEWEST_OF_CLOCKS = "select record from entries where kind = 'clock' order by seq desc limit 1"
+_NEWEST_OF_CLOCKS = """
+    select record, recorded_at from entries where kind = 'clock' order by seq desc limit 1"""
 
 T = TypeVar("T")
 
@@ -382,8 +383,12 @@ class Inbox(ABC):
 
     def take_over_clock(self) -> None:
         """Goes on with the time that the log knows, where this machine's clock contradicts it."""
-        newest = self.query(_NEWEST_OF_CLOCKS)
-        self.machine.hear_log(self.last()[1], json.loads(newest[0][0]) if newest else {})
+        _, recorded_at = self.last()
+        record, at = next(iter(self.query(_NEWEST_OF_CLOCKS)), ("{}", None))
+        last = json.loads(record)
+        if at == recorded_at:  # it stands still since then: a clock that was ahead had moved it
+            recorded_at = last["believed_us"]
+        self.machine.hear_log(recorded_at, last)
 
     def compare_clocks(self) -> None:
         """Holds this machine's clock against what others say of it by now: the database, where

@@ -2,11 +2,17 @@
 
 import socket
 import threading
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from pipeline import instants
+from pipeline.inbox import open_inbox
 from pipeline.inbox.clock import STEADY_FOR, TOLERANCE, Change, Clock, judge
-from pipeline.instants import DAY, HOUR, SECOND
+from pipeline.instants import DAY, HOUR, MINUTE, SECOND
+from pipeline.receive.clock_watch import entry_of
+from tests.inbox.drafts import note
 
 NOON = 1_772_366_400_000_000  # 2026-03-01T12:00:00Z
 
@@ -237,6 +243,29 @@ def test_what_a_receiver_knows_of_the_machine_s_clock_the_other_processes_hear_f
         clocks.clock.now()
         clocks.clock.hear_news(believed.particulars())
         assert clocks.clock.doubted == "machine"
+
+
+def test_the_operators_word_outlasts_the_process_that_heard_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """`recorded_at` stands still after a clock that was ahead, and each process that started went
+    on with it: reviews with weeks to go were expired again, and deliveries stamped so."""
+    monkeypatch.setitem(Clock.__init__.__kwdefaults__ or {}, "is_synchronised", lambda: False)
+    location = tmp_path / "inbox.db"
+    with closing(open_inbox(location)) as ahead:
+        ahead.clock = lambda: instants.now() + 400 * DAY
+        ahead.append([note()])
+    with closing(open_inbox(location)) as told:
+        assert (told.machine.doubted, told.clock() - instants.now() > 399 * DAY) == (
+            "machine",
+            True,
+        )
+        told.machine.believe()
+        told.append([entry_of(it) for it in told.machine.take_changes()])
+        told.append([note()])
+    with closing(open_inbox(location)) as later:
+        assert abs(later.clock() - instants.now()) < MINUTE
+        assert later.machine.doubted is None
 
 
 def test_that_a_clock_was_put_right_while_no_process_ran_is_recorded_by_the_next():
