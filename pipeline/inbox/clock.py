@@ -198,6 +198,9 @@ class Clock:
         with self._lock:
             steady, offset = self._moment()
             believed = offset
+            # What is decided here is the word of then: a receiver may know better already, and has
+            # yet to record it.
+            as_of = last["steady_us"] if last.get("boot") == boot_id() else 0
             self._has_left = last.get("clock") == f"{DATABASE} doubted"
             if _is_doubted_since_this_boot(last):
                 believed = last["believed_us"] - last["steady_us"]
@@ -206,10 +209,13 @@ class Clock:
             if not _agree(believed, offset):
                 self._jumped_to, self._jumped_at = offset, steady
                 self._settle("log", steady, offset, believed, MACHINE)
+                self._decided_at = as_of
             elif _is_doubted_on_this_machine(last):
                 # The clock was put right while nobody looked: that is the end of what stands there.
                 self._believed, self._doubted = offset - last["offset_after_us"], MACHINE
                 self._settle("log", steady, offset, offset, None)
+            else:
+                self._decided_at = as_of
 
     def hear_news(self, last: Mapping[str, Any]) -> None:
         """What the log says by now, in the particulars of its newest entry about a clock: a

@@ -245,6 +245,26 @@ def test_what_a_receiver_knows_of_the_machine_s_clock_the_other_processes_hear_f
         assert clocks.clock.doubted == "machine"
 
 
+def test_who_starts_before_the_receiver_has_recorded_what_it_knows_hears_of_it_too():
+    """`prazo serve` starts all parts at once: until they were started again, those that had opened
+    the log a moment too early went on with what stood there before the operator's word."""
+    receiver, beside = Clocks(), Clocks()
+    receiver.clock.hear_log(NOON + 400 * DAY, {})
+    receiver.clock.believe()
+    beside.pass_(SECOND)
+    beside.clock.hear_log(NOON + 400 * DAY, {})
+    _, believed = receiver.clock.take_changes()
+    beside.clock.hear_news(believed.particulars())
+    assert (beside.clock.now(), beside.clock.doubted) == (NOON + SECOND, None)
+    receiver.jump(DAY)
+    [jumped] = receiver.clock.take_changes()
+    late = Clocks(wall=NOON + DAY)
+    late.pass_(SECOND)
+    late.clock.hear_log(NOON, {})
+    late.clock.hear_news(jumped.particulars())
+    assert (late.clock.now(), late.clock.doubted) == (NOON + SECOND, "machine")
+
+
 def test_the_operators_word_outlasts_the_process_that_heard_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
