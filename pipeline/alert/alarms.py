@@ -3,7 +3,7 @@
 import contextlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from pipeline import instants
@@ -14,6 +14,8 @@ LASTING: Final = frozenset(
     {"receiver_down", "ledger_down", "ledger_behind", "ledger_unverified", "platform_files"}
 )
 """Kinds of what begins and ends, and that only a `cleared` entry ends."""
+AHEAD: Final = 5 * instants.MINUTE
+"""What is dated later than now by more than that was dated by a clock that was ahead."""
 
 
 class Delivery(NamedTuple):
@@ -29,6 +31,11 @@ class Delivery(NamedTuple):
     is_given_up: bool = False
     tries_before: int = 0
 
+    @property
+    def at(self) -> int:
+        """When its last step was."""
+        return self.tried_at if self.ended_at is None else self.ended_at
+
 
 @dataclass(slots=True)
 class Alarm:
@@ -39,7 +46,8 @@ class Alarm:
     since: int
     process_id: str | None = None  # the true one, which a view may show masked
     deliveries: dict[Address, Delivery] = field(default_factory=dict)
-    is_acknowledged: bool = False
+    acknowledged_at: int | None = None
+    snoozed_at: int = 0
     snoozed_until: int = 0
     is_over: bool = False  # cleared, or raised so long ago that nobody is told any more
 
@@ -49,8 +57,24 @@ class Alarm:
         return self.is_over or self.kind not in LASTING
 
     def is_open(self, now: int) -> bool:
-        """Whether nobody has acknowledged it or put it off."""
-        return not (self.is_acknowledged or self.is_over) and now >= self.snoozed_until
+        """Whether nobody has acknowledged it or put it off by now."""
+        seen_at = self.acknowledged_at
+        is_acknowledged = seen_at is not None and seen_at <= now + AHEAD
+        return not (is_acknowledged or self.is_over or self.is_snoozed(now))
+
+    def is_snoozed(self, at: int) -> bool:
+        """Whether it is put off at an instant."""
+        return self.snoozed_at <= at + AHEAD and at < self.snoozed_until
+
+    def as_of(self, now: int) -> "Alarm":
+        """Without what was dated after now: that counts for nothing, as in the views. A clock that
+        was ahead has told of deadlines that were to come, or failed to tell of others."""
+        ahead = {
+            address: _begun_again(known.tries)
+            for address, known in self.deliveries.items()
+            if known.tries and known.at > now + AHEAD
+        }
+        return replace(self, deliveries=self.deliveries | ahead) if ahead else self
 
 
 class Alarms(dict[str, Alarm]):
@@ -73,11 +97,12 @@ class Alarms(dict[str, Alarm]):
         if alarm is None:
             return
         if step == "acknowledged":
-            alarm.is_acknowledged = True
+            alarm.acknowledged_at = min(at, alarm.acknowledged_at or at)
         elif step == "snoozed":
             until = instants.parse(said["until"])
             if until is None:
                 return
+            alarm.snoozed_at = at
             # An older release let it be put off for longer than views remember it.
             alarm.snoozed_until = min(until, alarm.raised_at + LONGEST_SNOOZE_DAYS * instants.DAY)
             for address, known in alarm.deliveries.items():
@@ -87,8 +112,9 @@ class Alarms(dict[str, Alarm]):
             alarm.is_over = True
         else:
             address = Address(said["to"], said["via"], said["level"])
-            known = alarm.deliveries.get(address, Delivery())
-            if step == "tried" and at < alarm.snoozed_until:
+            at_the_time = alarm.as_of(at) if step == "tried" else alarm
+            known = at_the_time.deliveries.get(address, Delivery())
+            if step == "tried" and alarm.is_snoozed(at):
                 # Decided on before somebody put it off, and recorded after that.
                 alarm.deliveries[address] = _begun_again(max(known.tries, said["try"]))
             else:
@@ -103,7 +129,7 @@ class Alarms(dict[str, Alarm]):
 
 
 def _begun_again(tries: int) -> Delivery:
-    """What a snooze leaves: the tries so far count for nothing after it."""
+    """What a snooze leaves, or a clock that was ahead: the tries so far count for nothing."""
     return Delivery(tries=tries, tries_before=tries)
 
 

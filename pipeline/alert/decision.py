@@ -82,7 +82,7 @@ class Plan:
 
 def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, now: int) -> Plan:
     """What is to be done about the alerts that are due at an instant."""
-    plan = Plan()
+    plan, alarms = Plan(), {name: it.as_of(now) for name, it in alarms.items()}
     waiting: dict[tuple[str, Via], list[Item]] = {}
     failed: dict[tuple[str, Via], list[Item]] = {}  # less than `HELD` ago
     for due in dues:

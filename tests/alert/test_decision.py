@@ -88,11 +88,11 @@ class Log:
     def given_up(self, alert: Due, address: Address, when: str) -> "Log":
         return self._take(entries.undelivered(alert.alert, address, "why", P1, at(when)), when)
 
-    def acknowledged(self, alert: Due) -> "Log":
+    def acknowledged(self, alert: Due, when: str = MONDAY) -> "Log":
         draft = entries.acknowledged(alert.alert, P1, actor="Ana", recorded_by="user:ana")
-        return self._take(draft, MONDAY)
+        return self._take(draft, when)
 
-    def snoozed(self, alert: Due, until: str) -> "Log":
+    def snoozed(self, alert: Due, until: str, when: str = MONDAY) -> "Log":
         draft = entries.snoozed(
             alert.alert,
             P1,
@@ -103,7 +103,7 @@ class Log:
             recorded_by="user:ana",
         )
         body = json.loads(draft.body or b"") | {"until": until}
-        return self._take(draft._replace(body=canonical_json(body)), MONDAY)
+        return self._take(draft._replace(body=canonical_json(body)), when)
 
     def _take(self, draft: Any, when: str) -> "Log":
         self.alarms.take(draft.body, at(when), draft.process_id)
@@ -439,3 +439,33 @@ def test_where_no_route_leads_to_anybody_the_log_says_so_once() -> None:
     assert decide([due()], log.alarms, by, at(MONDAY)).given_up == []
     log.snoozed(due(), TUESDAY)
     assert decide([due()], log.alarms, by, at(TUESDAY)).given_up == []
+
+
+# --- a clock that was ahead ----------------------------------------------------------------------
+
+
+def test_what_was_done_by_a_clock_that_was_ahead_keeps_nobody_uninformed() -> None:
+    """A try that failed then was not repeated for as long as the clock had been ahead; and who had
+    been told of a deadline before it passed heard nothing when it did."""
+    ahead, later = "2027-04-06T12:00:00Z", "2026-03-02T12:02:00Z"
+    by, alert = rules(recipients={"ana": ANA}), due()
+    fault = Log().raised(alert, ahead).tried(alert, "ana", ahead)
+    fault.answered(alert, "ana", ahead, fault="certificate has expired")
+    for log in (Log().raised(alert, ahead).sent(alert, "ana", ahead), fault):
+        assert told(log, [alert], by, MONDAY) == [("ana", 0, 2)]
+        log.tried(alert, "ana", MONDAY, number=2)
+        log.answered(alert, "ana", MONDAY, number=2, fault="full")
+        assert told(log, [alert], by, MONDAY) == []
+        assert told(log, [alert], by, later) == [("ana", 0, 3)]
+        log.tried(alert, "ana", later, number=3).answered(alert, "ana", later, number=3)
+        assert told(log, [alert], by, TUESDAY) == []
+
+
+def test_nor_does_who_saw_to_it_or_put_it_off_by_that_clock() -> None:
+    ahead, by, alert = "2027-04-06T12:00:00Z", rules(recipients={"ana": ANA}), due()
+    for log in (
+        Log().raised(alert).acknowledged(alert, ahead),
+        Log().raised(alert).snoozed(alert, "2027-04-07T12:00:00Z", ahead),
+    ):
+        assert told(log, [alert], by, MONDAY) == [("ana", 0, 1)]
+        assert told(log.sent(alert, "ana"), [alert], by, MONDAY) == []
