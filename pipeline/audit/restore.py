@@ -131,10 +131,11 @@ def restore(
         )
         with _replaced_inbox(settings, source, notes) as inbox:
             _require_the_same(source, inbox)
+            # First, so that nobody takes a database for whole that was filled up to the middle.
+            Vouchers.of(source).put(inbox)
             copy_entries(source, inbox, on_progress)
             if newer:
                 inbox.copy(newer)
-            Vouchers.of(source).put(inbox)
             _record(inbox, signed, insisted, notes)
             # A new inbox file takes its place after this: its entries name what is there.
             artifacts, lacking = copy_artifacts(

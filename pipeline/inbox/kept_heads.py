@@ -21,6 +21,8 @@ from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.signing_keys import log_keys
 from pipeline.log import tree
 from pipeline.log.checkpoints import Checkpoint, Signer
+from pipeline.log.entries import RECONCILIATION
+from pipeline.log.reconciling import Reconciliation
 from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.settings import Settings
 
@@ -116,6 +118,22 @@ def prove(inbox: Inbox, head: KeptHead, keys: LogKeys | None) -> None:
         )
 
 
+def _prove_size(inbox: Inbox) -> None:
+    """Raises `InboxForked` where the inbox holds a checkpoint over more entries than it has, and of
+    no past that was given up: its end was cut off, or a restore into its database was."""
+    signed, (last, _) = inbox.checkpoint(), inbox.last()
+    if signed is None or signed.size <= last:
+        return
+    ended = map(Reconciliation.of, inbox.find(kind=RECONCILIATION))
+    if not any(it.fork < signed.size for it in ended):
+        raise InboxForked(
+            "Nothing is recorded in this inbox",
+            f"it holds {last} entries and a checkpoint over {signed.size}: the others are missing",
+            "if a restore was cut off, run it again, to its end; else stop the ledger's holder and"
+            " run `prazo reconcile` (docs/operations.md#an-inbox-that-was-put-back)",
+        )
+
+
 def known_keys(inbox: Inbox, key_file: Path) -> LogKeys | None:
     """The keys that sign for the log: those that the inbox has registered, or the one whose file is
     here; None if neither is known."""
@@ -168,6 +186,7 @@ class Guard:
             self._refusal = None
 
     def _prove(self, inbox: Inbox) -> None:
+        _prove_size(inbox)
         heads = [head for head in (kept(self._file), self._asked()) if head is not None]
         if not heads:
             return

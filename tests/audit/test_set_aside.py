@@ -13,9 +13,10 @@ import pytest
 from pipeline.audit import backup as backups
 from pipeline.audit import restore as restores
 from pipeline.audit.stores import audit
-from pipeline.errors import NotRestored, OperatorError, PrazoError
-from pipeline.inbox import open_inbox
+from pipeline.errors import InboxForked, NotRestored, OperatorError, PrazoError
+from pipeline.inbox import kept_heads, open_inbox
 from pipeline.inbox.artifacts import artifact_store
+from pipeline.inbox.kept_heads import open_guarded
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests import depth, fork_server
@@ -289,6 +290,33 @@ def test_a_backup_is_not_put_back_over_other_rows_of_a_database(
         assert done.notes[0].startswith("1 entries that are newer than the backup came back")
     finally:
         postgres.execute(postgres.url(), "drop database led_out with (force)")
+
+
+def test_nothing_is_recorded_in_a_database_into_which_a_restore_was_cut_off(
+    machine: Settings, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A receiver that was started on it took what came next: the log went on from its middle, was
+    signed there, and the backup could not be put back any more."""
+    backups.backup(machine, tmp_path / "saved", with_keys=True)
+    PostgresServer.execute(database, "drop schema prazo cascade")
+    fresh = settings_in(tmp_path / "fresh", inbox=database)
+
+    def cut_off(what: str, done: int, _: int) -> None:
+        if what == "entries" and done >= 8:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as small:
+        small.setattr(backups, "ENTRIES_PER_BATCH", 4)
+        with pytest.raises(KeyboardInterrupt):
+            restores.restore(fresh, tmp_path / "saved", on_progress=cut_off)
+    monkeypatch.setattr(kept_heads, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(restores, "_verified", lambda *_: None)  # it takes most of the time
+    with closing(open_guarded(fresh)) as receiver:
+        with pytest.raises(InboxForked, match="holds 8 entries and a checkpoint over 16"):
+            story.deliver(receiver, "too early")
+        restores.restore(fresh, tmp_path / "saved")
+        story.deliver(receiver, "it goes on")
+        assert receiver.last()[0] == 17
 
 
 def test_a_ledger_that_was_changed_as_well_puts_nothing_in_place(
