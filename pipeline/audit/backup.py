@@ -400,6 +400,7 @@ def copy_keys(pairs: Sequence[tuple[Path, Path]]) -> tuple[Path, ...]:
         if not source.exists():
             continue
         content = source.read_bytes()
+        files.remove_left(f".{target.name}.", target.parent)  # by one that was killed
         if target.exists():
             if target.read_bytes() != content:
                 raise OperatorError(

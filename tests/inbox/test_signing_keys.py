@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.audit.backup import copy_keys
 from pipeline.errors import LedgerRefused, OperatorError
 from pipeline.inbox import Inbox, SignedHead, open_inbox, signing_keys
 from pipeline.inbox.signing_keys import SigningKeys, register, registered
@@ -130,6 +131,16 @@ def test_a_log_that_was_signed_before_keys_were_registered_takes_that_key_and_no
     assert registered(inbox) == []
     assert machine(inbox, tmp_path, "old").take_up() is not None
     assert registered(inbox) == [(1, str(old.key))]
+
+
+def test_no_half_copied_key_stays_beside_a_copy(tmp_path: Path) -> None:
+    """A backup that was killed left it, and nothing took it away: not even once the key was
+    rotated, and the former one destroyed wherever it was known to be."""
+    (tmp_path / "key").write_bytes(b"private")
+    (left := tmp_path / ".copy.0123abcd.partial").write_bytes(b"private")
+    os.utime(left, (0, 0))
+    assert copy_keys([(tmp_path / "key", tmp_path / "copy")]) == (tmp_path / "copy",)
+    assert not left.exists()
 
 
 # --- rotation --------------------------------------------------------------------------------
