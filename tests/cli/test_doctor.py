@@ -449,13 +449,17 @@ def test_a_clock_that_contradicts_the_databases_is_a_fault() -> None:
     assert "set both clocks" in found.remedy
 
 
-def test_a_clock_behind_the_newest_entry_is_a_fault() -> None:
+def test_a_clock_behind_the_newest_entry_is_a_fault_that_says_whether_it_is_believed() -> None:
+    """It asked for the operator's word again where that had been given."""
     found = stores.clock(a_clock(), instants.now() + instants.MINUTE)
     assert found.verdict == "fault"
     assert found.found in (
         "the clock is 60 s behind the newest entry",
         "the clock is 59 s behind the newest entry",  # on a machine that is busy just then
     )
+    assert found.remedy.endswith("It is believed: what happens is dated by it")
+    doubted = stores.clock(a_clock(-instants.DAY), instants.now() + instants.MINUTE)
+    assert doubted.remedy.endswith("start the receiver once with PRAZO_BELIEVE_CLOCK=true")
 
 
 def test_the_clock_of_this_machine_is_among_what_is_examined(marketplace: Marketplace) -> None:

@@ -139,8 +139,12 @@ def clock(machine: Clock, recorded_at: int) -> Diagnosis:
             "clock",
             "fault",
             f"the clock is {behind:,.0f} s behind the newest entry",
-            "set the clock (NTP); entries keep the later time until it has caught up. If the clock"
-            " is right, start the receiver once with PRAZO_BELIEVE_CLOCK=true",
+            "set the clock (NTP) if it is wrong; entries keep the later time until it has caught"
+            + (
+                " up. It is believed: what happens is dated by it"
+                if machine.doubted is None
+                else " up. If it is right, start the receiver once with PRAZO_BELIEVE_CLOCK=true"
+            ),
         )
     if machine.doubted is not None:
         return Diagnosis(
