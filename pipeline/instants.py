@@ -26,6 +26,7 @@ _USUAL = re.compile(
 )
 """What Python's own reader takes as it is meant here. It takes more, of which some is not an
 instant: 60 minutes of an offset, for one."""
+_REMEMBERED_CHARACTERS = 64
 _ISO = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]((?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?)"
     r"(?:[.,]([0-9]+))?(?:([Zz])|([+-](?:[01][0-9]|2[0-3]))(?::?([0-5][0-9]))?)?"
@@ -56,12 +57,19 @@ def parse(text: object) -> int | None:
     as midnight could move a deadline by up to a day. Nor is a number: nothing says whether it
     counts seconds or milliseconds.
     """
-    return _parsed(text) if isinstance(text, str) else None
+    if not isinstance(text, str):
+        return None
+    return _remembered(text) if len(text) <= _REMEMBERED_CHARACTERS else _parsed(text)
 
 
 @lru_cache(maxsize=256)
+def _remembered(text: str) -> int | None:
+    """What reads an event part by part looks at each of its instants twice. No long text is kept:
+    it may be a megabyte of digits, and would stay for as long as the process runs."""
+    return _parsed(text)
+
+
 def _parsed(text: str) -> int | None:
-    """It is cached, since what reads an event part by part looks at each of its instants twice."""
     if _USUAL.fullmatch(text):
         with contextlib.suppress(ValueError):
             whole = from_datetime(datetime.fromisoformat(text))
