@@ -56,9 +56,15 @@ def awaited(rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> dict[st
             and not recipient.is_away(local.date())
         ):
             alert = _alert(name, local.date())
-            if not is_over(alarms.get(alert), name, rules):
+            if not is_over(so_far(alarms, alert, now), name, rules):
                 found[alert] = name
     return found
+
+
+def so_far(alarms: Mapping[str, Alarm], alert: str, now: int) -> Alarm | None:
+    """What became of a digest or a report by now: a clock that was ahead may have sent it early."""
+    alarm = alarms.get(alert)
+    return None if alarm is None else alarm.as_of(now)
 
 
 def is_over(alarm: Alarm | None, name: str, rules: AlertRules) -> bool:

@@ -18,7 +18,7 @@ from pipeline import instants, periods
 from pipeline.alert import hours
 from pipeline.alert.alarms import Alarm
 from pipeline.alert.decision import present
-from pipeline.alert.digest import MAX_LISTED, Part, Process, is_over, urgency
+from pipeline.alert.digest import MAX_LISTED, Part, Process, is_over, so_far, urgency
 from pipeline.alert.entries import REPORT, Due
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
@@ -68,7 +68,7 @@ def awaited(rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> dict[st
                 to = name  # better late, once they are back, than nobody
             elif to != name and to in report.to:
                 continue  # the stand-in has it already
-            alarm = alarms.get(alert)
+            alarm = so_far(alarms, alert, now)
             if not (is_over(alarm, to, rules) or _is_with_another(alarm, to)):
                 found[alert] = Occasion(report_name, to, name)
     return found

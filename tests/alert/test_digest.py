@@ -113,6 +113,23 @@ def test_it_goes_to_its_recipient_alone_and_once() -> None:
     assert decide([summary], alarms, by, at(MONDAY)).messages == []
 
 
+def test_one_that_a_clock_that_was_ahead_has_sent_is_awaited_when_its_hour_comes() -> None:
+    """Who had Monday's on Friday, by mistake, had none on Monday."""
+    by, alarms, ahead = with_digest(), Alarms(), at(MONDAY)
+    [(alert, name)] = digest.awaited(by, alarms, ahead).items()
+    summary = digest.due(alert, name, by, ahead)
+    item, subject = Item(summary, 0, 1), Subject()
+    for draft in (
+        entries.raised(summary, subject, ahead),
+        entries.tried(item, "ana", "email", "m", subject, ahead),
+        entries.answered(item, "ana", "email", "m", subject, ahead, fault=None),
+    ):
+        alarms.take(draft.body, ahead)
+    assert digest.awaited(by, alarms, at(EIGHT)) == {alert: name}
+    [message] = decide([summary], alarms, by, at(EIGHT)).messages
+    assert [it.number for it in message.items] == [2]
+
+
 def test_its_text_counts_and_lists() -> None:
     by = with_digest()
     many = [process(f"p{number:02}", "2026-03-05T12:00:00Z") for number in range(22)]

@@ -114,6 +114,9 @@ def test_an_absence_that_begins_or_ends_brings_no_second_one(had: str, day: str)
     assert len(waits) == 1  # nobody has it yet
     alarm.deliveries[Address(had, "email", 0)] = Delivery(1, friday, friday, is_sent=True)
     assert not reports.awaited(of, Alarms({alert: alarm}), midnight)
+    ahead = Delivery(1, midnight, midnight, is_sent=True)  # by a clock that was ahead
+    alarm.deliveries[Address(had, "email", 0)] = ahead
+    assert list(reports.awaited(of, Alarms({alert: alarm}), friday)) == [alert]
 
 
 def test_where_a_stand_in_can_be_sent_none_it_goes_to_whoever_is_away() -> None:
