@@ -238,6 +238,7 @@ class Clock:
         with self._lock:
             steady, offset = self._moment()
             self._settle("operator", steady, offset, offset, None)
+            self._decided_at = steady  # also where it was believed: no older doubt is heard now
 
     # --- what it knows ---
 

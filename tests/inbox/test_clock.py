@@ -265,6 +265,19 @@ def test_who_starts_before_the_receiver_has_recorded_what_it_knows_hears_of_it_t
     assert (late.clock.now(), late.clock.doubted) == (NOON + SECOND, "machine")
 
 
+def test_no_doubt_from_before_the_operators_word_is_heard_after_it():
+    """Another receiver had decided on it, and recorded it only then: the word counted for nothing
+    where it confirmed a clock that was believed."""
+    beside, told = Clocks(), Clocks(wall=NOON + DAY)
+    beside.jump(DAY)
+    [doubt] = beside.clock.take_changes()
+    told.pass_(SECOND)
+    told.clock.hear_log(NOON, {})
+    told.clock.believe()
+    told.clock.hear_news(doubt.particulars())
+    assert (told.clock.now(), told.clock.doubted) == (NOON + DAY + SECOND, None)
+
+
 def test_the_operators_word_outlasts_the_process_that_heard_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
