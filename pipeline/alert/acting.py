@@ -5,12 +5,14 @@ Whoever acknowledges it is in the log under their name, and nobody else is told 
 
 from pipeline import instants
 from pipeline.alert import entries
+from pipeline.alert.alarms import AHEAD
 from pipeline.alert.entries import Subject
 from pipeline.alert_rules import LONGEST_SNOOZE_DAYS
 from pipeline.errors import CallerError
-from pipeline.inbox import Inbox
+from pipeline.inbox import Inbox, Outcome
 
 _RAISED = "select process_id, seller_id, occurred_at from entries where ingest_key = $1"
+_ACKNOWLEDGED = "select seq, occurred_at from entries where ingest_key = $1"
 
 
 def acknowledge(
@@ -23,12 +25,21 @@ def acknowledge(
     is_once: bool = False,
 ) -> None:
     """Records that somebody sees to an alert. `is_once`: the same person's second time adds
-    nothing. Raises `CallerError` without a name, or where there is no such alert."""
+    nothing, unless the first was dated by a clock that was ahead, and counts for nothing yet.
+    Raises `CallerError` without a name, or where there is no such alert."""
     subject = subject_of(inbox, alert)
     draft = entries.acknowledged(
         alert, subject, actor=actor, recorded_by=recorded_by, reason=reason
     )
-    inbox.append([entries.once(draft, alert, actor or "") if is_once else draft])
+    if not is_once:
+        inbox.append([draft])
+        return
+    once = entries.once(draft, alert, actor or "")
+    [receipt] = inbox.append([once])
+    if receipt.outcome is Outcome.DUPLICATE:
+        [(seq, at)] = inbox.query(_ACKNOWLEDGED, once.ingest_key)
+        if at > inbox.clock() + AHEAD:
+            inbox.append([entries.once(draft, alert, actor or "", f"after {seq}")])
 
 
 def snooze(

@@ -100,6 +100,20 @@ def test_a_button_that_is_pressed_over_and_over_is_one_entry(
     assert len(acknowledged(held)) == 1
 
 
+def test_who_did_so_by_a_clock_that_was_ahead_can_do_so_again_and_that_once(
+    client: Client, held: LedgerService
+) -> None:
+    """The first counts for nothing until its date, and the second was not recorded, though the page
+    said so: who is next was told all the same."""
+    raised(held)
+    held.inbox.clock = lambda: instants.now() + instants.DAY
+    assert client.post(link(held)).status_code == 200
+    held.inbox.clock = instants.now
+    for _ in range(2):
+        assert client.post(link(held)).status_code == 200
+    assert len(acknowledged(held)) == 2
+
+
 def test_an_alert_is_put_off_with_a_reason_and_an_end_or_not_at_all(
     client: Client, held: LedgerService
 ) -> None:
