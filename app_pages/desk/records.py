@@ -175,7 +175,7 @@ def _record_once(
 
     error = acting.tried(lambda: lengths.update(_lengths(processes)))
     if error is None and (standing := in_the_way(processes)) is not None:
-        return standing
+        return standing._replace(kept=kept)
     error = error or acting.tried(append, actor)
     if error is not None:
         return acting.Told("", error=error, kept=kept)
@@ -207,7 +207,7 @@ def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.To
         instant=formats.minute(other["recorded_at"]),
         name=formats.plain(other["actor"] or "–"),
     )
-    return acting.Told(text, kept=number)
+    return acting.Told(text)
 
 
 def _assigned_since(processes: Sequence[views.Row], assignee: str) -> acting.Told | None:

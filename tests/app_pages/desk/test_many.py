@@ -210,6 +210,7 @@ def test_who_takes_what_somebody_has_taken_since_hears_of_it_first(open_log: Ope
             "Nothing was recorded: prc\\_2 has been assigned to Ana",
             "Ana",
         )
+        assert records.assign([drawn], "Bia", "he is ill", "Bia").kept == "Bia he is ill"
         assert assigns(drawn | {"assignee": "Ana"}, "Bia", "Bia")[1] == "Bia"
         assert assigns(drawn | {"assignee": "Ana"}, "Bia", "Eva")[0] == "Recorded for `prc_2`."
 
