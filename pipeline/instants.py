@@ -15,6 +15,10 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
+ALLOWED_AHEAD = 5 * MINUTE
+"""How far another machine's clock may be ahead of ours (docs/rules.md#collection-evidence): what is
+dated later than that counts for nothing now."""
+
 _STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -5,7 +5,6 @@ Whoever acknowledges it is in the log under their name, and nobody else is told 
 
 from pipeline import instants
 from pipeline.alert import entries
-from pipeline.alert.alarms import AHEAD
 from pipeline.alert.entries import Subject
 from pipeline.alert_rules import LONGEST_SNOOZE_DAYS
 from pipeline.errors import CallerError
@@ -38,7 +37,7 @@ def acknowledge(
     [receipt] = inbox.append([once])
     if receipt.outcome is Outcome.DUPLICATE:
         [(seq, at)] = inbox.query(_ACKNOWLEDGED, once.ingest_key)
-        if at > inbox.clock() + AHEAD:
+        if at > inbox.clock() + instants.ALLOWED_AHEAD:
             inbox.append([entries.once(draft, alert, actor or "", f"after {seq}")])
 
 

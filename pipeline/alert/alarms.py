@@ -14,8 +14,6 @@ LASTING: Final = frozenset(
     {"receiver_down", "ledger_down", "ledger_behind", "ledger_unverified", "platform_files"}
 )
 """Kinds of what begins and ends, and that only a `cleared` entry ends."""
-AHEAD: Final = 5 * instants.MINUTE
-"""What is dated later than now by more than that was dated by a clock that was ahead."""
 
 
 class Delivery(NamedTuple):
@@ -59,12 +57,12 @@ class Alarm:
     def is_open(self, now: int) -> bool:
         """Whether nobody has acknowledged it or put it off by now."""
         seen_at = self.acknowledged_at
-        is_acknowledged = seen_at is not None and seen_at <= now + AHEAD
+        is_acknowledged = seen_at is not None and seen_at <= now + instants.ALLOWED_AHEAD
         return not (is_acknowledged or self.is_over or self.is_snoozed(now))
 
     def is_snoozed(self, at: int) -> bool:
         """Whether it is put off at an instant."""
-        return self.snoozed_at <= at + AHEAD and at < self.snoozed_until
+        return self.snoozed_at <= at + instants.ALLOWED_AHEAD and at < self.snoozed_until
 
     def as_of(self, now: int) -> "Alarm":
         """Without what was dated after now: that counts for nothing, as in the views. A clock that
@@ -72,7 +70,7 @@ class Alarm:
         ahead = {
             address: _begun_again(known.tries)
             for address, known in self.deliveries.items()
-            if known.tries and known.at > now + AHEAD
+            if known.tries and known.at > now + instants.ALLOWED_AHEAD
         }
         return replace(self, deliveries=self.deliveries | ahead) if ahead else self
 

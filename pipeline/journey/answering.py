@@ -28,7 +28,6 @@ from pipeline.journey.screens import Drawn, Screens, text_of
 from pipeline.journey.words import Language
 from pipeline.log.artifacts import ArtifactStore
 from pipeline.log.entries import OWN_JOURNEY
-from pipeline.submit.casefile import ALLOWED_AHEAD
 from pipeline.submit.demand import Wanted
 
 REVIEW: Final = "review"
@@ -423,7 +422,7 @@ def _not_before(answered_at: int, now: int) -> int:
     """When a confirmation happened: after the answers that it is about, also where the clock was
     set back since, or a request that began later was faster. Else these would be the latest, and
     nobody had confirmed them. What is too far ahead to count yet stays out of it."""
-    return answered_at + 1 if now <= answered_at < now + ALLOWED_AHEAD else now
+    return answered_at + 1 if now <= answered_at < now + instants.ALLOWED_AHEAD else now
 
 
 def _flow_file(journey: Journey, flow: Sequence[Flow]) -> bytes:

@@ -40,8 +40,6 @@ from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
 
-MAX_AHEAD: Final = 5 * instants.MINUTE
-"""How far another machine's clock may be ahead of ours (docs/rules.md#collection-evidence)."""
 MAX_ARTIFACTS: Final = 50
 ANSWER_SECONDS: Final = 18.0
 """From a collection's head to its answer; its files take a while to come."""
@@ -160,7 +158,7 @@ def _read(value: JsonValue, recorded_by: str, keep: KeepArtifact, now: int) -> D
     unwritten = read_collection(value, recorded_by=recorded_by, keep=lambda value: value)
     if isinstance(value, dict) and value.get("producer") == OWN_JOURNEY:
         raise Unreadable(f"producer: only the page that Prazo shows to sellers is {OWN_JOURNEY!r}")
-    if unwritten.dated > now + MAX_AHEAD:
+    if unwritten.dated > now + instants.ALLOWED_AHEAD:
         raise Unreadable("occurred_at: more than 5 minutes in the future; check the clock")
     return read_collection(value, recorded_by=recorded_by, keep=keep)
 

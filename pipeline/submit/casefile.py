@@ -41,9 +41,6 @@ from pipeline.submit.rules import Answer
 MAX_SELLER_PROCESSES: Final = 200
 """Of a seller, the newest, looked at to name the open ones."""
 
-ALLOWED_AHEAD: Final = 5 * instants.MINUTE
-"""How far ahead of the inbox's clock an occurrence may be that counts now, as a collection may
-(docs/rules.md#collection-evidence)."""
 LEASE: Final = "lease"
 """The particular of a start that holds the number of its lease."""
 
@@ -223,7 +220,7 @@ def deciding_instant(own: Sequence[Entry], now: int) -> int:
     them, so they have occurred, whatever that clock said. Anything else that is further ahead than
     a collection may be waits for its time: a wrong clock must not expire a review.
     """
-    limit = now + ALLOWED_AHEAD
+    limit = now + instants.ALLOWED_AHEAD
     counted = [
         entry.occurred_at
         for entry in own

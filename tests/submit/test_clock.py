@@ -16,7 +16,7 @@ from pipeline.log.ndjson import read_line
 from pipeline.submit import resume as sending
 from pipeline.submit import retries
 from pipeline.submit.attempt import Sent
-from pipeline.submit.casefile import ALLOWED_AHEAD, CaseFile, CaseFiles, deciding_instant
+from pipeline.submit.casefile import CaseFile, CaseFiles, deciding_instant
 from pipeline.submit.decision import Go, NotDue, Order, Terms, decide
 from pipeline.submit.retries import UnderWay, Waiting
 from tests.support import lines
@@ -30,7 +30,10 @@ KINDS = st.sampled_from(
     ["webhook", "collection", SUBMISSION_STARTED, SUBMISSION_FINISHED, "override"]
 )
 OFFSETS = st.integers(-2 * instants.HOUR, 2 * instants.HOUR) | st.sampled_from(
-    [-1, 0, 1, SECOND // 2, MINUTE, ALLOWED_AHEAD, ALLOWED_AHEAD + 1, 400 * instants.DAY]
+    [
+        *(-1, 0, 1, SECOND // 2, MINUTE),
+        *(instants.ALLOWED_AHEAD, instants.ALLOWED_AHEAD + 1, 400 * instants.DAY),
+    ]
 )
 ENTRIES = st.lists(st.tuples(KINDS, OFFSETS, st.sampled_from(["live", "ingested"])), max_size=8)
 
