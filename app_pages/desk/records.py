@@ -147,9 +147,9 @@ def _record_unless(
         return acting.Told(_("A name is needed: it goes into the log."), kept=kept)
     left = list(processes)
     for _time in range(MOST_TIMES):
-        found = _record_once(in_the_way, left, draft, actor, kept)
+        found = _record_once(in_the_way, left, draft, actor)
         if isinstance(found, acting.Told):
-            return found
+            return found._replace(kept=kept)
         if not found:
             return recorded(processes)
         left = found
@@ -162,7 +162,6 @@ def _record_once(
     processes: Sequence[views.Row],
     draft: Callable[[views.Row], Draft],
     actor: str,
-    kept: str,
 ) -> list[views.Row] | acting.Told:
     """Those of which something else was recorded meanwhile; or why nothing was recorded."""
     lengths: dict[str, int] = {}
@@ -175,10 +174,10 @@ def _record_once(
 
     error = acting.tried(lambda: lengths.update(_lengths(processes)))
     if error is None and (standing := in_the_way(processes)) is not None:
-        return standing._replace(kept=kept)
+        return standing
     error = error or acting.tried(append, actor)
     if error is not None:
-        return acting.Told("", error=error, kept=kept)
+        return acting.Told("", error=error)
     pairs = zip(processes, receipts, strict=True)
     return [row for row, receipt in pairs if receipt.outcome is Outcome.CONFLICT]
 

@@ -108,7 +108,7 @@ def show(
                 compared_with=at,
                 columns=tuple(own),
             )
-            downloads.offer_of(question, rows=len(found), key=f"compared {view}")
+            downloads.offer(question, rows=len(found), key=f"compared {view}")
 
 
 def of_view(view: str, columns: Mapping[str, Any]) -> list[str]:

@@ -20,7 +20,6 @@ from pipeline.ledger import formats as tables
 from pipeline.ledger import service
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.formats import Format
-from pipeline.ledger.reader import Ranges
 from pipeline.serve import compared, identifiers
 from pipeline.serve.roles import Person
 from pipeline.texts import printable
@@ -80,20 +79,6 @@ class Question(NamedTuple):
         }
 
 
-def offer(
-    view: str,
-    *,
-    rows: int,
-    where: Mapping[str, object] | None = None,
-    contains: Mapping[str, str] | None = None,
-    between: Ranges | None = None,
-    order_by: str | None = None,
-) -> None:
-    """A button for each format. The file is made when it is asked for; personal data is masked."""
-    question = Question(view, views.as_of(), where or {}, contains or {}, between or {}, order_by)
-    offer_of(question, rows=rows, key=view)
-
-
 def say_on_paper(question: Question, *, page: int, pages: int) -> None:
     """Which page of which rows a printed list is: filters that fold away and the number of the page
     stand in controls, which paper does not have, and a part would pass for all."""
@@ -105,8 +90,9 @@ def say_on_paper(question: Question, *, page: int, pages: int) -> None:
         st.html(f'<p class="prazo-printed">{escape(printable(" · ".join(said)))}</p>')
 
 
-def offer_of(question: Question, *, rows: int, key: str) -> None:
-    """The same for a question. `key`: tells these buttons from others of the page."""
+def offer(question: Question, *, rows: int, key: str) -> None:
+    """A button for each format. The file is made when it is asked for; personal data is masked.
+    `key`: tells these buttons from others of the page."""
     reader = Reader(language(), formats.zone())
     with st.popover(_("Download"), icon=":material/download:"):
         st.markdown(

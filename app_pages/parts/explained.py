@@ -76,7 +76,8 @@ def basis(view: str, where: Mapping[str, object] | None = None) -> None:
                 )
             )
         )
-    downloads.offer(view, rows=total, where=where)
+    question = downloads.Question(view, views.as_of(), where or {})
+    downloads.offer(question, rows=total, key=view)
     shown = public()[view]
     # Without colours: those that Streamlit gives to SQL are too pale to read (WCAG 1.4.3), and in a
     # box of less height nobody without a mouse could scroll it.

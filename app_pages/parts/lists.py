@@ -78,7 +78,9 @@ def paged(
         if not rows:
             return Page(0, None)
         pages = -(-total // ROWS)
-    question = downloads.Question(view, None, where or {}, contains or {}, between or {}, order_by)
+    question = downloads.Question(
+        view, views.as_of(), where or {}, contains or {}, between or {}, order_by
+    )
     downloads.say_on_paper(question, page=number, pages=pages)
     # From the top down: what is drawn later above something pushes it away under whoever reads.
     drawn = draw(rows, f"{view} {number}")
@@ -92,7 +94,7 @@ def paged(
             horizontal=True, vertical_alignment="center", gap="small", width="content"
         ):
             st.markdown(formats.muted(" · ".join(shown)), width="content")
-            downloads.offer(view, rows=total, **chosen, order_by=order_by)
+            downloads.offer(question, rows=total, key=view)
             if beside_count is not None:
                 beside_count()
         if pages > 1:
