@@ -4,19 +4,22 @@ Set them as `PRAZO_*` environment variables or in a `.env` file. A secret is giv
 file, so that it appears in no process list and can be rotated without a restart.
 """
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Final, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pipeline.errors import SettingsError
 from pipeline.hosts import is_loopback, networks, parts_of_url, words
@@ -29,10 +32,37 @@ _BASE_URLS = ("platform_url", "keeper_url", "journey_url")
 """Behind a query the path of a review would belong to it, and another address be asked."""
 
 
-class Settings(BaseSettings):
-    """All settings, checked together; `Settings.load` reports every problem at once."""
+_PREFIX: Final = "PRAZO_"
 
-    model_config = SettingsConfigDict(env_prefix="PRAZO_", env_file=".env", extra="ignore")
+
+def variables() -> dict[str, str]:
+    """Every variable of ours, whatever its case, by its name in capitals: of the environment, else
+    of a `.env` file in the folder that Prazo runs in.
+
+    Raises `UnicodeDecodeError` for a file that is not UTF-8.
+    """
+    found: dict[str, str | None] = {}
+    if (file := Path(".env")).exists():
+        from dotenv import dotenv_values  # most services are given an environment
+
+        found |= _capitals(dotenv_values(file, encoding="utf-8"))
+    found |= _capitals(os.environ)
+    return {
+        name: value
+        for name, value in found.items()
+        if value is not None and name.startswith(_PREFIX)
+    }
+
+
+def _capitals(variables: Mapping[str, str | None]) -> dict[str, str | None]:
+    return {name.upper(): value for name, value in variables.items()}
+
+
+class Settings(BaseModel):
+    """All settings, checked together; `Settings.load` reads them and reports every problem at
+    once."""
+
+    model_config = ConfigDict(extra="forbid", validate_default=True)
 
     # --- where things are kept ---
     inbox: InboxPlace = Field(
@@ -437,7 +467,9 @@ class Settings(BaseSettings):
         Raises `SettingsError`, which names every fault.
         """
         try:
-            return cls(**{name: it for name, it in overrides.items() if it is not None})
+            given = {name.removeprefix(_PREFIX).lower(): it for name, it in variables().items()}
+            known = {name: it for name, it in given.items() if name in cls.model_fields}
+            return cls(**known | {name: it for name, it in overrides.items() if it is not None})
         except ValidationError as error:
             faults = [
                 f"{'PRAZO_' + str(fault['loc'][0]).upper() + ': ' if fault['loc'] else ''}"

@@ -111,3 +111,36 @@ def test_a_file_of_settings_that_is_not_utf_8_is_refused_in_words(
     Path(".env").write_bytes("PRAZO_AUDIT_CONTACT=João".encode("latin-1"))
     with pytest.raises(SettingsError, match=r"\.env file is not UTF-8: .* at byte 22"):
         Settings.load()
+
+
+def test_a_variable_stands_over_the_file_whatever_its_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".env").write_text(
+        "# ours\n"
+        "export PRAZO_INBOX='in file.db'\n"
+        "prazo_journey_name=Feira da Praça  # as sellers know it\n"
+        "PRAZO_RECEIVER_PORT=9001\n"
+        "PRAZO_MARKETPLACE_ID\n"
+        "OTHER=1\nPRAZO_UNKNOWN=2\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("prazo_receiver_port", "9002")
+    settings = Settings.load(allow_remote=None)
+    assert settings.inbox == "in file.db"
+    assert settings.journey_name == "Feira da Praça"
+    assert settings.receiver_port == 9002
+    assert settings.marketplace_id is None
+    assert settings.allow_remote is False
+    assert Settings.load(receiver_port=9003).receiver_port == 9003
+
+
+def test_settings_that_a_program_gives_are_all_that_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".env").write_text("PRAZO_RECEIVER_PORT=9001\n", encoding="utf-8")
+    monkeypatch.setenv("PRAZO_DASHBOARD_PORT", "9002")
+    settings = Settings(inbox="inbox.db")
+    assert (settings.receiver_port, settings.dashboard_port) == (8400, 8501)

@@ -1,18 +1,18 @@
 """Moves rows between Python and DuckDB through Arrow, says which columns a masked ledger or package
-hides (`MASKED_COLUMNS`), runs scripts of several queries, and remembers what was parsed or
-planned only to find columns.
+hides (`MASKED_COLUMNS`), runs scripts of several queries, and remembers what was planned only to
+find columns.
 """
 
 import contextlib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import duckdb
 import pyarrow as pa
 
+from pipeline.ledger.syntax.parsed import parsed
 from pipeline.log.entries import Entry
 
 # A relation is planned twice. Of a few rows a copy costs less, which is what DuckDB warns of.
@@ -44,11 +44,6 @@ for themselves, by `personal()`, so a new personal column is named there as well
 FEW_ROWS: Final = 4
 """Up to so many, DuckDB takes values sooner than columns. Of each value it plans an expression:
 10 ms for a dozen sellers' events, where columns take 2."""
-
-_REMEMBERED_STATEMENTS: Final = 128
-"""Of some 250 kB each."""
-_REMEMBERED_SCRIPTS: Final = 4
-"""Of some five statements each."""
 
 
 _SCHEMAS: Final[dict[str, pa.Schema]] = {}
@@ -148,7 +143,7 @@ def _insert_few(
     )
     values = [it for row in rows for it in row]
     sql = f"insert into {table} values {', '.join([f'({places})'] * len(rows))}"
-    connection.execute(parsed(sql) if len(rows) == 1 else sql, values)
+    connection.execute(parsed(sql).statement(connection) if len(rows) == 1 else sql, values)
 
 
 def facts_of(
@@ -184,19 +179,6 @@ def recorded_entries(connection: duckdb.DuckDBPyConnection, first: int, last: in
     return [it._replace(ingest_key=keys.get(it.seq)) for it in entries]
 
 
-@lru_cache(maxsize=_REMEMBERED_STATEMENTS)
-def parsed(sql: str) -> duckdb.Statement:
-    """A statement that is run again and again: to parse one takes DuckDB a third of the time of a
-    look-up. Each run plans a copy of its own, so threads and connections share it."""
-    [statement] = duckdb.extract_statements(sql)
-    return statement
-
-
-@lru_cache(maxsize=_REMEMBERED_SCRIPTS)
-def _statements(script: str) -> tuple[duckdb.Statement, ...]:
-    return tuple(duckdb.extract_statements(script))
-
-
 def run_script(
     connection: duckdb.DuckDBPyConnection, script: str, variables: Mapping[str, object]
 ) -> list[pa.Table]:
@@ -204,7 +186,7 @@ def run_script(
     for name, value in variables.items():
         connection.execute(f"set variable {name} = ?", (value,))
     results = []
-    for statement in _statements(script):
+    for statement in parsed(script).statements(connection):
         if statement.type == duckdb.StatementType.SELECT:
             results.append(connection.execute(statement).to_arrow_table())
         else:

@@ -21,12 +21,14 @@ QUERIES: Final = Path(__file__).resolve().parents[2] / "queries"
 
 _NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh", "narrowed"})
 """Files at the top, and folders, that hold other SQL."""
-_LABELS: Final = (
-    *("reads:", "key:", "order:", "by:", "found by:", "leading:", "column:"),
-    *("materialized:", "among:", "written:", "stored:", "derived:", "rows:", "settled:"),
-    *("within:", "sets:", "scanned:"),
+_LABELS: Final = frozenset(
+    {
+        *("reads", "key", "order", "by", "found by", "leading", "column"),
+        *("materialized", "among", "written", "stored", "derived", "rows", "settled"),
+        *("within", "sets", "scanned"),
+    }
 )
-"""What lines of a header begin with that are not prose."""
+"""What lines of a header begin with, before a colon, that are not prose."""
 
 _INTERNAL: Final = frozenset({"staging", "model", "rules", "checks"})
 """Folders of views for other views alone, and all below them: their personal columns are not
@@ -113,24 +115,24 @@ def read(path: Path) -> View:
     """A file of SQL with a header, which need not be a view's."""
     lines = path.read_text(encoding="utf-8").splitlines()
     header = list(_header(lines))
-    paragraph = itertools.takewhile(bool, header)
-    notes = [line for line in paragraph if not line.startswith(_LABELS)]
+    said = _said(header)
+    prose = itertools.takewhile(bool, header)
     return View(
         name=path.stem,
         group="/".join(path.parent.relative_to(QUERIES).parts),
-        summary=" ".join(notes).strip(),
-        reads=_names(header, "reads:"),
-        key=_names(header, "key:"),
-        order=tuple(it.removeprefix("order:").strip() for it in header if it.startswith("order:")),
-        by=_names(header, "by:"),
-        leading=_names(header, "leading:"),
-        columns={name: meaning for name, (meaning,) in _described(header, "column:").items()},
-        storage=_storage(header),
-        found_by=_said(header, "found by:"),
-        among=_said(header, "among:"),
-        within=_said(header, "within:"),
-        sets=_said(header, "sets:"),
-        scanned=_said(header, "scanned:"),
+        summary=" ".join(it for it in prose if _label(it) is None).strip(),
+        reads=_names(said["reads"]),
+        key=_names(said["key"]),
+        order=tuple(said["order"]),
+        by=_names(said["by"]),
+        leading=_names(said["leading"]),
+        columns={name: meaning for name, (meaning,) in _described(said["column"])},
+        storage=_storage(said),
+        found_by=_first(said["found by"]),
+        among=_first(said["among"]),
+        within=_first(said["within"]),
+        sets=_first(said["sets"]),
+        scanned=_first(said["scanned"]),
         sql="\n".join(lines[len(header) :]).strip(),
     )
 
@@ -142,37 +144,50 @@ def _header(lines: Sequence[str]) -> Iterator[str]:
         yield line.removeprefix("--").strip()
 
 
-def _storage(header: Sequence[str]) -> Storage | None:
-    table, _, key = _said(header, "materialized:").partition(" by ")
+def _said(header: Sequence[str]) -> Mapping[str, list[str]]:
+    """What a header says behind each label, line by line."""
+    said: dict[str, list[str]] = {label: [] for label in _LABELS}
+    for line in header:
+        if (label := _label(line)) is not None:
+            said[label].append(line[len(label) + 1 :].strip())
+    return said
+
+
+def _label(line: str) -> str | None:
+    label, colon, _ = line.partition(":")
+    return label if colon and label in _LABELS else None
+
+
+def _storage(said: Mapping[str, list[str]]) -> Storage | None:
+    table, _, key = _first(said["materialized"]).partition(" by ")
     if not table:
         return None
     return Storage(
         table=table,
         key=key,
-        written=_said(header, "written:"),
+        written=_first(said["written"]),
         stored={
-            name: (written, as_read)
-            for name, (written, as_read) in _described(header, "stored:").items()
+            name: (written, as_read) for name, (written, as_read) in _described(said["stored"])
         },
-        derived={name: how for name, (how,) in _described(header, "derived:").items()},
-        rows=_said(header, "rows:"),
-        settled=_said(header, "settled:"),
+        derived={name: how for name, (how,) in _described(said["derived"])},
+        rows=_first(said["rows"]),
+        settled=_first(said["settled"]),
     )
 
 
-def _described(header: Sequence[str], label: str) -> dict[str, tuple[str, ...]]:
+def _described(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """What lines say of columns: `name | first | second ...`."""
-    lines = [it.removeprefix(label) for it in header if it.startswith(label)]
-    parts = [tuple(part.strip() for part in line.split(" | ")) for line in lines]
-    return {name: tuple(said) for name, *said in parts}
+    for line in lines:
+        name, *described = (part.strip() for part in line.split(" | "))
+        yield name, described
 
 
-def _names(header: Sequence[str], label: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in _said(header, label).split(",") if name.strip())
+def _names(lines: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name.strip() for name in _first(lines).split(",") if name.strip())
 
 
-def _said(header: Sequence[str], label: str) -> str:
-    return next((it.removeprefix(label).strip() for it in header if it.startswith(label)), "")
+def _first(lines: Sequence[str]) -> str:
+    return lines[0] if lines else ""
 
 
 def read_by_several(names: Collection[str]) -> tuple[str, ...]:

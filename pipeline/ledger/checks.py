@@ -10,9 +10,9 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from pipeline.ledger import materialized
-from pipeline.ledger.arrow import parsed
 from pipeline.ledger.catalogue import View, catalogue, whole_sql
 from pipeline.ledger.store import Ledger
+from pipeline.ledger.syntax.parsed import parsed
 
 SHOWN_ROWS: Final = 5
 
@@ -97,7 +97,7 @@ def run(check: str, ledger: Ledger) -> Broken | None:
     ledger.settle(is_asked=False)
     cursor = ledger.cursor()
     with ledger.snapshot(cursor):
-        found = cursor.execute(parsed(whole_sql(view)))
+        found = cursor.execute(parsed(whole_sql(view)).statement(cursor))
         columns, rows = [column[0] for column in found.description or ()], found.fetchall()
     if not rows:
         return None

@@ -7,8 +7,8 @@ over the table stands in for the view's own SQL: its *stand-in*.
 """
 
 import itertools
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from typing import Final
 
 from pipeline.ledger.catalogue import QUERIES, Storage, View, catalogue, read, script, whole_sql
@@ -157,18 +157,41 @@ def of_the_end() -> StandIns:
     return {name: sql for view in views() for name, sql in _stand_ins(view).items()}
 
 
+class _AlsoNarrowed(Mapping[str, str]):
+    """Stand-ins, and narrowed ones, each made when it is first asked for: to narrow one takes
+    DuckDB as long as a look-up, and most questions need none of them."""
+
+    def __init__(self, made: StandIns, narrowed_ones: Mapping[str, Callable[[], str]]) -> None:
+        self._made = made
+        self._narrowed = {name: cache(make) for name, make in narrowed_ones.items()}
+
+    def __getitem__(self, name: str) -> str:
+        return self._narrowed[name]() if name in self._narrowed else self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._narrowed or name in self._made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**dict.fromkeys(self._made), **self._narrowed})
+
+    def __len__(self) -> int:
+        return len({*self._made, *self._narrowed})
+
+
 @cache
 def when_settled() -> StandIns:
     """Stand-ins for an instant not before any occurrence, with materialized rows up to date."""
-    stays = whole_sql(catalogue()["unsteady_stays"], of_the_end())
     sellers = stand_in(catalogue()["seller_records"])
-    return {
-        **of_the_end(),
-        "deleted_sellers": f"""
-            select seller_id, deleted_at, deletion_seq from ({sellers}) where deleted_at is not null
-        """,
-        "unsteady_stays": of_processes(stays, script("narrowed/unsteady_processes")),
-    }
+    deleted = f"""
+        select seller_id, deleted_at, deletion_seq from ({sellers}) where deleted_at is not null"""
+
+    def unsteady_stays() -> str:
+        stays = whole_sql(catalogue()["unsteady_stays"], of_the_end())
+        return of_processes(stays, script("narrowed/unsteady_processes"))
+
+    return _AlsoNarrowed(
+        {**of_the_end(), "deleted_sellers": deleted}, {"unsteady_stays": unsteady_stays}
+    )
 
 
 @cache
@@ -192,14 +215,13 @@ def within_few(stand_ins: Callable[[], StandIns]) -> StandIns:
     alone, which are then worked out over what these processes can depend on."""
     # Rows before the end are narrowed to processes already, and nothing is narrowed twice.
     inner = while_behind() if stand_ins is before_settled else stand_ins()
-    few = {
-        view.name: of_processes(
-            whole_sql(catalogue()[view.reads[0]], inner), f"select process_id from {view.within}"
-        )
-        for view in catalogue().values()
-        if view.within
-    }
-    return {**stand_ins(), **few}
+
+    def of_few(view: View) -> str:
+        sql = whole_sql(catalogue()[view.reads[0]], inner)
+        return of_processes(sql, f"select process_id from {view.within}")
+
+    few = {view.name: partial(of_few, view) for view in catalogue().values() if view.within}
+    return _AlsoNarrowed(stand_ins(), few)
 
 
 def of_processes(sql: str, asked: str) -> str:

@@ -147,16 +147,15 @@ class Reader:
                 its_order = _own_order(finder, where, is_limited=True) if own_order else ""
                 sql, asked = _sql(snapshot, finder.name, where, its_order)
                 sql = f"select {key} from ({sql}){condition}{order}{window}"
-                found_by = question(sql).asked().statement
-                keys = snapshot.cursor.execute(found_by, [*asked, *parameters]).fetchall()
-                asked_for, cut = {key: [it for (it,) in keys]}, ""
+                page = question(sql).asked().run(snapshot.cursor, [*asked, *parameters])
+                asked_for, cut = {key: [it for (it,) in page.fetchall()]}, ""
                 chosen, values = _condition(found, asked_for)
             sql, asked = _sql(snapshot, view, asked_for, own_order)
             whole = question(f"select * from ({sql}){chosen}{order}{cut}").asked()
             values = [*asked, *values]
             if limit is None and not where and snapshot.entries > _FEW_ENTRIES:
                 return snapshot.cursor.sql(whole.sql, params=values).to_arrow_table()
-            return snapshot.cursor.execute(whole.statement, values).to_arrow_table()
+            return whole.run(snapshot.cursor, values).to_arrow_table()
 
         with _errors_of_filters(view):
             if limit is not None and not order and (leading := _leading(found, where)):
@@ -196,7 +195,7 @@ class Reader:
                 snapshot.cursor.execute(f"set variable {name} = ?", [value])
             sql, asked = _sql(snapshot, view, of)
             whole = question(f"with {view} as ({sql})\n{select}").asked()
-            return snapshot.cursor.execute(whole.statement, asked).to_arrow_table()
+            return whole.run(snapshot.cursor, asked).to_arrow_table()
 
         return self._of_one_state(as_of, unmask, rows)
 
@@ -218,7 +217,7 @@ class Reader:
         def number(snapshot: _Snapshot) -> int:
             sql, asked = _sql(snapshot, counted, where)
             whole = question(f"select count(*) as rows from ({sql}){condition}").asked()
-            [(rows,)] = snapshot.cursor.execute(whole.statement, [*asked, *parameters]).fetchall()
+            [(rows,)] = whole.run(snapshot.cursor, [*asked, *parameters]).fetchall()
             return int(rows)
 
         with _errors_of_filters(view):
@@ -244,7 +243,7 @@ class Reader:
             sql, asked = _sql(snapshot, view, where)
             sql = f"select {names}, count(*) as rows from ({sql}){condition} group by all"
             whole = question(f"{sql} order by all").asked()
-            return snapshot.cursor.execute(whole.statement, [*asked, *parameters]).to_arrow_table()
+            return whole.run(snapshot.cursor, [*asked, *parameters]).to_arrow_table()
 
         with _errors_of_filters(view):
             return self._of_one_state(as_of, False, rows)

@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple, Self
 import duckdb
 
 from pipeline.ledger import facts, materialized
-from pipeline.ledger.arrow import parsed
 from pipeline.ledger.catalogue import View, catalogue, script, whole_sql
 from pipeline.ledger.syntax.narrowing import narrowed, rows_of, stand_in, tables
+from pipeline.ledger.syntax.parsed import parsed
 
 Run = Callable[[str], Any]
 """Executes a statement on the connection that writes; gives something with `fetchall`."""
@@ -68,7 +68,7 @@ def refresh(
     planned, which takes longer than running it."""
 
     def run(sql: str) -> duckdb.DuckDBPyConnection:
-        return connection.execute(parsed(sql))
+        return connection.execute(parsed(sql).statement(connection))
 
     connection.execute("set variable as_of = timestamp 'infinity'")
     connection.execute(f"set variable after = {after}")

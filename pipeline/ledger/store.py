@@ -5,6 +5,7 @@ transaction, so the file always holds a prefix of the log and never half a batch
 """
 
 import contextlib
+import functools
 import itertools
 import math
 import threading
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+import pyarrow as pa
 
 from pipeline.errors import LedgerClosed, LedgerDamaged, OperatorError
 from pipeline.ledger import arrow, facts, file, refresh
@@ -95,8 +97,6 @@ class Ledger:
         with file.closed_on_error(opened, self.path):
             self._connection = opened
             self._load_position()
-            tables = ("log", "ingest_keys", "tree_heads", "tree_nodes", *facts.TABLES.values())
-            self._columns = arrow.schemas(opened, tables)
 
     def _load_position(self) -> None:
         heads = self._rows("select size, peaks from tree_heads order by size desc limit 1")
@@ -144,6 +144,12 @@ class Ledger:
         if self._peaks_before is None:
             self._peaks_before = tree.Frontier.at(self.size - 1, self.subtrees()).peaks
         return tree.newest_proof(self._peaks_before)
+
+    @functools.cached_property
+    def _columns(self) -> Mapping[str, pa.Schema]:
+        """Of the tables that are written, which a program that only reads need not ask for."""
+        tables = ("log", "ingest_keys", "tree_heads", "tree_nodes", *facts.TABLES.values())
+        return arrow.schemas(self.cursor(), tables)
 
     def batch(self, entries: Sequence[Entry]) -> Batch:
         """Entries, one at least, as `append` takes them; safe to make on any thread, while it

@@ -61,7 +61,6 @@ def run() -> list[Row]:
 def _settings(folder: Path) -> Settings:
     folder.mkdir()
     return Settings(
-        _env_file=None,
         inbox=str(folder / "inbox.db"),
         ledger=folder / "ledger.duckdb",
         taxpayer_key_file=folder / "taxpayer.key",

@@ -34,7 +34,7 @@ NAME = hashlib.sha256(SCREEN).hexdigest()
 
 
 def settings(location: str, folder: Path, **more: object) -> Settings:
-    return Settings(_env_file=None, inbox=location, artifacts=folder, **more)
+    return Settings(inbox=location, artifacts=folder, **more)
 
 
 @pytest.fixture

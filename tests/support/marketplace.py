@@ -21,7 +21,7 @@ from pipeline.settings import Settings
 from pipeline.submit.casefile import CaseFiles
 from sandbox.server import Handle
 from tests.support.events import REVIEW
-from tests.support.stores import Given, environment_in
+from tests.support.stores import environment_in
 
 REVENUE = "1000_to_5000"
 
@@ -46,7 +46,7 @@ class Marketplace:
 
     def settings(self, **changes: Any) -> Settings:
         named = {name.removeprefix("PRAZO_").lower(): it for name, it in self.environment.items()}
-        return Given.load(**{**named, **changes})
+        return Settings.load(**{**named, **changes})
 
     def process_environment(self, **changes: str) -> dict[str, str]:
         """For a command of ours in a process of its own."""

@@ -3,23 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
-
 from pipeline.settings import Settings
-
-
-class Given(Settings):
-    """Settings that ask no environment: to look there for each of them takes 10 ms."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        *_: Any,
-        **__: Any,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return (init_settings,)
 
 
 def environment_in(folder: Path) -> dict[str, str]:
@@ -38,4 +22,4 @@ def environment_in(folder: Path) -> dict[str, str]:
 def settings_in(folder: Path, **more: Any) -> Settings:
     """The same for this process."""
     named = {name.removeprefix("PRAZO_").lower(): it for name, it in environment_in(folder).items()}
-    return Given(**{**named, **more})
+    return Settings(**{**named, **more})

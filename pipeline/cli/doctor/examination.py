@@ -1,16 +1,13 @@
 """Runs the checks of an installation in turn."""
 
 import difflib
-import os
 from collections.abc import Callable, Iterator
 from typing import Final
-
-from pydantic_settings import DotEnvSettingsSource
 
 from pipeline.cli.doctor import doors, forwarding, journeys, platform, stores
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import PrazoError, of_the_machine
-from pipeline.settings import Settings
+from pipeline.settings import Settings, variables
 
 
 def examine(settings: Settings, *, asks_platform: bool = False) -> Iterator[Diagnosis]:
@@ -29,9 +26,8 @@ def examine(settings: Settings, *, asks_platform: bool = False) -> Iterator[Diag
 def _names(settings: Settings) -> Iterator[Diagnosis]:
     """Finds misspelt names of settings, which would silently leave the default in force."""
     known = [f"PRAZO_{name.upper()}" for name in type(settings).model_fields]
-    in_file = map(str.upper, DotEnvSettingsSource(type(settings)).env_vars)
-    for name in sorted({*os.environ, *in_file}):
-        if name.startswith("PRAZO_") and name not in known:
+    for name in sorted(variables()):
+        if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             remedy = f"is it {near[0]}?" if near else "docs/operations.md lists every setting"
             yield Diagnosis("settings", "warning", f"there is no setting {name}", remedy)

@@ -1,10 +1,12 @@
 """Remembers queries that are asked again and again, in the form that DuckDB plans soonest."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
 import duckdb
 
+from pipeline.ledger.syntax.parsed import Parsed
 from pipeline.ledger.syntax.pruning import pruned
 
 _REMEMBERED: Final = 128
@@ -20,9 +22,14 @@ class Question:
 
     def __init__(self, sql: str) -> None:
         self.sql = sql
-        self.statement = _parsed(sql)
-        """Each run plans a copy of its own, so threads and connections share it."""
+        self._parsed = Parsed(sql)
         self._times_asked = 0
+
+    def run(
+        self, connection: duckdb.DuckDBPyConnection, parameters: Sequence[object]
+    ) -> duckdb.DuckDBPyConnection:
+        """Has a connection run the query, and gives that connection, which has its rows."""
+        return connection.execute(self._parsed.statement(connection), parameters)
 
     def asked(self) -> "Question":
         """The question itself, counted."""
@@ -30,7 +37,7 @@ class Question:
         self._times_asked = times
         if times == PRUNED_AT:
             sql = pruned(self.sql)
-            self.sql, self.statement = sql, _parsed(sql)
+            self.sql, self._parsed = sql, Parsed(sql)
         return self
 
 
@@ -38,8 +45,3 @@ class Question:
 def question(sql: str) -> Question:
     """The same question for the same SQL."""
     return Question(sql)
-
-
-def _parsed(sql: str) -> duckdb.Statement:
-    [statement] = duckdb.extract_statements(sql)
-    return statement

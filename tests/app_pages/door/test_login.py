@@ -85,7 +85,6 @@ def test_a_server_that_believes_forwarded_addresses_is_not_started(
 ):
     (tmp_path / "secrets").write_text(SECRET)
     settings = Settings(
-        _env_file=None,
         login="proxy",
         api_tokens_file=tmp_path / "tokens",
         roles_file=tmp_path / "roles",

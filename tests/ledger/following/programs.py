@@ -65,4 +65,4 @@ def reconcile_until_killed(settings: Settings, step: str, call: str) -> None:
 
 if __name__ == "__main__":
     _, program, stores, *more = sys.argv
-    globals()[program](Settings(_env_file=None, **json.loads(stores)), *more)
+    globals()[program](Settings(**json.loads(stores)), *more)

@@ -190,7 +190,6 @@ def test_a_ledger_that_follows_onto_a_full_disk_says_so_and_goes_on_when_there_i
 ):
     monkeypatch.setattr(follower, "RETRY_SECONDS", 0.01)
     settings = Settings(
-        _env_file=None,
         inbox=str(tmp_path / "inbox.db"),
         ledger=small_disk / "ledger.duckdb",
         signing_key_file=tmp_path / "signing.key",

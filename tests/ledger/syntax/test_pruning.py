@@ -236,16 +236,16 @@ def test_a_pruned_query_has_the_rows_that_it_had(cursor, sql):
     assert answer(cursor, pruned(sql)) == expected
 
 
-def test_what_is_asked_often_is_pruned_and_says_the_same():
+def test_what_is_asked_often_is_pruned_and_says_the_same(cursor):
     sql = "select a from (select range as a, 2 * range as b from range(?::integer)) where a > 1"
     for _ in range(PRUNED_AT - 1):
         seldom = question(sql).asked()
         assert seldom.sql == sql
-    before = duckdb.execute(seldom.statement, [4]).fetchall()
+    before = seldom.run(cursor, [4]).fetchall()
     often = question(sql).asked()
     assert often is seldom
     assert "AS b" not in often.sql
-    assert before == duckdb.execute(often.statement, [4]).fetchall() == [(2,), (3,)]
+    assert before == often.run(cursor, [4]).fetchall() == [(2,), (3,)]
 
 
 def test_a_reader_says_the_same_however_often_it_is_asked(ledger):
