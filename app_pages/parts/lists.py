@@ -18,7 +18,7 @@ from app_pages.language.i18n import _, language
 from app_pages.parts import acting, address, compared, downloads, elements, links, views
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.formats import plain
-from pipeline.ledger.reader import Ranges
+from pipeline.ledger.syntax.filters import Ranges
 from pipeline.serve import identifiers
 from pipeline.serve.roles import Permission
 from pipeline.texts import printable

@@ -12,7 +12,7 @@ from app_pages.parts.answers import Answers
 from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.ledger import service
-from pipeline.ledger.reader import Ranges
+from pipeline.ledger.syntax.filters import Ranges
 from pipeline.serve import identifiers
 
 TICK_SECONDS: Final = 5

@@ -283,7 +283,7 @@ def revoke(feed: str, actor: str) -> None:
     settings = Settings.load()
     with open_ledger(settings) as ledger:
         ledger.catch_up(CATCH_UP_SECONDS)
-        found = ledger.read("calendar_feeds", filters=[f"feed_id={feed}"]).to_pylist()
+        found = ledger.shown("calendar_feeds", filters=[f"feed_id={feed}"]).rows
     if not found or found[0]["revoked_at"] is not None:
         raise CallerError(
             f"The calendar {feed} was not revoked",

@@ -308,7 +308,7 @@ def _answered(settings: Settings) -> list[str]:
     with commands.open_ledger(settings) as ledger:
         if (lack := commands.lacking(ledger)) is not None:
             say(lack, err=True)
-        rows = ledger.read("open_processes", filters=["next_action=submit"]).to_pylist()
+        rows = ledger.shown("open_processes", filters=["next_action=submit"]).rows
     return [row["process_id"] for row in rows]
 
 

@@ -6,15 +6,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from pipeline.cli.group import bars, printing
 from pipeline.files import write_whole
-from pipeline.ledger import formats
 from pipeline.ledger.catalogue import View
+from pipeline.ledger.formats import Shown
 from pipeline.texts import printable
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def print_views(views: Mapping[str, View]) -> None:
         _console(None).print(table)
 
 
-def print_rows(rows: pa.Table, total: int, out: Path | None) -> None:
+def print_rows(rows: Shown, total: int, out: Path | None) -> None:
     """The rows, and how many they are where they are not all.
 
     As a table where it fits, else each row as a list of its columns: folded into narrow columns,
@@ -68,11 +67,10 @@ def print_rows(rows: pa.Table, total: int, out: Path | None) -> None:
     write_whole(out, text.getvalue().encode("utf-8"))
 
 
-def _print(console: Console, rows: pa.Table, total: int) -> None:
-    names = rows.column_names
+def _print(console: Console, rows: Shown, total: int) -> None:
+    names = rows.columns
     lines = [
-        ["" if value is None else _text(value) for value in record.values()]
-        for record in formats.records(rows)
+        ["" if value is None else _text(value) for value in record.values()] for record in rows.rows
     ]
     widths = [max(map(len, column)) for column in zip(names, *lines, strict=True)]
     if sum(widths) + len(widths) <= console.width:
@@ -90,7 +88,7 @@ def _print(console: Console, rows: pa.Table, total: int) -> None:
                     record.add_row(name, value)
             console.print(record)
             console.print()
-    shown = rows.num_rows
+    shown = len(rows.rows)
     noun = "row" if total == 1 else "rows"
     console.print(f"{total} {noun}" if shown == total else f"{shown} of {total} {noun}")
 

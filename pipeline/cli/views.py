@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from pipeline.cli.group import main, printing, say, user
-from pipeline.files import check_place
+from pipeline.files import check_place, write_whole
 from pipeline.settings import Settings
 
 TABLE_ROWS = 50
@@ -77,8 +77,7 @@ def print_view(
     """Prints the rows of a view, or writes them to `out`; exit 1 where they lack newest entries."""
     from pipeline import instants
     from pipeline.cli import terminal
-    from pipeline.ledger import formats, reader
-    from pipeline.serve import identifiers
+    from pipeline.ledger import formats
     from pipeline.serve.commands import lacking, open_ledger
 
     asked = None if as_of is None else instants.parse(as_of)
@@ -89,30 +88,29 @@ def print_view(
         check_place(out)  # before it is recorded that personal data was shown
     with open_ledger(settings) as ledger:
         lack = lacking(ledger)
-        most = TABLE_ROWS if form == "table" and limit is None else limit
-        rows = ledger.read(view, as_of=asked, filters=filters, limit=most, unmask=unmasking)
-        instant = instants.parse(rows.schema.metadata[formats.AS_OF].decode())
-        assert instant is not None  # whoever has the ledger says of which instant its rows are
         if form == "table":
-            total = (
-                ledger.count(view, as_of=instant, filters=filters)
-                if rows.num_rows == most
-                else rows.num_rows
-            )
-            terminal.print_rows(rows, total, out)
+            most = TABLE_ROWS if limit is None else limit
+            shown = ledger.shown(view, as_of=asked, filters=filters, limit=most, unmask=unmasking)
+            total = len(shown.rows)
+            if total == most:
+                total = ledger.count(view, as_of=shown.as_of, filters=filters)
+            terminal.print_rows(shown, total, out)
         else:
-            where = reader.parse_filters(filters)
-            if unmasking is None:
-                where = identifiers.masked_question({"where": where})["where"]
-            notes = formats.notes(view, rows, as_of=instant, where=where)
-            look = formats.Look(ZoneInfo(settings.time_zone))
+            content = ledger.encoded(
+                view,
+                form,  # type: ignore[arg-type]
+                formats.Look(ZoneInfo(settings.time_zone)),
+                as_of=asked,
+                filters=filters,
+                limit=limit,
+                unmask=unmasking,
+            )
             if out is None:
-                content = formats.encode(rows, form, notes, look)  # type: ignore[arg-type]
                 with printing():
                     sys.stdout.buffer.write(content)
                     sys.stdout.buffer.flush()
             else:
-                formats.write(rows, form, out, notes, look)  # type: ignore[arg-type]
+                write_whole(out, content)
         if lack is not None:
             say(lack, err=True)
             sys.exit(1)

@@ -8,12 +8,10 @@ from pathlib import Path
 
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import schema
-from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.store import Head, Inbox, Outcome, Receipt, SignedHead
 from pipeline.log.entries import Identity
 
 __all__ = [
-    "GroupCommit",
     "Head",
     "Inbox",
     "Outcome",

@@ -7,13 +7,15 @@ import contextlib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import duckdb
-import pyarrow as pa
 
 from pipeline.ledger.syntax.parsed import parsed
 from pipeline.log.entries import Entry
+
+if TYPE_CHECKING:  # 0.1 s of a command, and one that reads a few rows makes no table
+    import pyarrow as pa
 
 # A relation is planned twice. Of a few rows a copy costs less, which is what DuckDB warns of.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
@@ -46,11 +48,11 @@ FEW_ROWS: Final = 4
 10 ms for a dozen sellers' events, where columns take 2."""
 
 
-_SCHEMAS: Final[dict[str, pa.Schema]] = {}
+_SCHEMAS: Final[dict[str, "pa.Schema"]] = {}
 """Of tables: they are the same in every ledger of a release."""
 
 
-def schemas(connection: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> dict[str, pa.Schema]:
+def schemas(connection: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> dict[str, "pa.Schema"]:
     """Types of each table's columns, read from the one place that says them, schema.sql; once a
     process, since to ask for all of them takes half as long as to connect."""
     found = {}
@@ -82,16 +84,18 @@ def make_tables(connection: duckdb.DuckDBPyConnection, schema: str, definitions:
     _MADE[definitions] = "\n".join(sql for name, sql in now if (name,) not in before)
 
 
-Rows: TypeAlias = pa.Table | Sequence[Sequence[object]]
+Rows: TypeAlias = "pa.Table | Sequence[Sequence[object]]"
 """Rows of a table: a few one by one, or all of them column by column."""
 
 
-def in_columns(schema: pa.Schema, rows: Sequence[Sequence[object]]) -> Rows:
+def in_columns(schema: "pa.Schema", rows: Sequence[Sequence[object]]) -> Rows:
     """Rows as DuckDB takes them soonest."""
     return rows if len(rows) <= FEW_ROWS else _columns(schema, rows)
 
 
-def _columns(schema: pa.Schema, rows: Sequence[Sequence[object]]) -> pa.Table:
+def _columns(schema: "pa.Schema", rows: Sequence[Sequence[object]]) -> "pa.Table":
+    import pyarrow as pa
+
     return pa.Table.from_arrays(
         [
             pa.array(values, type=column.type)
@@ -104,16 +108,16 @@ def _columns(schema: pa.Schema, rows: Sequence[Sequence[object]]) -> pa.Table:
 def insert(
     connection: duckdb.DuckDBPyConnection,
     table: str,
-    schema: pa.Schema,
+    schema: "pa.Schema",
     rows: Rows,
     masks: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Adds rows to a table; `masks` are expressions that stand in for columns."""
     if len(rows) == 0:
         return
-    if not isinstance(rows, pa.Table):
+    if isinstance(rows, Sequence):
         rows = _columns(schema, rows) if masks else in_columns(schema, rows)
-    if not isinstance(rows, pa.Table):
+    if isinstance(rows, Sequence):
         _insert_few(connection, table, schema, rows)
         return
     columns = ", ".join(f"{masks.get(name, name)} as {name}" for name in schema.names)
@@ -130,7 +134,7 @@ def insert(
 def _insert_few(
     connection: duckdb.DuckDBPyConnection,
     table: str,
-    schema: pa.Schema,
+    schema: "pa.Schema",
     rows: Sequence[Sequence[object]],
 ) -> None:
     """Values one by one: for a handful of rows, making Arrow tables takes several times longer.
@@ -138,21 +142,23 @@ def _insert_few(
     Instants are microseconds, as everywhere outside of DuckDB.
     """
     places = ", ".join(
-        "make_timestamp(?::bigint)" if pa.types.is_timestamp(column.type) else "?"
-        for column in schema
+        "make_timestamp(?::bigint)" if _is_instant(column) else "?" for column in schema
     )
     values = [it for row in rows for it in row]
     sql = f"insert into {table} values {', '.join([f'({places})'] * len(rows))}"
     connection.execute(parsed(sql).statement(connection) if len(rows) == 1 else sql, values)
 
 
+def _is_instant(column: "pa.Field") -> bool:
+    return str(column.type).startswith("timestamp")
+
+
 def facts_of(
-    connection: duckdb.DuckDBPyConnection, table: str, schema: pa.Schema, condition: str = "true"
+    connection: duckdb.DuckDBPyConnection, table: str, schema: "pa.Schema", condition: str = "true"
 ) -> list[tuple[Any, ...]]:
     """The rows of a table in a fixed order, instants in microseconds."""
     columns = ", ".join(
-        f"epoch_us({field.name})" if pa.types.is_timestamp(field.type) else field.name
-        for field in schema
+        f"epoch_us({field.name})" if _is_instant(field) else field.name for field in schema
     )
     sql = f"select {columns} from {table} where {condition} order by all"
     return connection.execute(sql).fetchall()
@@ -181,7 +187,7 @@ def recorded_entries(connection: duckdb.DuckDBPyConnection, first: int, last: in
 
 def run_script(
     connection: duckdb.DuckDBPyConnection, script: str, variables: Mapping[str, object]
-) -> list[pa.Table]:
+) -> "list[pa.Table]":
     """Runs a script of several statements; the results of its queries, in order."""
     for name, value in variables.items():
         connection.execute(f"set variable {name} = ?", (value,))

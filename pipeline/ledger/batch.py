@@ -5,15 +5,16 @@ No I/O, so that several are made while DuckDB still writes those before.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from pipeline.errors import LedgerRefused
 from pipeline.ledger import arrow, facts
 from pipeline.ledger.last_named import named_in
 from pipeline.log import tree
 from pipeline.log.entries import Entry
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class LastEntry(NamedTuple):
@@ -44,7 +45,7 @@ class Batch:
 
     @classmethod
     def of(
-        cls, entries: Sequence[Entry], keys: facts.Keys, schemas: Mapping[str, pa.Schema]
+        cls, entries: Sequence[Entry], keys: facts.Keys, schemas: Mapping[str, "pa.Schema"]
     ) -> Self:
         """`entries`: one at least. `schemas`: of the tables that a ledger has (`arrow.schemas`)."""
         extracted = facts.extract(entries, keys)

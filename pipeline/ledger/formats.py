@@ -6,19 +6,17 @@ import io
 import json
 import re
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
-
-import pyarrow as pa
 
 from pipeline import instants
 from pipeline.errors import CallerError, NoRoom, OperatorError
-from pipeline.files import OwnFolder, is_full, write_whole
+from pipeline.files import OwnFolder, is_full
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from xlsxwriter import Workbook
 
 Format = Literal["json", "ndjson", "csv", "parquet", "xlsx"]
@@ -31,8 +29,6 @@ MEDIA_TYPES: Final[Mapping[Format, str]] = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 ROWS_PER_BATCH: Final = 4096
-AS_OF: Final = b"prazo.as_of"
-"""Under which the instant of rows stands in their metadata, in Parquet and between processes."""
 XLSX_ROWS: Final = 1_048_575
 """Rows of a sheet under its header; Excel's own limit."""
 XLSX_CHARACTERS: Final = 32_767
@@ -57,7 +53,7 @@ _LATER_FORMULA = re.compile(r"([;\t\r\n])(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])"
 
 def notes(
     view: str,
-    rows: pa.Table,
+    rows: "pa.Table",
     *,
     as_of: int,
     where: Mapping[str, object],
@@ -85,6 +81,14 @@ def notes(
     return context
 
 
+class Shown(NamedTuple):
+    """Rows of a view as people see them, and of which instant they are."""
+
+    as_of: int  # microseconds
+    columns: Sequence[str]
+    rows: Sequence[Mapping[str, Any]]  # column -> a value as JSON has it
+
+
 class Look(NamedTuple):
     """How a spreadsheet shows its rows to people: what stands for columns and codes, and when."""
 
@@ -99,7 +103,7 @@ class Look(NamedTuple):
 
 
 def encode(
-    rows: pa.Table, form: Format, notes: Mapping[str, str] | None = None, look: Look | None = None
+    rows: "pa.Table", form: Format, notes: Mapping[str, str] | None = None, look: Look | None = None
 ) -> bytes:
     """The rows in a format. `notes` (view, as_of, filters) are kept where a format has room;
     `look` is for a spreadsheet, whose instants are in UTC without it, and which is put together in
@@ -107,17 +111,6 @@ def encode(
     if form == "xlsx":
         return _xlsx(rows, notes or {}, look or Look())
     return _WRITERS[form](rows, notes or {})
-
-
-def write(
-    rows: pa.Table,
-    form: Format,
-    path: Path,
-    notes: Mapping[str, str] | None = None,
-    look: Look | None = None,
-) -> None:
-    """Writes the rows to a file, whole or not at all; arguments as for `encode`."""
-    write_whole(path, encode(rows, form, notes, look))
 
 
 def plain(value: Any) -> Any:
@@ -139,7 +132,7 @@ def plain(value: Any) -> Any:
             return value
 
 
-def records(rows: pa.Table) -> Iterator[dict[str, Any]]:
+def records(rows: "pa.Table") -> Iterator[dict[str, Any]]:
     """The rows as dictionaries of JSON values."""
     for row in _rows(rows):
         yield {name: plain(value) for name, value in row.items()}
@@ -161,7 +154,7 @@ def csv_cell(value: Any) -> Any:
     return _LATER_FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
 
 
-def _json(rows: pa.Table, _: Mapping[str, str]) -> bytes:
+def _json(rows: "pa.Table", _: Mapping[str, str]) -> bytes:
     return _joined("[", (json.dumps(it, ensure_ascii=False) for it in records(rows)), "]\n")
 
 
@@ -169,12 +162,12 @@ def _joined(start: str, items: Iterable[str], end: str) -> bytes:
     return (start + ",\n ".join(items) + end).encode("utf-8")
 
 
-def _ndjson(rows: pa.Table, _: Mapping[str, str]) -> bytes:
+def _ndjson(rows: "pa.Table", _: Mapping[str, str]) -> bytes:
     lines = (json.dumps(it, ensure_ascii=False) + "\n" for it in records(rows))
     return "".join(lines).encode("utf-8")
 
 
-def _csv(rows: pa.Table, _: Mapping[str, str]) -> bytes:
+def _csv(rows: "pa.Table", _: Mapping[str, str]) -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(rows.column_names)
@@ -183,8 +176,9 @@ def _csv(rows: pa.Table, _: Mapping[str, str]) -> bytes:
     return text.getvalue().encode("utf-8")
 
 
-def _parquet(rows: pa.Table, notes: Mapping[str, str]) -> bytes:
+def _parquet(rows: "pa.Table", notes: Mapping[str, str]) -> bytes:
     """Instants are marked as UTC, so that no notebook takes them for local time."""
+    import pyarrow as pa
     import pyarrow.parquet  # with its file systems, which no other format needs
 
     fields = [
@@ -207,7 +201,7 @@ def _short(value: Any) -> Any:
     return value
 
 
-def _xlsx(rows: pa.Table, notes: Mapping[str, str], look: Look) -> bytes:
+def _xlsx(rows: "pa.Table", notes: Mapping[str, str], look: Look) -> bytes:
     if rows.num_rows > XLSX_ROWS:
         raise CallerError(
             f"{rows.num_rows} rows do not fit into a sheet",
@@ -241,7 +235,7 @@ def _xlsx(rows: pa.Table, notes: Mapping[str, str], look: Look) -> bytes:
         ) from error
 
 
-def _write_sheets(book: "Workbook", rows: pa.Table, notes: Mapping[str, str], look: Look) -> None:
+def _write_sheets(book: "Workbook", rows: "pa.Table", notes: Mapping[str, str], look: Look) -> None:
     sheet = book.add_worksheet(look.rows)
     sheet.freeze_panes(1, 0)
     head = book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
@@ -273,7 +267,7 @@ def _write_sheets(book: "Workbook", rows: pa.Table, notes: Mapping[str, str], lo
         about.write_row(number, 0, [_short(cell(it)) for it in note])
 
 
-def _rows(rows: pa.Table) -> Iterator[dict[str, Any]]:
+def _rows(rows: "pa.Table") -> Iterator[dict[str, Any]]:
     for batch in rows.to_batches(max_chunksize=ROWS_PER_BATCH):
         yield from batch.to_pylist()
 
@@ -301,7 +295,7 @@ def _width(value: Any) -> int:
     return 20 if isinstance(value, date) else len(str(value)) + 2
 
 
-_WRITERS: Final[dict[str, Callable[[pa.Table, Mapping[str, str]], bytes]]] = {
+_WRITERS: Final[dict[str, Callable[["pa.Table", Mapping[str, str]], bytes]]] = {
     "json": _json,
     "ndjson": _ndjson,
     "csv": _csv,

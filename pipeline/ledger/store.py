@@ -12,10 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
-import pyarrow as pa
 
 from pipeline.errors import LedgerClosed, LedgerDamaged, OperatorError
 from pipeline.ledger import arrow, facts, file, refresh
@@ -25,6 +24,9 @@ from pipeline.ledger.refresh import ANY_TABLE, Watermark
 from pipeline.log import tree
 from pipeline.log.entries import Entry
 from pipeline.memory import bytes_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_UNSETTLED: Final = 256
 """Entries that may wait for their materialized rows until somebody asks, who then waits for them: a
@@ -146,7 +148,7 @@ class Ledger:
         return tree.newest_proof(self._peaks_before)
 
     @functools.cached_property
-    def _columns(self) -> Mapping[str, pa.Schema]:
+    def _columns(self) -> Mapping[str, "pa.Schema"]:
         """Of the tables that are written, which a program that only reads need not ask for."""
         tables = ("log", "ingest_keys", "tree_heads", "tree_nodes", *facts.TABLES.values())
         return arrow.schemas(self.cursor(), tables)

@@ -10,8 +10,9 @@ import prometheus_client
 from pipeline import instants
 from pipeline.contract.body import canonical_json
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox import GroupCommit, Inbox, clock
+from pipeline.inbox import Inbox, clock
 from pipeline.inbox.clock import COMPARE_SECONDS, Change
+from pipeline.inbox.group_commit import GroupCommit
 from pipeline.log.entries import CLOCK, Draft
 
 LOG = logging.getLogger(__name__)

@@ -24,8 +24,9 @@ from pipeline.http.asgi import Gone, Request, Send, TooLarge, answer_json, read_
 from pipeline.http.callers import TurnedAway
 from pipeline.http.preamble import admitted, refuse
 from pipeline.http.tokens import Tokens
-from pipeline.inbox import GroupCommit, Inbox
+from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store
+from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.kept_heads import open_guarded
 from pipeline.log.artifacts import (
     ArtifactStore,

@@ -19,8 +19,8 @@ from pipeline.http.callers import TurnedAway
 from pipeline.http.loopback import outside_hint
 from pipeline.http.preamble import refuse, whole_body, wrong_encoding, wrong_method
 from pipeline.http.short import Reply, Take
-from pipeline.inbox import GroupCommit, Inbox, Receipt
-from pipeline.inbox.group_commit import Answer
+from pipeline.inbox import Inbox, Receipt
+from pipeline.inbox.group_commit import Answer, GroupCommit
 from pipeline.log.deliveries import JSON, Delivery
 from pipeline.log.entries import QUARANTINE
 from pipeline.receive.authenticity import Authenticator, Refused

@@ -31,7 +31,8 @@ from pipeline.http.asgi import (
 from pipeline.http.callers import TurnedAway
 from pipeline.http.loopback import outside_hint
 from pipeline.http.short import ShortPosts
-from pipeline.inbox import GroupCommit, open_inbox
+from pipeline.inbox import open_inbox
+from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.kept_heads import Guard
 from pipeline.log import tree

@@ -5,25 +5,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import pyarrow as pa
-
-from pipeline import instants
-from pipeline.clearance import acts, clearances
-from pipeline.clearance.clearances import Clearance
 from pipeline.errors import LedgerRefused, LedgerStalled, NoRoom
 from pipeline.http import holder as announcements
-from pipeline.ledger import formats, reader
-from pipeline.ledger.service import LedgerService, SignedCheckpoint, unheld_ledger
-from pipeline.log.actions import unmasking
+from pipeline.ledger import formats
+from pipeline.ledger.syntax import filters as filtering
 from pipeline.serve import identifiers
 from pipeline.settings import Settings
 
-if TYPE_CHECKING:  # these load templates, HTTP and proofs: a fifth of the start of most commands
+# Templates, HTTP, proofs, DuckDB and Arrow are most of the start of a command that needs no other:
+# a holder of the ledger answers in JSON (docs/decisions/programs.md#a-command-loads-what-it-uses).
+if TYPE_CHECKING:
+    import pyarrow as pa
+
     from pipeline.audit import stores
     from pipeline.audit.export import Exported
     from pipeline.audit.package.preparing import OnProgress
     from pipeline.audit.request import Request
     from pipeline.audit.verify import Verdict
+    from pipeline.clearance.clearances import Clearance
+    from pipeline.ledger.service import LedgerService, SignedCheckpoint
     from pipeline.serve.remote import Unmasking
 
 CATCH_UP_SECONDS: Final = 10.0
@@ -45,15 +45,38 @@ class Ledger(Protocol):
         *,
         as_of: int | None = None,
         filters: Sequence[str] = (),
+    ) -> "pa.Table":
+        """The rows of a view, in its own order, masked; instants are naive UTC."""
+
+    def shown(
+        self,
+        view: str,
+        *,
+        as_of: int | None = None,
+        filters: Sequence[str] = (),
         limit: int | None = None,
         unmask: "Unmasking | None" = None,
-    ) -> pa.Table:
-        """The rows of a view, in its own order; their metadata say of which instant."""
+    ) -> formats.Shown:
+        """The same of a few rows; personal values are shown only after their entry is in the
+        log."""
+
+    def encoded(
+        self,
+        view: str,
+        form: formats.Format,
+        look: formats.Look,
+        *,
+        as_of: int | None = None,
+        filters: Sequence[str] = (),
+        limit: int | None = None,
+        unmask: "Unmasking | None" = None,
+    ) -> bytes:
+        """The same as a file of a format."""
 
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
         """How many rows a view has."""
 
-    def checkpoint(self) -> SignedCheckpoint:
+    def checkpoint(self) -> "SignedCheckpoint":
         """The latest signed checkpoint and the keys of the log."""
 
     def audit(self, against: str | None, on_progress: "stores.OnProgress") -> "Verdict":
@@ -76,18 +99,23 @@ def open_ledger(settings: Settings, *, is_keeper: bool = True) -> Iterator[Ledge
             if asked is not None:
                 yield asked
                 return
+    from pipeline.ledger.service import unheld_ledger
+
     with unheld_ledger(settings, is_keeper=is_keeper) as service:
         yield OwnLedger(service)
 
 
 def unmask_rows(
-    service: LedgerService, view: str, asked: Mapping[str, Any], unmask: "Unmasking"
-) -> Clearance | None:
+    service: "LedgerService", view: str, asked: Mapping[str, Any], unmask: "Unmasking"
+) -> "Clearance | None":
     """Records that personal values of rows are about to be shown; the second person's word, where
     these rows need one. `asked`: as for `pipeline.clearance.acts.rows`.
 
     Raises `clearances.Awaited` where that word is not there yet, and then none may be shown.
     """
+    from pipeline.clearance import acts, clearances
+    from pipeline.log.actions import unmasking
+
     clearance = clearances.settle(
         service.inbox,
         acts.Terms.of(service.settings),
@@ -136,7 +164,7 @@ def not_following(ledger: Ledger) -> str | None:
 class OwnLedger:
     """A ledger that this process opened."""
 
-    def __init__(self, service: LedgerService) -> None:
+    def __init__(self, service: "LedgerService") -> None:
         self._service = service
         self._no_room: str | None = None
 
@@ -163,30 +191,84 @@ class OwnLedger:
         *,
         as_of: int | None = None,
         filters: Sequence[str] = (),
+    ) -> "pa.Table":
+        """The rows of a view, masked."""
+        rows = self._service.reader.read(view, as_of=as_of, where=filtering.parse(filters))
+        return identifiers.masked(rows, self._service.inbox.log_key)
+
+    def shown(
+        self,
+        view: str,
+        *,
+        as_of: int | None = None,
+        filters: Sequence[str] = (),
         limit: int | None = None,
         unmask: "Unmasking | None" = None,
-    ) -> pa.Table:
-        """The rows of a view; personal values are shown only after their entry is in the log."""
-        where = reader.parse_filters(filters)
-        if unmask is not None:
-            reader.check(view, where)  # a refused request must not leave an entry
-            asked = {"as_of": as_of, "where": where, "limit": limit}
-            clearance = unmask_rows(self._service, view, asked, unmask)
-            if clearance is not None and as_of is None:
-                as_of = clearance.as_of
-        at = self._service.now() if as_of is None else as_of
+    ) -> formats.Shown:
+        """A few rows; personal values are shown only after their entry is in the log."""
+        where = filtering.parse(filters)
+        at = self._begun(view, as_of, where, limit, unmask)
+        found = self._service.reader.records(
+            view, as_of=at, where=where, limit=limit, unmask=unmask is not None
+        )
+        rows = [
+            {name: formats.plain(value) for name, value in zip(found.columns, row, strict=True)}
+            for row in found.rows
+        ]
+        if unmask is None:
+            key = self._service.inbox.log_key
+            rows = [
+                {name: identifiers.masked_value(name, value, key) for name, value in row.items()}
+                for row in rows
+            ]
+        return formats.Shown(at, found.columns, rows)
+
+    def encoded(
+        self,
+        view: str,
+        form: formats.Format,
+        look: formats.Look,
+        *,
+        as_of: int | None = None,
+        filters: Sequence[str] = (),
+        limit: int | None = None,
+        unmask: "Unmasking | None" = None,
+    ) -> bytes:
+        """Rows as a file; personal values only after their entry is in the log."""
+        where = filtering.parse(filters)
+        at = self._begun(view, as_of, where, limit, unmask)
         rows = self._service.reader.read(
             view, as_of=at, where=where, limit=limit, unmask=unmask is not None
         )
         if unmask is None:
             rows = identifiers.masked(rows, self._service.inbox.log_key)
-        return rows.replace_schema_metadata({formats.AS_OF: instants.readable(at)})
+            where = identifiers.masked_question({"where": where})["where"]
+        return formats.encode(rows, form, formats.notes(view, rows, as_of=at, where=where), look)
+
+    def _begun(
+        self,
+        view: str,
+        as_of: int | None,
+        where: Mapping[str, object],
+        limit: int | None,
+        unmask: "Unmasking | None",
+    ) -> int:
+        """Records that personal values are about to be shown, if they are; of which instant."""
+        if unmask is not None:
+            from pipeline.ledger import reader
+
+            reader.check(view, where)  # a refused request must not leave an entry
+            asked = {"as_of": as_of, "where": where, "limit": limit}
+            clearance = unmask_rows(self._service, view, asked, unmask)
+            if clearance is not None and as_of is None:
+                as_of = clearance.as_of
+        return self._service.now() if as_of is None else as_of
 
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
         """How many rows a view has."""
-        return self._service.reader.count(view, as_of=as_of, where=reader.parse_filters(filters))
+        return self._service.reader.count(view, as_of=as_of, where=filtering.parse(filters))
 
-    def checkpoint(self) -> SignedCheckpoint:
+    def checkpoint(self) -> "SignedCheckpoint":
         """The signed checkpoint of this moment, with the log's keys.
 
         Raises `CallerError` if there is none.

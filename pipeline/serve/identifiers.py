@@ -7,12 +7,13 @@ stay two, and one of them stays the same in every file; nobody without the log's
 import hashlib
 import hmac
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode
 
-import pyarrow as pa
-
 from pipeline.texts import PERSONAL, TAX_ID_WITHIN, is_marked_or_checked, is_tax_id
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _CODES: Final = frozenset(
     {
@@ -96,17 +97,21 @@ _MASKS: Final[Mapping[str, Callable[[str, bytes | None], str]]] = {
 """Column whose text may hold an id among other words -> what masks it there."""
 
 
-def _column(texts: list[str | None]) -> pa.Array:
+def _column(texts: list[str | None]) -> "pa.Array":
     """A column of texts. `pa.array` imports pandas, which takes a command a third of a second."""
+    import pyarrow as pa
+
     builder = pa.lib.StringBuilder()
     builder.append_values(texts)
     return builder.finish()
 
 
-def _texts_in(values: pa.Array) -> set[str]:
+def _texts_in(values: "pa.Array") -> set[str]:
     """The different texts in a column, and in its lists and structs."""
     if len(values) <= _FEW:  # `flatten` imports Arrow's functions, which takes a command 0.1 s
         return {*_texts(values.to_pylist())}
+    import pyarrow as pa
+
     if pa.types.is_list(values.type):
         return _texts_in(values.flatten())
     if pa.types.is_struct(values.type):
@@ -129,14 +134,15 @@ def _texts(value: Any) -> Iterator[str]:
             yield value
 
 
-def _with_masks(value: Any, masks: Mapping[str, str]) -> Any:
+def _each_hidden(value: Any, hide: Callable[[str], str]) -> Any:
+    """The value with each text in it hidden, in its lists and structs."""
     match value:
         case list():
-            return [_with_masks(inner, masks) for inner in value]
+            return [_each_hidden(inner, hide) for inner in value]
         case dict():
-            return {name: _with_masks(inner, masks) for name, inner in value.items()}
+            return {name: _each_hidden(inner, hide) for name, inner in value.items()}
         case str():
-            return masks.get(value, value)
+            return hide(value)
         case _:
             return value
 
@@ -173,16 +179,18 @@ def masked_question(asked: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def masked(rows: pa.Table, log_key: bytes) -> pa.Table:
+def masked(rows: "pa.Table", log_key: bytes) -> "pa.Table":
     """The rows of a view with the ids in their columns masked, as their personal values are, and
     what looks like one in the place of a code."""
+    import pyarrow as pa
+
     for number, field in enumerate(rows.schema):
         if field.name in _CODES:
             column = rows.column(number)
             texts = {text for chunk in column.chunks for text in _texts_in(chunk)}
             masks = {it: mask_within(it, log_key) for it in texts}
             if any(it != hidden for it, hidden in masks.items()):
-                known = [_with_masks(value, masks) for value in column.to_pylist()]
+                known = [_each_hidden(value, masks.__getitem__) for value in column.to_pylist()]
                 rows = rows.set_column(number, field, pa.array(known, type=field.type))
             continue
         hide = mask_of(field.name)
@@ -193,3 +201,11 @@ def masked(rows: pa.Table, log_key: bytes) -> pa.Table:
         if shown != values:
             rows = rows.set_column(number, field, _column(shown))
     return rows
+
+
+def masked_value(column: str, value: Any, log_key: bytes) -> Any:
+    """A value of one row in such a column, as JSON has it, masked as `masked` does it."""
+    if column in _CODES:
+        return _each_hidden(value, lambda text: mask_within(text, log_key))
+    hide = mask_of(column)
+    return hide(value, log_key) if hide is not None and isinstance(value, str) else value

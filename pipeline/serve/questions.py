@@ -9,7 +9,7 @@ from pipeline import instants
 from pipeline.clearance.clearances import Decision
 from pipeline.errors import CallerError, WrongUsage
 from pipeline.http.callers import MissingScope
-from pipeline.ledger import reader
+from pipeline.ledger.syntax import filters
 from pipeline.serve import identifiers
 
 MAX_WHOLE: Final = 2**63 - 1
@@ -26,13 +26,13 @@ def selection(query: QueryParams, *, may_see_people: bool) -> dict[str, Any]:
 
     Raises `WrongUsage` and `MissingScope`.
     """
-    first, beyond = (reader.parse_filters(query.getlist(it)) for it in ("from", "before"))
+    first, beyond = (filters.parse(query.getlist(it)) for it in ("from", "before"))
     contains = dict(_parts(query.getlist("contains")))
     spelling = {*first, *beyond, *contains}
     if not may_see_people and any(map(identifiers.may_be_masked, spelling)):
         raise MissingScope("read_personal")
     return {
-        "where": reader.parse_filters(query.getlist("where")),
+        "where": filters.parse(query.getlist("where")),
         "between": {it: (first.get(it), beyond.get(it)) for it in {**first, **beyond}},
         "contains": contains,
     }

@@ -8,21 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import httpx
-import pyarrow as pa
 
 from pipeline import instants
 from pipeline.errors import CallerError, OperatorError, UnknownView, WrongUsage
 from pipeline.files import remove_left, written_whole
 from pipeline.http import holder as announcements
-from pipeline.ledger.service import SignedCheckpoint
+from pipeline.ledger import formats
+from pipeline.ledger.syntax import filters as filtering
+from pipeline.serve import identifiers
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:  # as in commands.py
+    import pyarrow as pa
+
     from pipeline.audit.export import Exported
     from pipeline.audit.package.preparing import OnProgress
     from pipeline.audit.request import Request
     from pipeline.audit.stores import OnProgress as OnChecked
     from pipeline.audit.verify import Verdict
+    from pipeline.ledger.service import SignedCheckpoint
 
 ALIVE_SECONDS: Final = 2.0
 ROWS_SECONDS: Final = 300.0
@@ -30,6 +34,8 @@ ANSWER_SECONDS: Final = 3600.0
 """For packages and audits, which read the whole log."""
 CHUNK_BYTES: Final = 2**20
 
+_TEXTS: Final = frozenset({"json", "ndjson", "csv"})
+"""Formats that look the same whoever writes them."""
 _VIEW_ERRORS: Final = {400: WrongUsage, 404: UnknownView}
 
 
@@ -89,27 +95,66 @@ class Holder:
         *,
         as_of: int | None = None,
         filters: Sequence[str] = (),
+    ) -> "pa.Table":
+        """The rows of a view, masked; `filters`: `COLUMN=VALUE`."""
+        return _table(self._rows(view, "parquet", as_of, filters, None, None))
+
+    def shown(
+        self,
+        view: str,
+        *,
+        as_of: int | None = None,
+        filters: Sequence[str] = (),
         limit: int | None = None,
         unmask: Unmasking | None = None,
-    ) -> pa.Table:
-        """The rows of a view; `filters`: `COLUMN=VALUE`."""
-        parameters = {"format": "parquet", **_selection(as_of, filters)}
+    ) -> formats.Shown:
+        """A few rows; personal values are shown only after their entry is in the log."""
+        answer = self._rows(view, "json", as_of, filters, limit, unmask)
+        rows: list[dict[str, Any]] = answer.json()
+        return formats.Shown(_instant_of(answer), [*rows[0]] if rows else _columns(view), rows)
+
+    def encoded(
+        self,
+        view: str,
+        form: formats.Format,
+        look: formats.Look,
+        *,
+        as_of: int | None = None,
+        filters: Sequence[str] = (),
+        limit: int | None = None,
+        unmask: Unmasking | None = None,
+    ) -> bytes:
+        """Rows as a file; personal values only after their entry is in the log."""
+        if form in _TEXTS:
+            return self._rows(view, form, as_of, filters, limit, unmask).content
+        # A sheet looks as this command's settings say.
+        answer = self._rows(view, "parquet", as_of, filters, limit, unmask)
+        rows, where = _table(answer), filtering.parse(filters)
+        if unmask is None:
+            where = identifiers.masked_question({"where": where})["where"]
+        notes = formats.notes(view, rows, as_of=_instant_of(answer), where=where)
+        return formats.encode(rows, form, notes, look)
+
+    def _rows(
+        self,
+        view: str,
+        form: formats.Format,
+        as_of: int | None,
+        filters: Sequence[str],
+        limit: int | None,
+        unmask: Unmasking | None,
+    ) -> httpx.Response:
+        parameters = {"format": form, **_selection(as_of, filters)}
         if limit is not None:
             parameters["limit"] = limit
         if unmask is None:
-            answer = self._get(f"/api/views/{view}", parameters, _VIEW_ERRORS)
-        else:
-            content = {"unmask": unmask.reason, "actor": unmask.actor}
-            with _answering():
-                answer = self._client.post(
-                    f"/api/views/{view}", params=parameters, json=content, timeout=ROWS_SECONDS
-                )
-            _checked(answer, _VIEW_ERRORS)
-        import pyarrow.parquet  # with its file systems, which no other answer needs
-
-        # `read_table` would import pandas, which takes a second. Only this thread reads: others
-        # could still release Python's bytes when the command ends, which aborts the interpreter.
-        return pyarrow.parquet.ParquetFile(pa.BufferReader(answer.content)).read(use_threads=False)
+            return self._get(f"/api/views/{view}", parameters, _VIEW_ERRORS)
+        content = {"unmask": unmask.reason, "actor": unmask.actor}
+        with _answering():
+            answer = self._client.post(
+                f"/api/views/{view}", params=parameters, json=content, timeout=ROWS_SECONDS
+            )
+        return _checked(answer, _VIEW_ERRORS)
 
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
         """How many rows a view has."""
@@ -117,8 +162,10 @@ class Holder:
         count: int = self._get(path, _selection(as_of, filters), _VIEW_ERRORS).json()["count"]
         return count
 
-    def checkpoint(self) -> SignedCheckpoint:
+    def checkpoint(self) -> "SignedCheckpoint":
         """The signed checkpoint of this moment, with the log's keys."""
+        from pipeline.ledger.service import SignedCheckpoint
+
         answer = self._get("/api/checkpoint").json()
         return SignedCheckpoint(answer["checkpoint"], answer["key"], answer["earlier_keys"])
 
@@ -179,6 +226,36 @@ def holder(settings: Settings) -> Iterator[Holder | None]:
     ) as client:
         candidate = Holder(client)
         yield candidate if candidate.is_alive() else None
+
+
+def _instant_of(answer: httpx.Response) -> int:
+    """Of which instant its rows are, in microseconds."""
+    instant = instants.parse(answer.headers["Prazo-As-Of"])
+    assert instant is not None  # whoever has the ledger says it
+    return instant
+
+
+def _columns(view: str) -> list[str]:
+    """Of a view whose rows are none."""
+    from pipeline.ledger.catalogue import public
+
+    return [*public()[view].columns]
+
+
+def _table(answer: httpx.Response) -> "pa.Table":
+    """Rows in Parquet, whose instants say that they are UTC: to read one of these, Arrow imports
+    pandas, which takes a third of a second and 60 MB."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    # `read_table` would import it, too. Only this thread reads: others could still release Python's
+    # bytes when the command ends, which aborts the interpreter.
+    rows = pyarrow.parquet.ParquetFile(pa.BufferReader(answer.content)).read(use_threads=False)
+    naive = [
+        it.with_type(pa.timestamp("us")) if pa.types.is_timestamp(it.type) else it
+        for it in rows.schema
+    ]
+    return rows.cast(pa.schema(naive))
 
 
 def _selection(as_of: int | None, filters: Sequence[str]) -> dict[str, Any]:

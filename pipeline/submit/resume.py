@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 
 from pipeline import instants
 from pipeline.errors import CallerError, InboxUnavailable, OperatorError
-from pipeline.inbox import GroupCommit, Inbox, open_inbox
+from pipeline.inbox import Inbox, open_inbox
+from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.kept_heads import open_guarded
 from pipeline.log.entries import SUBMISSION_STARTED, Entry

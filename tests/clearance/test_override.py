@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.clearance.clearances import CLEARANCE, Awaited
-from pipeline.inbox import GroupCommit
+from pipeline.inbox.group_commit import GroupCommit
 from pipeline.log.entries import SUBMISSION_STARTED, Draft
 from pipeline.submit.decision import Approval
 from tests.submit.attempts import submit

@@ -1,13 +1,17 @@
 """Runs the real command in a folder of its own, or for a marketplace before a running sandbox."""
 
 import os
+import signal
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.support.commands import here
+from tests.support.machine import free_port, wait_until
 from tests.support.stores import environment_in
 
 Prazo = Callable[..., subprocess.CompletedProcess[str]]
@@ -26,3 +30,27 @@ def prazo(environment: dict[str, str], tmp_path: Path) -> Prazo:
         return here(*arguments, environment=environment, folder=tmp_path, given=given)
 
     return run
+
+
+@pytest.fixture
+def follower(environment: dict[str, str]) -> Iterator[str]:
+    """`prazo follow`, which holds the ledger: where it listens."""
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline.cli", "follow", "--port", str(port)],
+        env=environment,
+        stderr=subprocess.DEVNULL,
+    )
+    url = f"http://127.0.0.1:{port}"
+    with httpx.Client(base_url=url, trust_env=False) as client:
+
+        def answers() -> bool:
+            try:
+                return client.get("/api/status").status_code == 200
+            except httpx.HTTPError:
+                return False
+
+        wait_until(answers, pause=0.05)
+    yield url
+    process.send_signal(signal.SIGTERM)
+    process.wait(10)

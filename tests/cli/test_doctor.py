@@ -265,7 +265,7 @@ def test_a_holder_that_cannot_read_its_ledger_is_one_fault(
     marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch, problem: str | None
 ) -> None:
     """Its problem was named, and the same again for the rows that it could not give."""
-    holding = Mock(url="here", read=Mock(side_effect=CallerError("it cannot be read")))
+    holding = Mock(url="here", shown=Mock(side_effect=CallerError("it cannot be read")))
     status = {"problem": problem, "lag_seconds": 0.0, "inbox_seq": 1, "last_seq": 1}
     holding.status.return_value = status
     monkeypatch.setattr(stores.remote, "holder", lambda _: nullcontext(holding))

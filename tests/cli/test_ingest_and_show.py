@@ -6,9 +6,6 @@ import io
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -25,7 +22,7 @@ from pipeline.ledger.formats import FORMATS
 from pipeline.log import deliveries
 from tests.cli.conftest import Prazo
 from tests.support.commands import here
-from tests.support.machine import free_port, wait_until
+from tests.support.machine import wait_until
 from tests.support.stores import environment_in
 
 REVIEW = {
@@ -406,30 +403,6 @@ def test_doctor_finds_keys_that_others_can_read(told, environment):
     ill = told("doctor")
     assert ill.returncode == 1
     assert f"chmod 600 {key}" in ill.stdout
-
-
-@pytest.fixture
-def follower(environment):
-    """`prazo follow`, which holds the ledger."""
-    port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pipeline.cli", "follow", "--port", str(port)],
-        env=environment,
-        stderr=subprocess.DEVNULL,
-    )
-    url = f"http://127.0.0.1:{port}"
-    with httpx.Client(base_url=url, trust_env=False) as client:
-
-        def answers() -> bool:
-            try:
-                return client.get("/api/status").status_code == 200
-            except httpx.HTTPError:
-                return False
-
-        wait_until(answers, pause=0.05)
-    yield url
-    process.send_signal(signal.SIGTERM)
-    process.wait(10)
 
 
 def test_who_holds_the_ledger_serves_rows_to_commands_and_to_this_machine_alone(prazo, follower):

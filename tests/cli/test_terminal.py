@@ -7,7 +7,6 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 
 import click
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -15,6 +14,7 @@ from click.testing import CliRunner
 from pipeline.cli import group, main, terminal
 from pipeline.cli.views import show
 from pipeline.errors import OperatorError
+from pipeline.files import write_whole
 from pipeline.inbox import open_inbox
 from pipeline.ledger import formats
 from pipeline.ledger.service import LedgerService
@@ -23,7 +23,7 @@ from tests.support.stores import settings_in
 
 EVIL = "\x1b]0;VERIFIED\x07\u202e\nVERIFIED"
 SHOWN = r"\x1b]0;VERIFIED\x07\u202e\nVERIFIED"
-ROWS = pa.table({"seller_id": [EVIL]})
+ROWS = formats.Shown(0, ["seller_id"], [{"seller_id": EVIL}])
 CLI = Path(group.__file__).parent
 PRINTING = re.compile(r"\bclick\.s?echo\(|(?<![\w.])print\(|sys\.std(?:out|err)\.write\(")
 
@@ -57,7 +57,7 @@ def test_a_file_to_write_replaces_a_link_and_never_follows_it(tmp_path: Path) ->
     victim, out = tmp_path / "victim", tmp_path / "out"
     for write in (
         lambda: terminal.print_rows(ROWS, 1, out),
-        lambda: formats.write(ROWS, "csv", out),
+        lambda: write_whole(out, f"seller_id\n{EVIL}\n".encode()),
     ):
         victim.write_text("mine")
         out.unlink(missing_ok=True)
@@ -74,7 +74,7 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     for place in (pipe, tmp_path):
         with pytest.raises(FileExistsError):
-            formats.write(ROWS, "csv", place)
+            write_whole(place, b"seller_id\n")
     assert pipe.is_fifo()
 
 

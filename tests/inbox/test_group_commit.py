@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox import GroupCommit, Receipt
+from pipeline.inbox import Receipt
+from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.sqlite import SqliteInbox
 from pipeline.log.entries import Draft
 from tests.inbox.drafts import note

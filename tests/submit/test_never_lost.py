@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox import GroupCommit, Receipt
+from pipeline.inbox import Receipt
+from pipeline.inbox.group_commit import GroupCommit
 from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Draft
 from pipeline.submit import attempt
 from pipeline.submit import platform as platforms

@@ -9,7 +9,8 @@ from contextlib import closing
 from typing import Any
 
 from pipeline import instants
-from pipeline.inbox import GroupCommit, open_inbox
+from pipeline.inbox import open_inbox
+from pipeline.inbox.group_commit import GroupCommit
 from pipeline.submit import resume as sending
 from pipeline.submit.attempt import Submissions
 from pipeline.submit.casefile import CaseFile

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from pipeline import instants
-from pipeline.inbox import GroupCommit, leases
+from pipeline.inbox import leases
+from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.leases import Lease, Spent
 from pipeline.submit import permit as permits
 from pipeline.submit import resume as sending

@@ -320,7 +320,7 @@ def _held(holder: remote.Holder) -> Diagnosis:
 
 def _submissions(holder: remote.Holder) -> Iterator[Diagnosis]:
     """Whether what waits to be sent again is sent, and how attempts ended."""
-    [queue] = holder.read("retry_queue").to_pylist()
+    [queue] = holder.shown("retry_queue").rows
     if queue["overdue"]:
         yield Diagnosis(
             "retries",
@@ -330,7 +330,7 @@ def _submissions(holder: remote.Holder) -> Iterator[Diagnosis]:
         )
     else:
         yield Diagnosis("retries", "ok", f"{queue['waiting']} wait, {queue['due']} are due")
-    ended = holder.read("attempts_by_outcome").to_pylist()
+    ended = holder.shown("attempts_by_outcome").rows
     counted = ", ".join(f"{row['attempts']} {row['outcome']}" for row in ended)
     yield Diagnosis("attempts", "ok", counted or "there has been none yet")
 

@@ -30,7 +30,7 @@ PLACES = ("after_start", "after_handshake")
 def stop_now_and_then(seed: str, chance: float, places: Sequence[str]) -> None:
     from httpcore._backends.anyio import AnyIOStream
 
-    from pipeline.inbox import GroupCommit
+    from pipeline.inbox.group_commit import GroupCommit
     from pipeline.log.entries import SUBMISSION_STARTED
 
     drawn = random.Random(seed)

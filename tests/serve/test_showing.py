@@ -1,0 +1,106 @@
+"""Rows are the same whoever holds the ledger, however few of them are read, and in each format."""
+
+import asyncio
+import io
+from collections.abc import Iterator
+from contextlib import closing
+
+import httpx
+import pyarrow.parquet as pq
+import pytest
+from starlette.applications import Starlette
+
+from pipeline.inbox import open_inbox
+from pipeline.ledger import formats
+from pipeline.ledger.catalogue import public
+from pipeline.ledger.service import LedgerService, ledger_service
+from pipeline.serve import api, identifiers
+from pipeline.serve.commands import Ledger, OwnLedger
+from pipeline.serve.remote import Holder
+from tests import depth
+from tests.support.ledgers import draft
+from tests.support.lines import at, seller
+from tests.support.machine import wait_until
+from tests.support.rich import RICH
+from tests.support.stores import settings_in
+
+AS_OF = int(at("2026-06-01T00:00:00").timestamp() * 1_000_000)
+CPF = "529.982.247-25"
+BY_TAX_ID = [
+    seller("created", "e-cpf-1", seller_id=CPF, taxpayer_id=CPF),
+    seller(
+        "denied",
+        "e-cpf-2",
+        "2026-03-01T10:00:00Z",
+        seller_id=CPF,
+        decision_reasons=[{"reason": f"{CPF} IS WRONG"}],
+    ),
+]
+FEW = 12
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]:
+    folder = tmp_path_factory.mktemp("shown")
+    with closing(open_inbox(folder / "inbox.db")) as inbox:
+        for line in [*RICH, *BY_TAX_ID]:
+            if (drafted := draft(line)) is not None:
+                inbox.append([drafted])
+    with ledger_service(settings_in(folder)) as service:
+        wait_until(lambda: service.status().last_seq == service.inbox.last()[0])
+        yield service
+
+
+@pytest.fixture(scope="module")
+def own(service: LedgerService) -> Ledger:
+    """For a command that opened the ledger itself."""
+    return OwnLedger(service)
+
+
+class Api(httpx.BaseTransport):
+    """The API of this process."""
+
+    def __init__(self) -> None:
+        self._app = httpx.ASGITransport(app=Starlette(routes=api.routes()))
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            answer = await self._app.handle_async_request(request)
+            return httpx.Response(
+                answer.status_code, headers=answer.headers, content=await answer.aread()
+            )
+
+        return asyncio.run(ask())
+
+
+@pytest.fixture(scope="module")
+def held(service: LedgerService) -> Iterator[Ledger]:
+    """For a command that asks the process that holds it."""
+    with httpx.Client(transport=Api(), base_url="http://127.0.0.1") as client:
+        yield Holder(client)
+
+
+@pytest.mark.parametrize("view", depth.few([*public()], 12))
+def test_few_rows_are_those_of_the_table(
+    view: str, own: Ledger, held: Ledger, service: LedgerService
+) -> None:
+    found = own.shown(view, as_of=AS_OF, limit=FEW)
+    table = service.reader.read(view, as_of=AS_OF, limit=FEW)
+    assert [*found.columns] == table.column_names == [*public()[view].columns]
+    masked = identifiers.masked(table, service.inbox.log_key)
+    assert found.rows == [*formats.records(masked)]
+    assert held.shown(view, as_of=AS_OF, limit=FEW) == found
+
+
+@pytest.mark.parametrize("view", depth.few([*public()], 6))
+def test_a_file_is_the_same_whoever_holds_the_ledger(view: str, own: Ledger, held: Ledger) -> None:
+    look = formats.Look()
+    for form in ("json", "ndjson", "csv"):
+        files = [it.encoded(view, form, look, as_of=AS_OF, limit=FEW) for it in (own, held)]
+        assert files[0] == files[1], form
+    own_table, held_table = (
+        pq.read_table(io.BytesIO(ledger.encoded(view, "parquet", look, as_of=AS_OF, limit=FEW)))
+        for ledger in (own, held)
+    )
+    assert held_table.equals(own_table, check_metadata=True)
+    assert held.read(view).schema.equals(own.read(view).schema)
