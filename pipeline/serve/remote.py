@@ -252,8 +252,8 @@ def _table(answer: httpx.Response) -> "pa.Table":
     # bytes when the command ends, which aborts the interpreter.
     rows = pyarrow.parquet.ParquetFile(pa.BufferReader(answer.content)).read(use_threads=False)
     naive = [
-        it.with_type(pa.timestamp("us")) if pa.types.is_timestamp(it.type) else it
-        for it in rows.schema
+        column.with_type(pa.timestamp("us")) if pa.types.is_timestamp(column.type) else column
+        for column in rows.schema
     ]
     return rows.cast(pa.schema(naive))
 
