@@ -9,9 +9,10 @@ from pipeline.alert.entries import Subject
 from pipeline.alert_rules import LONGEST_SNOOZE_DAYS
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox, Outcome
+from pipeline.log.entries import Draft
 
 _RAISED = "select process_id, seller_id, occurred_at from entries where ingest_key = $1"
-_ACKNOWLEDGED = "select seq, occurred_at from entries where ingest_key = $1"
+_RECORDED = "select seq, occurred_at from entries where ingest_key = $1"
 
 
 def acknowledge(
@@ -30,15 +31,7 @@ def acknowledge(
     draft = entries.acknowledged(
         alert, subject, actor=actor, recorded_by=recorded_by, reason=reason
     )
-    if not is_once:
-        inbox.append([draft])
-        return
-    once = entries.once(draft, alert, actor or "")
-    [receipt] = inbox.append([once])
-    if receipt.outcome is Outcome.DUPLICATE:
-        [(seq, at)] = inbox.query(_ACKNOWLEDGED, once.ingest_key)
-        if at > inbox.clock() + instants.ALLOWED_AHEAD:
-            inbox.append([entries.once(draft, alert, actor or "", f"after {seq}")])
+    _record(inbox, draft, (alert, actor or "") if is_once else ())
 
 
 def snooze(
@@ -52,8 +45,9 @@ def snooze(
     is_once: bool = False,
 ) -> None:
     """Records that somebody put an alert off until an instant, in microseconds. `is_once`: the same
-    person's second time until then adds nothing. Raises `CallerError` without a name, a reason or a
-    later instant, where there is no such alert, or where it was raised too long before then."""
+    person's second time until then adds nothing, as for `acknowledge`. Raises `CallerError` without
+    a name, a reason or a later instant, where there is no such alert, or where it was raised too
+    long before then."""
     subject, raised_at = _raised(inbox, alert)
     latest = raised_at + LONGEST_SNOOZE_DAYS * instants.DAY
     if until > latest:
@@ -72,7 +66,20 @@ def snooze(
         actor=actor,
         recorded_by=recorded_by,
     )
-    inbox.append([entries.once(draft, alert, actor or "", str(until)) if is_once else draft])
+    _record(inbox, draft, (alert, actor or "", str(until)) if is_once else ())
+
+
+def _record(inbox: Inbox, draft: Draft, once_by: tuple[str, ...]) -> None:
+    """Appends it. `once_by`: what makes another press the same one; empty where none is."""
+    if not once_by:
+        inbox.append([draft])
+        return
+    once = entries.once(draft, *once_by)
+    [receipt] = inbox.append([once])
+    if receipt.outcome is Outcome.DUPLICATE:
+        [(seq, at)] = inbox.query(_RECORDED, once.ingest_key)
+        if at > inbox.clock() + instants.ALLOWED_AHEAD:
+            inbox.append([entries.once(draft, *once_by, f"after {seq}")])
 
 
 def subject_of(inbox: Inbox, alert: str) -> Subject:

@@ -114,6 +114,19 @@ def test_who_did_so_by_a_clock_that_was_ahead_can_do_so_again_and_that_once(
     assert len(acknowledged(held)) == 2
 
 
+def test_who_put_it_off_by_such_a_clock_can_put_it_off_again_until_the_same_minute(
+    client: Client, held: LedgerService
+) -> None:
+    raised(held)
+    now = instants.now()
+    for ahead, hours in ((20, 4), (0, 24), (0, 24)):
+        held.inbox.clock = lambda ahead=ahead: now + ahead * instants.HOUR
+        form = {"do": "snooze", "hours": str(hours), "reason": "she is ill"}
+        assert client.post(link(held), data=form).status_code == 200
+    rows = held.inbox.query("select body from entries where kind = 'alert'")
+    assert len([body for (body,) in rows if b'"snoozed"' in body]) == 2
+
+
 def test_an_alert_is_put_off_with_a_reason_and_an_end_or_not_at_all(
     client: Client, held: LedgerService
 ) -> None:
