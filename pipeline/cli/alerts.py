@@ -277,13 +277,14 @@ def revoke(feed: str, actor: str) -> None:
     Example: prazo calendar revoke cal_0123456789ab --actor maria
     """
     from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.ledger.formats import Asked
     from pipeline.log import actions
     from pipeline.serve.commands import CATCH_UP_SECONDS, open_ledger
 
     settings = Settings.load()
     with open_ledger(settings) as ledger:
         ledger.catch_up(CATCH_UP_SECONDS)
-        found = ledger.shown("calendar_feeds", filters=[f"feed_id={feed}"]).rows
+        found = ledger.shown(Asked("calendar_feeds", filters=[f"feed_id={feed}"])).rows
     if not found or found[0]["revoked_at"] is not None:
         raise CallerError(
             f"The calendar {feed} was not revoked",

@@ -303,12 +303,13 @@ def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> 
 
 def _answered(settings: Settings) -> list[str]:
     """The processes whose next action is to submit, the nearest deadline first."""
+    from pipeline.ledger.formats import Asked
     from pipeline.serve import commands
 
     with commands.open_ledger(settings) as ledger:
         if (lack := commands.lacking(ledger)) is not None:
             say(lack, err=True)
-        rows = ledger.shown("open_processes", filters=["next_action=submit"]).rows
+        rows = ledger.shown(Asked("open_processes", filters=["next_action=submit"])).rows
     return [row["process_id"] for row in rows]
 
 

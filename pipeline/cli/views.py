@@ -52,7 +52,7 @@ def show(
         raise click.UsageError("--unmask needs --actor NAME: who asks for it")
     unmasking = None
     if unmask is not None and actor:
-        from pipeline.serve.remote import Unmasking
+        from pipeline.log.actions import Unmasking
 
         unmasking = Unmasking(unmask, actor, user())
     print_view(view, as_of, filters, limit, form, out, unmasking)
@@ -80,9 +80,10 @@ def print_view(
     from pipeline.ledger import formats
     from pipeline.serve.commands import lacking, open_ledger
 
-    asked = None if as_of is None else instants.parse(as_of)
-    if as_of is not None and asked is None:
+    at = None if as_of is None else instants.parse(as_of)
+    if as_of is not None and at is None:
         raise click.UsageError(f"--as-of: {as_of!r} is not an instant like 2026-03-01T09:00:00Z")
+    question = formats.Asked(view, at, filters, limit, unmasking)
     settings = Settings.load()
     if out is not None:
         check_place(out)  # before it is recorded that personal data was shown
@@ -90,21 +91,14 @@ def print_view(
         lack = lacking(ledger)
         if form == "table":
             most = TABLE_ROWS if limit is None else limit
-            shown = ledger.shown(view, as_of=asked, filters=filters, limit=most, unmask=unmasking)
+            shown = ledger.shown(question._replace(limit=most))
             total = len(shown.rows)
             if total == most:
                 total = ledger.count(view, as_of=shown.as_of, filters=filters)
             terminal.print_rows(shown, total, out)
         else:
-            content = ledger.encoded(
-                view,
-                form,  # type: ignore[arg-type]
-                formats.Look(ZoneInfo(settings.time_zone)),
-                as_of=asked,
-                filters=filters,
-                limit=limit,
-                unmask=unmasking,
-            )
+            look = formats.Look(ZoneInfo(settings.time_zone))
+            content = ledger.encoded(question, form, look)  # type: ignore[arg-type]
             if out is None:
                 with printing():
                     sys.stdout.buffer.write(content)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from xlsxwriter import Workbook
 
+    from pipeline.log.actions import Unmasking
+
 Format = Literal["json", "ndjson", "csv", "parquet", "xlsx"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 MEDIA_TYPES: Final[Mapping[Format, str]] = {
@@ -79,6 +81,16 @@ def notes(
     if order_by is not None:
         context["order by"] = order_by
     return context
+
+
+class Asked(NamedTuple):
+    """Which rows of a view somebody asks for."""
+
+    view: str
+    as_of: int | None = None  # microseconds; None: now
+    filters: Sequence[str] = ()  # `COLUMN=VALUE`
+    limit: int | None = None
+    unmask: "Unmasking | None" = None  # None: personal columns are masked
 
 
 class Shown(NamedTuple):

@@ -2,7 +2,7 @@
 ask for one."""
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import WrongUsage
@@ -196,6 +196,14 @@ def _signed(
         process_id=process_id,
         seller_id=seller_id,
     )
+
+
+class Unmasking(NamedTuple):
+    """Why personal columns are shown, and to whom; the arguments of `unmasking`."""
+
+    reason: str
+    actor: str
+    recorded_by: str
 
 
 def unmasking(

@@ -41,6 +41,7 @@ from pipeline.inbox.kept_heads import place
 from pipeline.ledger import formats, reader
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.service import current, ledger_service
+from pipeline.log.actions import Unmasking
 from pipeline.serve import (
     acknowledging,
     calendar,
@@ -51,7 +52,6 @@ from pipeline.serve import (
     questions,
     roles,
 )
-from pipeline.serve.remote import Unmasking
 from pipeline.settings import Settings
 
 Answered = TypeVar("Answered")

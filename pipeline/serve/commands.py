@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pipeline.audit.verify import Verdict
     from pipeline.clearance.clearances import Clearance
     from pipeline.ledger.service import LedgerService, SignedCheckpoint
-    from pipeline.serve.remote import Unmasking
+    from pipeline.log.actions import Unmasking
 
 CATCH_UP_SECONDS: Final = 10.0
 
@@ -40,37 +40,15 @@ class Ledger(Protocol):
         without that, no number of entries that are left means anything."""
 
     def read(
-        self,
-        view: str,
-        *,
-        as_of: int | None = None,
-        filters: Sequence[str] = (),
+        self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()
     ) -> "pa.Table":
         """The rows of a view, in its own order, masked; instants are naive UTC."""
 
-    def shown(
-        self,
-        view: str,
-        *,
-        as_of: int | None = None,
-        filters: Sequence[str] = (),
-        limit: int | None = None,
-        unmask: "Unmasking | None" = None,
-    ) -> formats.Shown:
+    def shown(self, asked: formats.Asked) -> formats.Shown:
         """The same of a few rows; personal values are shown only after their entry is in the
         log."""
 
-    def encoded(
-        self,
-        view: str,
-        form: formats.Format,
-        look: formats.Look,
-        *,
-        as_of: int | None = None,
-        filters: Sequence[str] = (),
-        limit: int | None = None,
-        unmask: "Unmasking | None" = None,
-    ) -> bytes:
+    def encoded(self, asked: formats.Asked, form: formats.Format, look: formats.Look) -> bytes:
         """The same as a file of a format."""
 
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
@@ -186,36 +164,25 @@ class OwnLedger:
         return self._no_room or self._service.status().problem
 
     def read(
-        self,
-        view: str,
-        *,
-        as_of: int | None = None,
-        filters: Sequence[str] = (),
+        self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()
     ) -> "pa.Table":
         """The rows of a view, masked."""
         rows = self._service.reader.read(view, as_of=as_of, where=filtering.parse(filters))
         return identifiers.masked(rows, self._service.inbox.log_key)
 
-    def shown(
-        self,
-        view: str,
-        *,
-        as_of: int | None = None,
-        filters: Sequence[str] = (),
-        limit: int | None = None,
-        unmask: "Unmasking | None" = None,
-    ) -> formats.Shown:
+    def shown(self, asked: formats.Asked) -> formats.Shown:
         """A few rows; personal values are shown only after their entry is in the log."""
-        where = filtering.parse(filters)
-        at = self._begun(view, as_of, where, limit, unmask)
+        where = filtering.parse(asked.filters)
+        at = self._begun(asked, where)
+        is_unmasked = asked.unmask is not None
         found = self._service.reader.records(
-            view, as_of=at, where=where, limit=limit, unmask=unmask is not None
+            asked.view, as_of=at, where=where, limit=asked.limit, unmask=is_unmasked
         )
         rows = [
             {name: formats.plain(value) for name, value in zip(found.columns, row, strict=True)}
             for row in found.rows
         ]
-        if unmask is None:
+        if not is_unmasked:
             key = self._service.inbox.log_key
             rows = [
                 {name: identifiers.masked_value(name, value, key) for name, value in row.items()}
@@ -223,43 +190,30 @@ class OwnLedger:
             ]
         return formats.Shown(at, found.columns, rows)
 
-    def encoded(
-        self,
-        view: str,
-        form: formats.Format,
-        look: formats.Look,
-        *,
-        as_of: int | None = None,
-        filters: Sequence[str] = (),
-        limit: int | None = None,
-        unmask: "Unmasking | None" = None,
-    ) -> bytes:
+    def encoded(self, asked: formats.Asked, form: formats.Format, look: formats.Look) -> bytes:
         """Rows as a file; personal values only after their entry is in the log."""
-        where = filtering.parse(filters)
-        at = self._begun(view, as_of, where, limit, unmask)
+        where = filtering.parse(asked.filters)
+        at = self._begun(asked, where)
+        is_unmasked = asked.unmask is not None
         rows = self._service.reader.read(
-            view, as_of=at, where=where, limit=limit, unmask=unmask is not None
+            asked.view, as_of=at, where=where, limit=asked.limit, unmask=is_unmasked
         )
-        if unmask is None:
+        if not is_unmasked:
             rows = identifiers.masked(rows, self._service.inbox.log_key)
             where = identifiers.masked_question({"where": where})["where"]
-        return formats.encode(rows, form, formats.notes(view, rows, as_of=at, where=where), look)
+        notes = formats.notes(asked.view, rows, as_of=at, where=where)
+        return formats.encode(rows, form, notes, look)
 
-    def _begun(
-        self,
-        view: str,
-        as_of: int | None,
-        where: Mapping[str, object],
-        limit: int | None,
-        unmask: "Unmasking | None",
-    ) -> int:
-        """Records that personal values are about to be shown, if they are; of which instant."""
-        if unmask is not None:
+    def _begun(self, asked: formats.Asked, where: Mapping[str, object]) -> int:
+        """Records that personal values are about to be shown, if they are; of which instant, in
+        microseconds."""
+        as_of = asked.as_of
+        if asked.unmask is not None:
             from pipeline.ledger import reader
 
-            reader.check(view, where)  # a refused request must not leave an entry
-            asked = {"as_of": as_of, "where": where, "limit": limit}
-            clearance = unmask_rows(self._service, view, asked, unmask)
+            reader.check(asked.view, where)  # a refused request must not leave an entry
+            told = {"as_of": as_of, "where": where, "limit": asked.limit}
+            clearance = unmask_rows(self._service, asked.view, told, asked.unmask)
             if clearance is not None and as_of is None:
                 as_of = clearance.as_of
         return self._service.now() if as_of is None else as_of

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
@@ -37,14 +37,6 @@ CHUNK_BYTES: Final = 2**20
 _TEXTS: Final = frozenset({"json", "ndjson", "csv"})
 """Formats that look the same whoever writes them."""
 _VIEW_ERRORS: Final = {400: WrongUsage, 404: UnknownView}
-
-
-class Unmasking(NamedTuple):
-    """Why personal columns are shown, and to whom; the arguments of `log.actions.unmasking`."""
-
-    reason: str
-    actor: str
-    recorded_by: str
 
 
 class Holder:
@@ -90,70 +82,40 @@ class Holder:
         return problem
 
     def read(
-        self,
-        view: str,
-        *,
-        as_of: int | None = None,
-        filters: Sequence[str] = (),
+        self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()
     ) -> "pa.Table":
         """The rows of a view, masked; `filters`: `COLUMN=VALUE`."""
-        return _table(self._rows(view, "parquet", as_of, filters, None, None))
+        return _table(self._rows(formats.Asked(view, as_of, filters), "parquet"))
 
-    def shown(
-        self,
-        view: str,
-        *,
-        as_of: int | None = None,
-        filters: Sequence[str] = (),
-        limit: int | None = None,
-        unmask: Unmasking | None = None,
-    ) -> formats.Shown:
+    def shown(self, asked: formats.Asked) -> formats.Shown:
         """A few rows; personal values are shown only after their entry is in the log."""
-        answer = self._rows(view, "json", as_of, filters, limit, unmask)
+        answer = self._rows(asked, "json")
         rows: list[dict[str, Any]] = answer.json()
-        return formats.Shown(_instant_of(answer), [*rows[0]] if rows else _columns(view), rows)
+        columns = [*rows[0]] if rows else _columns(asked.view)
+        return formats.Shown(_instant_of(answer), columns, rows)
 
-    def encoded(
-        self,
-        view: str,
-        form: formats.Format,
-        look: formats.Look,
-        *,
-        as_of: int | None = None,
-        filters: Sequence[str] = (),
-        limit: int | None = None,
-        unmask: Unmasking | None = None,
-    ) -> bytes:
+    def encoded(self, asked: formats.Asked, form: formats.Format, look: formats.Look) -> bytes:
         """Rows as a file; personal values only after their entry is in the log."""
         if form in _TEXTS:
-            return self._rows(view, form, as_of, filters, limit, unmask).content
+            return self._rows(asked, form).content
         # A sheet looks as this command's settings say.
-        answer = self._rows(view, "parquet", as_of, filters, limit, unmask)
-        rows, where = _table(answer), filtering.parse(filters)
-        if unmask is None:
+        answer = self._rows(asked, "parquet")
+        rows, where = _table(answer), filtering.parse(asked.filters)
+        if asked.unmask is None:
             where = identifiers.masked_question({"where": where})["where"]
-        notes = formats.notes(view, rows, as_of=_instant_of(answer), where=where)
+        notes = formats.notes(asked.view, rows, as_of=_instant_of(answer), where=where)
         return formats.encode(rows, form, notes, look)
 
-    def _rows(
-        self,
-        view: str,
-        form: formats.Format,
-        as_of: int | None,
-        filters: Sequence[str],
-        limit: int | None,
-        unmask: Unmasking | None,
-    ) -> httpx.Response:
-        parameters = {"format": form, **_selection(as_of, filters)}
-        if limit is not None:
-            parameters["limit"] = limit
-        if unmask is None:
-            return self._get(f"/api/views/{view}", parameters, _VIEW_ERRORS)
-        content = {"unmask": unmask.reason, "actor": unmask.actor}
+    def _rows(self, asked: formats.Asked, form: formats.Format) -> httpx.Response:
+        path = f"/api/views/{asked.view}"
+        parameters = {"format": form, **_selection(asked.as_of, asked.filters)}
+        if asked.limit is not None:
+            parameters["limit"] = asked.limit
+        if asked.unmask is None:
+            return self._get(path, parameters, _VIEW_ERRORS)
+        content = {"unmask": asked.unmask.reason, "actor": asked.unmask.actor}
         with _answering():
-            answer = self._client.post(
-                f"/api/views/{view}", params=parameters, json=content, timeout=ROWS_SECONDS
-            )
+            answer = self._client.post(path, params=parameters, json=content, timeout=ROWS_SECONDS)
         return _checked(answer, _VIEW_ERRORS)
 
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:

@@ -13,7 +13,9 @@ from starlette.applications import Starlette
 from pipeline.inbox import open_inbox
 from pipeline.ledger import formats
 from pipeline.ledger.catalogue import public
+from pipeline.ledger.formats import Asked
 from pipeline.ledger.service import LedgerService, ledger_service
+from pipeline.log.actions import Unmasking
 from pipeline.serve import api, identifiers
 from pipeline.serve.commands import Ledger, OwnLedger
 from pipeline.serve.remote import Holder
@@ -84,23 +86,38 @@ def held(service: LedgerService) -> Iterator[Ledger]:
 def test_few_rows_are_those_of_the_table(
     view: str, own: Ledger, held: Ledger, service: LedgerService
 ) -> None:
-    found = own.shown(view, as_of=AS_OF, limit=FEW)
+    found = own.shown(Asked(view, AS_OF, limit=FEW))
     table = service.reader.read(view, as_of=AS_OF, limit=FEW)
     assert [*found.columns] == table.column_names == [*public()[view].columns]
     masked = identifiers.masked(table, service.inbox.log_key)
     assert found.rows == [*formats.records(masked)]
-    assert held.shown(view, as_of=AS_OF, limit=FEW) == found
+    assert held.shown(Asked(view, AS_OF, limit=FEW)) == found
 
 
 @pytest.mark.parametrize("view", depth.few([*public()], 6))
 def test_a_file_is_the_same_whoever_holds_the_ledger(view: str, own: Ledger, held: Ledger) -> None:
-    look = formats.Look()
+    asked, look = Asked(view, AS_OF, limit=FEW), formats.Look()
     for form in ("json", "ndjson", "csv"):
-        files = [it.encoded(view, form, look, as_of=AS_OF, limit=FEW) for it in (own, held)]
+        files = [it.encoded(asked, form, look) for it in (own, held)]
         assert files[0] == files[1], form
     own_table, held_table = (
-        pq.read_table(io.BytesIO(ledger.encoded(view, "parquet", look, as_of=AS_OF, limit=FEW)))
-        for ledger in (own, held)
+        pq.read_table(io.BytesIO(ledger.encoded(asked, "parquet", look))) for ledger in (own, held)
     )
     assert held_table.equals(own_table, check_metadata=True)
     assert held.read(view).schema.equals(own.read(view).schema)
+
+
+@pytest.mark.parametrize("who", ["own", "held"])
+def test_personal_values_are_shown_once_it_is_in_the_log_to_whom(
+    who: str, request: pytest.FixtureRequest, service: LedgerService
+) -> None:
+    ledger: Ledger = request.getfixturevalue(who)
+    asked = Asked("seller_state", AS_OF, ["taxpayer_id=***25"])
+    [masked] = ledger.shown(asked).rows
+    assert CPF not in masked.values()
+    before = service.inbox.last()[0]
+    unmask = Unmasking("the platform asks", "ana", "user:ana")
+    [shown] = ledger.shown(asked._replace(filters=[f"seller_id={CPF}"], unmask=unmask)).rows
+    assert (shown["seller_id"], shown["taxpayer_id"]) == (CPF, CPF)
+    [entry] = service.inbox.read(before, 9)
+    assert (entry.kind, entry.seller_id) == ("unmask", CPF)

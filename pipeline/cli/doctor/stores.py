@@ -21,6 +21,7 @@ from pipeline.inbox.clock import DATABASE, TOLERANCE, Clock
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.ledger.file import SCHEMA_VERSION, other_content
+from pipeline.ledger.formats import Asked
 from pipeline.serve import remote
 from pipeline.serve.metrics import MAX_LAG_SECONDS
 from pipeline.settings import Settings
@@ -320,7 +321,7 @@ def _held(holder: remote.Holder) -> Diagnosis:
 
 def _submissions(holder: remote.Holder) -> Iterator[Diagnosis]:
     """Whether what waits to be sent again is sent, and how attempts ended."""
-    [queue] = holder.shown("retry_queue").rows
+    [queue] = holder.shown(Asked("retry_queue")).rows
     if queue["overdue"]:
         yield Diagnosis(
             "retries",
@@ -330,7 +331,7 @@ def _submissions(holder: remote.Holder) -> Iterator[Diagnosis]:
         )
     else:
         yield Diagnosis("retries", "ok", f"{queue['waiting']} wait, {queue['due']} are due")
-    ended = holder.shown("attempts_by_outcome").rows
+    ended = holder.shown(Asked("attempts_by_outcome")).rows
     counted = ", ".join(f"{row['attempts']} {row['outcome']}" for row in ended)
     yield Diagnosis("attempts", "ok", counted or "there has been none yet")
 
