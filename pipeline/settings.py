@@ -35,9 +35,9 @@ _BASE_URLS = ("platform_url", "keeper_url", "journey_url")
 _PREFIX: Final = "PRAZO_"
 
 
-def variables() -> dict[str, str]:
+def variables() -> dict[str, str | None]:
     """Every variable of ours, whatever its case, by its name in capitals: of the environment, else
-    of a `.env` file in the folder that Prazo runs in.
+    of a `.env` file in the folder that Prazo runs in. None: a name in the file without a `=`.
 
     Raises `UnicodeDecodeError` for a file that is not UTF-8.
     """
@@ -47,11 +47,7 @@ def variables() -> dict[str, str]:
 
         found |= _capitals(dotenv_values(file, encoding="utf-8"))
     found |= _capitals(os.environ)
-    return {
-        name: value
-        for name, value in found.items()
-        if value is not None and name.startswith(_PREFIX)
-    }
+    return {name: value for name, value in found.items() if name.startswith(_PREFIX)}
 
 
 def _capitals(variables: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -469,7 +465,8 @@ class Settings(BaseModel):
         try:
             given = {name.removeprefix(_PREFIX).lower(): it for name, it in variables().items()}
             known = {name: it for name, it in given.items() if name in cls.model_fields}
-            return cls(**known | {name: it for name, it in overrides.items() if it is not None})
+            said = [*known.items(), *overrides.items()]
+            return cls(**{name: it for name, it in said if it is not None})
         except ValidationError as error:
             faults = [
                 f"{'PRAZO_' + str(fault['loc'][0]).upper() + ': ' if fault['loc'] else ''}"

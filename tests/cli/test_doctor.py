@@ -129,6 +129,17 @@ def test_a_file_of_settings_is_looked_at_as_the_environment_is(
     assert "chmod 600 .env" in [it.remedy for it in examine(settings_in(tmp_path))]
 
 
+def test_a_misspelt_setting_is_named_whatever_its_case_and_before_it_has_a_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("PRAZO_LOGN\n")
+    (tmp_path / ".env").chmod(0o600)
+    monkeypatch.setenv("prazo_inbx", "inbox.db")
+    found = [it.remedy for it in examine(settings_in(tmp_path)) if it.check == "settings"]
+    assert found == ["is it PRAZO_INBOX?", "is it PRAZO_LOGIN?"]
+
+
 def of(check: str, settings: Settings) -> Diagnosis:
     [found] = [it for it in examine(settings) if it.check == check]
     return found
