@@ -44,7 +44,6 @@ def test_rows_that_another_process_has_are_shown_without_a_database(
 ) -> None:
     """So it is while the dashboard runs: commands loaded DuckDB, Arrow and pandas, a second of CPU,
     to print three rows that somebody else had found."""
-    open_inbox(environment["PRAZO_INBOX"], create=False).close()
     for form in ("table", "json", "csv"):
         command = f"show ledger_health --format {form}"
         assert _loaded_by(command, tmp_path, **environment) == "asked []"

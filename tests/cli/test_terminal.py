@@ -52,20 +52,22 @@ def test_a_table_shows_text_as_it_is(tmp_path: Path) -> None:
     assert "\x1b" not in (tmp_path / "table").read_text()
 
 
-def test_a_file_to_write_replaces_a_link_and_never_follows_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_a_file_to_write_replaces_a_link_and_never_follows_it(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
     """`prazo show --out` opened it: whoever may make a link chose what was overwritten."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    open_inbox(environment["PRAZO_INBOX"]).close()
     victim, out = tmp_path / "victim", tmp_path / "out"
-    for write in (
-        lambda: terminal.print_rows(ROWS, 1, out),
-        lambda: write_whole(out, f"seller_id\n{EVIL}\n".encode()),
-    ):
-        victim.write_text("mine")
-        out.unlink(missing_ok=True)
-        out.symlink_to(victim)
-        write()
-        assert victim.read_text() == "mine"
-        assert not out.is_symlink()
-        assert "seller_id" in out.read_text()
+    victim.write_text("mine")
+    out.symlink_to(victim)
+    ended = CliRunner().invoke(main, ["show", "ledger_health", "--format", form, "--out", str(out)])
+    assert ended.exit_code == 0, ended.output
+    assert victim.read_text() == "mine"
+    assert not out.is_symlink()
+    assert "tree_size" in out.read_text()
 
 
 def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:

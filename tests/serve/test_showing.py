@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.applications import Starlette
 
+from pipeline import instants
 from pipeline.inbox import open_inbox
 from pipeline.ledger import formats
 from pipeline.ledger.catalogue import public
@@ -21,12 +22,12 @@ from pipeline.serve.commands import Ledger, OwnLedger
 from pipeline.serve.remote import Holder
 from tests import depth
 from tests.support.ledgers import draft
-from tests.support.lines import at, seller
+from tests.support.lines import seller
 from tests.support.machine import wait_until
 from tests.support.rich import RICH
 from tests.support.stores import settings_in
 
-AS_OF = int(at("2026-06-01T00:00:00").timestamp() * 1_000_000)
+AS_OF = instants.parse("2026-06-01T00:00:00Z")
 CPF = "529.982.247-25"
 BY_TAX_ID = [
     seller("created", "e-cpf-1", seller_id=CPF, taxpayer_id=CPF),
@@ -82,7 +83,7 @@ def held(service: LedgerService) -> Iterator[Ledger]:
         yield Holder(client)
 
 
-@pytest.mark.parametrize("view", depth.few([*public()], 12))
+@pytest.mark.parametrize("view", sorted({"denials", *depth.few([*public()], 12)}))
 def test_few_rows_are_those_of_the_table(
     view: str, own: Ledger, held: Ledger, service: LedgerService
 ) -> None:
@@ -91,6 +92,7 @@ def test_few_rows_are_those_of_the_table(
     assert [*found.columns] == table.column_names == [*public()[view].columns]
     masked = identifiers.masked(table, service.inbox.log_key)
     assert found.rows == [*formats.records(masked)]
+    assert CPF not in str(found.rows)
     assert held.shown(Asked(view, AS_OF, limit=FEW)) == found
 
 
@@ -121,3 +123,4 @@ def test_personal_values_are_shown_once_it_is_in_the_log_to_whom(
     assert (shown["seller_id"], shown["taxpayer_id"]) == (CPF, CPF)
     [entry] = service.inbox.read(before, 9)
     assert (entry.kind, entry.seller_id) == ("unmask", CPF)
+    wait_until(lambda: service.status().last_seq == entry.seq)
