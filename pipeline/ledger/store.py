@@ -47,6 +47,11 @@ INDEX_SHARE: Final = 1 / 4
 """Of the memory, that indexes may take: DuckDB keeps what was touched of them until a checkpoint of
 the file, 116 MB a million entries, and fails once the memory is full of it."""
 
+_WRITTEN: Final = ("log", "ingest_keys", "tree_heads", "tree_nodes", *facts.TABLES.values())
+"""The tables that batches are written to."""
+_NO_ROW_OF_THEM: Final = f"select 1 from {', '.join(_WRITTEN)} limit 0"
+"""Fails where one is not there, in a tenth of the time in which DuckDB lists its tables."""
+
 _INDEX_MEMORY: Final = "select memory_usage_bytes from duckdb_memory() where tag = 'ART_INDEX'"
 
 
@@ -98,6 +103,7 @@ class Ledger:
         )
         with file.closed_on_error(opened, self.path):
             self._connection = opened
+            self._rows(_NO_ROW_OF_THEM)  # else a ledger that lacks one would fail at its next batch
             self._load_position()
 
     def _load_position(self) -> None:
@@ -150,8 +156,7 @@ class Ledger:
     @functools.cached_property
     def _columns(self) -> Mapping[str, "pa.Schema"]:
         """Of the tables that are written, which a program that only reads need not ask for."""
-        tables = ("log", "ingest_keys", "tree_heads", "tree_nodes", *facts.TABLES.values())
-        return arrow.schemas(self.cursor(), tables)
+        return arrow.schemas(self.cursor(), _WRITTEN)
 
     def batch(self, entries: Sequence[Entry]) -> Batch:
         """Entries, one at least, as `append` takes them; safe to make on any thread, while it

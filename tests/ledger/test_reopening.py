@@ -202,6 +202,17 @@ def test_who_reads_while_the_file_is_made_again_hears_why_and_opens_no_file(foll
         assert opened.reader.count("timeline") == 302
 
 
+def test_a_start_with_a_file_that_lacks_a_table_makes_it_again(followed):
+    """Commands showed its rows, and ended with an error of DuckDB's once there was a new entry."""
+    with duckdb.connect(followed.ledger) as connection:
+        connection.execute("drop table facts.bank_account_events")
+    with closing(LedgerService(followed)) as opened:
+        assert "bank_account_events does not exist" in str(opened.status().recovered)
+        deliver(opened.inbox, range(300, 302))
+        opened.catch_up()
+        assert opened.reader.count("timeline") == 302
+
+
 def test_a_start_that_comes_upon_a_damaged_part_makes_the_file_again(followed, monkeypatch):
     """It ended with an error of DuckDB's, and so did each further one."""
     root_at, left = Ledger.root_at, [1]
