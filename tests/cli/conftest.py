@@ -42,15 +42,17 @@ def follower(environment: dict[str, str]) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     url = f"http://127.0.0.1:{port}"
-    with httpx.Client(base_url=url, trust_env=False) as client:
+    try:
+        with httpx.Client(base_url=url, trust_env=False) as client:
 
-        def answers() -> bool:
-            try:
-                return client.get("/api/status").status_code == 200
-            except httpx.HTTPError:
-                return False
+            def answers() -> bool:
+                try:
+                    return client.get("/api/status").status_code == 200
+                except httpx.HTTPError:
+                    return False
 
-        wait_until(answers, pause=0.05)
-    yield url
-    process.send_signal(signal.SIGTERM)
-    process.wait(10)
+            wait_until(answers, pause=0.05)
+        yield url
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)

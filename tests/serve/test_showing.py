@@ -28,6 +28,7 @@ from tests.support.rich import RICH
 from tests.support.stores import settings_in
 
 AS_OF = instants.parse("2026-06-01T00:00:00Z")
+BEFORE_ALL = instants.parse("2020-01-01T00:00:00Z")
 CPF = "529.982.247-25"
 BY_TAX_ID = [
     seller("created", "e-cpf-1", seller_id=CPF, taxpayer_id=CPF),
@@ -94,6 +95,7 @@ def test_few_rows_are_those_of_the_table(
     assert found.rows == [*formats.records(masked)]
     assert CPF not in str(found.rows)
     assert held.shown(Asked(view, AS_OF, limit=FEW)) == found
+    assert held.shown(Asked(view, BEFORE_ALL)) == own.shown(Asked(view, BEFORE_ALL))
 
 
 @pytest.mark.parametrize("view", depth.few([*public()], 6))
