@@ -12,7 +12,7 @@ from pipeline.ledger.syntax import filters as filtering
 from pipeline.serve import identifiers
 from pipeline.settings import Settings
 
-# Templates, HTTP, proofs, DuckDB and Arrow are most of the start of a command that needs no other:
+# Templates, HTTP, proofs, DuckDB and Arrow take most of a command's start, and none needs them all:
 # a holder of the ledger answers in JSON (docs/decisions/programs.md#a-command-loads-what-it-uses).
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,11 +45,11 @@ class Ledger(Protocol):
         """The rows of a view, in its own order, masked; instants are naive UTC."""
 
     def shown(self, asked: formats.Asked) -> formats.Shown:
-        """The same of a few rows; personal values are shown only after their entry is in the
-        log."""
+        """A few of the rows as people see them, masked; with `unmask`, personal values are shown
+        once their entry is in the log."""
 
     def encoded(self, asked: formats.Asked, form: formats.Format, look: formats.Look) -> bytes:
-        """The same as a file of a format."""
+        """Such rows, or all of them, as a file of a format."""
 
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
         """How many rows a view has."""
@@ -205,8 +205,8 @@ class OwnLedger:
         return formats.encode(rows, form, notes, look)
 
     def _begun(self, asked: formats.Asked, where: Mapping[str, object]) -> int:
-        """Records that personal values are about to be shown, if they are; of which instant, in
-        microseconds."""
+        """Records that personal values are about to be shown, if they are; says of which instant
+        the rows are to be, in microseconds."""
         as_of = asked.as_of
         if asked.unmask is not None:
             from pipeline.ledger import reader

@@ -198,19 +198,19 @@ def _instant_of(answer: httpx.Response) -> int:
 
 
 def _columns(view: str) -> list[str]:
-    """Of a view whose rows are none."""
+    """Of a view that has no row to say them."""
     from pipeline.ledger.catalogue import public
 
     return [*public()[view].columns]
 
 
 def _table(answer: httpx.Response) -> "pa.Table":
-    """Rows in Parquet, whose instants say that they are UTC: to read one of these, Arrow imports
-    pandas, which takes a third of a second and 60 MB."""
+    """Rows that came as Parquet, where instants say that they are UTC; here they no longer do: to
+    read one that does, Arrow imports pandas, which takes a third of a second and 60 MB."""
     import pyarrow as pa
     import pyarrow.parquet
 
-    # `read_table` would import it, too. Only this thread reads: others could still release Python's
+    # `read_table` would do so, too. Only this thread reads: others could still release Python's
     # bytes when the command ends, which aborts the interpreter.
     rows = pyarrow.parquet.ParquetFile(pa.BufferReader(answer.content)).read(use_threads=False)
     naive = [

@@ -7,7 +7,7 @@ from typing import Final
 import duckdb
 
 _REMEMBERED: Final = 128
-"""Statements and scripts, of some 250 kB each."""
+"""Statements, of some 250 kB each, and scripts, of some five statements."""
 
 
 class Parsed:
