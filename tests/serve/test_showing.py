@@ -17,7 +17,7 @@ from pipeline.ledger.catalogue import public
 from pipeline.ledger.formats import Asked
 from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.log.actions import Unmasking
-from pipeline.serve import api, identifiers
+from pipeline.serve import api, identifiers, remote
 from pipeline.serve.commands import Ledger, OwnLedger
 from pipeline.serve.remote import Holder
 from tests import depth
@@ -109,6 +109,26 @@ def test_a_file_is_the_same_whoever_holds_the_ledger(view: str, own: Ledger, hel
     )
     assert held_table.equals(own_table, check_metadata=True)
     assert held.read(view).schema.equals(own.read(view).schema)
+
+
+def test_a_holder_writes_no_text_of_many_rows(
+    own: Ledger, held: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It took seconds in which pages waited, and of millions longer than a command waits."""
+    forms, rows = [], Holder._rows
+
+    def spied(holder: Holder, asked: Asked, form: formats.Format) -> httpx.Response:
+        forms.append(form)
+        return rows(holder, asked, form)
+
+    monkeypatch.setattr(Holder, "_rows", spied)
+    monkeypatch.setattr(remote, "TEXT_ROWS", 2)
+    for view, limit in (("denials", 2), ("denial_retries", None), ("denials", 3), ("denials", None)):
+        asked = Asked(view, AS_OF, limit=limit)
+        for form in ("json", "ndjson", "csv"):
+            files = [it.encoded(asked, form, formats.Look()) for it in (own, held)]
+            assert files[0] == files[1]
+    assert forms == ["json", "ndjson", "csv"] * 2 + ["parquet"] * 6
 
 
 @pytest.mark.parametrize("who", ["own", "held"])
