@@ -56,9 +56,10 @@ needed as (
         or bool_and(may_be_left_out) over (partition by listed.demand)
 ),
 
+-- Each demand once: of 12,000 fields, each beside each other took five seconds.
 required as (
     select listed.demand, count(distinct needed.path) as required
-    from listed
+    from (select distinct demand from listed) as listed
     left join needed on needed.demand = listed.demand
     group by listed.demand
 ),
