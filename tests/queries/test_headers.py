@@ -12,6 +12,7 @@ import pytest
 
 from pipeline.errors import LedgerDamaged
 from pipeline.ledger import facts, materialized
+from pipeline.ledger.arrow import MASKED_COLUMNS
 from pipeline.ledger.catalogue import View, catalogue, public, whole_sql
 from pipeline.ledger.reader import Reader, install, installed_later
 from tests import depth
@@ -176,6 +177,37 @@ def test_each_column_is_explained_and_the_time_asked_for_by_no_way_but_as_of():
         now = r"\b(now|current_timestamp|current_date|today)\b *\("
         assert not re.search(now, view.sql), view.name
         assert "as_of" not in re.findall(r"getvariable\('(\w+)'\)", view.sql), view.name
+
+
+def personal(view: View) -> set[str]:
+    """The columns of which the header says that they are about a person."""
+    return {name for name, said in view.columns.items() if re.search(r"\bpersonal\b", said)}
+
+
+def masked(view: View) -> set[str]:
+    """The columns that the SQL makes by the macro `personal`, whatever is around it."""
+    columns = (
+        column
+        for node in nodes_of(tree_of(view.sql))
+        for column in node.get("select_list", ())
+        if column["alias"]
+    )
+    return {
+        column["alias"]
+        for column in columns
+        if any(node.get("function_name") == "personal" for node in nodes_of(column))
+    }
+
+
+def test_what_is_about_a_person_is_masked_where_it_is_kept_and_where_it_is_shown():
+    """A new field of a seller's record was named personal in both headers, and shown to everybody:
+    its mask had to be said in two more places, and no test failed."""
+    of_sellers = set(MASKED_COLUMNS["facts.seller_events"])
+    assert personal(catalogue()["seller_events"]) == of_sellers, "name its mask in MASKED_COLUMNS"
+    for view in public().values():
+        shown = personal(view)
+        assert of_sellers & {*view.columns} <= shown, f"{view.name} does not say personal"
+        assert not shown or shown <= masked(view), f"{view.name} shows a value without personal()"
 
 
 def test_the_rich_history_is_over_at_its_instant():
