@@ -10,7 +10,8 @@ from pipeline import alert_rules, files
 from pipeline.alert.alarms import LASTING
 from pipeline.alert_rules import AlertRules, AlertsFile
 from pipeline.alert_rules.ladder import Condition
-from pipeline.alert_rules.references import BESIDE_THE_LOG, BREACHES, CONDITIONS
+from pipeline.alert_rules.references import BESIDE_THE_LOG, CONDITIONS
+from pipeline.breaches import BREACHES
 from pipeline.errors import SettingsError
 
 WHOLE = """

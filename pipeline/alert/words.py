@@ -16,6 +16,7 @@ from pipeline.alert.entries import DIGEST, REPORT, Due, Item
 from pipeline.alert.links import Links
 from pipeline.alert.reports import Said
 from pipeline.alert_rules.recipients import Recipient
+from pipeline.breaches import BREACHES
 from pipeline.texts import printable
 
 Language = Literal["pt", "en"]
@@ -56,20 +57,7 @@ _CONDITIONS: Final[_BOTH] = {
     "report": ("Relatório agendado", "Scheduled report"),
     "test": ("Mensagem de teste", "Test message"),
 }
-_BREACHES: Final[_BOTH] = {
-    "finished_late": ("Concluído com atraso", "Finished late"),
-    "finished_elsewhere": (
-        "Concluído sem envio nosso aceito",
-        "Finished without an accepted submission from us",
-    ),
-    "field_without_evidence": ("Campo enviado sem evidência", "Field sent without evidence"),
-    "source_not_seller": ("Não coletado do vendedor", "Not collected from the seller"),
-    "evidence_before_request": ("Coletado antes da solicitação", "Collected before the request"),
-    "evidence_reused": ("Evidência reutilizada", "Evidence reused"),
-    "acp_incomplete": ("ACP incompleta", "ACP incomplete"),
-    "aci_extra_field": ("Campo não solicitado na ACI", "Field that the ACI did not request"),
-}
-"""As pages and packages name them, which are built on alerts and not the other way round."""
+_BREACHES: Final[_BOTH] = {rule: (pt, en) for rule, (en, pt) in BREACHES.items()}
 _NEXT_ACTIONS: Final[_BOTH] = {
     "start_collection": ("Iniciar uma coleta", "Start a collection"),
     "remind_seller": ("Lembrar o vendedor", "Remind the seller"),
@@ -163,7 +151,7 @@ def title(kind: str, language: Language) -> str:
         # Who was not told at once is told the same later: it has to be true then, too.
         both = (f"{verb} menos de {number} {unit}", f"Less than {number} {unit} left")
         return said(both, language)
-    return said((f"Violação: {kind}", f"Breach: {kind}"), language)
+    return kind  # of another release: what it means would be a guess
 
 
 def _heading(due: Due, language: Language, now: int) -> str:

@@ -8,13 +8,8 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from pipeline.alert_rules.ladder import Condition
+from pipeline.breaches import BREACHES
 
-BREACHES: Final = (
-    *("finished_late", "finished_elsewhere", "field_without_evidence", "source_not_seller"),
-    *("evidence_before_request", "evidence_reused", "acp_incomplete", "aci_extra_field"),
-)
-"""Findings that can be a breach and raise an alert (docs/rules.md#findings). `expired_unfinished`
-is the rung `expired`, and of `alert_undelivered` nobody can be told."""
 CONDITIONS: Final = tuple(it for it in get_args(Condition) if it != "breach")
 """Each is a kind of its own; of breaches each finding is."""
 BESIDE_THE_LOG: Final = (

@@ -5,7 +5,8 @@ from typing import Final
 
 from pipeline.alert_rules.ladder import Ladder
 from pipeline.alert_rules.recipients import Role, Route, Severity
-from pipeline.alert_rules.references import BESIDE_THE_LOG, BREACHES
+from pipeline.alert_rules.references import BESIDE_THE_LOG
+from pipeline.breaches import BREACHES
 
 _FOR_ADMINS: Final = {"unauthorized", "tls_refused", "quarantined", "silence"}
 _BREACHES_BESIDE_THE_LOG: Final = {"receiver_down", "ledger_down", "ledger_unverified"}

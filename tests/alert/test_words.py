@@ -11,6 +11,7 @@ from pipeline.alert.entries import Due, Item
 from pipeline.alert.links import Links
 from pipeline.alert.words import Text
 from pipeline.alert_rules.recipients import Recipient
+from pipeline.alert_rules.references import KINDS
 from pipeline.audit.package.words import WORDS
 
 
@@ -84,12 +85,9 @@ def test_a_deadline_that_is_to_come_has_not_passed() -> None:
 
 
 @pytest.mark.parametrize("language", ["pt", "en"])
-def test_a_broken_rule_is_named_as_in_packages_and_not_by_its_code(
-    language: words.Language,
-) -> None:
-    breaches = (
-        *("finished_late", "finished_elsewhere", "field_without_evidence", "source_not_seller"),
-        *("evidence_before_request", "evidence_reused", "acp_incomplete", "aci_extra_field"),
-    )
-    named = [words.title(rule, language) for rule in breaches]
-    assert named == [WORDS[language][rule] for rule in breaches]
+def test_every_kind_of_alert_is_named_in_words(language: words.Language) -> None:
+    """A new condition whose words were forgotten was sent as `Breach: its_code`, though a risk."""
+    assert [kind for kind in KINDS if words.title(kind, language) == kind] == []
+    assert words.title("of_another_release", language) == "of_another_release"
+    late = {"pt": "Concluído com atraso", "en": "Finished late"}[language]
+    assert words.title("finished_late", language) == WORDS[language]["finished_late"] == late

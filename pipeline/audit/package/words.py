@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import instants
+from pipeline.breaches import BREACHES
 
 _UNITS: Final = (
     ("d", instants.DAY),
@@ -338,31 +339,18 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "saved_view": ("Saved view of a page", "Visão salva de uma página"),
     "artifact": ("artifact", "artefato"),
     # rules
+    **BREACHES,
     "expired_unfinished": ("Expired, unfinished", "Vencido sem conclusão"),
-    "finished_late": ("Finished late", "Concluído com atraso"),
-    "finished_elsewhere": (
-        "Finished without an accepted submission from us",
-        "Concluído sem envio nosso aceito",
-    ),
     "answer_lost": ("Finished, but the answer was lost", "Concluído, mas a resposta se perdeu"),
     "attempt_without_start": (
         "Attempt answered, but its start is missing",
         "Tentativa respondida, mas sem o início",
     ),
-    "field_without_evidence": ("Field sent without evidence", "Campo enviado sem evidência"),
-    "source_not_seller": ("Not collected from the seller", "Não coletado do vendedor"),
-    "evidence_before_request": (
-        "Collected before the request",
-        "Coletado antes da solicitação",
-    ),
     "evidence_recorded_late": ("Evidence recorded late", "Evidência registrada com atraso"),
-    "evidence_reused": ("Evidence reused", "Evidência reutilizada"),
     "values_reused": (
         "Same values as an earlier submission",
         "Mesmos valores de um envio anterior",
     ),
-    "acp_incomplete": ("ACP incomplete", "ACP incompleta"),
-    "aci_extra_field": ("Field that the ACI did not request", "Campo não solicitado na ACI"),
     "payload_changed_on_retry": (
         "Payload changed on retry",
         "Conteúdo alterado em nova tentativa",

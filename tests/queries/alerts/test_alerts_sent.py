@@ -3,9 +3,10 @@
 from typing import Any
 
 from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.references import CONDITIONS
 from pipeline.alert_rules.untold import possible
 from tests.support.ledgers import asked
-from tests.support.lines import aci, action, at, finished, live, started
+from tests.support.lines import aci, action, at, finished, live, started, webhook
 from tests.support.rich import RICH
 
 ALERT = "f39949756edc6f39c7f796c29e7e306c"
@@ -153,10 +154,14 @@ def test_what_was_raised_is_new_no_more_whatever_its_kind() -> None:
         name, when = f"f{number}", f"2026-05-27T0{number}:00:00Z"
         failing.append(started(name, when, process_id="p10", body={}))
         failing.append(finished(name, 503, when, process_id="p10"))
-    history, as_of = [*RICH, *failing], at("2026-05-31T00:00:00")
+    failing.append(started("t1", "2026-05-28T07:00:00Z", process_id="p11", body={}))
+    refused = finished("t1", None, "2026-05-28T07:00:01Z", process_id="p11", error="tls_refused")
+    unread = webhook("no JSON", "2026-05-27T08:00:00Z")
+    history, as_of = [*RICH, *failing, refused, unread], at("2026-05-31T00:00:00")
     every = asked(history, "alerts", as_of)
     kinds = {row["kind"] for row in every}
-    assert {"ticket_due", "retries_exhausted", "unauthorized", "silence"} < kinds
+    missing = {*CONDITIONS} - kinds
+    assert missing == set(), f"add {missing} to this history: a role is tried by a row of it"
     known = {*possible(AlertRules().ladder, AlertRules().conditions)}
     assert {(row["kind"], row["severity"], row["role"]) for row in every} < known
     assert asked(history, "new_alerts", as_of) == without_steps(every)
