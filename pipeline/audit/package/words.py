@@ -315,6 +315,8 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "rejection": ("Deliveries rejected", "Entregas rejeitadas"),
     "clock": ("Clock jumped or believed again", "Relógio saltou ou voltou a ser confiável"),
     "note": ("Note", "Anotação"),
+    "assignment": ("Assignment", "Atribuição"),
+    "erasure": ("Erasure", "Eliminação"),
     "key_rotation": ("Signing key rotated", "Chave de assinatura trocada"),
     "supply": ("Delivery completed by hand", "Entrega completada manualmente"),
     "restoration": ("Unsigned entries put back", "Registros sem assinatura restaurados"),

@@ -1,12 +1,27 @@
-"""The rules that pages explain are those that the report names."""
+"""The rules and kinds of entries that pages explain are those that the report names."""
+
+import re
 
 import pytest
 
+from app_pages.language import occurrences
 from app_pages.language.rulebook import RULES
 from pipeline.audit.package.words import WORDS
+from tests.docs import pages
 
 
 @pytest.mark.parametrize("language", WORDS)
-def test_the_report_has_a_name_for_every_rule_of_the_rulebook(language: str) -> None:
-    unnamed = [rule for rule in RULES if rule not in WORDS[language].words]
-    assert unnamed == []
+def test_the_report_has_a_name_for_every_rule_and_every_kind_of_entry(language: str) -> None:
+    """An assignment stood as `assignment` in it, in both languages: no test asked for its name."""
+    codes = {*RULES, *occurrences.KINDS, *occurrences.CHANNELS, *occurrences.ERRORS}
+    codes |= {f"alert_{step}" for step in occurrences.ALERT_STEPS}
+    codes |= {f"clearance_{step}" for step in occurrences.CLEARANCE_STEPS}
+    assert codes - WORDS[language].words.keys() == set()
+
+
+def test_every_kind_of_entry_that_the_rules_list_has_a_name_on_pages() -> None:
+    page = pages.text(pages.ROOT / "docs/rules.md")
+    table = page.partition("| kind | happens when |")[2].partition("\n\n")[0]
+    cells = re.findall(r"^\|(.*?)\|", table, re.MULTILINE)
+    kinds = {kind for cell in cells for kind in re.findall("`(.*?)`", cell)}
+    assert {"webhook", "ticket"} <= kinds <= occurrences.KINDS.keys()

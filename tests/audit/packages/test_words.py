@@ -24,31 +24,6 @@ def test_the_time_to_a_deadline_is_as_exact_as_it_is_near(
     assert WORDS["pt"].time_left(seconds) == portuguese
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "answer_lost",
-        "attempt_without_start",
-        "tls_refused",
-        "unreadable_part",
-        "status_after_deletion",
-        "deleted_with_open",
-        "ticket",
-        "reminded",
-        "calendar",
-        "saved_view",
-        "clearance",
-        "report",
-        "clearance_requested",
-        "supply",
-        "key_rotation",
-    ],
-)
-def test_what_the_log_can_find_or_hold_has_words(code: str) -> None:
-    for words in WORDS.values():
-        assert words.get(code) != code
-
-
 def test_a_report_begins_with_what_it_comes_to_worst_first() -> None:
     totals = {
         "processes": {"FINISHED": 1200, "EXPIRED": 1, "OVERDUE": 2},
