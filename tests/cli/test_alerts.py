@@ -7,6 +7,7 @@ from pipeline.inbox.sqlite import SqliteInbox
 from tests.support.lines import aci
 
 ALERTS = """
+conditions = ["breach", "ticket_due", "silence"]
 silence_hours = 12
 [ladder]
 opened = []
@@ -46,8 +47,7 @@ def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
     assert shown.stdout.splitlines() == [
         "settings                    alerts.toml",
         "look_back_days              7",
-        "conditions                  breach, unauthorized, tls_refused, ticket_due,"
-        " retries_exhausted, quarantined, silence",
+        "conditions                  breach, ticket_due, silence",
         "silence_hours               12h",
         "ladder                      overdue, before_36h, expired",
         "ladder.even_while_awaiting  72h",
@@ -61,9 +61,8 @@ def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
         "recipients.bruno            admin, webhook, pt, zone: Europe/Lisbon,"
         " assigned_as: Bruno Sá",
         "to nobody                   overdue (notice, officer), overdue (risk, officer),"
-        " before_36h (risk, officer), unauthorized (risk, admin), tls_refused (risk, admin),"
-        " ticket_due (risk, officer), retries_exhausted (risk, officer), quarantined (risk, admin),"
-        " silence (risk, admin), ledger_behind (risk, admin), platform_files (risk, admin),"
+        " before_36h (risk, officer), ticket_due (risk, officer), silence (risk, admin),"
+        " ledger_behind (risk, admin), platform_files (risk, admin),"
         " certificate_ends (risk, admin)",
     ]
     nobody_there = 'host = "127.0.0.1"\nport = 1\nsecurity = "none"'

@@ -164,7 +164,7 @@ def test_a_view_has_the_documented_columns_in_their_order_and_its_key_is_unique(
         keys = [tuple(row[place] for place in places) for row in cursor.fetchall()]
         assert len(keys) == len(set(keys)), view.name
         if view.group != EMPTY_WHEN_SOUND:
-            assert keys, f"the rich history leaves {view.name} empty"
+            assert keys, f"{view.name} is empty: add what it shows to tests/support/rich.py"
         for name, values in zip(view.key, zip(*keys, strict=True), strict=False):
             assert None not in values or "null" in view.columns[name], (view.name, name)
         assert all(any(value is not None for value in each) for each in keys), view.name
