@@ -1,6 +1,7 @@
 """`alerts.toml`: what it says, and every fault in it at once."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import get_args
 
@@ -240,6 +241,17 @@ def test_what_would_lead_to_nobody_is_known_before_it_does() -> None:
     ]
     notices = untold(routes=[{"to": ["role"], "severities": ["notice", "breach"]}])
     assert notices[:3] == [f"{it} (risk, officer)" for it in ("opened", "overdue", "before_3d")]
+
+
+def test_the_page_shows_the_defaults_and_each_condition() -> None:
+    """docs/alerts.md is where people look them up; a new condition stood in the code alone."""
+    page = (Path(__file__).parents[1] / "docs/alerts.md").read_text(encoding="utf-8")
+    defaults = page.partition("are the defaults of what is due:\n")[2].partition("\nAnd ")[0]
+    assert "[ladder]" in defaults
+    assert AlertRules.model_validate(tomllib.loads(defaults)) == AlertRules()
+    table = page.partition("## Conditions\n")[2].partition("###")[0]
+    kinds = " ".join(re.findall(r"^\|(.*?)\|", table, re.MULTILINE))
+    assert set(re.findall("`([a-z_]+)`", kinds)) == set(CONDITIONS)
 
 
 def test_every_breach_that_alarms_is_a_kind_and_nothing_else_is() -> None:

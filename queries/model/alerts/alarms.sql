@@ -6,7 +6,7 @@
 -- reads: due_rungs, alarming_findings, recent_failures, delivery_silence, raised_alerts, alert_steps, log
 -- key: alert_id
 -- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
--- column: kind | a rung, a rule of `findings`, ticket_due or silence
+-- column: kind | a rung, a rule of `findings`, or another condition (docs/alerts.md#conditions)
 -- column: severity | breach, risk or notice
 -- column: role | who sees to it: officer or admin
 -- column: process_id | the review process it is about; null where it is about none

@@ -3,7 +3,7 @@
 -- reads: alarms, alarming_states, untold_alerts
 -- key: alert_id
 -- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
--- column: kind | a rung (opened, overdue, before_..., expired), a rule of `findings`, ticket_due or silence
+-- column: kind | a rung (opened, overdue, before_..., expired), a rule of `findings`, or another condition (docs/alerts.md#conditions)
 -- column: severity | breach once expired or for a breach, risk with less than 72 hours left to the deadline and for most conditions, else notice
 -- column: role | who sees to it: officer or admin
 -- column: process_id | the review process it is about; null where it is about none
