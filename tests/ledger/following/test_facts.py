@@ -1,8 +1,12 @@
 """Facts that are given their values by position have each of them in its own column."""
 
 import json
+from contextlib import closing
 
-from pipeline.ledger.facts import Keys, extract
+import duckdb
+
+from pipeline.ledger.catalogue import script
+from pipeline.ledger.facts import TABLES, Keys, extract
 from pipeline.ledger.facts.rows import ReviewFact, SellerEvent, Webhook
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Entry, Place, record_entry
@@ -25,6 +29,15 @@ def entry(event_type: str, about: dict[str, object]) -> Entry:
     draft = delivery(json.dumps(event).encode(), occurred_at=5, recorded_by="webhook")
     place = Place(7, 6, 1, None, 1, None, False)
     return record_entry(draft, place, log="prazo/1", log_key=b"k" * 32, random=bytes)
+
+
+def test_the_fields_of_a_fact_are_the_columns_of_its_table_in_their_order():
+    """Two texts that changed places would be masked, and shown, as each other."""
+    with closing(duckdb.connect()) as ledger:
+        ledger.execute(script("schema"))
+        for fact, table in TABLES.items():
+            columns = ledger.execute(f"from {table}").description
+            assert [name for name, *_ in columns] == [*fact._fields], table
 
 
 def test_each_value_of_a_review_is_in_its_own_column():
