@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from pipeline.clearance import acts
 from pipeline.errors import LedgerDamaged
 from pipeline.ledger import facts, materialized
 from pipeline.ledger.arrow import MASKED_COLUMNS
@@ -208,6 +209,7 @@ def test_what_is_about_a_person_is_masked_where_it_is_kept_and_where_it_is_shown
         shown = personal(view)
         assert of_sellers & {*view.columns} <= shown, f"{view.name} does not say personal"
         assert not shown or shown <= masked(view), f"{view.name} shows a value without personal()"
+        assert shown <= acts._PERSONAL, f"{view.name}: requests of a second person would show it"
 
 
 def test_the_rich_history_is_over_at_its_instant():
