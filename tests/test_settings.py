@@ -1,11 +1,14 @@
 """Settings that a slip would make dangerous are refused, and what may be secret is not repeated."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from pipeline.cli.doctor import stores
 from pipeline.errors import SettingsError
 from pipeline.settings import Settings
+from tests.support.stores import settings_in
 
 
 @pytest.mark.parametrize(
@@ -144,3 +147,16 @@ def test_settings_that_a_program_gives_are_all_that_count(
     monkeypatch.setenv("PRAZO_DASHBOARD_PORT", "9002")
     settings = Settings(inbox="inbox.db")
     assert (settings.receiver_port, settings.dashboard_port) == (8400, 8501)
+
+
+def test_every_setting_that_names_a_secret_is_looked_at(tmp_path: Path) -> None:
+    """A new one has to be named in `stores.secrets` too; the seller's page looks at its own."""
+    said = re.compile(r"secret|credentials|_key_file|oidc_file")
+    names = {it for it in Settings.model_fields if said.search(it)} - {"journey_code_secret_file"}
+    files = {name: tmp_path / name for name in names}
+    for file in files.values():
+        file.touch(mode=0o644)
+        file.chmod(0o644)
+    settings = settings_in(tmp_path).model_copy(update=files)  # whatever they need besides
+    found = {it.remedy for it in stores.secrets(settings)}
+    assert {f"chmod 600 {file}" for file in files.values()} <= found
