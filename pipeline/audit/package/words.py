@@ -33,6 +33,11 @@ class Words:
         """The word for a code of the log, or the code itself if there is none."""
         return self.words.get(code, code)
 
+    def of_step(self, kind: str, step: str | None) -> str:
+        """The word for a step of a kind of entry, such as a ticket that was opened; else for the
+        kind."""
+        return self.words.get(f"{kind}_{step}") or self.get(kind)
+
     def number(self, count: int) -> str:
         """A whole number with this language's separator of thousands."""
         return f"{count:,}".replace(",", self.thousands)
@@ -324,6 +329,8 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "reconciliation": ("Lost entries recorded again", "Registros perdidos, registrados de novo"),
     "forwarding": ("Passing on to an endpoint", "Repasse a um endpoint"),
     "ticket": ("Support ticket", "Chamado"),
+    "ticket_opened": ("Support ticket opened", "Chamado aberto"),
+    "ticket_closed": ("Support ticket closed", "Chamado encerrado"),
     "alert": ("Alert", "Alerta"),
     "alert_raised": ("Alert raised", "Alerta gerado"),
     "alert_tried": ("Alert on its way", "Alerta a caminho"),

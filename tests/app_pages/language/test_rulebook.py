@@ -15,6 +15,7 @@ def test_the_report_has_a_name_for_every_rule_and_every_kind_of_entry(language: 
     """An assignment stood as `assignment` in it, in both languages: no test asked for its name."""
     codes = {*RULES, *occurrences.KINDS, *occurrences.CHANNELS, *occurrences.ERRORS}
     codes |= {f"alert_{step}" for step in occurrences.ALERT_STEPS}
+    codes |= {f"ticket_{step}" for step in occurrences.TICKET_STEPS}
     codes |= {f"clearance_{step}" for step in occurrences.CLEARANCE_STEPS}
     unnamed = codes - WORDS[language].words.keys()
     assert unnamed == set(), "name them in pipeline/audit/package/words.py"

@@ -65,3 +65,24 @@ def test_the_worst_process_stands_first_and_of_equals_the_one_that_came_due_firs
     assert [it["process_id"] for it in sorted(processes, key=report.urgency)] == [
         *("expired before", "expired", "overdue", "unknown", "pending", "late", "in time"),
     ]
+
+
+def test_an_entry_says_its_step_and_channel_as_pages_do() -> None:
+    """Whether a ticket was opened or closed, and how a seller was reminded, only pages said."""
+    sentence = report._TEMPLATES.from_string(
+        '{% import "pieces.html" as pieces with context %}'
+        '{% from "processes.html" import sentence with context %}{{ sentence(entry) }}'
+    )
+
+    def said(language: str, kind: str, **entry: str) -> str:
+        empty = dict.fromkeys(("step", "channel", "reason", "body"), "")
+        row = {**empty, "kind": kind, "actor": "Ana", **entry}
+        return sentence.render(words=WORDS[language], entry=row, stories=()).strip()
+
+    assert said("en", "ticket", step="opened") == "<b>Support ticket opened</b> · Ana"
+    assert said("pt", "ticket", step="closed") == "<b>Chamado encerrado</b> · Ana"
+    reminded = said("pt", "reminded", channel="phone")
+    assert reminded == "<b>Vendedor lembrado</b> · telefone · Ana"
+    refused = said("en", "clearance", step="refused")
+    assert refused == "<b>Refused by a second person</b> · Ana"
+    assert said("pt", "assignment") == "<b>Atribuição</b> · Ana"
