@@ -180,10 +180,11 @@ def _asked(request: Request, *allowed: str) -> QueryParams:
 
 def _count(request: Request, caller: Caller) -> Response:
     query = _asked(request, "as_of")
+    name = request.path_params["name"]
     rows = current().reader.count(
-        request.path_params["name"],
+        name,
         as_of=questions.instant(query.get("as_of")),
-        **questions.selection(query, may_see_people="read_personal" in caller.scopes),
+        **questions.selection(query, name, may_see_people="read_personal" in caller.scopes),
     )
     return JSONResponse({"count": rows})
 
@@ -198,7 +199,7 @@ def _shown(request: Request, caller: Caller, content: Any) -> Response:
     if form not in formats.FORMATS:
         raise CallerError(f"There is no format {form!r}", remedy=", ".join(formats.FORMATS))
     at = questions.instant(query.get("as_of"))
-    chosen = questions.selection(query, may_see_people="read_personal" in caller.scopes)
+    chosen = questions.selection(query, name, may_see_people="read_personal" in caller.scopes)
     chosen["order_by"] = questions.order(query.get("order"))
     limit = questions.whole(query.get("limit"), "limit")
     offset = questions.whole(query.get("offset"), "offset") or 0

@@ -20,12 +20,14 @@ _CODES: Final = frozenset(
         *("answer", "answer_source", "codes", "decided_because", "decision_reasons", "error"),
         *("event_type", "fields", "mcc", "note", "path", "paths", "payload_type", "reason"),
         *("reasons", "report_name", "reported_status", "requested_fields", "resource", "source"),
-        *("type", "view_name"),
+        *("status", "type", "view_name"),
     }
 )
 """Columns of codes and paths, or of lists of them. Who sends one may write anything, such as whose
 CPF is wrong, in the place of a reason; and so may people who say why they did something, or name
 what they keep."""
+_NUMBERED: Final = frozenset({"log_entries", "submission_attempts", "timeline"})
+"""Views whose `status` is a number of HTTP; a seller's is whatever text the platform wrote."""
 _FEW: Final = 1000
 """Texts that are looked through sooner than Arrow's functions are imported."""
 _DIGEST_DIGITS: Final = 10
@@ -155,9 +157,11 @@ def mask_of(column: str) -> Callable[[str, bytes | None], str] | None:
     return _MASKS.get(column) or (mask if column.endswith("_id") else None)
 
 
-def may_be_masked(column: str) -> bool:
-    """Whether `masked` may hide texts in the column: searches in it, asked often enough, would
-    spell out what it hides."""
+def may_be_masked(column: str, view: str | None = None) -> bool:
+    """Whether `masked` may hide texts in the column, of this view or of any: searches in it, asked
+    often enough, would spell out what it hides."""
+    if column == "status" and view in _NUMBERED:
+        return False
     return mask_of(column) is not None or column in _CODES
 
 

@@ -18,8 +18,9 @@ SELECTING: Final = ("where", "from", "before", "contains")
 """Parameters that choose rows. Each may come several times, written `COLUMN=VALUE`."""
 
 
-def selection(query: QueryParams, *, may_see_people: bool) -> dict[str, Any]:
-    """`where`, `between` and `contains`, as `pipeline.ledger.reader.Reader.read` takes them.
+def selection(query: QueryParams, view: str, *, may_see_people: bool) -> dict[str, Any]:
+    """`where`, `between` and `contains`, as `pipeline.ledger.reader.Reader.read` takes them of a
+    view.
 
     Where people are masked, no range and no search looks into ids, or into codes that may
     hold one: asked often enough they would spell out what its mask hides.
@@ -29,7 +30,7 @@ def selection(query: QueryParams, *, may_see_people: bool) -> dict[str, Any]:
     first, beyond = (filters.parse(query.getlist(it)) for it in ("from", "before"))
     contains = dict(_parts(query.getlist("contains")))
     spelling = {*first, *beyond, *contains}
-    if not may_see_people and any(map(identifiers.may_be_masked, spelling)):
+    if not may_see_people and any(identifiers.may_be_masked(it, view) for it in spelling):
         raise MissingScope("read_personal")
     return {
         "where": filters.parse(query.getlist("where")),

@@ -370,7 +370,7 @@ def test_rows_are_asked_for_by_range_search_and_order(client: Client) -> None:
     [
         ("process_state", "contains=seller_id=3"),
         ("process_state", "from=seller_id=3"),
-        ("process_state", "before=seller_id=3"),
+        ("seller_state", "before=status=3"),
         ("changes", "contains=subject=3"),
         ("process_state", "contains=requested_fields=3"),
         ("seller_state", "contains=decision_reasons=3"),

@@ -175,7 +175,8 @@ def test_other_texts_stay_as_they_are(text: str) -> None:
 @pytest.mark.parametrize("times", [1, 1001])
 def test_what_looks_personal_in_the_place_of_a_code_is_masked(times: int) -> None:
     """A denial's detail, by which the platform said whose CPF it was, was masked as a column of its
-    own and shown in the lists of other views; its reason, and an event's type, in none."""
+    own and shown in the lists of other views; its reason, an event's type and a seller's status in
+    none."""
     pair = {"reason": "NAME_INVALID", "detail": "CPF 390.533.447-05"}
     rows = pa.table(
         {
@@ -186,6 +187,7 @@ def test_what_looks_personal_in_the_place_of_a_code_is_masked(times: int) -> Non
             "event_type": ["seller.39053344705", "seller.denied"] * times,
             "note": [None, "39053344705 is another"] * times,
             "decided_because": ["it is of 390.533.447-05", None] * times,
+            "status": ["390.533.447-05", "enabled"] * times,
             "actor": ["ana@market.example", None] * times,
         }
     )
@@ -199,6 +201,10 @@ def test_what_looks_personal_in_the_place_of_a_code_is_masked(times: int) -> Non
     assert (second["event_type"], first["note"]) == ("seller.denied", None)
     assert second["note"].startswith("***05~")
     assert first["decided_because"].startswith("it is of ***05~")
+    assert first["status"].startswith("***05~")
+    assert second["status"] == "enabled"
+    is_searched = [not may_be_masked("status", it) for it in ("seller_state", "timeline")]
+    assert is_searched == [False, True]  # what an attempt was answered is a number
     assert (first["paths"], first["source"], first["actor"]) == (
         ["revenue"],
         "seller",
