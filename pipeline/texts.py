@@ -19,8 +19,12 @@ _WITHIN: Final = rf"(?<![A-Za-z0-9])(?:cpf|CPF|cnpj|CNPJ)?(?:{_TAX_ID})(?![A-Za-
 TAX_ID_WITHIN: Final = re.compile(_WITHIN)
 """A tax id among other characters, which are neither letters nor digits, with what says that it is
 one."""
-PERSONAL: Final = re.compile(rf"{_WITHIN}|[^\s\"',:;/()\[\]{{}}@]+@[^\s\"',:;/()\[\]{{}}]+")
-"""A tax id, or an e-mail address, among other words."""
+_SIGNS: Final = r"\s\"',:;/()\[\]{}"  # that end an e-mail address
+_LOCAL: Final = rf"(?:(?<![^{_SIGNS}@])[^{_SIGNS}@]++|(?<=\d)(?![A-Za-z0-9])[^{_SIGNS}@]{{1,64}}+)"
+PERSONAL: Final = re.compile(rf"{_LOCAL}@[^{_SIGNS}]+|{_WITHIN}")
+"""A tax id, or an e-mail address, among other words. What may be an address is read from its first
+character, or from behind a tax id: read from each of them to its end, a code of a megabyte that
+somebody sent would keep everybody waiting for hours."""
 
 
 def is_tax_id(text: str) -> bool:
