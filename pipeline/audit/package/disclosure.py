@@ -4,6 +4,7 @@ A full package shows everything except what the exporter withholds. A masked one
 if nothing in it can be personal.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
@@ -17,9 +18,17 @@ from pipeline.ledger.store import Ledger
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, Keeper, keeper
 from pipeline.log.entries import COLLECTION, WEBHOOK, Entry, public_name
 from pipeline.log.signing import KEY_ROTATION
+from pipeline.texts import PERSONAL, TAX_ID_WITHIN, is_marked_or_checked
 
 LOST: Final = frozenset({"damaged in the artifact store", "not in the artifact store"})
 """Why an artifact is left out that we should have."""
+
+
+_USUAL: Final = re.compile(r"[A-Za-z_./-]+[0-9]?")
+"""Most codes and paths, which no tax id, telephone number or e-mail address can be."""
+_PARTS: Final = re.compile(rf"(?:{PERSONAL.pattern}|[^./])++")
+"""Of a path or a type: what may be an id of a person is one part, however it is punctuated."""
+_INDEX: Final = re.compile("[0-9]{1,7}")
 
 
 class Disclosure:
@@ -53,13 +62,25 @@ class Disclosure:
             else:
                 self.restored[name] = identifier
         if is_masked:
-            self.replaced |= {it: public_name(it, log_key) for it in journeys}
+            self.replaced |= {it: self.new_word(it) for it in journeys}
 
     def new_name(self, identifier: str | None) -> str | None:
         """The name by which the package knows an identifier, of a bank account too."""
         if identifier is None or not self._is_masked:
             return None if identifier is None else self.replaced.get(identifier, identifier)
         return public_name(identifier, self._log_key)
+
+    def new_word(self, text: str) -> str:
+        """What stands for an id that no leaf holds, or for a word in the place of a code."""
+        name = public_name(text, self._log_key) if self._is_masked else text
+        return self.new_path(text) if name == text else name
+
+    def new_path(self, text: str) -> str:
+        """The same for a path, or for a code that is written like one: part by part, so that what
+        was asked for still covers what is under it."""
+        if not self._is_masked or _USUAL.fullmatch(text):
+            return text
+        return _PARTS.sub(lambda part: _new_part(part[0], self._log_key), text)
 
     def why_withheld(self, entry: Entry) -> str | None:
         """Why the body of an entry is left out; None where it is shown, or there is none.
@@ -70,9 +91,31 @@ class Disclosure:
             return None
         if entry.seq in self._request.withhold:
             return BY_EXPORTER
-        if self._request.profile == "masked" and not _is_impersonal(entry, self._log_key):
+        if self._request.profile == "masked" and not self._is_impersonal(entry):
             return BY_PROFILE
         return None
+
+    def _is_impersonal(self, entry: Entry) -> bool:
+        """Whether a body is a review event with only the contract's keys and no text that could be
+        personal. Anything else may hold a person's name."""
+        if entry.kind != WEBHOOK:
+            return False
+        event = parse_json(entry.body or b"")
+        return event.get("type") == REVIEW_REQUIRED and self._is_plain(event, "")
+
+    def _is_plain(self, value: Any, key: str) -> bool:
+        match value:
+            case dict():
+                shown = _REVIEW_SHAPE.get(key, frozenset())
+                return value.keys() <= shown and all(
+                    self._is_plain(inner, name) for name, inner in value.items()
+                )
+            case list():
+                return all(self._is_plain(it, "[]") for it in value)
+            case str():
+                return self.new_word(value) == value
+            case _:
+                return value is None
 
     def shown(self, entry: Entry) -> Entry:
         """The entry as the package shows it."""
@@ -113,28 +156,11 @@ _REVIEW_SHAPE: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
-def _is_impersonal(entry: Entry, log_key: bytes) -> bool:
-    """Whether a body is a review event with only the contract's keys and no text that could be
-    personal. Anything else may hold a person's name."""
-    if entry.kind != WEBHOOK:
-        return False
-    event = parse_json(entry.body or b"")
-    return event.get("type") == REVIEW_REQUIRED and _is_plain(event, "", log_key)
-
-
-def _is_plain(value: Any, key: str, log_key: bytes) -> bool:
-    match value:
-        case dict():
-            shown = _REVIEW_SHAPE.get(key, frozenset())
-            return value.keys() <= shown and all(
-                _is_plain(inner, name, log_key) for name, inner in value.items()
-            )
-        case list():
-            return all(_is_plain(it, "[]", log_key) for it in value)
-        case str():
-            return public_name(value, log_key) == value
-        case _:
-            return value is None
+def _new_part(part: str, log_key: bytes) -> str:
+    name = part if _INDEX.fullmatch(part) else public_name(part, log_key)
+    if name == part and any(is_marked_or_checked(it[0]) for it in TAX_ID_WITHIN.finditer(part)):
+        return public_name(f" {part}", log_key)  # one that a leaf would hold as it is
+    return name
 
 
 MOST_ARTIFACTS: Final = 100_000

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -33,7 +33,12 @@ class Reading:
         self._seller_id = seller_id
         self._disclosure, self._artifacts = disclosure, artifacts
         self._facts, self._files = facts, files
-        self._stating = tables.Stating(service.keys, lambda value: disclosure.new_name(value) or "")
+        self._stating = tables.Stating(
+            service.keys,
+            lambda value: disclosure.new_name(value) or "",
+            disclosure.new_word,
+            disclosure.new_path,
+        )
         self._again = tables.Again()
         self.taken = 0
         self.processes: set[str | None] = set()
@@ -62,9 +67,13 @@ class Reading:
             self._files.state(table, rows)
         self.taken += len(batch)
 
+    def reworded(self) -> dict[str, str]:
+        """Code or path of withheld entries -> what stands for it in this package."""
+        return self._stating.reworded
+
     def replaced(self) -> dict[str, str]:
-        """Identifier, or what findings say of an artifact or a reason that only withheld entries
-        name -> what stands for it in this package."""
+        """Identifier, or what findings say of an artifact that only withheld entries name -> what
+        stands for it in this package."""
         shown = self._artifacts.names.keys() | self._artifacts.missing.keys()
         stated = {it: name for it, name in self._stating.replaced.items() if it not in shown}
         return {**self._disclosure.replaced, **stated}
@@ -104,11 +113,12 @@ class TableFiles:
         self,
         service: LedgerService,
         replaced: Mapping[str, str],
+        reworded: Mapping[str, str],
         of_package: Mapping[str, Any],
         selection: Selection,
     ) -> dict[str, int]:
         """Writes the tables; for each that is derived, how many rows follow from the package's
-        entries but not from the whole log. `replaced`: as `Reading` says it."""
+        entries but not from the whole log. `replaced`, `reworded`: as `Reading` says them."""
         originals = {name: it for it, name in replaced.items()}
         of_log = tables.of_log(
             service.ledger,
@@ -123,7 +133,7 @@ class TableFiles:
             columns, batches = table.column_names, tables.rows_of(table)
             if name != tables.QUOTES:
                 columns = [*columns, tables.BASIS]
-                expected = _renamed(of_log[name], replaced)
+                expected = _renamed(of_log[name], replaced, reworded)
                 if table.equals(expected):
                     # Mostly they are, and comparing columns costs a hundredth of comparing rows.
                     counts[name] = 0
@@ -156,14 +166,42 @@ class TableFiles:
         return (self._folder / name).open(mode, encoding="utf-8", newline="")  # type: ignore[return-value]
 
 
-def _renamed(table: pa.Table, replaced: Mapping[str, str]) -> pa.Table:
+_CODES: Final = frozenset({"answer_source", "path", "reported_status", "requested_fields"})
+"""Columns of tables that follow from the log."""
+
+
+def _renamed(table: pa.Table, replaced: Mapping[str, str], reworded: Mapping[str, str]) -> pa.Table:
     """The rows of the log with what stands for each identifier: in columns of these and in
-    `detail`, since a number may be somebody's identifier and is none in any other column."""
+    `detail`, since a number may be somebody's identifier and is none in any other column; and for
+    each code and path, in their columns and in `detail`."""
+
+    def renamed(column: str, value: Any) -> Any:
+        if isinstance(value, list):
+            return [reworded.get(it, it) for it in value]
+        if column in _CODES:
+            return reworded.get(value, value)
+        new = replaced.get(value, value)
+        return _detail(value, reworded) if column == "detail" and new == value else new
+
     for at, field in enumerate(table.schema):
-        if replaced and (field.name.endswith("_id") or field.name == "detail"):
-            values = [replaced.get(it, it) for it in table.column(at).to_pylist()]
+        is_named = field.name.endswith("_id") or field.name == "detail"
+        if (replaced and is_named) or (reworded and (field.name in _CODES or is_named)):
+            values = [renamed(field.name, it) for it in table.column(at).to_pylist()]
             table = table.set_column(at, field, pa.array(values, type=field.type))
     return table
+
+
+def _detail(detail: str, reworded: Mapping[str, str]) -> str:
+    """What a finding says: a code or a path, or a code after what it is, or paths in order."""
+    if detail in reworded:
+        return reworded[detail]
+    kind, colon, code = detail.partition(": ")
+    if code in reworded:
+        return f"{kind}{colon}{reworded[code]}"
+    paths = detail.split(", ")
+    if reworded.keys().isdisjoint(paths):
+        return detail
+    return ", ".join(sorted(reworded.get(it, it) for it in paths))
 
 
 def _compared(

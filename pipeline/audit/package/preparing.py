@@ -108,7 +108,7 @@ def prepare(
             unmask=request.profile == "full",
         )
         derived = facts.tables(selection)
-    not_of_log = files.write(service, read.replaced(), derived, selection)
+    not_of_log = files.write(service, read.replaced(), read.reworded(), derived, selection)
     keys = service.signing.known()
     parameters = {
         "actor": request.actor,

@@ -76,15 +76,17 @@ _VIEW_OF: Final = {
     "coverage.csv": "evidence_coverage",
 }
 _OF_ANY_SUBJECT: Final = "findings.csv"
-_IDENTIFIERS: Final = frozenset(
+_OF_LEAVES: Final = frozenset({"event_id", "attempt_id", "process_id", "seller_id"})
+_DIGESTS: Final = frozenset({"body_sha256", "content_sha256", "sha256"})
+_WORDS: Final = frozenset(
     {
-        *("event_id", "attempt_id", "process_id", "seller_id", "journey_id"),
-        *("bank_account_id", "idempotency_key"),
+        *("bank_account_id", "idempotency_key", "journey_id", "marketplace_id"),
+        *("object_type", "payload_type", "source", "status", "type"),
     }
 )
-_DIGESTS: Final = frozenset({"body_sha256", "content_sha256", "sha256"})
-_NAMED: Final = _IDENTIFIERS | {"marketplace_id", "payload_type", "type"}
 """What is stated as it came where it is an id or a code: who writes one may name the person."""
+_PATHS: Final = frozenset({"event_type", "media_type", "path", "paths", "requested_fields"})
+"""Likewise, part by part."""
 _UNSTATED: Final = frozenset(
     {"account_balance", "current_balance", "mcc", "resource", "revenue", "uri"}
 )
@@ -300,12 +302,21 @@ class Again:
 class Stating:
     """The masked facts of entries whose bodies are withheld, as `Facts.state` takes them."""
 
-    def __init__(self, keys: facts.Keys, name: Callable[[str], str]) -> None:
-        """`name`: gives what stands in the place of an identifier."""
+    def __init__(
+        self,
+        keys: facts.Keys,
+        name: Callable[[str], str],
+        word: Callable[[str], str],
+        path: Callable[[str], str],
+    ) -> None:
+        """`name`, `word`, `path`: give what stands in the place of an identifier that a leaf holds,
+        of any other or a code, and of a path."""
         self._copy, self._keys, self._name = Copy.taken(), keys, name
+        self._word, self._path = word, path
         self.replaced: dict[str, str] = {}
-        """What findings say of an artifact, or of a denial's reason -> what is stated in its
-        place."""
+        """What findings say of an artifact -> what is stated in its place."""
+        self.reworded: dict[str, str] = {}
+        """Code or path -> likewise."""
 
     def of(self, withheld: Sequence[Entry]) -> Iterator[tuple[str, list[list[Any]]]]:
         """(table, rows). Digests of bodies and artifacts become keyed ones, so that nobody can
@@ -333,18 +344,27 @@ class Stating:
             if isinstance(value, str):
                 self.replaced[value] = keyed
             return keyed
-        if column in _NAMED and value is not None:
+        if column in _OF_LEAVES and value is not None:
             return self._name(value)
-        if column == "reasons" and value is not None:
-            return canonical_json([self._reason(it) for it in parse_json(value.encode())]).decode()
+        if column in _WORDS or column in _PATHS:
+            return self._reworded(value, self._path if column in _PATHS else self._word)
+        if column == "reasons" and value is not None:  # one in its own words may name the person
+            pairs = parse_json(value.encode())
+            return canonical_json(
+                [
+                    {it: self._reworded(text, self._word) for it, text in pair.items()}
+                    for pair in pairs
+                ]
+            ).decode()
         return value.hex() if isinstance(value, bytes) else value
 
-    def _reason(self, pair: dict[str, str | None]) -> dict[str, str | None]:
-        """A denial's reason and its detail: one in words of its own may say whose CPF is wrong."""
-        stated = {part: text and self._name(text) for part, text in pair.items()}
-        for part, text in pair.items():
-            if text != stated[part]:
-                self.replaced[f"{part}: {text}"] = f"{part}: {stated[part]}"
+    def _reworded(self, value: Any, word: Callable[[str], str]) -> Any:
+        """A text, or each text of a list; a number of HTTP and null stay."""
+        if isinstance(value, list):
+            return [self._reworded(it, word) for it in value]
+        if not isinstance(value, str) or (stated := word(value)) == value:
+            return value
+        self.reworded[value] = stated
         return stated
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from tests.support.lines import aci, acp, answered, finished, seller, started, w
 from tests.support.stores import settings_in
 
 PHONE, BANK_ACCOUNT, SCREEN = "+5511987654321", "12345678901", "ab" * 32
-
+CPF = "529.982.247-25"
 WRONG = {"reason": "REGISTRATION_INCONSISTENCY", "detail": "the CPF of maria"}
 
 
@@ -29,6 +29,12 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]
     shared = {"artifacts": [{"name": "screen.png", "media_type": "image/png", "sha256": SCREEN}]}
     account = {"id": BANK_ACCOUNT, "customer_id": PHONE}
     coded = dict.fromkeys(("mcc", "resource", "type", "marketplace_id"), "= maria")
+    worded = {
+        "source": f"bureau-{CPF}",
+        "fields": {"documents": {CPF: "1"}, "ana@loja.example": ""},
+    }
+    screen = {"name": "a.png", "media_type": f"image/{CPF}", "sha256": SCREEN}
+    asked = ["revenue", f"documents.{CPF}", "documents.0"]
     history = [
         acp("= maria", process_id="maria p1", customer_id=PHONE),
         acp(
@@ -40,7 +46,15 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]
         ),
         acp("e5", "2026-03-01T12:00:02Z", process_id="p5", customer_id={"name": "maria"}),
         aci("e6", "2026-03-01T12:00:03Z", process_id="p6", customer_id=int(PHONE)),
-        seller("updated", "e4", **coded),
+        acp("e8", process_id="p8", status=f"of-{CPF}", requested_fields=asked),
+        acp("e88", process_id="p8", type=f"ACP-{CPF}", requested_fields=asked),
+        answered(process_id="p8", journey_id=f"j-{CPF}", artifacts=[screen], **worded),
+        started(
+            "8", process_id="p8", body={CPF: 1, "documents": {CPF: "1"}, "ana@loja.example": ""}
+        ),
+        finished("8", process_id="p8"),
+        webhook({"id": "e9", "type": f"seller.of.{CPF}"}),
+        seller("updated", "e4", status=f"of-{CPF}", **coded),
         seller("created", "e2", seller_id=PHONE, revenue=77777.5, uri=f"/sellers/{PHONE}"),
         seller("denied", "e7", seller_id=PHONE, decision_reasons=[WRONG]),
         webhook({"id": "e3", "type": "bank_account.associated", "payload": {"object": account}}),
@@ -64,25 +78,31 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     Before a phone number stood the apostrophe that spreadsheets want, so it was taken for none;
     and where an attempt was called `2`, so was the number of attempts. A denial's detail, by which
     the platform said whose CPF is wrong, was stated as it came, and so was what stood in the place
-    of the codes of a seller's record and of a payload's type."""
+    of the codes of a seller's record and of a payload's type. A CPF in a path, or in the place of
+    an event's type, of a review's type or status or of a source, was shown everywhere."""
     exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
     verdict = verify_package(exported.path, key=exported.key)
     assert verdict.faults == []
     assert not any(".csv: " in it for it in verdict.unchecked)  # all rows follow from the entries
     files = forgery.read(exported.path)
-    plain = (PHONE, PHONE[1:], BANK_ACCOUNT, SCREEN, "maria", "77777")
+    plain = (PHONE, PHONE[1:], BANK_ACCOUNT, SCREEN, "maria", "77777", CPF, "ana@loja")
     found = [(it, name) for it in plain for name, held in files.items() if it.encode() in held]
     assert found == []
     [attempts] = [
         row["attempts"]
         for row in forgery.parse_csv(files["data/processes.csv"])
-        if row["attempts"] != "0"
+        if row["attempts"] != "0" and row["process_id"] != "p8"
     ]
     assert attempts == "2"
     findings = forgery.parse_csv(files["data/findings.csv"])
     assert {"event_altered", "evidence_reused"} <= {it["rule"] for it in findings}
     assert all(it["seq"].isdecimal() for it in findings)
     assert any(it["detail"].startswith("detail: hmac:") for it in findings)
+    [of_p8] = [it for it in findings if it["rule"] == "acp_incomplete" and it["process_id"] == "p8"]
+    paths = [row["path"] for row in forgery.parse_csv(files["data/coverage.csv"])]
+    [covered] = [path for path in paths if path.startswith("documents.hmac:")]
+    assert covered not in of_p8["detail"]
+    assert "documents.0" in of_p8["detail"]
 
 
 @pytest.mark.parametrize(
