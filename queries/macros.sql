@@ -112,15 +112,20 @@ create or replace macro mask_all(value) as
 -- short numbers are about nobody; an object, a list or a text in the place of an id may be a whole person.
 create or replace macro mask_found(part, found) as
     case
-        when found in ('missing', '[]', '{}', '""') then found
-        when part = 'requested_fields' and not regexp_matches(found, '[{]|[0-9]{8}') then found
+        when found in ('missing', '[]', '{}', '""', '"true"', '"false"') then found
+        when part = 'requested_fields' and regexp_full_match(found, '["[][][A-Za-z0-9_.,":-]*')
+            and not regexp_matches(found, '[0-9]{3}[.-]?[0-9]{3}') then found
         when starts_with(found, '{') then '{***}'
         when starts_with(found, '[') then '[***]'
+        when part not in ('created_at', 'record.created_at', 'deadline_at') then case
+            when starts_with(found, '"') then '"***"'
+            when regexp_full_match(found, '.*[0-9]{8}.*') then mask_number(found)
+            else found
+        end
         when starts_with(found, '"') and not regexp_full_match(
-            found, '"([0-9]{1,4}[-/][0-9]{1,2}[-/][0-9]{1,4}[0-9T:.,+Z -]*|true|false)"'
+            found,
+            '"[0-9]{1,4}[-/][0-9]{1,2}[-/][0-9]{1,4}([T ][0-9]{1,2}(:[0-9]{1,2}){0,2}([.,][0-9]{1,9})? ?(Z|[+-][0-9:]{1,6})?)?"'
         ) then '"***"'
-        when part not in ('created_at', 'record.created_at', 'deadline_at')
-            and regexp_full_match(found, '.*[0-9]{8}.*') then mask_number(found)
         else found
     end;
 

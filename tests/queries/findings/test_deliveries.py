@@ -39,6 +39,23 @@ def test_each_version_but_the_first_is_altered_and_about_what_it_names_itself(hi
     assert found("event_altered", history, "2026-03-01T12:59:59.999999") == []
 
 
+CPF = "529.982.247-25"
+PERSONAL = [
+    *({"requested_fields": it} for it in ("Maria da Silva", [CPF, 17], ["1990 01 02", 17])),
+    *({"deadline_at": it} for it in ("1990-01-02 11987654321", "2026-03-01 10h", CPF)),
+]
+
+
+@WORLD.given(*[acp(f"e{number}", **part) for number, part in enumerate(PERSONAL)])
+def test_nothing_of_a_person_stands_in_an_unreadable_part(history):
+    """A name, a date of birth and a punctuated CPF in the place of the list of paths were shown to
+    everybody, and so was a number behind what looked like a date."""
+    text, numbers = 'requested_fields: "***"', "requested_fields: [***]"
+    assert sorted(row[4] for row in found("unreadable_part", history, NOON)) == sorted(
+        [text, numbers, numbers, *['deadline_at: "***"'] * 3]
+    )
+
+
 ODD = acp(requested_fields="revenue", deadline_at=None, occurred_at="2026-03-01T13:00:00Z")
 
 

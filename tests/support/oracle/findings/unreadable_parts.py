@@ -21,6 +21,10 @@ from .finding import RISK, finding
 
 MISSING = "missing"
 LONGEST = 100
+DATE = (
+    r'"\d{1,4}[-/]\d\d?[-/]\d{1,4}'
+    r'([T ]\d\d?(:\d\d?){0,2}([.,]\d{1,9})? ?(Z|[+-][\d:]{1,6})?)?"'
+)
 
 Part = tuple[str, str]
 """The part's name, and what came in one spelling, or `missing`."""
@@ -39,18 +43,17 @@ def unreadable_part(log: Log) -> Iterator[dict]:
 
 def masked(name: str, came: str) -> str:
     """What a reader sees who gave no reason: nothing that may be about a person."""
-    if came in (MISSING, "[]", "{}", '""'):
+    if came in (MISSING, "[]", "{}", '""', '"true"', '"false"'):
         return came
-    if name == "requested_fields" and "{" not in came and not re.search(r"\d{8}", came):
+    is_like_paths = re.fullmatch(r'["\[][\w\[\].,":-]*', came, re.A)
+    if name == "requested_fields" and is_like_paths and not re.search(r"\d{3}[.-]?\d{3}", came):
         return came
     if came[0] in "{[":
         return came[0] + "***" + {"{": "}", "[": "]"}[came[0]]
-    if came[0] == '"':
-        is_plain = re.match(
-            r'"\d{1,4}[-/]\d\d?[-/]\d{1,4}[\dT:.,+Z -]*"$|"(true|false)"$', came, re.A
-        )
-        return came if is_plain else '"***"'
     is_instant = name.endswith(("created_at", "deadline_at"))
+    if came[0] == '"':
+        is_plain = is_instant and re.fullmatch(DATE, came, re.A)
+        return came if is_plain else '"***"'
     return came if is_instant or not re.search(r"\d{8}", came) else f"***{came[-2:]}"
 
 
