@@ -7,21 +7,26 @@ import re
 import unicodedata
 from typing import Any, Final
 
+_SEPARATOR: Final = "[-./ \u00a0\u2007\u202f\u2010-\u2015\u2212]"
+"""Of a tax id; text programs write blanks and hyphens at which no line ends, and dashes."""
 _TAX_ID: Final = "|".join(
-    "[-./ ]?".join(groups)  # any of the separators may be missing
+    f"{_SEPARATOR}?".join(groups)  # any of the separators may be missing
     for groups in (
         (r"\d{3}", r"\d{3}", r"\d{3}", r"\d{2}"),  # CPF
-        (r"[A-Z0-9]{2}", r"[A-Z0-9]{3}", r"[A-Z0-9]{3}", r"[A-Z0-9]{4}", r"\d{2}"),  # CNPJ
+        (*(rf"[A-Za-z\d]{{{length}}}" for length in (2, 3, 3, 4)), r"\d{2}"),  # CNPJ
     )
 )
 _IS_TAX_ID: Final = re.compile(_TAX_ID)
-_WITHIN: Final = rf"(?<![A-Za-z0-9])(?:cpf|CPF|cnpj|CNPJ)?(?:{_TAX_ID})(?![A-Za-z0-9])"
+_WITHIN: Final = rf"(?<![A-Za-z\d])(?:[Cc][Pp][Ff]|[Cc][Nn][Pp][Jj])?(?:{_TAX_ID})(?![A-Za-z\d])"
 TAX_ID_WITHIN: Final = re.compile(_WITHIN)
 """A tax id among other characters, which are neither letters nor digits, with what says that it is
 one."""
 _SIGNS: Final = r"\s\"',:;/()\[\]{}"  # that end an e-mail address
-_LOCAL: Final = rf"(?:(?<![^{_SIGNS}@])[^{_SIGNS}@]++|(?<=\d)(?![A-Za-z0-9])[^{_SIGNS}@]{{1,64}}+)"
-PERSONAL: Final = re.compile(rf"{_LOCAL}@[^{_SIGNS}]+|{_WITHIN}")
+_AT: Final = "(?:[@\ufe6b\uff20]|%40)"
+_HAS_AT: Final = re.compile(_AT)
+_BEFORE_AT: Final = rf"(?:[^{_SIGNS}@\ufe6b\uff20%]|%(?!40))"
+_LOCAL: Final = rf"(?:(?<![^{_SIGNS}@]){_BEFORE_AT}++|(?<=\d)(?![A-Za-z\d]){_BEFORE_AT}{{1,64}}+)"
+PERSONAL: Final = re.compile(rf"{_LOCAL}{_AT}[^{_SIGNS}]+|{_WITHIN}")
 """A tax id, or an e-mail address, among other words. What may be an address is read from its first
 character, or from behind a tax id: read from each of them to its end, a code of a megabyte that
 somebody sent would keep everybody waiting for hours."""
@@ -29,14 +34,21 @@ somebody sent would keep everybody waiting for hours."""
 
 def is_tax_id(text: str) -> bool:
     """Whether a text looks like a CPF or a CNPJ, with or without its separators."""
-    return _IS_TAX_ID.fullmatch(text.upper()) is not None
+    return _IS_TAX_ID.fullmatch(text) is not None
+
+
+def may_be_address(text: str) -> bool:
+    """Whether a text holds the sign of an e-mail address, as it is or as an address of a page or
+    wide letters write it."""
+    return _HAS_AT.search(text) is not None
 
 
 def is_marked_or_checked(tax_id: str) -> bool:
     """Whether what looks like a CPF or a CNPJ has all the separators that one is written with, or
     the check digits of one: so no run of digits passes for one by chance, such as a time of day."""
     number = re.sub(r"^(?:CPF|CNPJ)(?=.{11})", "", tax_id.upper())
-    bare = re.sub(r"[-./ ]", "", number)
+    number = "".join(str(int(it)) if it.isdecimal() else it for it in number)
+    bare = re.sub(_SEPARATOR, "", number)
     is_marked = len(number) - len(bare) == (3 if len(bare) == 11 else 4)
     return is_marked or _check_digits(bare[:-2]) == bare[-2:]
 

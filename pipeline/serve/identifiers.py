@@ -6,11 +6,12 @@ stay two, and one of them stays the same in every file; nobody without the log's
 
 import hashlib
 import hmac
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode
 
-from pipeline.texts import PERSONAL, TAX_ID_WITHIN, is_marked_or_checked, is_tax_id
+from pipeline.texts import PERSONAL, TAX_ID_WITHIN, is_marked_or_checked, is_tax_id, may_be_address
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +32,8 @@ _NUMBERED: Final = frozenset({"log_entries", "submission_attempts", "timeline"})
 _FEW: Final = 1000
 """Texts that are looked through sooner than Arrow's functions are imported."""
 _DIGEST_DIGITS: Final = 10
+_SMALL: Final = re.compile("(?!(?i:cpf|cnpj))(?<![A-Za-z])[A-Za-z]*[a-z]")
+"""A word with a small letter, but for what says that a tax id is one."""
 
 
 def mask(identifier: str, log_key: bytes | None) -> str:
@@ -38,7 +41,7 @@ def mask(identifier: str, log_key: bytes | None) -> str:
     characters (`cpf-529.982.247-25`), with the mask of that. No `log_key`: without the digest."""
     if is_tax_id(identifier):
         return _mask(identifier, f"***{identifier[-2:]}", log_key)
-    if "@" in identifier:
+    if may_be_address(identifier):
         return _mask(identifier, f"{identifier[:1]}***", log_key)
     return TAX_ID_WITHIN.sub(lambda found: _mask_if_sure(found[0], log_key), identifier)
 
@@ -56,8 +59,15 @@ def _mask(identifier: str, shown: str, log_key: bytes | None) -> str:
 
 
 def mask_within(text: str, log_key: bytes | None) -> str:
-    """The text, with the mask of each id in it that looks personal."""
-    return PERSONAL.sub(lambda found: mask(found[0], log_key), text)
+    """The text, with the mask of each id in it that looks personal. Words of small letters may be
+    as long as a CNPJ's parts: one within a text needs signs or check digits, and no blanks."""
+
+    def hide(found: str) -> str:
+        if may_be_address(found) or not _SMALL.search(found):
+            return mask(found, log_key)
+        return found if " " in found else (mask if found == text else _mask_if_sure)(found, log_key)
+
+    return PERSONAL.sub(lambda found: hide(found[0]), text)
 
 
 def _mask_in_filters(filters: str, log_key: bytes | None) -> str:
@@ -85,7 +95,7 @@ def _mask_if_sure_within(text: str, log_key: bytes | None) -> str:
     """For numbers that somebody else gives: most that have the digits of a tax id are none."""
 
     def hide(found: str) -> str:
-        return mask(found, log_key) if "@" in found else _mask_if_sure(found, log_key)
+        return mask(found, log_key) if may_be_address(found) else _mask_if_sure(found, log_key)
 
     return PERSONAL.sub(lambda found: hide(found[0]), text)
 

@@ -31,6 +31,10 @@ KEY = b"of this log"
         ("12ABC34501DE35", "***35~"),
         ("12abc34501de35", "***35~"),
         ("ana@example.com", "a***~"),
+        ("ana%40example.com", "a***~"),
+        ("ana\uff20example.com", "a***~"),
+        ("529.982.247\u201125", "***25~"),
+        ("529\u00a0982\u00a0247\u00a025", "***25~"),
     ],
 )
 def test_such_an_id_keeps_what_its_mask_keeps_and_who_it_is(identifier: str, shown: str) -> None:
@@ -56,6 +60,14 @@ def test_any_other_id_stays_as_it_is(identifier: str) -> None:
         ("cpf-123.456.789-09", "cpf-***09~", ""),
         ("cpf-52998224725", "cpf-***25~", ""),
         ("cpf52998224725", "***25~", ""),
+        ("Cpf52998224725", "***25~", ""),
+        ("cpf-529.982.247\u201325", "cpf-***25~", ""),
+        (
+            "cpf-\uff15\uff12\uff19\uff19\uff18\uff12\uff12\uff14\uff17\uff12\uff15",
+            "cpf-***\uff12\uff15~",
+            "",
+        ),
+        ("cnpj 12abc34501de35", "cnpj ***35~", ""),
         ("CNPJ11222333000181", "***81~", ""),
         ("sel_12.345.678/0001-95:2", "sel_***95~", ":2"),
         ("br/12ABC34501DE35/3", "br/***35~", "/3"),
@@ -63,7 +75,8 @@ def test_any_other_id_stays_as_it_is(identifier: str) -> None:
     ],
 )
 def test_a_tax_id_within_an_id_is_masked_there(identifier: str, before: str, behind: str) -> None:
-    """A prefix was enough to have a CPF shown whole on pages, in files, calendars and messages."""
+    """A prefix was enough to have a CPF shown whole on pages, in files, calendars and messages.
+    So was a dash of a text program in place of a hyphen, and small letters of a CNPJ."""
     found = mask(identifier, KEY)
     assert found.startswith(before)
     assert found.endswith(behind)
@@ -167,6 +180,9 @@ def test_an_id_is_masked_as_an_address_writes_it_and_in_what_people_name() -> No
         "8f14e45fceea167a5a36dedd4bea2543000000000000000000000000000000ff",
         "prc_1234567890123",
         "documents.0, documents.1.number",
+        "to the new bank 17",
+        "go to the new bank 17",
+        "at evtx1234567812",
     ],
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
