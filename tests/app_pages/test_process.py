@@ -56,7 +56,7 @@ def failing(process: str) -> list[Occurrence]:
 
 
 SENT, REFUSED = attempt("prc_refused", before(days=17), status=400, name="att_1")
-REFUSED["body"] = {"message": "revenue is out of range"}
+REFUSED["body"] = {"message": "revenue is out of range", "type": ["of 1000_to_5000"]}
 HISTORY = [
     *DONE,
     *LATE,
