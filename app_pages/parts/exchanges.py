@@ -59,7 +59,8 @@ def _request(entry: Entry | None, attempt: views.Row, is_masked: bool) -> None:
         st.markdown(f"{formats.code('Idempotency-Key')}: {formats.code(shown(key))}")
     _body(entry.body, is_masked, alt=_("What was sent"))
     place = _("entry {seq}", seq=formats.number(entry.seq))
-    digest = formats.code((attempt["payload_sha256"] or "–")[:16])
+    digest = attempt["payload_sha256"] or "–"
+    digest = formats.code((views.shown("payload_sha256", digest) if is_masked else digest)[:16])
     st.markdown(formats.muted(f"SHA-256 {digest} · {place}"))
 
 

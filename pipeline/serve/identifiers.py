@@ -32,6 +32,7 @@ _NUMBERED: Final = frozenset({"log_entries", "submission_attempts", "timeline"})
 _FEW: Final = 1000
 """Texts that are looked through sooner than Arrow's functions are imported."""
 _DIGEST_DIGITS: Final = 10
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
 _SMALL: Final = re.compile("(?!(?i:cpf|cnpj))(?<![A-Za-z])[A-Za-z]*[a-z]")
 """A word with a small letter, but for what says that a tax id is one."""
 
@@ -100,9 +101,16 @@ def _mask_if_sure_within(text: str, log_key: bytes | None) -> str:
     return PERSONAL.sub(lambda found: hide(found[0]), text)
 
 
+def _mask_digest(digest: str, log_key: bytes | None) -> str:
+    """Of a payload that asks for a postal code alone, a digest without a key tells which one it is
+    to whoever tries them all."""
+    return _mask(digest, "***", log_key) if _DIGEST.fullmatch(digest) else digest
+
+
 _MASKS: Final[Mapping[str, Callable[[str, bytes | None], str]]] = {
     **dict.fromkeys(("alert_id", "detail", "subject"), mask_within),
     **dict.fromkeys(("filters", "query"), _mask_in_filters),
+    "payload_sha256": _mask_digest,
     "uri": _mask_in_path,
     "number": _mask_if_sure_within,
 }

@@ -26,7 +26,7 @@
 -- column: gives_up_at | when a retry is no longer tried; null after an outcome that is not retried
 -- column: is_given_up | 24 hours or 30 attempts were over with the retry still wanted
 -- column: payload_type | `type` in the payload
--- column: payload_sha256 | digest of the payload's bytes, hex: the same within a try; null where they are lost
+-- column: payload_sha256 | digest of the payload's bytes, hex: the same within a try; null where they are lost; masked
 -- column: start_seq | the entry of the start; null where it is lost
 -- column: finish_seq | the entry of the finish; null while there is none
 

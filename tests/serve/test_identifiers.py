@@ -251,6 +251,16 @@ def test_what_looks_personal_in_the_place_of_a_code_is_masked(times: int) -> Non
     )
 
 
+def test_no_digest_tells_a_payload_to_whoever_tries_all() -> None:
+    """It was shown without a key: of eight digits of a postal code there are few enough to try."""
+    plain = "c0" * 32
+    shown = masked(pa.table({"payload_sha256": [plain, plain, None]}), KEY)
+    [digest, again, none] = shown["payload_sha256"].to_pylist()
+    assert digest.startswith("***~")
+    assert (again, none) == (digest, None)
+    assert masked(shown, KEY) == shown
+
+
 def test_a_file_of_masked_rows_says_no_id_that_it_was_asked_by() -> None:
     """The mask without its digest: whoever asked had the id, and no key is needed for it."""
     asked = {
