@@ -192,8 +192,14 @@ with left:
     with st.container(border=True, gap="xsmall"):
         st.header(_("Record"), anchor=False)
         known = unmasked(asked) if is_shown else seller
+
+        def as_shown(column: str) -> object:
+            value = known[column]
+            is_kept = is_shown or not isinstance(value, str)
+            return value if is_kept else views.shown(column, value)
+
         record = {
-            _(label): sellers.in_record(column, known[column])
+            _(label): sellers.in_record(column, as_shown(column))
             for column, label in sellers.SELLER_RECORD.items()
             if known[column] is not None
         }

@@ -50,7 +50,7 @@ def _request(entry: Entry | None, attempt: views.Row, is_masked: bool) -> None:
 
     st.markdown(
         formats.code(
-            f"PUT /v1/marketplaces/{known.get('marketplace_id') or '…'}"
+            f"PUT /v1/marketplaces/{shown(known.get('marketplace_id') or '…')}"
             f"/sellers/{shown(attempt['seller_id'] or '…')}/registration/review"
         )
     )

@@ -30,6 +30,8 @@ HISTORY = [
         taxpayer="39053344705",
         decision_reasons=[{"reason": "REGISTRATION_INCONSISTENCY", "detail": f"CPF {NAMELESS}"}],
         retry=True,
+        mcc=f"of {NAMELESS}",
+        marketplace_id=f"mkt-{NAMELESS}",
     ),
     review("prc_code", before(days=40), seller="sel_1", status=f"PENDING {NAMELESS}"),
     collected("prc_code", "answered", before(days=8), seller="sel_1", source=f"agent {NAMELESS}"),
@@ -83,7 +85,8 @@ def test_a_requested_path_that_looks_personal_is_masked(open_log: OpenLog, visit
 
 def test_what_looks_personal_in_the_place_of_a_code_is_masked(open_log: OpenLog, visit: Visit):
     """The API masked a denial's detail that says whose CPF it was, and pages, charts and grids
-    showed it whole: to analysts as well. The audit trail showed a collection's source so."""
+    showed it whole: to analysts as well. The audit trail showed a collection's source so, and a
+    seller's record its marketplace and category."""
     with open_log(HISTORY) as service:
         masked = mask(NAMELESS, service.inbox.log_key)
         for app in (visit("denials"), visit("seller", seller_id="sel_1")):
