@@ -34,7 +34,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]
         "fields": {"documents": {CPF: "1"}, "ana@loja.example": ""},
     }
     screen = {"name": "a.png", "media_type": f"image/{CPF}", "sha256": SCREEN}
-    asked = ["revenue", f"documents.{CPF}", "documents.0"]
+    asked = ["revenue", f"documents.{CPF}", "documents.0", "by.ana%40loja"]
     history = [
         acp("= maria", process_id="maria p1", customer_id=PHONE),
         acp(
@@ -85,7 +85,7 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     assert verdict.faults == []
     assert not any(".csv: " in it for it in verdict.unchecked)  # all rows follow from the entries
     files = forgery.read(exported.path)
-    plain = (PHONE, PHONE[1:], BANK_ACCOUNT, SCREEN, "maria", "77777", CPF, "ana@loja")
+    plain = (PHONE, PHONE[1:], BANK_ACCOUNT, SCREEN, "maria", "77777", CPF, "ana@loja", "ana%40")
     found = [(it, name) for it in plain for name, held in files.items() if it.encode() in held]
     assert found == []
     [attempts] = [
@@ -116,6 +116,7 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
         ("seller.529.982.247-25", ""),
         ("(11) 98765-4321", ""),
         ("ana@loja.example", ""),
+        ("ana%40loja.example", ""),
     ],
 )
 def test_no_file_is_named_by_an_id_that_looks_personal(seller: str, named: str) -> None:
