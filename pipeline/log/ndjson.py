@@ -353,6 +353,8 @@ def _ingest_key(occurrence: Line, value: Mapping[str, JsonValue]) -> bytes:
 
 def _explain(error: Any) -> str:
     """One error of pydantic as a line. It does not show the value, which may be personal."""
+    if error["type"] == "union_tag_invalid":
+        return f"kind: one of {error['ctx']['expected_tags']} is expected"
     place = error["loc"][1:]  # the first part is the kind, which chose the model
     where = ".".join(str(part) for part in place)
     message = error["msg"].removeprefix("Value error, ")
