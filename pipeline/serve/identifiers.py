@@ -61,12 +61,12 @@ def _mask(identifier: str, shown: str, log_key: bytes | None) -> str:
 
 def mask_within(text: str, log_key: bytes | None) -> str:
     """The text, with the mask of each id in it that looks personal. Words of small letters may be
-    as long as a CNPJ's parts: one within a text needs signs or check digits, and no blanks."""
+    as long as a CNPJ's parts: one needs its signs or its check digits, and no blanks."""
 
     def hide(found: str) -> str:
         if may_be_address(found) or not _SMALL.search(found):
             return mask(found, log_key)
-        return found if " " in found else (mask if found == text else _mask_if_sure)(found, log_key)
+        return found if " " in found else _mask_if_sure(found, log_key)
 
     return PERSONAL.sub(lambda found: hide(found[0]), text)
 

@@ -183,6 +183,7 @@ def test_an_id_is_masked_as_an_address_writes_it_and_in_what_people_name() -> No
         "to the new bank 17",
         "go to the new bank 17",
         "at evtx1234567812",
+        "registration12",
     ],
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
