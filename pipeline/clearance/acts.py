@@ -1,6 +1,7 @@
 """Says which acts need a second person, and what exactly is asked of each. Pure."""
 
 import hashlib
+import hmac
 import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -90,8 +91,9 @@ class Asked(NamedTuple):
     process_id: str | None = None
     seller_id: str | None = None
 
-    def request_id(self, actor: str, number: int) -> str:
-        """The name of one person's request for exactly this, the `number`-th of them. Raises
+    def request_id(self, actor: str, number: int, log_key: bytes) -> str:
+        """The name of one person's request for exactly this, the `number`-th of them. Lists show
+        it: without the log's key it would tell a filter to whoever tried all tax ids. Raises
         `CallerError` for a name that cannot be compared: who has it could approve it under another.
         """
         name = folded(actor)
@@ -102,7 +104,7 @@ class Asked(NamedTuple):
                 "write it in letters of one alphabet",
             )
         question = {"act": self.act, "what": dict(self.what), "actor": name, "n": number}
-        return f"clr_{hashlib.sha256(canonical_json(question)).hexdigest()[:24]}"
+        return f"clr_{hmac.digest(log_key, canonical_json(question), 'sha256').hex()[:24]}"
 
 
 def folded(name: str) -> str:

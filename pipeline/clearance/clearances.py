@@ -105,7 +105,7 @@ def settle(
         return None
     now, number = inbox.now(), 1
     while True:
-        request_id = asked.request_id(actor or "", number)
+        request_id = asked.request_id(actor or "", number, inbox.log_key)
         request = _request(inbox, request_id)
         if request is None:
             break

@@ -24,6 +24,16 @@ def test_a_request_shows_no_value_of_a_column_that_a_view_calls_personal() -> No
         assert asked.shown["contains"] == {column: HIDDEN, "status": "a"}
 
 
+def test_no_name_of_a_request_tells_what_it_hides_to_whoever_tries_all() -> None:
+    """It was a digest without a key, and lists show it beside all the rest of what was asked."""
+    asked = rows("seller_state", as_of=None, where={"taxpayer_id": "52998224725"})
+    assert asked is not None
+    name = asked.request_id("Ana", 1, b"of this log")
+    assert name == asked.request_id("ANA", 1, b"of this log")
+    assert name != asked.request_id("Ana", 1, b"of another log")
+    assert len(name) == len("clr_") + 24
+
+
 # By hand, from how they look in print: each of the first looks like the second in some case.
 ALIKE = {
     "greek": "ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX ϹC ͿJ ϺM ϜF αa οo νv ιi κk ρp τt χx ϲc ϳj "
