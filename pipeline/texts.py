@@ -45,12 +45,15 @@ def may_be_address(text: str) -> bool:
 
 def is_marked_or_checked(tax_id: str) -> bool:
     """Whether what looks like a CPF or a CNPJ has all the separators that one is written with, or
-    the check digits of one: so no run of digits passes for one by chance, such as a time of day."""
+    the check digits of one: so no run of digits passes for one by chance, such as a time of day.
+    Many ids are as long as a CNPJ and have small letters, which a CNPJ has where somebody typed it:
+    of these it is one that is marked, or that stands behind `cnpj`."""
     number = re.sub(r"^(?:CPF|CNPJ)(?=.{11})", "", tax_id.upper())
+    may_be_checked = len(number) < len(tax_id) or tax_id == tax_id.upper()
     number = "".join(str(int(it)) if it.isdecimal() else it for it in number)
     bare = re.sub(_SEPARATOR, "", number)
     is_marked = len(number) - len(bare) == (3 if len(bare) == 11 else 4)
-    return is_marked or _check_digits(bare[:-2]) == bare[-2:]
+    return is_marked or (may_be_checked and _check_digits(bare[:-2]) == bare[-2:])
 
 
 def _check_digits(number: str) -> str:

@@ -123,7 +123,12 @@ def test_a_holder_writes_no_text_of_many_rows(
 
     monkeypatch.setattr(Holder, "_rows", spied)
     monkeypatch.setattr(remote, "TEXT_ROWS", 2)
-    for view, limit in (("denials", 2), ("denial_retries", None), ("denials", 3), ("denials", None)):
+    for view, limit in (
+        ("denials", 2),
+        ("denial_retries", None),
+        ("denials", 3),
+        ("denials", None),
+    ):
         asked = Asked(view, AS_OF, limit=limit)
         for form in ("json", "ndjson", "csv"):
             files = [it.encoded(asked, form, formats.Look()) for it in (own, held)]

@@ -2,7 +2,6 @@
 
 import io
 import re
-import time
 from collections.abc import Callable
 from zoneinfo import ZoneInfo
 
@@ -88,9 +87,7 @@ def test_no_cell_of_a_csv_is_a_formula(value: object, shown: object) -> None:
 def test_a_cell_of_many_lines_is_written_in_no_time() -> None:
     """A code of a megabyte of line ends, in one delivery, kept a file or a package of it waiting
     for hours."""
-    began = time.process_time()
-    assert formats.csv_cell("a" + "\n" * 20_000) == "a" + "\n" * 20_000
-    assert time.process_time() - began < 1
+    assert formats.csv_cell("a" + "\n" * 500_000) == "a" + "\n" * 500_000
 
 
 def test_a_grid_shows_what_would_reverse_or_hide_its_text() -> None:
