@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
+from pipeline import instants
 from pipeline.audit.package.screens import MAX_ENTRIES, Screen, screens_of
 from pipeline.audit.request import Request
 from pipeline.audit.verify import BY_EXPORTER, BY_PROFILE, EXTENSIONS, KEPT_ELSEWHERE, UNSAID
@@ -24,8 +25,8 @@ LOST: Final = frozenset({"damaged in the artifact store", "not in the artifact s
 """Why an artifact is left out that we should have."""
 
 
-_USUAL: Final = re.compile(r"[A-Za-z_./-]+[0-9]?")
-"""Most codes and paths, which no tax id, telephone number or e-mail address can be."""
+_USUAL: Final = re.compile("[A-Za-z_./-]+[0-9]?(?:; ?charset=[A-Za-z]+(?:-[0-9]{1,4}){0,2})?")
+"""Most codes, paths and media types, which no tax id, telephone number or e-mail address can be."""
 _PARTS: Final = re.compile(rf"(?:{PERSONAL.pattern}|[^./])++")
 """Of a path or a type: what may be an id of a person is one part, however it is punctuated."""
 _INDEX: Final = re.compile("[0-9]{1,7}")
@@ -113,7 +114,10 @@ class Disclosure:
             case list():
                 return all(self._is_plain(it, "[]") for it in value)
             case str():
-                return self.new_word(value) == value
+                is_opaque = public_name(value, self._log_key) == value
+                # Behind the dot of one with an offset stands what looks like a number of a person.
+                is_instant = is_opaque and instants.parse(value) is not None
+                return is_instant or self.new_word(value) == value
             case _:
                 return value is None
 

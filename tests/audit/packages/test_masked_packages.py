@@ -34,6 +34,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]
         "fields": {"documents": {CPF: "1"}, "ana@loja.example": ""},
     }
     screen = {"name": "a.png", "media_type": f"image/{CPF}", "sha256": SCREEN}
+    text = {"name": "a.txt", "media_type": "text/plain; charset=utf-8", "sha256": "cd" * 32}
     asked = ["revenue", f"documents.{CPF}", "documents.0", "by.ana%40loja"]
     history = [
         acp("= maria", process_id="maria p1", customer_id=PHONE),
@@ -47,13 +48,14 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]
         acp("e5", "2026-03-01T12:00:02Z", process_id="p5", customer_id={"name": "maria"}),
         aci("e6", "2026-03-01T12:00:03Z", process_id="p6", customer_id=int(PHONE)),
         acp("e8", process_id="p8", status=f"of-{CPF}", requested_fields=asked),
+        acp("e9", process_id="p9", deadline_at="2026-04-30T12:00:00.123+0000"),
         acp("e88", process_id="p8", type=f"ACP-{CPF}", requested_fields=asked),
-        answered(process_id="p8", journey_id=f"j-{CPF}", artifacts=[screen], **worded),
+        answered(process_id="p8", journey_id=f"j-{CPF}", artifacts=[screen, text], **worded),
         started(
             "8", process_id="p8", body={CPF: 1, "documents": {CPF: "1"}, "ana@loja.example": ""}
         ),
         finished("8", process_id="p8"),
-        webhook({"id": "e9", "type": f"seller.of.{CPF}"}),
+        webhook({"id": "e10", "type": f"seller.of.{CPF}"}),
         seller("updated", "e4", status=f"of-{CPF}", **coded),
         seller("created", "e2", seller_id=PHONE, revenue=77777.5, uri=f"/sellers/{PHONE}"),
         seller("denied", "e7", seller_id=PHONE, decision_reasons=[WRONG]),
@@ -79,12 +81,14 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     and where an attempt was called `2`, so was the number of attempts. A denial's detail, by which
     the platform said whose CPF is wrong, was stated as it came, and so was what stood in the place
     of the codes of a seller's record and of a payload's type. A CPF in a path, or in the place of
-    an event's type, of a review's type or status or of a source, was shown everywhere."""
+    an event's type, of a review's type or status or of a source, was shown everywhere. What stood
+    behind the dot of an instant was taken for a number, and a text's charset for words."""
     exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
     verdict = verify_package(exported.path, key=exported.key)
     assert verdict.faults == []
     assert not any(".csv: " in it for it in verdict.unchecked)  # all rows follow from the entries
     files = forgery.read(exported.path)
+    assert b"text/plain; charset=utf-8" in files["data/stated/facts.artifacts.ndjson"]
     plain = (PHONE, PHONE[1:], BANK_ACCOUNT, SCREEN, "maria", "77777", CPF, "ana@loja", "ana%40")
     found = [(it, name) for it in plain for name, held in files.items() if it.encode() in held]
     assert found == []
@@ -102,6 +106,8 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     paths = [row["path"] for row in forgery.parse_csv(files["data/coverage.csv"])]
     [covered] = [path for path in paths if path.startswith("documents.hmac:")]
     assert covered not in of_p8["detail"]
+    entries = forgery.parse_csv(files["data/entries.csv"])
+    assert {it["body"] for it in entries if it["process_id"] == "p9"} == {"disclosed"}
     assert "documents.0" in of_p8["detail"]
 
 
