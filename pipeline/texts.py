@@ -5,6 +5,7 @@ import logging
 import operator
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Any, Final
 
 _SEPARATOR: Final = "[-./ \u00a0\u2007\u202f\u2010-\u2015\u2212]"
@@ -30,6 +31,8 @@ PERSONAL: Final = re.compile(rf"{_LOCAL}{_AT}[^{_SIGNS}]+|{_WITHIN}")
 """A tax id, or an e-mail address, among other words. What may be an address is read from its first
 character, or from behind a tax id: read from each of them to its end, a code of a megabyte that
 somebody sent would keep everybody waiting for hours."""
+_SMALL: Final = re.compile("(?!(?i:cpf|cnpj))(?<![A-Za-z])[A-Za-z]*[a-z]")
+"""A word with a small letter, but for what says that a tax id is one."""
 
 
 def is_tax_id(text: str) -> bool:
@@ -54,6 +57,28 @@ def is_marked_or_checked(tax_id: str) -> bool:
     bare = re.sub(_SEPARATOR, "", number)
     is_marked = len(number) - len(bare) == (3 if len(bare) == 11 else 4)
     return is_marked or (may_be_checked and _check_digits(bare[:-2]) == bare[-2:])
+
+
+def names_person(text: str) -> bool:
+    """Whether a text holds an id that looks personal."""
+    return any(_is_personal(found[0]) for found in PERSONAL.finditer(text))
+
+
+def hide_personal(text: str, mask: Callable[[str], str]) -> str:
+    """The text, with the mask of each id in it that looks personal."""
+
+    def hide(found: str) -> str:
+        return mask(found) if _is_personal(found) else found
+
+    return PERSONAL.sub(lambda found: hide(found[0]), text)
+
+
+def _is_personal(found: str) -> bool:
+    """Words of small letters may be as long as a CNPJ's parts: one needs its signs, or `cnpj`
+    before it and its check digits, and no spaces."""
+    if may_be_address(found) or not _SMALL.search(found):
+        return True
+    return " " not in found and is_marked_or_checked(found)
 
 
 def _check_digits(number: str) -> str:

@@ -27,7 +27,7 @@ from pipeline.alert_rules.reports import NOT_IN_MESSAGES, Report, names_a_person
 from pipeline.errors import CallerError
 from pipeline.log.actions import report_step
 from pipeline.log.entries import Draft
-from pipeline.texts import PERSONAL
+from pipeline.texts import names_person
 
 CATCH_UP_DAYS: Final = 3
 """For so long an occasion waits for a process that sends, a server that takes it, or a ledger. Of
@@ -89,7 +89,7 @@ def with_subscriptions(rules: AlertRules, subscriptions: Iterable[Mapping[str, A
         named = {it: row[it] for it in ("filters", "at", "days", "weekday") if row[it]}
         with contextlib.suppress(ValidationError):
             report = Report.model_validate({"to": [row["recipient"]], **named})
-            if is_reachable(rules, row["recipient"]) and not PERSONAL.search(row["report_name"]):
+            if is_reachable(rules, row["recipient"]) and not names_person(row["report_name"]):
                 found[row["report_name"]] = report
     return rules.model_copy(update={"reports": found | rules.reports}) if found else rules
 
@@ -108,7 +108,7 @@ def subscription(
 
     if name.strip() in rules.reports:
         raise refused("the settings have one under this name", "choose another name")
-    if PERSONAL.search(name):
+    if names_person(name):
         raise refused(f"its name looks like {NOT_IN_MESSAGES}", "choose another name")
     try:
         Report.model_validate({"to": [recipient], **said})

@@ -34,7 +34,7 @@ from pipeline.contract.body import canonical_json
 from pipeline.errors import SettingsError
 from pipeline.files import RereadFile
 from pipeline.settings_files import PlainUrl
-from pipeline.texts import PERSONAL
+from pipeline.texts import names_person
 
 DEFAULT_ROUTES: Final = (Route(to=(ASSIGNEE,)),)
 """Whoever is assigned; where nobody is, everybody of the alert's role; where nobody has it, all."""
@@ -93,7 +93,7 @@ class AlertRules(Part):
         if self.mail is None and any(it.email for it in self.recipients.values()):
             yield "recipients have an e-mail address, and [mail] names no server"
         for name, report in self.reports.items():
-            if PERSONAL.search(name):
+            if names_person(name):
                 yield f"reports.{name}: this name looks like {NOT_IN_MESSAGES}"
             for each in report.to:
                 known = self.recipients.get(each)

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.alert_rules.parts import ClockTime, Part
 from pipeline.alert_rules.recipients import Day
-from pipeline.texts import PERSONAL, is_tax_id
+from pipeline.texts import is_tax_id, names_person
 
 FILTERS: Final[Mapping[str, tuple[str, ...] | None]] = {
     "lane": ("all", "savable", "EXPIRED"),
@@ -31,7 +31,7 @@ def names_a_person(filters: str) -> bool:
     """Whether filters name a seller by what looks personal. Reports see masks of such ids: they
     would find none, and their link would show it."""
     sellers = (it for name, it in parse_qsl(filters) if name == "seller")
-    return any(is_tax_id(it) or PERSONAL.search(it) for it in sellers)
+    return any(is_tax_id(it) or names_person(it) for it in sellers)
 
 
 class Report(Part):

@@ -35,7 +35,7 @@ from pipeline.log.entries import (
     Draft,
     public,
 )
-from pipeline.texts import PERSONAL
+from pipeline.texts import hide_personal
 
 
 def _instant(value: object) -> int:
@@ -307,7 +307,7 @@ def _ingested(
         case SubmissionFinishedLine():
             # Packages show it to anybody, and whoever wrote the file may have named a person in it.
             said = occurrence.error
-            particulars = {"error": said and PERSONAL.sub("***", said)}
+            particulars = {"error": said and hide_personal(said, lambda _: "***")}
             attempt_id, body, status = occurrence.attempt_id, occurrence.body, occurrence.status
         case CollectionLine():
             body = content_bytes(value)

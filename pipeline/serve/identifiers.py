@@ -11,7 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode
 
-from pipeline.texts import PERSONAL, TAX_ID_WITHIN, is_marked_or_checked, is_tax_id, may_be_address
+from pipeline.texts import (
+    PERSONAL,
+    TAX_ID_WITHIN,
+    hide_personal,
+    is_marked_or_checked,
+    is_tax_id,
+    may_be_address,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,8 +40,6 @@ _FEW: Final = 1000
 """Texts that are looked through sooner than Arrow's functions are imported."""
 _DIGEST_DIGITS: Final = 10
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
-_SMALL: Final = re.compile("(?!(?i:cpf|cnpj))(?<![A-Za-z])[A-Za-z]*[a-z]")
-"""A word with a small letter, but for what says that a tax id is one."""
 
 
 def mask(identifier: str, log_key: bytes | None) -> str:
@@ -60,15 +65,8 @@ def _mask(identifier: str, shown: str, log_key: bytes | None) -> str:
 
 
 def mask_within(text: str, log_key: bytes | None) -> str:
-    """The text, with the mask of each id in it that looks personal. Words of small letters may be
-    as long as a CNPJ's parts: one needs its signs or its check digits, and no blanks."""
-
-    def hide(found: str) -> str:
-        if may_be_address(found) or not _SMALL.search(found):
-            return mask(found, log_key)
-        return found if " " in found else _mask_if_sure(found, log_key)
-
-    return PERSONAL.sub(lambda found: hide(found[0]), text)
+    """The text, with the mask of each id in it that looks personal."""
+    return hide_personal(text, lambda found: mask(found, log_key))
 
 
 def _mask_in_filters(filters: str, log_key: bytes | None) -> str:

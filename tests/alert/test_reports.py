@@ -264,3 +264,14 @@ def test_of_two_under_one_name_the_files_is_in_force() -> None:
     row = {"report_name": "late", "recipient": "bruno", "filters": "", "at": "09:00"}
     found = reports.with_subscriptions(of, [row | {"days": "business", "weekday": None}])
     assert found.reports["late"] == of.reports["late"]
+
+
+def test_a_name_of_small_letters_is_no_tax_id() -> None:
+    """As long as a CNPJ, it had the whole file of settings refused, and a report that somebody had
+    subscribed to came no more; and so it was with a seller's usual id among the filters."""
+    said = {"filters": "seller=sel_8f2k1l9q0z7712", "at": "09:00"}
+    of = rules_of(recipients={"ana": ANA}, reports={"fiscalizacao02": {"to": ["ana"], **said}})
+    row = {"recipient": "ana", "days": "business", "weekday": None, **said}
+    rows = [row | {"report_name": it} for it in ("notificacoes01", "of 529.982.247-25")]
+    found = reports.with_subscriptions(of, rows)
+    assert [*found.reports] == ["notificacoes01", "fiscalizacao02"]

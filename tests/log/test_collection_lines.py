@@ -52,6 +52,7 @@ def test_a_kind_that_is_none_is_refused_without_what_came() -> None:
         ("timeout", "timeout"),
         ("reset by 10.0.0.7 after 30 s", "reset by 10.0.0.7 after 30 s"),
         ("no CPF 529.982.247-25 of ana@example.com", "no CPF *** of ***"),
+        ("refused at gatewaynorth01", "refused at gatewaynorth01"),
     ],
 )
 def test_an_error_in_a_file_is_recorded_without_whom_it_names(error: str, recorded: str) -> None:
