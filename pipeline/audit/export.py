@@ -290,7 +290,7 @@ def _looks_personal(named: str) -> bool:
         or is_tax_id(named)
         or may_be_address(named)
         or _MANY_DIGITS.search(named) is not None
-        or any(is_marked_or_checked(found[0]) for found in TAX_ID_WITHIN.finditer(named.upper()))
+        or any(is_marked_or_checked(found[0]) for found in TAX_ID_WITHIN.finditer(named))
     )
 
 

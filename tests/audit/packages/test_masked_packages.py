@@ -115,6 +115,8 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     ("seller", "named"),
     [
         ("sel_1", "-sel_1"),
+        ("sel_12abc34501de35", "-sel_12abc34501de35"),
+        ("cnpj12abc34501de35", ""),
         ("12ABC34501DE35", ""),
         ("12abc34501de35", ""),
         ("cnpj-12ABC34501DE35", ""),
