@@ -21,8 +21,9 @@ from pipeline.files import sync
 from pipeline.ledger import arrow, materialized
 from pipeline.ledger.catalogue import script
 
-SCHEMA_VERSION: Final = "22"
-"""Raise it whenever tables or the reading of facts change: an older file is then rebuilt."""
+SCHEMA_VERSION: Final = "23"
+"""Raise it whenever tables, the reading of facts or their masks change: an older file is then
+rebuilt, and one without bodies holds what the masks of its time left."""
 
 CHECKPOINT_THRESHOLD: Final = "256MB"
 """DuckDB checkpoints inside a commit; at its default of 16 MB every other batch waits for one."""
