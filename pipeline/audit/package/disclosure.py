@@ -52,7 +52,8 @@ class Disclosure:
         self.restored: dict[str, str] = {}
         """Hash in a leaf -> the identifier, if the package shows it."""
         self._is_masked = is_masked = request.profile == "masked"
-        for identifier in {*events, *others}:
+        self._held = {*events, *others}  # by leaves
+        for identifier in self._held:
             name = public_name(identifier, log_key)
             if name == identifier:
                 continue
@@ -72,9 +73,10 @@ class Disclosure:
         return public_name(identifier, self._log_key)
 
     def new_word(self, text: str) -> str:
-        """What stands for an id that no leaf holds, or for a word in the place of a code."""
+        """What stands for any other id, or for a word in the place of a code. What is an id that a
+        leaf holds, too, keeps its name from there: a journey may be called as its process is."""
         name = public_name(text, self._log_key) if self._is_masked else text
-        return self.new_path(text) if name == text else name
+        return self.new_path(text) if name == text and text not in self._held else name
 
     def new_path(self, text: str) -> str:
         """The same for a path, or for a code that is written like one: part by part, so that what

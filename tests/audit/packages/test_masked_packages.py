@@ -62,6 +62,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]
         webhook({"id": "e3", "type": "bank_account.associated", "payload": {"object": account}}),
         answered(**whose, **shared),
         answered(process_id="p2", seller_id="s2", journey_id="j2", **shared),
+        aci("e11", process_id="prc.20260301120000"),
+        answered(process_id="prc.20260301120000", journey_id="prc.20260301120000"),
         started("2", **whose, idempotency_key=PHONE, body={"type": "= maria"}),
         finished("2", 500, process_id="maria p1"),
         started("3", "2026-03-03T00:00:00Z", **whose),
@@ -82,7 +84,8 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     the platform said whose CPF is wrong, was stated as it came, and so was what stood in the place
     of the codes of a seller's record and of a payload's type. A CPF in a path, or in the place of
     an event's type, of a review's type or status or of a source, was shown everywhere. What stood
-    behind the dot of an instant was taken for a number, and a text's charset for words."""
+    behind the dot of an instant was taken for a number, and a text's charset for words. No package
+    was verified in which a journey is called as its process is, and has a part like a number."""
     exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
     verdict = verify_package(exported.path, key=exported.key)
     assert verdict.faults == []
