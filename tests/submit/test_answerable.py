@@ -1,6 +1,7 @@
 """What the log and the settings add to a payload's rules: a seller's type, the bands."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -12,6 +13,7 @@ from pipeline.log.entries import OWN_JOURNEY
 from pipeline.submit.casefile import CaseFiles
 from pipeline.submit.decision import Approval
 from pipeline.submit.ready import payload_of, unconfirmed
+from pipeline.submit.rules import Answer
 from tests.submit.test_decisions import rules_of, submit
 from tests.support.marketplace import Marketplace, Review
 
@@ -84,6 +86,31 @@ def test_an_empty_complement_that_a_partial_review_lists_is_sent_so_that_none_st
     if sent:
         ended = submit(marketplace, Review(process_id, seller_id, said))
         assert ended.is_finished
+
+
+def test_a_payload_of_many_answers_below_many_requested_paths_is_made_in_no_time(
+    marketplace: Marketplace,
+) -> None:
+    """An event and a collection, each of a megabyte, kept whoever looked at the process, or sent
+    its answers, waiting for hours: each path went through all answers."""
+    review = marketplace.review(is_answered=False)
+    case = CaseFiles(marketplace.inbox).open(review.process_id)
+    assert case.process is not None
+    paths = [f"f{number}" for number in range(15_000)]
+    asked = ("g.a", *paths, "g", "g.a.b")  # what stands below several paths is put in once
+    answers = {f"{it}.a": Answer("v", "seller", 2, 1) for it in reversed(paths)}
+    answers |= {path: Answer(path, "seller", 2, 1) for path in ("g.a.b.c", "g.b", "g-a", "g/", "g")}
+    payload = {
+        "process_id": review.process_id,
+        **{it: {"a": "v"} for it in paths},
+        "g": {"a": {"b": {"c": "g.a.b.c"}}},  # a text cannot take the place of the object
+    }
+    process = replace(case.process, review_type="ACI", requested_fields=asked)
+    case = replace(case, process=process, answers=answers, seller_type=None)
+    assert json.loads(payload_of(case)) == payload
+    del answers["g"]
+    payload["g"] = {"a": {"b": {"c": "g.a.b.c"}}, "b": "g.b"}
+    assert json.loads(payload_of(case)) == payload
 
 
 def test_only_the_platforms_own_bands_are_sent_where_a_file_lists_them(
