@@ -248,8 +248,45 @@ def keeper(artifact: Mapping[str, Any], origin: str) -> Keeper:
     return Keeper.UNKNOWN
 
 
+class Keeping:
+    """Keeps the artifacts of one occurrence. It may name the same bytes ten thousand times, which
+    are read, digested and synced once."""
+
+    def __init__(self, store: ArtifactStore) -> None:
+        self._store = store
+        self._stored: dict[str, Stored] = {}
+        self._sizes: dict[str, int | None] = {}
+
+    def is_kept(self, artifact: Mapping[str, JsonValue]) -> bool:
+        """Whether the store vouches for the bytes of an artifact that is named by its digest.
+
+        Raises `Unreadable` if the artifact was announced with another size than they have.
+        """
+        digest = artifact.get("sha256")
+        if not isinstance(digest, str) or not is_digest(digest):
+            return False
+        if digest not in self._sizes:
+            if not self._store.vouch(digest):
+                return False
+            self._sizes[digest] = self._store.sizes([digest]).get(digest)
+        if artifact.get("size_bytes") not in (None, self._sizes[digest]):
+            raise Unreadable("size_bytes: the bytes have another")
+        return True
+
+    def described(
+        self, artifact: Mapping[str, JsonValue], name: str, read: Callable[[], bytes]
+    ) -> dict[str, JsonValue]:
+        """As `described` below. `read` gives the bytes, which are always the same under a name."""
+        if (stored := self._stored.get(name)) is not None:
+            return _as_stored(artifact, stored)
+        found = described(artifact, read(), self._store)
+        self._stored[name] = Stored(found["sha256"], found["size_bytes"])
+        return found
+
+
 def keep_file(store: ArtifactStore, folder: Path, *, needs_bytes: bool = False) -> KeepArtifact:
-    """A function that stores the artifacts that occurrences name by `path`, in `folder` or below.
+    """A function that stores the artifacts that an occurrence names by `path`, in `folder` or
+    below.
 
     It reads no other file of this machine: a file of occurrences may come from anywhere, and what
     it names ends up in packages for auditors. With `needs_bytes`, an artifact that is named by its
@@ -257,10 +294,11 @@ def keep_file(store: ArtifactStore, folder: Path, *, needs_bytes: bool = False) 
     that only that system has; the entry says so.
     """
     inside = folder.resolve()
+    keeping = Keeping(store)
 
     def keep(artifact: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
         if "path" not in artifact:
-            is_kept = already_kept(artifact, store)
+            is_kept = keeping.is_kept(artifact)
             if artifact.get("sha256") is None or (needs_bytes and not is_kept):
                 raise Unreadable("no bytes: name the artifact's file by path")
             who = Keeper.HERE if is_kept else Keeper.ELSEWHERE
@@ -273,29 +311,20 @@ def keep_file(store: ArtifactStore, folder: Path, *, needs_bytes: bool = False) 
             raise Unreadable("path: the file must lie in the folder of what names it, or below it")
         if path.exists() and not path.is_file():
             raise Unreadable("path: it is not a file")  # to open a pipe would wait for its writer
-        try:
-            with path.open("rb") as file:
-                content = file.read(MAX_ARTIFACT_BYTES + 1)
-        except OSError as error:
-            raise Unreadable(f"path: the file cannot be read: {error.strerror}") from None
-        if len(content) > MAX_ARTIFACT_BYTES:
-            raise Unreadable(f"path: the file is over {MAX_ARTIFACT_BYTES} bytes")
-        return described(artifact, content, store)
+        return keeping.described(artifact, str(path), lambda: _content(path))
 
     return keep
 
 
-def already_kept(artifact: Mapping[str, JsonValue], store: ArtifactStore) -> bool:
-    """Whether the store vouches for the bytes of an artifact that is named by its digest.
-
-    Raises `Unreadable` if the artifact was announced with another size than they have.
-    """
-    digest = artifact.get("sha256")
-    if not isinstance(digest, str) or not is_digest(digest) or not store.vouch(digest):
-        return False
-    if artifact.get("size_bytes") not in (None, store.sizes([digest]).get(digest)):
-        raise Unreadable("size_bytes: the bytes have another")
-    return True
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_ARTIFACT_BYTES + 1)
+    except OSError as error:
+        raise Unreadable(f"path: the file cannot be read: {error.strerror}") from None
+    if len(content) > MAX_ARTIFACT_BYTES:
+        raise Unreadable(f"path: the file is over {MAX_ARTIFACT_BYTES} bytes")
+    return content
 
 
 def described(
@@ -307,8 +336,13 @@ def described(
     Raises `Unreadable` if the artifact was announced with another digest or size.
     """
     stored = Stored(hashlib.sha256(content).hexdigest(), len(content))
+    found = _as_stored(artifact, stored)
+    store.keep(content)
+    return found
+
+
+def _as_stored(artifact: Mapping[str, JsonValue], stored: Stored) -> dict[str, JsonValue]:
     for name, actual in stored._asdict().items():
         if artifact.get(name) not in (None, actual):
             raise Unreadable(f"{name}: the bytes have another")
-    store.keep(content)
     return {**{key: it for key, it in artifact.items() if key != "path"}, **stored._asdict()}

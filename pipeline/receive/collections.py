@@ -31,8 +31,7 @@ from pipeline.inbox.kept_heads import open_guarded
 from pipeline.log.artifacts import (
     ArtifactStore,
     KeepArtifact,
-    already_kept,
-    described,
+    Keeping,
     keep_file,
 )
 from pipeline.log.entries import COLLECTION, OWN_JOURNEY, Draft
@@ -107,14 +106,15 @@ class Collecting:
     def _keep(self, value: JsonValue, files: Mapping[str, "_Upload"], recorded_by: str) -> Draft:
         """Writes the artifacts, after the occurrence has proved to be a collection."""
         value = _naming_all(value, files)
+        keeping = Keeping(self._store)
 
         def keep(artifact: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-            upload = files.get(str(artifact.get("name")))
-            if upload is not None:
-                return described(artifact, upload.content, self._store)
+            name = str(artifact.get("name"))
+            if (upload := files.get(name)) is not None:
+                return keeping.described(artifact, name, lambda: upload.content)
             if "path" in artifact:
                 raise Unreadable("path: send the bytes as a multipart file of the artifact's name")
-            if not already_kept(artifact, self._store):
+            if not keeping.is_kept(artifact):
                 raise Unreadable("no bytes: send them as a multipart file of the artifact's name")
             return artifact
 

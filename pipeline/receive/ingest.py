@@ -78,8 +78,11 @@ def ingest(
 
 
 def _occurrences(artifacts: ArtifactStore | None, folder: Path) -> ReadLine:
-    keep = None if artifacts is None else keep_file(artifacts, folder)
-    return lambda line, recorded_by: read_line(line, recorded_by=recorded_by, keep=keep)
+    def read(line: bytes, recorded_by: str) -> Draft:
+        keep = None if artifacts is None else keep_file(artifacts, folder)
+        return read_line(line, recorded_by=recorded_by, keep=keep)
+
+    return read
 
 
 def _ingest(file: BinaryIO, inbox: Recorder, progress: Progress, read: ReadLine) -> Outcomes:

@@ -110,6 +110,39 @@ def test_ingested_artifacts_go_into_the_store_and_the_entry_names_their_digest(
     assert store.read(HELLO) == b"hello"
 
 
+def test_bytes_that_one_collection_names_again_and_again_are_read_once(
+    marketplace: Marketplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a megabyte one file of 32 was named ten thousand times, which kept the machine digesting
+    for an hour: from `prazo ingest`, `prazo collect` and the receiver alike."""
+    read: list[str] = []
+    chunks = FolderArtifacts.chunks
+
+    def counted(store: FolderArtifacts, sha256: str) -> Iterator[bytes]:
+        read.append(sha256)
+        return chunks(store, sha256)
+
+    monkeypatch.setattr(FolderArtifacts, "chunks", counted)
+    named: list[dict[str, object]] = [
+        {"name": f"{number}", **told}
+        for number in range(3)
+        for told in ({"path": "screen.png"}, {"path": "./screen.png"}, {"sha256": HELLO})
+    ]
+    path, store = write(tmp_path / "in", line(artifacts=named)), FolderArtifacts(tmp_path / "kept")
+    assert ingest.ingest(path, marketplace.inbox, lambda _: None, store).bad == []
+    assert read == [HELLO, HELLO]  # before it was written, and as what the store has
+    [entry] = marketplace.inbox.find(process_id="prc_file", kind=COLLECTION)
+    recorded = json.loads(entry.body or b"")["artifacts"]
+    assert [it["sha256"] for it in recorded] == [HELLO] * 9
+    assert [it.get("size_bytes") for it in recorded] == [5, 5, None] * 3
+    other_size = line(artifacts=[*named, {"name": "x", "path": "screen.png", "size_bytes": 6}])
+    path = write(
+        tmp_path / "in", other_size, line(artifacts=[*named, {**named[2], "size_bytes": 6}])
+    )
+    bad = ingest.ingest(path, marketplace.inbox, lambda _: None, store).bad
+    assert [why for _, why in bad] == ["artifacts.9: size_bytes: the bytes have another"] * 2
+
+
 def test_taking_a_file_with_artifacts_twice_adds_nothing(
     marketplace: Marketplace, tmp_path: Path
 ) -> None:

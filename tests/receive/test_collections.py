@@ -265,6 +265,19 @@ def test_other_content_types_are_415(gateway: Client, content_type: str) -> None
     assert post(gateway, b"{}", **{"Content-Type": content_type}).status == 415
 
 
+def test_a_file_that_is_named_again_and_again_is_kept_once(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    """It was digested and synced as often as it was named, which may be thirty thousand times."""
+    review = marketplace.review(is_answered=False)
+    report = occurrence(review, artifacts=[{"name": "screen.png"}] * 3_000)
+    assert post_with(gateway, report, ("screen.png", bytes(2**23))).status == 200
+    [entry] = collected(marketplace, review)
+    artifacts = json.loads(entry.body or b"")["artifacts"]
+    assert len(artifacts) == 3_000
+    assert {it["size_bytes"] for it in artifacts} == {2**23}
+
+
 def test_too_large_is_413_and_other_methods_405(gateway: Client) -> None:
     assert post(gateway, b" " * (2**20 + 1)).status == 413
     assert gateway.request("PUT", "/v1/collections", b"", {}).status == 405
