@@ -52,9 +52,10 @@ def folded(fields: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     """
     headers = dict(fields)
     if len(headers) < len(fields):
-        headers = {
-            name: b", ".join(value for field, value in fields if field == name) for name in headers
-        }
+        values: dict[bytes, list[bytes]] = {}
+        for name, value in fields:
+            values.setdefault(name, []).append(value)
+        headers = {name: b", ".join(found) for name, found in values.items()}
     return headers
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.errors import SettingsError
 from pipeline.http import callers
-from pipeline.http.asgi import Headers, Message, Request
+from pipeline.http.asgi import Headers, Message, Request, folded
 from pipeline.http.callers import TurnedAway
 from pipeline.http.tokens import SCOPES, Caller, Tokens
 from tests.support.stores import settings_in
@@ -131,3 +131,11 @@ def test_a_page_of_another_site_cannot_use_a_token_that_the_browser_remembers(
     assert status(admit(required, image, "read")) == 403
     own = {**known, b"origin": b"http://127.0.0.1:8400", b"sec-fetch-site": b"same-origin"}
     assert status(admit(required, own, "read", method="POST")) == 200
+
+
+def test_a_head_of_many_fields_is_read_in_no_time() -> None:
+    """Each was looked for among all: of a head as long as may come, one from anybody held up the
+    receiver, and each delivery with it, for four seconds."""
+    fields = [(b"x-%d" % number, b"") for number in range(80_000)]
+    headers = folded([(b"host", b"a"), *fields, (b"host", b"b")])
+    assert (len(headers), headers[b"host"]) == (80_001, b"a, b")
