@@ -134,7 +134,10 @@ class Settings(BaseModel):
         300, gt=0, le=86_400, description="Maximum age of an hmac signature, in seconds."
     )
     max_body_bytes: int = Field(
-        1_048_576, ge=1024, le=67_108_864, description="Largest body of a delivery, in bytes."
+        1_048_576,
+        ge=1024,
+        le=67_108_864,
+        description="Largest delivery, and largest collection without its artifacts, in bytes.",
     )
     quarantine_status: Annotated[Literal[200, 422], BeforeValidator(int)] = Field(
         200,

@@ -9,6 +9,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    FailFast,
     Field,
     TypeAdapter,
     ValidationError,
@@ -127,7 +128,8 @@ class CollectionLine(_Line):
     source: str = Field(min_length=1, max_length=64)
     actor: str | None = None
     fields: dict[str, Any] = Field(default_factory=dict)
-    artifacts: tuple[Artifact, ...] = ()
+    artifacts: Annotated[tuple[Artifact, ...], FailFast()] = ()
+    """Of many that are none the first is named: an answer would be forty times what was sent."""
 
 
 class NamedLine(_Line):
@@ -193,7 +195,8 @@ _LINE: TypeAdapter[Line] = TypeAdapter(Line)
 
 
 def read_line(line: bytes, *, recorded_by: str, keep: KeepArtifact | None = None) -> Draft:
-    """The draft of one NDJSON line; raises `Unreadable` with every fault of the line.
+    """The draft of one NDJSON line; raises `Unreadable` with every fault of the line,
+    of its artifacts with those of the first that has any.
 
     `keep`: stores the artifacts that a collection names; without it they are recorded unchecked.
     """

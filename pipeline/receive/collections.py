@@ -98,7 +98,9 @@ class Collecting:
             files: dict[str, _Upload] = {}
             value = parse_json(body)
         elif content_type == b"multipart/form-data" and b"boundary" in parameters:
-            value, files = await _multipart(request, self._settings.max_collection_bytes)
+            value, files = await _multipart(
+                request, self._settings.max_collection_bytes, self._settings.max_body_bytes
+            )
         else:
             raise _UnsupportedType
         return await asyncio.to_thread(self._keep, value, files, recorded_by)
@@ -183,9 +185,11 @@ class _Upload:
         self.content = content
 
 
-async def _multipart(request: Request, limit: int) -> tuple[JsonValue, dict[str, _Upload]]:
-    """The occurrence and the uploaded files by name; raises `TooLarge`, `Gone`, `Unreadable`, and
-    `OperatorError` where the files find no room."""
+async def _multipart(
+    request: Request, limit: int, occurrence_limit: int
+) -> tuple[JsonValue, dict[str, _Upload]]:
+    """The occurrence, which may be as long as without files, and the uploaded files by name; raises
+    `TooLarge`, `Gone`, `Unreadable`, and `OperatorError` where the files find no room."""
     headers = FormHeaders(raw=list(request.scope["headers"]))
     parser = MultiPartParser(
         headers,
@@ -218,7 +222,10 @@ async def _multipart(request: Request, limit: int) -> tuple[JsonValue, dict[str,
             raise Unreadable(f"no field {OCCURRENCE_FIELD!r} with the occurrence as JSON")
     finally:
         await form.close()
-    return parse_json(occurrence.encode("utf-8", "surrogatepass")), files
+    text = occurrence.encode("utf-8", "surrogatepass")
+    if len(text) > occurrence_limit:
+        raise TooLarge
+    return parse_json(text), files
 
 
 async def _limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:

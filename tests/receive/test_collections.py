@@ -280,7 +280,20 @@ def test_a_file_that_is_named_again_and_again_is_kept_once(
 
 def test_too_large_is_413_and_other_methods_405(gateway: Client) -> None:
     assert post(gateway, b" " * (2**20 + 1)).status == 413
+    assert post_with(gateway, " " * 2**20, ("screen.png", SCREEN)).status == 413
     assert gateway.request("PUT", "/v1/collections", b"", {}).status == 405
+
+
+def test_of_many_artifacts_that_are_none_the_first_is_named(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    """The answer to one megabyte was forty, and nobody else was answered while it was made."""
+    review = marketplace.review(is_answered=False)
+    answer = post(gateway, occurrence(review, step="x", artifacts=[{}, *[0] * 1000]))
+    assert answer.status == 422
+    assert answer.json["error"].count(";") == 1
+    assert "step: " in answer.json["error"]
+    assert "artifacts.0.name: " in answer.json["error"]
 
 
 def test_files_that_find_no_room_to_wait_in_are_answered_503(
