@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from pipeline import instants
-from pipeline.contract.body import JsonValue, canonical_json
+from pipeline.contract.body import MAX_ID_CHARACTERS, JsonValue, canonical_json
 from pipeline.errors import CallerError
 from pipeline.ledger.arrow import MASKED_COLUMNS
 from pipeline.ledger.formats import plain
@@ -100,8 +100,8 @@ class Asked(NamedTuple):
         if actor.strip() and not name:
             raise CallerError(
                 "A second person's word is needed, and nobody was asked for it",
-                "nobody can tell how your name reads: it mixes alphabets, or cannot be seen",
-                "write it in letters of one alphabet",
+                "nobody can tell how your name reads: it mixes alphabets, is unseen or too long",
+                "write it in letters of one alphabet, and not too many",
             )
         question = {"act": self.act, "what": dict(self.what), "actor": name, "n": number}
         return f"clr_{hmac.digest(log_key, canonical_json(question), 'sha256').hex()[:24]}"
@@ -110,7 +110,9 @@ class Asked(NamedTuple):
 def folded(name: str) -> str:
     """A name as it is compared: upper case, width, spaces, what nobody sees and a letter of another
     alphabet that looks the same make no other. Empty where nobody can say how it reads: in one of
-    its words alphabets are mixed otherwise, or it reads in two ways."""
+    its words alphabets are mixed otherwise, or it reads in two ways, or it is longer than any."""
+    if len(name) > MAX_ID_CHARACTERS:
+        return ""  # a row of accents takes Python the square of its length, and all others wait
     spaced = " ".join(unicodedata.normalize("NFKC", name.translate(_LUNATE)).split())
     words = "".join(it for it in spaced if not _is_unseen(it)).split()
     read = [_read(it) for it in words]
