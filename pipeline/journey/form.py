@@ -120,8 +120,9 @@ def questions(
     only       fields to be corrected; None: all that is wanted
     has_bands  the platform's bands are known, and so are choices
     """
-    needed = [it for it in wanted.needed if only is None or it in only]
-    optional = [it for it in wanted.optional if only is None or it in only]
+    asked = None if only is None else frozenset(only)
+    needed = dict.fromkeys(it for it in wanted.needed if asked is None or it in asked)
+    optional = [it for it in wanted.optional if asked is None or it in asked]
     left = dict.fromkeys((*needed, *optional))
     found: list[Question] = []
     if asks_type and only is None:
