@@ -81,8 +81,11 @@ def _catch_up(folder: Path) -> list[Row]:
         marks = [(0, time.perf_counter())]
         service.catch_up(lambda size: marks.append((size, time.perf_counter())))
     rate = _rate(marks[0], marks[-1])
-    quarter = max(1, len(marks) // 4)
-    flat = _rate(marks[-1 - quarter], marks[-1]) / _rate(marks[0], marks[quarter])
+    # Quarters of the entries, not of the commits: the last of these hold few entries, and then the
+    # rows of all that waited for theirs.
+    first = next(mark for mark in marks if mark[0] >= after / 4)
+    last = next(mark for mark in reversed(marks) if mark[0] <= after * 3 / 4)
+    flat = _rate(last, marks[-1]) / _rate(marks[0], first)
     return [
         Row(
             "follower: catch-up / reading the inbox alone",
