@@ -59,6 +59,12 @@ def is_marked_or_checked(tax_id: str) -> bool:
     return is_marked or (may_be_checked and _check_digits(bare[:-2]) == bare[-2:])
 
 
+def holds_personal_id(identifier: str) -> bool:
+    """Whether an id holds an e-mail address, or surely a tax id, among other characters."""
+    tax_ids = TAX_ID_WITHIN.finditer(identifier)
+    return may_be_address(identifier) or any(is_marked_or_checked(it[0]) for it in tax_ids)
+
+
 def names_person(text: str) -> bool:
     """Whether a text holds an id that looks personal."""
     return any(_is_personal(found[0]) for found in PERSONAL.finditer(text))

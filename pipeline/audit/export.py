@@ -41,7 +41,7 @@ from pipeline.log.artifacts import ArtifactStore
 from pipeline.log.checkpoints import Checkpoint
 from pipeline.log.entries import Entry, public
 from pipeline.settings import Settings
-from pipeline.texts import TAX_ID_WITHIN, is_marked_or_checked, is_tax_id, may_be_address
+from pipeline.texts import holds_personal_id, is_tax_id
 
 ON_ITS_WAY: Final = "prazo-export-"
 """Begins the names of the temporary folders in which packages wait for whoever asked."""
@@ -288,9 +288,8 @@ def _looks_personal(named: str) -> bool:
     return (
         public(named=named) == {}
         or is_tax_id(named)
-        or may_be_address(named)
+        or holds_personal_id(named)
         or _MANY_DIGITS.search(named) is not None
-        or any(is_marked_or_checked(found[0]) for found in TAX_ID_WITHIN.finditer(named))
     )
 
 

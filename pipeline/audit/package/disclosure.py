@@ -19,7 +19,7 @@ from pipeline.ledger.store import Ledger
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, Keeper, keeper
 from pipeline.log.entries import COLLECTION, WEBHOOK, Entry, public_name
 from pipeline.log.signing import KEY_ROTATION
-from pipeline.texts import PERSONAL, TAX_ID_WITHIN, is_marked_or_checked, may_be_address
+from pipeline.texts import PERSONAL, holds_personal_id
 
 LOST: Final = frozenset({"damaged in the artifact store", "not in the artifact store"})
 """Why an artifact is left out that we should have."""
@@ -164,8 +164,7 @@ _REVIEW_SHAPE: Final[Mapping[str, frozenset[str]]] = {
 
 def _new_part(part: str, log_key: bytes) -> str:
     name = part if _INDEX.fullmatch(part) else public_name(part, log_key)
-    tax_ids = (it[0] for it in TAX_ID_WITHIN.finditer(part))
-    if name == part and (may_be_address(part) or any(map(is_marked_or_checked, tax_ids))):
+    if name == part and holds_personal_id(part):
         return public_name(f" {part}", log_key)  # one that a leaf would hold as it is
     return name
 
