@@ -200,9 +200,7 @@ class OwnLedger:
         )
         if not is_unmasked:
             rows = identifiers.masked(rows, self._service.inbox.log_key)
-            where = identifiers.masked_question({"where": where})["where"]
-        notes = formats.notes(asked.view, rows, as_of=at, where=where)
-        return formats.encode(rows, form, notes, look)
+        return identifiers.file_of(rows, asked, at, form, look)
 
     def _begun(self, asked: formats.Asked, where: Mapping[str, object]) -> int:
         """Records that personal values are about to be shown, if they are; says of which instant

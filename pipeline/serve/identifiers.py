@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode
 
+from pipeline.ledger import formats
+from pipeline.ledger.syntax import filters as filtering
 from pipeline.texts import (
     PERSONAL,
     TAX_ID_WITHIN,
@@ -197,6 +199,22 @@ def masked_question(asked: Mapping[str, Any]) -> dict[str, Any]:
         else said
         for name, said in asked.items()
     }
+
+
+def file_of(
+    rows: "pa.Table",
+    asked: formats.Asked,
+    as_of: int,
+    form: formats.Format,
+    look: formats.Look,
+) -> bytes:
+    """Rows, masked where no reason to unmask them was given, as a file that says what it answers.
+    `as_of`: of which instant they are, in microseconds."""
+    where = filtering.parse(asked.filters)
+    if asked.unmask is None:
+        where = masked_question({"where": where})["where"]
+    notes = formats.notes(asked.view, rows, as_of=as_of, where=where)
+    return formats.encode(rows, form, notes, look)
 
 
 def masked(rows: "pa.Table", log_key: bytes) -> "pa.Table":

@@ -14,7 +14,6 @@ from pipeline.errors import CallerError, OperatorError, UnknownView, WrongUsage
 from pipeline.files import remove_left, written_whole
 from pipeline.http import holder as announcements
 from pipeline.ledger import formats
-from pipeline.ledger.syntax import filters as filtering
 from pipeline.serve import identifiers
 from pipeline.settings import Settings
 
@@ -103,11 +102,7 @@ class Holder:
             return self._rows(asked, form).content
         # A sheet looks as this command's settings say.
         answer = self._rows(asked, "parquet")
-        rows, where = _table(answer), filtering.parse(asked.filters)
-        if asked.unmask is None:
-            where = identifiers.masked_question({"where": where})["where"]
-        notes = formats.notes(asked.view, rows, as_of=_instant_of(answer), where=where)
-        return formats.encode(rows, form, notes, look)
+        return identifiers.file_of(_table(answer), asked, _instant_of(answer), form, look)
 
     def _are_few(self, asked: formats.Asked) -> bool:
         if asked.limit is not None and asked.limit <= TEXT_ROWS:
