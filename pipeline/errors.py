@@ -13,7 +13,7 @@
     │   ├── LedgerBehind        it lacks entries, and takes them              exit code 1
     │   ├── LedgerDamaged       DuckDB cannot go on with its file
     │   ├── LedgerStalled       memory or disk has no room for more           exit code 1
-    │   ├── LedgerOutdated      its file is of another schema version
+    │   ├── LedgerOutdated      its file holds what other rules or keys made
     │   └── LedgerRefused       it and the inbox disagree on history
     │       ├── LedgerWithoutBodies
     │       └── InboxForked     also InboxUnavailable: entries are lost       exit code 1
@@ -124,7 +124,7 @@ class LedgerStalled(OperatorError):
 
 
 class LedgerOutdated(OperatorError):
-    """The file was written under another schema version."""
+    """The file holds what the rules, masks or settings of another time made of the log."""
 
 
 class LedgerRefused(OperatorError):

@@ -111,6 +111,13 @@ def script(name: str) -> str:
     return (QUERIES / f"{name}.sql").read_text(encoding="utf-8")
 
 
+@cache
+def scripts(folder: str) -> Mapping[str, str]:
+    """The texts of all files in a folder under `queries/`, such as `refresh`, by name."""
+    paths = sorted((QUERIES / folder).glob("*.sql"))
+    return {path.stem: path.read_text(encoding="utf-8") for path in paths}
+
+
 def read(path: Path) -> View:
     """A file of SQL with a header, which need not be a view's."""
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -194,18 +201,19 @@ def read_by_several(names: Collection[str]) -> tuple[str, ...]:
     """The views that more than one of these reads or is, and that the rest of one of them names:
     made first, they are all that these have in common. In the order of the catalogue."""
     views = catalogue()
-    closures = [{*_all_read(views[name]), name} for name in names]
+    closures = [{*all_read(views[name]), name} for name in names]
     counts = Counter(itertools.chain.from_iterable(closures))
     alone = {it for it in counts if counts[it] == 1}
     named = {*names, *(read for it in alone for read in views[it].reads)}
     return tuple(it for it in views if counts[it] > 1 and it in named)
 
 
-def _all_read(view: View) -> Iterator[str]:
+def all_read(view: View) -> Iterator[str]:
+    """The views below a view, some of them more than once."""
     for name in view.reads:
         if name in catalogue():
             yield name
-            yield from _all_read(catalogue()[name])
+            yield from all_read(catalogue()[name])
 
 
 def whole_sql(

@@ -2,8 +2,10 @@
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import duckdb
@@ -22,8 +24,8 @@ from pipeline.ledger import arrow, materialized
 from pipeline.ledger.catalogue import script
 
 SCHEMA_VERSION: Final = "23"
-"""Raise it whenever tables, the reading of facts or their masks change: an older file is then
-rebuilt, and one without bodies holds what the masks of its time left."""
+"""Raise it whenever the reading of facts in Python changes: an older file is then rebuilt. What SQL
+and masks say of its rows is compared without it (`made_by`)."""
 
 CHECKPOINT_THRESHOLD: Final = "256MB"
 """DuckDB checkpoints inside a commit; at its default of 16 MB every other batch waits for one."""
@@ -111,6 +113,16 @@ def connected(
             connection.execute("checkpoint")
             sync(path.parent)  # a new file's name is only durable once its folder is
     return connection
+
+
+@cache
+def made_by() -> Mapping[str, str]:
+    """The rows of the table `meta` that say what its tables hold: by what facts were read out of
+    entries, and by which rules and masks rows were made of them. A ledger without bodies holds what
+    the masks of its time left. Where another release says otherwise, it is made again."""
+    masks = sorted(arrow.MASKED_COLUMNS.items())
+    rules = hashlib.sha256(f"{materialized.rules()}\n{masks}".encode()).hexdigest()
+    return MappingProxyType({"schema_version": SCHEMA_VERSION, "rules": rules})
 
 
 def other_content(path: Path) -> str | None:
@@ -220,7 +232,7 @@ def _create(connection: duckdb.DuckDBPyConnection, identity: Identity) -> None:
         connection.execute(script("indexes"))
         connection.execute(script("guards"))
         connection.execute("insert into materialized.watermark values (0, 0, '-infinity')")
-        meta = {**identity.meta, "schema_version": SCHEMA_VERSION}
+        meta = {**identity.meta, **made_by()}
         connection.executemany("insert into meta values (?, ?)", [*meta.items()])
 
 
@@ -246,11 +258,11 @@ def _check(connection: duckdb.DuckDBPyConnection, path: Path | None, identity: I
             if lacks
             else "leave out --without-bodies, or set PRAZO_LEDGER to another file",
         )
-    if meta.get("schema_version") != SCHEMA_VERSION:
+    if not made_by().items() <= meta.items():
         raise LedgerOutdated(
-            f"The ledger {path} has schema {meta.get('schema_version', 'none')},"
-            f" this release needs {SCHEMA_VERSION}",
-            remedy=_REBUILD,
+            f"The ledger {path} is not of this release",
+            "the rules or masks of another one made its tables",
+            _REBUILD,
         )
     if meta["log"] != identity.log:
         raise LedgerRefused(

@@ -11,7 +11,17 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from typing import Final
 
-from pipeline.ledger.catalogue import QUERIES, Storage, View, catalogue, read, script, whole_sql
+from pipeline.ledger.catalogue import (
+    QUERIES,
+    Storage,
+    View,
+    all_read,
+    catalogue,
+    read,
+    script,
+    scripts,
+    whole_sql,
+)
 from pipeline.ledger.syntax.narrowing import narrowed, rows_of
 
 StandIns = Mapping[str, str]
@@ -60,6 +70,25 @@ def definitions() -> str:
         if key := storage_of(view).key:
             statements.append(f"alter table {table_of(view)} add primary key ({key})")
     return ";\n".join(statements)
+
+
+@cache
+def rules() -> str:
+    """All SQL that says what the tables hold: where it is another's, rows of the one are not those
+    of the other. Comments on lines of their own and spaces are left out."""
+    behind = {
+        name: None
+        for view in views()
+        for each in (view, written_by(view))
+        for name in (*all_read(each), view.name)
+    }
+    texts = [
+        *(script(name) for name in ("schema", "macros")),
+        *(f"{view.storage}\n{view.sql}" for view in map(catalogue().__getitem__, behind)),
+        *(text for folder in ("refresh", "narrowed") for text in scripts(folder).values()),
+    ]
+    lines = (line.strip() for text in texts for line in text.splitlines())
+    return " ".join(word for line in lines if not line.startswith("--") for word in line.split())
 
 
 def written_by(view: View) -> View:

@@ -20,7 +20,7 @@ from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.inbox.clock import DATABASE, TOLERANCE, Clock
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.signing_keys import SigningKeys
-from pipeline.ledger.file import SCHEMA_VERSION, other_content
+from pipeline.ledger.file import made_by, other_content
 from pipeline.ledger.formats import Asked
 from pipeline.serve import remote
 from pipeline.serve.metrics import MAX_LAG_SECONDS
@@ -287,7 +287,7 @@ def ledger(settings: Settings) -> Iterator[Diagnosis]:
     except duckdb.Error as error:
         yield _unreadable_ledger(settings, str(error).splitlines()[0])
         return
-    if known.get("schema_version") != SCHEMA_VERSION:
+    if not made_by().items() <= known.items():
         yield Diagnosis(
             "ledger", "warning", "another release wrote it", "the next start makes it again"
         )
