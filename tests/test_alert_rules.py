@@ -2,9 +2,11 @@
 
 import re
 import tomllib
+from contextlib import closing
 from pathlib import Path
 from typing import get_args
 
+import duckdb
 import pytest
 
 from pipeline import alert_rules, files
@@ -14,6 +16,7 @@ from pipeline.alert_rules.ladder import Condition
 from pipeline.alert_rules.references import BESIDE_THE_LOG, CONDITIONS
 from pipeline.breaches import BREACHES
 from pipeline.errors import SettingsError
+from pipeline.ledger.catalogue import script
 
 WHOLE = """
 look_back_days = 3
@@ -261,4 +264,9 @@ def test_every_breach_that_alarms_is_a_kind_and_nothing_else_is() -> None:
     breaches = {name for row in rows for name in re.findall("[a-z_]+", row)}
     assert set(BREACHES) == breaches - {"expired_unfinished", "alert_undelivered"}
     assert set(BESIDE_THE_LOG) == LASTING | {"certificate_ends"}
+    with closing(duckdb.connect()) as connection:
+        connection.execute(script("macros"))
+        lasting = "select kind from (select unnest(?) as kind) where lasts(kind)"
+        found = connection.execute(lasting, [[*BESIDE_THE_LOG, *CONDITIONS]]).fetchall()
+    assert {kind for (kind,) in found} == LASTING
     assert {"breach", *CONDITIONS} == set(get_args(Condition))

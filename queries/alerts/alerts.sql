@@ -75,15 +75,11 @@ beside_the_log as (
             and steps.alert_id in (
                 select alert_id
                 from alert_steps
-                where kind in (
-                    'receiver_down', 'ledger_down', 'ledger_behind', 'ledger_unverified', 'platform_files'
-                )
+                where lasts(kind)
             )
     )
     group by alert_id
-    having kind in (
-            'receiver_down', 'ledger_down', 'ledger_behind', 'ledger_unverified', 'platform_files'
-        )
+    having lasts(kind)
     qualify row_number() over (partition by arg_min(kind, seq) order by min(seq) desc) = 1
         and bool_and(step = 'raised')
 )
