@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from pipeline.alert_rules import AlertRules
-from pipeline.ledger.catalogue import _all_read, catalogue
+from pipeline.ledger.catalogue import all_read, catalogue
 from pipeline.ledger.reader import Reader
 from tests.support.histories.moments import DAY, HOUR, TICK, in_zulu
 from tests.support.ledgers import World, _shared, asked, ledger_of, rows
@@ -389,8 +389,8 @@ def test_a_breach_alarms_whichever_view_finds_it():
     """Of a new one nobody was told: `alarming_findings` did not read the view that finds it."""
     views = catalogue()
     finding = {name for name in views if name.endswith("_findings")} - {"alarming_findings"}
-    assert finding <= {*_all_read(views["findings"])}
+    assert finding <= {*all_read(views["findings"])}
     breaches = {name for name in finding if "'breach'" in views[name].sql}
     # The ladder says that a process expired; of an alert that reached nobody, nobody can be told.
     said_otherwise = {"deadline_findings", "alert_findings"}
-    assert breaches - {*_all_read(views["alarming_findings"])} == said_otherwise
+    assert breaches - {*all_read(views["alarming_findings"])} == said_otherwise
