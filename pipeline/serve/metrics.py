@@ -4,7 +4,7 @@ Every figure is read when it is asked for: there is nothing to count in between.
 looked at aside (`pipeline/serve/figures.py`), so that no scrape waits for it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC
 from typing import Final, NamedTuple
 
@@ -15,6 +15,7 @@ from pipeline import instants
 from pipeline.ledger.following.follower import Status
 from pipeline.ledger.service import LedgerService
 from pipeline.serve import calendar, figures
+from pipeline.serve.figures import Figures
 
 MAX_LAG_SECONDS: Final = 60.0
 """A ledger that is further behind does not show what a person has to know now."""
@@ -99,74 +100,26 @@ class _Collector:
         )
         if looked.seconds_ago > figures.STALE_SECONDS:
             return
-        found = looked.found
-        open_ones = GaugeMetricFamily(
-            "prazo_open_processes", "Unfinished review processes", labels=["state", "type"]
-        )
-        due, late = (
-            GaugeMetricFamily(name, meaning, labels=["type"])
-            for name, meaning in (
-                ("prazo_due_soon_processes", "Unfinished processes due in the 7 days to come"),
-                ("prazo_late_processes", "Unfinished processes whose deadline has passed"),
-            )
-        )
-        for review_type in ("ACP", "ACI", None):
-            rows = {it["state"]: it for it in found.open_counts if it["review_type"] == review_type}
-            label = review_type or "unknown"
-            for state in ("PENDING", "OVERDUE", "EXPIRED", "UNKNOWN"):
-                counted = rows[state]["processes"] if state in rows else 0
-                open_ones.add_metric([state, label], counted)
-            due.add_metric([label], sum(it["due_within_7_days"] for it in rows.values()))
-            late.add_metric([label], sum(it["late"] for it in rows.values()))
-        yield from (open_ones, due, late)
-        alerts = GaugeMetricFamily("prazo_alerts", "Alerts that are due", labels=["severity"])
-        for row in found.alerts:
-            alerts.add_metric([row["severity"]], row["due"])
-        yield alerts
-        yield _gauge(
-            "prazo_oldest_unacknowledged_alert_seconds",
-            "For how long the oldest alert that nobody took or put off has been due; 0 for none",
-            found.oldest_seconds,
-        )
-        journeys = GaugeMetricFamily(
-            "prazo_journeys", "Collection journeys that took a step", labels=["step"]
-        )
-        for step in ("invited", "opened", "answered", "confirmed"):
-            journeys.add_metric([step], found.journeys.get(step, 0))
-        yield journeys
-        refusals = CounterMetricFamily(
-            "prazo_journey_refusals", "What the seller's page refused", labels=["reason"]
-        )
-        for reason, count in found.refusals.items():
-            refusals.add_metric([reason], count)
-        yield refusals
-        yield _gauge(
-            "prazo_silence_seconds",
-            "For how long deliveries have been missing; 0 while they come as usual",
-            found.silence_seconds,
-        )
-        if found.last_delivery_at is not None:
-            yield _gauge(
-                "prazo_last_delivery_timestamp_seconds",
-                "When the last delivery came",
-                instants.from_datetime(found.last_delivery_at.replace(tzinfo=UTC))
-                / instants.SECOND,
-            )
+        yield from _processes(looked.found)
+        yield from _alerts(looked.found)
+        yield from _journeys(looked.found)
+        yield from _deliveries(looked.found)
 
     def _submissions(self) -> Iterator[Metric]:
         [queue] = self._service.reader.read("retry_queue").to_pylist()
-        retries = GaugeMetricFamily(
-            "prazo_retries", "Our own retries, by whether their time has come", labels=["state"]
+        yield _gauges(
+            "prazo_retries",
+            "Our own retries, by whether their time has come",
+            "state",
+            {state: queue[state] for state in ("waiting", "due", "overdue")},
         )
-        for state in ("waiting", "due", "overdue"):
-            retries.add_metric([state], queue[state])
-        yield retries
-        attempts = GaugeMetricFamily(
-            "prazo_attempts", "Submission attempts in the log, by outcome", labels=["outcome"]
+        rows = self._service.reader.read("attempts_by_outcome").to_pylist()
+        yield _gauges(
+            "prazo_attempts",
+            "Submission attempts in the log, by outcome",
+            "outcome",
+            {row["outcome"]: row["attempts"] for row in rows},
         )
-        for row in self._service.reader.read("attempts_by_outcome").to_pylist():
-            attempts.add_metric([row["outcome"]], row["attempts"])
-        yield attempts
 
     def _artifacts(self) -> Iterator[Metric]:
         """None of them until the first look has ended: a figure that nobody knows is left out."""
@@ -174,16 +127,12 @@ class _Collector:
         if looked is None:
             return
         held = looked.found
-        artifacts = GaugeMetricFamily(
-            "prazo_artifacts", "Artifacts that our store should have", labels=["state"]
+        yield _gauges(
+            "prazo_artifacts",
+            "Artifacts that our store should have",
+            "state",
+            {"named": held.named, "lacking": len(held.lacking), "not_stored": held.not_stored},
         )
-        for state, count in (
-            ("named", held.named),
-            ("lacking", len(held.lacking)),
-            ("not_stored", held.not_stored),
-        ):
-            artifacts.add_metric([state], count)
-        yield artifacts
         yield _gauge(
             "prazo_artifacts_timestamp_seconds",
             "When somebody last looked whether they are there",
@@ -212,11 +161,72 @@ class _Collector:
             ("waiting_sellers", "Sellers that wait behind what failed", "waiting_sellers"),
             ("dead_letters", "Deliveries given up for an endpoint", "dead_letters"),
         ):
-            metric = GaugeMetricFamily(f"prazo_forwarding_{name}", meaning, labels=["endpoint"])
-            for row in rows:
-                metric.add_metric([row["endpoint"]], row[column])
-            yield metric
+            values = {row["endpoint"]: row[column] for row in rows}
+            yield _gauges(f"prazo_forwarding_{name}", meaning, "endpoint", values)
+
+
+def _processes(found: Figures) -> Iterator[Metric]:
+    open_ones = GaugeMetricFamily(
+        "prazo_open_processes", "Unfinished review processes", labels=["state", "type"]
+    )
+    due, late = {}, {}
+    for review_type in ("ACP", "ACI", None):
+        rows = {it["state"]: it for it in found.open_counts if it["review_type"] == review_type}
+        label = review_type or "unknown"
+        for state in ("PENDING", "OVERDUE", "EXPIRED", "UNKNOWN"):
+            open_ones.add_metric([state, label], rows[state]["processes"] if state in rows else 0)
+        due[label] = sum(it["due_within_7_days"] for it in rows.values())
+        late[label] = sum(it["late"] for it in rows.values())
+    yield open_ones
+    meaning = "Unfinished processes due in the 7 days to come"
+    yield _gauges("prazo_due_soon_processes", meaning, "type", due)
+    meaning = "Unfinished processes whose deadline has passed"
+    yield _gauges("prazo_late_processes", meaning, "type", late)
+
+
+def _alerts(found: Figures) -> Iterator[Metric]:
+    due = {row["severity"]: row["due"] for row in found.alerts}
+    yield _gauges("prazo_alerts", "Alerts that are due", "severity", due)
+    yield _gauge(
+        "prazo_oldest_unacknowledged_alert_seconds",
+        "For how long the oldest alert that nobody took or put off has been due; 0 for none",
+        found.oldest_seconds,
+    )
+
+
+def _journeys(found: Figures) -> Iterator[Metric]:
+    steps = ("invited", "opened", "answered", "confirmed")
+    taken = {step: found.journeys.get(step, 0) for step in steps}
+    yield _gauges("prazo_journeys", "Collection journeys that took a step", "step", taken)
+    refusals = CounterMetricFamily(
+        "prazo_journey_refusals", "What the seller's page refused", labels=["reason"]
+    )
+    for reason, count in found.refusals.items():
+        refusals.add_metric([reason], count)
+    yield refusals
+
+
+def _deliveries(found: Figures) -> Iterator[Metric]:
+    yield _gauge(
+        "prazo_silence_seconds",
+        "For how long deliveries have been missing; 0 while they come as usual",
+        found.silence_seconds,
+    )
+    if found.last_delivery_at is not None:
+        last = instants.from_datetime(found.last_delivery_at.replace(tzinfo=UTC))
+        yield _gauge(
+            "prazo_last_delivery_timestamp_seconds",
+            "When the last delivery came",
+            last / instants.SECOND,
+        )
 
 
 def _gauge(name: str, meaning: str, value: float) -> GaugeMetricFamily:
     return GaugeMetricFamily(name, meaning, value=value)
+
+
+def _gauges(name: str, meaning: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, meaning, labels=[label])
+    for value, figure in values.items():
+        family.add_metric([value], figure)
+    return family
