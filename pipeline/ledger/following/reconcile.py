@@ -18,14 +18,14 @@ from pipeline.errors import (
     NoRoom,
     OperatorError,
 )
-from pipeline.inbox import Head, Outcome
+from pipeline.inbox import Head, Inbox, Outcome
 from pipeline.inbox.kept_heads import KeptHead, kept, place, prove
 from pipeline.ledger.following.continuity import fork_of, recorded_after
 from pipeline.ledger.following.recovery import require_room
 from pipeline.ledger.service import LedgerService
 from pipeline.log import reconciling, tree
 from pipeline.log.commitments import uncommitted
-from pipeline.log.entries import COLLECTION, QUARANTINE, RECONCILIATION, Entry
+from pipeline.log.entries import COLLECTION, QUARANTINE, RECONCILIATION, Draft, Entry
 from pipeline.settings import Settings
 
 ENTRIES_PER_COMMIT: Final = 256
@@ -127,29 +127,15 @@ def reconcile(
             actor=actor,
             recorded_by=recorded_by,
         )
-        if is_dry_run and not fork.others and not fork.beyond_help:
-            note = f"The inbox lacks {fork.lost} entries, which would be given back as they were."
-            return Reconciled(None, note)
         if is_dry_run:
-            return Reconciled(fork, None)
+            return _foreseen(fork)
         if fork.beyond_help and not accepts_loss:
-            raise CallerError(
-                "Nothing was reconciled",
-                f"{fork.beyond_help} entries that were recorded are neither in the inbox nor in"
-                " this ledger",
-                "put back a ledger or a backup that holds them (`prazo restore`); if there is none,"
-                " say --accept-loss",
-            )
+            raise _beyond_help(fork)
         is_followed = service.fork is None
         if not is_followed:
             require_room(settings.ledger)  # before there is an entry: it is built again in the end
             service.inbox.guard(lambda _: None)  # what the guard holds back is corrected here
-        service.inbox.append([draft])
-        seq = next(
-            entry.seq
-            for entry in service.inbox.find(kind=RECONCILIATION)
-            if entry.ingest_key == draft.ingest_key
-        )
+        seq = _recorded(service.inbox, draft)
         if is_followed:
             service.catch_up()
             service.sign()
@@ -160,6 +146,33 @@ def reconcile(
         _build_again(service, fork, seq)
         service.sign()
         return Reconciled(fork, None, seq)
+
+
+def _foreseen(fork: Fork) -> Reconciled:
+    if fork.others or fork.beyond_help:
+        return Reconciled(fork, None)
+    note = f"The inbox lacks {fork.lost} entries, which would be given back as they were."
+    return Reconciled(None, note)
+
+
+def _beyond_help(fork: Fork) -> CallerError:
+    return CallerError(
+        "Nothing was reconciled",
+        f"{fork.beyond_help} entries that were recorded are neither in the inbox nor in this"
+        " ledger",
+        "put back a ledger or a backup that holds them (`prazo restore`); if there is none, say"
+        " --accept-loss",
+    )
+
+
+def _recorded(inbox: Inbox, draft: Draft) -> int:
+    """The seq under which the reconciliation stands in the inbox, from this run or an earlier."""
+    inbox.append([draft])
+    return next(
+        entry.seq
+        for entry in inbox.find(kind=RECONCILIATION)
+        if entry.ingest_key == draft.ingest_key
+    )
 
 
 def _build_again(service: LedgerService, fork: Fork, seq: int) -> None:
