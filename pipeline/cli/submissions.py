@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -278,7 +279,7 @@ def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> 
     from pipeline.submit import ready
     from pipeline.submit.attempt import Sent
 
-    found = [process] if process is not None else _answered(settings)
+    found = {process: process} if process is not None else _answered(settings)
     if not found:
         say("No unfinished review is fully answered.")
         return DONE
@@ -286,40 +287,44 @@ def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> 
         looked = ready.look(settings, found)
         for each in looked:
             if not each.is_held:
-                say(f"{each.process_id}: would be sent")
-        return _say_what_is_held(looked)
+                say(f"{found[each.process_id]}: would be sent")
+        return _say_what_is_held(looked, found)
     results: list[Result] = []
 
     def on_attempt(process_id: str, result: "Result") -> None:
         results.append(result)
-        _print_result(process_id, result)
+        _print_result(found[process_id], result)
 
     held = ready.send(settings, found, via="cli", recorded_by=user(), on_attempt=on_attempt)
     outcomes = {it.outcome if isinstance(it, Sent) else "refused" for it in results}
-    if _say_what_is_held(held) != DONE or outcomes & {"refused", *EXPECTED_ACTIONS}:
+    if _say_what_is_held(held, found) != DONE or outcomes & {"refused", *EXPECTED_ACTIONS}:
         return ANSWERED_NO
     return NOT_REACHED if outcomes - {"accepted"} else DONE
 
 
-def _answered(settings: Settings) -> list[str]:
-    """The processes whose next action is to submit, the nearest deadline first."""
+def _answered(settings: Settings) -> Mapping[str, str]:
+    """The processes whose next action is to submit, the nearest deadline first, each with its id as
+    the terminal shows it."""
+    from pipeline.inbox import open_inbox
     from pipeline.ledger.formats import Asked
-    from pipeline.serve import commands
+    from pipeline.serve import commands, identifiers
 
     with commands.open_ledger(settings) as ledger:
         if (lack := commands.lacking(ledger)) is not None:
             say(lack, err=True)
         rows = ledger.shown(Asked("open_processes", filters=["next_action=submit"])).rows
-    return [row["process_id"] for row in rows]
+    with closing(open_inbox(settings.inbox, create=False)) as inbox:
+        return identifiers.as_recorded([row["process_id"] for row in rows], inbox)
 
 
-def _say_what_is_held(looked: "list[Ready]") -> int:
+def _say_what_is_held(looked: "list[Ready]", shown: Mapping[str, str]) -> int:
     held = [it for it in looked if it.is_held]
     for each in held:
+        name = shown[each.process_id]
         if each.busy_until is not None:
-            say(f"{each.process_id}: held: {_busy(each.busy_until)}", err=True)
+            say(f"{name}: held: {_busy(each.busy_until)}", err=True)
         for objection in each.held:
-            say(f"{each.process_id}: held: {objection}", err=True)
+            say(f"{name}: held: {objection}", err=True)
     return ANSWERED_NO if held else DONE
 
 

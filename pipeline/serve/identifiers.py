@@ -7,7 +7,7 @@ stay two, and one of them stays the same in every file; nobody without the log's
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode
 
@@ -25,6 +25,8 @@ from pipeline.texts import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from pipeline.inbox import Inbox
+
 _CODES: Final = frozenset(
     {
         *("answer", "answer_source", "codes", "decided_because", "decision_reasons", "error"),
@@ -38,6 +40,7 @@ CPF is wrong, in the place of a reason; and so may people who say why they did s
 what they keep."""
 _NUMBERED: Final = frozenset({"log_entries", "submission_attempts", "timeline"})
 """Views whose `status` is a number of HTTP; a seller's is whatever text the platform wrote."""
+_PROCESSES: Final = "select distinct process_id from entries where process_id is not null"
 _FEW: Final = 1000
 """Texts that are looked through sooner than Arrow's functions are imported."""
 _DIGEST_DIGITS: Final = 10
@@ -64,6 +67,15 @@ def _mask(identifier: str, shown: str, log_key: bytes | None) -> str:
         return shown
     digest = hmac.new(log_key, identifier.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
     return f"{shown}~{digest[:_DIGEST_DIGITS]}"
+
+
+def as_recorded(shown: Sequence[str], inbox: "Inbox") -> Mapping[str, str]:
+    """Each process's id, and how rows show it, of such as rows show: whoever sends for a process
+    has to name it, and an id with the digits of a tax id is shown by its mask."""
+    if not any("***" in it for it in shown):
+        return {it: it for it in shown}
+    ids = {mask(it, inbox.log_key): it for (it,) in inbox.query(_PROCESSES)}
+    return {ids.get(it, it): it for it in shown}
 
 
 def mask_within(text: str, log_key: bytes | None) -> str:

@@ -1,11 +1,12 @@
 """`prazo submit` and `prazo resume` as a person runs them: what they print, and how they exit."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.support.commands import payload_file, run, submit
-from tests.support.marketplace import Marketplace, payload
+from tests.support.marketplace import REVENUE, Marketplace, Review, payload
 
 
 def test_an_accepted_review_exits_0_and_prints_the_attempt(marketplace: Marketplace) -> None:
@@ -118,3 +119,15 @@ def test_wrong_usage_and_settings_exit_2(marketplace: Marketplace, tmp_path: Pat
     assert done.code == 2
     assert "cannot be read" in done.err
     assert marketplace.starts(review.process_id) == []
+
+
+def test_a_process_whose_id_is_shown_masked_is_sent_with_the_others(
+    marketplace: Marketplace,
+) -> None:
+    """The list of what is ready showed the mask, and no process has that name."""
+    review = Review("prc-529.982.247-25", "s1", b"")
+    marketplace.append_review(review, "OVERDUE", "owner.revenue")
+    marketplace.collect(review.process_id, review.seller_id, {"owner.revenue": REVENUE})
+    tried = run(marketplace, "submit", "--ready", "--dry-run")
+    assert (tried.code, tried.err) == (0, "")
+    assert re.fullmatch(r"prc-\*\*\*25~[0-9a-f]{10}: would be sent\n", tried.out)
