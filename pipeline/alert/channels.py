@@ -9,6 +9,7 @@ import smtplib
 import threading
 import time
 from collections import OrderedDict
+from contextvars import ContextVar
 from typing import Any, Final
 
 from pipeline import instants
@@ -189,18 +190,42 @@ _HAVE_IT: Final[OrderedDict[tuple[str, str], None]] = OrderedDict()
 """(message, service): those that took a message which others of its recipient did not. They are
 left out when it is repeated. A restart forgets them: a second message is better than none."""
 MAX_REMEMBERED: Final = 1000
+_IS_READ: Final = ContextVar("_IS_READ", default=False)
+"""Whether Apprise reads an address just now: why it does not take one holds the token in it."""
+_NUMBER: Final = re.compile(r"\+?\d(?:[ ().-]{0,2}\d){5,}")
+
+
+class _Discreet(logging.Filter):
+    """Keeps of Apprise's own words why a service did not take a message, without whom it was for:
+    it names who has one by address or telephone, and in detail the message with its links."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the text log gets the record."""
+        if record.levelno < logging.WARNING or _IS_READ.get():
+            return False
+        said = _ADDRESS.sub("***", record.getMessage())
+        record.msg, record.args = _NUMBER.sub("***", said), None
+        return True
+
+
+_DISCREET: Final = _Discreet()
 
 
 def _apprise(message: Message, text: Text, recipient: Recipient) -> None:
     import apprise  # takes a moment, and only who uses it needs it
 
+    logging.getLogger("apprise").addFilter(_DISCREET)
     path = recipient.apprise_file
     assert path is not None
     notifiers = {}
-    for line in filter(None, map(str.strip, read_small(path).splitlines())):
-        notifiers[line] = apprise.Apprise()
-        if not notifiers[line].add(line):
-            raise ValueError(f"{path} holds a line that is not an Apprise URL")
+    reading = _IS_READ.set(True)
+    try:
+        for line in filter(None, map(str.strip, read_small(path).splitlines())):
+            notifiers[line] = apprise.Apprise()
+            if not notifiers[line].add(line):
+                raise ValueError(f"{path} holds a line that is not an Apprise URL")
+    finally:
+        _IS_READ.reset(reading)
     if not notifiers:
         raise ValueError(f"{path} holds no Apprise URL")
     failed = 0

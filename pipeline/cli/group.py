@@ -151,7 +151,8 @@ def main(debug: bool) -> None:
             stream.reconfigure(errors="backslashreplace")
     to_stderr = logging.StreamHandler(sys.stderr)
     to_stderr.setFormatter(LogLines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.DEBUG if debug else logging.INFO, handlers=[to_stderr])
+    # Not at a lower level with --debug: what libraries say there is what they send and to whom.
+    logging.basicConfig(level=logging.INFO, handlers=[to_stderr])
     logging.getLogger("httpx").setLevel(logging.WARNING)
 
 

@@ -1,5 +1,6 @@
 """What a channel took, what it did not, and what nobody knows."""
 
+import logging
 import socket
 import threading
 import time
@@ -81,9 +82,11 @@ def test_a_mail_server_that_falls_silent_may_have_the_message_or_has_it_or_has_n
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Apprise's own
 def test_a_service_that_has_a_message_is_left_out_when_others_are_tried_again(
-    tmp_path: Path,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One dead service of two, and the other got the message eight times."""
+    """One dead service of two, and the other got the message eight times. In the text log Apprise
+    named tokens, and whom a message was for by telephone; at its lowest level, the message."""
+    caplog.set_level(logging.DEBUG, "apprise")
     with WebhookServer().running() as good, WebhookServer().running() as bad:
         bad.status = 500
         urls = (it.url.replace("http://", "json://") for it in (good, bad))
@@ -98,6 +101,15 @@ def test_a_service_that_has_a_message_is_left_out_when_others_are_tried_again(
         bad.status = 200
         assert channels.send(message, TEXT, rules, NOON) is None
         assert (len(good.taken), len(bad.taken)) == (1, 3)
+    logging.getLogger("apprise").warning(
+        "Failed to send to %s, ana@x.example", "+55 (11) 9123-4567"
+    )
+    (tmp_path / "channels").write_text("slack://T0K3N-of-nobody")
+    assert "not an Apprise URL" in str(channels.send(message, TEXT, rules, NOON))
+    said = caplog.text
+    assert "error=500" in said
+    assert "Failed to send to ***, ***" in said
+    assert not any(it in said for it in (TEXT.plain, "T0K3N", "http://"))
 
 
 def test_webhooks_and_mails_are_of_the_time_that_is_believed(tmp_path: Path) -> None:
