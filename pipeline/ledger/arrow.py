@@ -185,6 +185,15 @@ def recorded_entries(connection: duckdb.DuckDBPyConnection, first: int, last: in
     return [it._replace(ingest_key=keys.get(it.seq)) for it in entries]
 
 
+def entries_of_former(former: duckdb.DuckDBPyConnection, first: int, last: int) -> list[Entry]:
+    """Entries of a former ledger's file, whose columns have been the same in every release; with
+    their ingest keys, where that release kept them."""
+    try:
+        return recorded_entries(former, first, last)
+    except duckdb.CatalogException:
+        return entries_of(former, "seq between ? and ?", [first, last])
+
+
 def run_script(
     connection: duckdb.DuckDBPyConnection, script: str, variables: Mapping[str, object]
 ) -> "list[pa.Table]":

@@ -28,7 +28,7 @@ from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRe
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.kept_heads import kept, prove
 from pipeline.ledger import file
-from pipeline.ledger.arrow import entries_of, recorded_entries
+from pipeline.ledger.arrow import entries_of_former
 from pipeline.ledger.following.appending import append_all
 from pipeline.ledger.following.continuity import check_continuity, fork_of, parting, recorded_after
 from pipeline.ledger.following.reading import always
@@ -101,7 +101,7 @@ class Recovery:
             why = error.why or error.what
             carried = None if self._path is None else self._carried_over(self._path, why)
             if carried is None:
-                return self.rebuild(why)
+                return self.rebuild(why, is_outdated=isinstance(error, LedgerOutdated))
             ledger = carried
         try:
             fork = self._fork(ledger)
@@ -127,9 +127,12 @@ class Recovery:
             raise LedgerDamaged(f"The ledger {self._path} is damaged", damage)
         return self._open_ledger(self._path)
 
-    def rebuild(self, why: str, *, abandoned: Abandoned = lambda _: False) -> Opened:
+    def rebuild(
+        self, why: str, *, abandoned: Abandoned = lambda _: False, is_outdated: bool = False
+    ) -> Opened:
         """Builds the ledger from the inbox, beside the old file. That stays where it is until the
-        new one is proved, and is then set aside for whoever wants to look.
+        new one is proved, and is then set aside for whoever wants to look. One without bodies that
+        `is_outdated` is not: it may hold what only the masks of this release hide.
 
         `abandoned`: whether a head in the inbox is of a past that a reconciliation has ended.
         """
@@ -151,9 +154,11 @@ class Recovery:
         if self._path is not None and draft is not None:
             ledger.close()
             aside = self._swapped_in(draft, self._path)
-            if aside is not None:
-                LOG.warning("the former ledger was kept as %s", aside)
             ledger = self._open_ledger(self._path)
+            if aside is not None and is_outdated and ledger.is_without_bodies:
+                files.remove_database(aside)
+            elif aside is not None:
+                LOG.warning("the former ledger was kept as %s", aside)
         self._note(f"the ledger was rebuilt from the inbox: {why}")
         return Opened(ledger, self._is_verified and fork is None, self._recovered, fork)
 
@@ -174,10 +179,10 @@ class Recovery:
                 if count != seq or meta["without_bodies"] != "false":
                     raise _unreadable(path, why)
                 shared = parting(
-                    seq, lambda seq: _entries_of(former, seq, seq)[0].leaf, self._inbox
+                    seq, lambda seq: entries_of_former(former, seq, seq)[0].leaf, self._inbox
                 )
                 if uncommitted(
-                    _entries_of(former, shared + 1, shared + 1)[0], self._inbox.identity
+                    entries_of_former(former, shared + 1, shared + 1)[0], self._inbox.identity
                 ):
                     return None  # the file was changed: nothing of that was ever recorded
                 files.remove_database(draft)
@@ -195,7 +200,7 @@ class Recovery:
         try:
             for first in range(1, size + 1, ENTRIES_PER_COMMIT):
                 last = min(size, first + ENTRIES_PER_COMMIT - 1)
-                batch = ledger.batch(_entries_of(former, first, last))
+                batch = ledger.batch(entries_of_former(former, first, last))
                 ledger.append(batch, more_follow=last < size)
         except BaseException:
             ledger.close()
@@ -399,15 +404,6 @@ def _no_room(why: str) -> NoRoom:
 def _draft_of(path: Path) -> Path:
     """Where a ledger is built that will stand at that path."""
     return path.with_name(f"{path.name}.rebuilding")
-
-
-def _entries_of(former: duckdb.DuckDBPyConnection, first: int, last: int) -> list[Entry]:
-    """Entries of a former ledger's file, whose columns have been the same in every release; with
-    their ingest keys, where that release kept them."""
-    try:
-        return recorded_entries(former, first, last)
-    except duckdb.CatalogException:
-        return entries_of(former, "seq between ? and ?", [first, last])
 
 
 def is_genuine(ledger: Ledger, seq: int, identity: Identity) -> bool:

@@ -31,10 +31,12 @@ def test_a_ledger_without_bodies_that_nobody_holds_is_verified_and_shown(
 
 
 def test_one_of_an_older_release_is_made_again_without_bodies(analyst: Settings) -> None:
-    """A command that opens it knows no `--without-bodies`: it would put all bodies into it."""
+    """A command that opens it knows no `--without-bodies`: it would put all bodies into it. The
+    former file stayed beside it, with the names that the masks of its release had left in it."""
     with duckdb.connect(str(analyst.ledger)) as connection:
         connection.execute("update meta set value = '1' where name = 'schema_version'")
     with unheld_ledger(analyst) as service:
         assert service.ledger.is_without_bodies
         [(bodies,)] = service.ledger.cursor().execute("select count(body) from log").fetchall()
         assert (service.ledger.size, bodies) == (16, 0)
+    assert not [*analyst.ledger.parent.glob("analyst.duckdb.*set-aside*")]
