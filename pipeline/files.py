@@ -258,6 +258,18 @@ def remove_database(database: Path) -> None:
     """Deletes a database, if there is one, and the files that belong to it."""
     for suffix in DATABASE_SUFFIXES:
         database.with_name(database.name + suffix).unlink(missing_ok=True)
+    remove_spilled(database)
+
+
+def remove_spilled(database: Path) -> None:
+    """Deletes the rows that a killed process left beside a DuckDB database, as they had not fitted
+    into memory: DuckDB does so itself only once the next ones do not. For whoever has the database
+    open, which one process can."""
+    folder = database.with_name(f"{database.name}.tmp")
+    with contextlib.suppress(OSError):
+        for left in folder.glob("duckdb_temp_*"):
+            left.unlink()
+        folder.rmdir()
 
 
 class RereadFile(Generic[T]):

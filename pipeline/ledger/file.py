@@ -19,7 +19,7 @@ from pipeline.errors import (
     LedgerWithoutBodies,
     OperatorError,
 )
-from pipeline.files import sync
+from pipeline.files import remove_spilled, sync
 from pipeline.ledger import arrow, materialized
 from pipeline.ledger.catalogue import script
 
@@ -155,6 +155,8 @@ def _connection(path: Path | None, memory: str, threads: int) -> duckdb.DuckDBPy
         connection = duckdb.connect(str(path or ":memory:"), config=config)
         connection.execute("set global TimeZone = 'UTC'")
         leave_out_optimizers(connection)
+        if path is not None:
+            remove_spilled(path)
         return connection
     except duckdb.Error as error:
         if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():

@@ -138,7 +138,8 @@ def test_a_snapshot_whose_rows_cannot_be_made_says_that_it_was_closed_under(serv
 
 
 def test_a_file_that_was_damaged_under_its_holder_is_made_again_at_once(followed):
-    """It was by the next start alone, and nobody restarts what seems to run."""
+    """It was by the next start alone, and nobody restarts what seems to run. A start removes the
+    rows that a killed process had put beside the file: names and tax ids stayed there in clear."""
     with closing(LedgerService(followed)) as opened:
         root = opened.ledger.frontier.root()
         whole = followed.ledger.read_bytes()
@@ -170,8 +171,14 @@ def test_a_file_that_was_damaged_under_its_holder_is_made_again_at_once(followed
         wait_until(lambda: opened.status().is_verified)
         assert opened.ledger.frontier.root() == root
     assert len([*followed.ledger.parent.glob("*.set-aside-*")]) == 2
+    spilled = followed.ledger.with_name("ledger.duckdb.tmp") / "duckdb_temp_7_0_storage_S32K-0.tmp"
+    spilled.parent.mkdir()
+    spilled.write_bytes(b"rows of one that was killed")
     with closing(LedgerService(followed)) as restarted:
         assert (restarted.status().recovered, restarted.ledger.size) == (None, 302)
+        asked = restarted.ledger.cursor().execute("select current_setting('temp_directory')")
+        assert asked.fetchall() == [(str(spilled.parent),)]
+        assert not spilled.parent.exists()
 
 
 def test_who_reads_while_the_file_is_made_again_hears_why_and_opens_no_file(followed, monkeypatch):
