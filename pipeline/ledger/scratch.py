@@ -4,6 +4,7 @@ of the facts that one decision needs (`Excerpt`).
 
 import contextlib
 import threading
+import weakref
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -11,6 +12,7 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
+from pipeline.files import OwnFolder
 from pipeline.ledger import arrow, facts
 from pipeline.ledger.catalogue import script
 from pipeline.ledger.file import leave_out_optimizers
@@ -31,8 +33,12 @@ class Copy:
     """
 
     def __init__(self) -> None:
+        folder = OwnFolder("prazo-rows-")  # for rows that do not fit; else it is the present one
+        self._leave = weakref.finalize(self, folder.remove)
+        spilled = str(folder.path / "spilled")
         self._connection = duckdb.connect(
-            ":memory:", config={"threads": "2", "memory_limit": "2GB"}
+            ":memory:",
+            config={"threads": "2", "memory_limit": "2GB", "temp_directory": spilled},
         )
         self._connection.execute("set global TimeZone = 'UTC'")
         leave_out_optimizers(self._connection)
@@ -68,6 +74,7 @@ class Copy:
                 _UNUSED.append(self)
                 return
         self._connection.close()
+        self._leave()
 
     def clear(self) -> None:
         """Undoes all that was done with it."""

@@ -1,6 +1,9 @@
 """Databases in memory: what somebody did with one is gone for whoever takes it next."""
 
 import os
+import tempfile
+from collections import deque
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -64,11 +67,18 @@ def test_a_copy_is_empty_and_of_use_though_its_last_use(script: str, seconds: fl
     again.give_back()
 
 
-def test_a_copy_that_held_much_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Emptied, it would keep some hundred megabytes for as long as the process runs."""
+def test_a_copy_that_held_much_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Emptied, it would keep some hundred megabytes for as long as the process runs. What does not
+    fit into memory goes where a killed process leaves nothing for long: it went into the folder in
+    which somebody verified a package, names and tax ids with it, and stayed there."""
     monkeypatch.setattr(scratch, "MOST_ROWS_KEPT", 1)
+    monkeypatch.setattr(scratch, "_UNUSED", deque(maxlen=2))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     copy = used()
+    [[spilled]] = copy.run("select current_setting('temp_directory') as it", {})[0].columns
+    assert [Path(spilled.as_py()).parent] == [*tmp_path.iterdir()]
     copy.give_back()
+    assert not [*tmp_path.iterdir()]
     again = Copy.taken()
     assert again is not copy
     again.give_back()
