@@ -106,8 +106,11 @@ def show() -> None:
         _preview(subject)
     if st.session_state.pop(_WAITS, False):
         _say_that_it_waits()
-    if _MADE in st.session_state and all(map(access.may, st.session_state[_MADE].permissions)):
-        _offer(st.session_state[_MADE])
+    made: _Package | None = st.session_state.get(_MADE)
+    if made is not None and made.request.actor != acting.reader_name():
+        del st.session_state[_MADE]  # whoever is next says why for themselves
+    elif made is not None and all(map(access.may, made.permissions)):
+        _offer(made)
 
 
 # --- what it is to be about ----------------------------------------------------------------------

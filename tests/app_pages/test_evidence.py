@@ -67,7 +67,8 @@ def test_no_package_is_made_without_a_reason_and_a_name(open_log: OpenLog, visit
 def test_a_package_is_made_of_what_the_page_has_shown_and_recorded_under_reason_and_name(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    """Whoever typed another id and pressed the button saw the contents of the one before."""
+    """Whoever typed another id and pressed the button saw the contents of the one before. Whoever
+    came next at the same browser could take the package, and the log named nobody but the first."""
     with open_log(HISTORY) as service:
         app = visit("evidence", subject="prc_1")
         app.text_area(key="reason").set_value("yearly audit")
@@ -80,6 +81,11 @@ def test_a_package_is_made_of_what_the_page_has_shown_and_recorded_under_reason_
         press(app, "Make the package")
         assert "The package is ready" in page_text(app)
         [entry] = service.reader.read("timeline", where={"kind": "export"}).to_pylist()
+        press(app, "I am somebody else")
+        assert "The package is ready" not in page_text(app)
+        app.text_input(key="name header").set_value("Ana")
+        press(app, "That is me")
+        assert "The package is ready" not in page_text(app)
     made = (entry["reason"], entry["actor"], entry["process_id"])
     assert made == ("yearly audit", "Ana", "prc_2")
 
