@@ -84,7 +84,7 @@ def _make(process_id: str, own: str) -> acting.Told:
         return acting.Told("", error=error)
     acting.own()[f"link {process_id}"] = made[0]
     told = _("Recorded for {processes}.", processes=formats.code(own))
-    return acting.Told(told, is_done=True, kept=made[0])
+    return acting.Told(told, is_done=True, kept=made[0], empties=(f"link_email {own}",))
 
 
 # --- what is answered ----------------------------------------------------------------------------

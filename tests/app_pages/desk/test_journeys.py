@@ -27,12 +27,15 @@ OPEN = [review("prc_open", before(days=2), fields=["revenue"])]
 def test_a_link_is_made_on_the_process_and_stands_in_the_message_to_the_seller(
     open_log: OpenLog, visit: Visit
 ) -> None:
+    """The seller's e-mail address stayed in the form, for whoever sat there next."""
     with open_log(OPEN, journey_url=SELLERS_PAGE) as service:
         app = visit("process", as_of=None, process="prc_open")
         assert not any(SELLERS_PAGE in it.value for it in app.code)
         app.text_input(key="link_actor prc_open").set_value("Ana Lima")
         app.selectbox(key="link_channel prc_open").set_value("sms")
+        app.text_input(key="link_email prc_open").set_value("maria@loja.example")
         press(app, "Record the invitation and make the link")
+        assert app.text_input(key="link_email prc_open").value == ""
         [entry] = service.inbox.find(process_id="prc_open", kind=COLLECTION)
         [link] = [it.value for it in app.code if it.value.startswith(f"{SELLERS_PAGE}/j/")]
         messages = [it.value for it in app.code if "the payment platform asked" in it.value]
