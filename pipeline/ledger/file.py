@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -57,6 +58,10 @@ _NOT_OPENED: Final = {
 """What an error says where the file itself may be sound -> what helps."""
 _NO_MEMORY: Final = "Out of Memory Error"
 _ORIGINAL: Final = "\nOriginal Error: "
+_OF_VALUES: Final = re.compile(
+    r"(?:Constraint|Conversion|Invalid Input|Out of Range) Error: [^\"']*[\"'](.*)[\"']"
+)
+"""What an error quotes of a row, which may be a tax id or a name. Others quote paths."""
 _CORRUPT: Final = "Corrupt database file"
 """DuckDB says so of a block whose checksum is wrong, whatever it read it for."""
 _OTHER_FORMATS: Final = {
@@ -198,6 +203,8 @@ def fault(path: Path | None, error: duckdb.Error, what: str) -> OperatorError:
     # Where nothing can be rolled back either, the first line says that alone.
     why = str(error).partition(_ORIGINAL)[2] or str(error)
     why = why.splitlines()[0]
+    if quoted := _OF_VALUES.match(why):
+        why = f"{why[: quoted.start(1)]}***{why[quoted.end(1) :]}"
     if is_full or isinstance(error, duckdb.OutOfMemoryException) or _NO_MEMORY in str(error):
         return LedgerStalled(
             f"The ledger {path} {what}",

@@ -80,3 +80,9 @@ def test_within_a_transaction_it_is_said_why_rows_did_not_go_in(
     stalled = file.fault(Path("ledger"), duckdb.FatalException(said), "did not take entries 1 to 9")
     assert isinstance(stalled, LedgerStalled)
     assert (stalled.why, stalled.remedy) == (short, "give it more with PRAZO_LEDGER_MEMORY")
+    for given, shown in (
+        ('Duplicate key "seller_id: ana@x.example" violates', 'Duplicate key "***" violates'),
+        ("Could not convert string '529.982.247-25' to INT32", "Could not convert string '***' to"),
+    ):
+        known = duckdb.ConstraintException(f"Constraint Error: {given}")
+        assert shown in file.fault(Path("ledger"), known, "did not take entries 1 to 9").why

@@ -388,13 +388,14 @@ def _once_read(close: Callable[[], None]) -> None:
 
 
 def _said(error: Exception) -> str:
-    """Logs a failure; a fault of ours with its traceback. Returns what the pages say of it."""
+    """Logs a failure; a fault of ours with its traceback. Returns what the pages say of it: of a
+    fault its kind alone, since its words may quote a row."""
     if isinstance(error, PrazoError):
         LOG.error("%s", error)
         return error.in_one_line
     LOG.exception("the ledger could not be followed")
     return OperatorError(
         "The ledger could not be followed",
-        f"{type(error).__name__}: {error}",
+        type(error).__name__,
         "it is tried again and again; the log has the whole error, for whoever looks into it",
     ).in_one_line
