@@ -25,7 +25,7 @@ def verify() -> None:
     bar.empty()
     for fault in verdict.faults:
         st.error(
-            elements.in_its_words(fault),
+            elements.in_its_words(views.masked(fault)),
             title=_("Something is not as it was recorded"),
             icon=":material/gpp_maybe:",
         )
@@ -36,7 +36,11 @@ def verify() -> None:
             icon=":material/verified:",
         )
     for note in verdict.notes:
-        st.warning(elements.in_its_words(note), title=_("Please note"), icon=":material/info:")
+        st.warning(
+            elements.in_its_words(views.masked(note)),
+            title=_("Please note"),
+            icon=":material/info:",
+        )
     if is_long:
         st.markdown(
             _(

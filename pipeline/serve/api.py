@@ -331,10 +331,12 @@ def _audited(_: Caller, content: Any) -> Response:
     against = content.get("against")
     if against is not None and (not isinstance(against, str) or not against.strip()):
         raise CallerError("against is not a checkpoint", "it is empty, or not a text")
-    verdict = stores.audit(current(), against=against)
-    return JSONResponse(
-        {"checked": verdict.checked, "notes": verdict.notes, "faults": verdict.faults}
+    verdict, key = stores.audit(current(), against=against), current().inbox.log_key
+    notes, faults = (
+        [identifiers.mask_within(it, key) for it in said]
+        for said in (verdict.notes, verdict.faults)
     )
+    return JSONResponse({"checked": verdict.checked, "notes": notes, "faults": faults})
 
 
 async def _decide(request: Request) -> Response:

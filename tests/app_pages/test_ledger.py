@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.audit import stores
+from pipeline.audit.verify import Verdict
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import NOW, before, review
 from tests.app_pages.support.reading import metrics, page_text, plain, press
@@ -37,9 +38,10 @@ def test_the_checkpoint_and_its_key_are_there_to_take_away(open_log: OpenLog, vi
 
 
 def test_verifying_reads_every_entry_and_says_what_it_found(
-    open_log: OpenLog, visit: Visit, tmp_path: Path
+    open_log: OpenLog, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A body that was changed in the inbox breaks no view: only reading it shows it."""
+    """A body that was changed in the inbox breaks no view: only reading it shows it. A row that a
+    check finds was named by its id to analysts, too, whatever that looks like."""
     with open_log(HISTORY):
         app = visit("ledger")
         press(app, "Verify now")
@@ -51,6 +53,12 @@ def test_verifying_reads_every_entry_and_says_what_it_found(
             inbox.commit()
         app = visit("ledger", lang="pt")
         press(app, "Verificar agora")
+        found = Verdict()
+        found.fault("materialized_sellers_disagree: 1 rows: seller_id 529.982.247-25, side log.")
+        monkeypatch.setattr(stores, "audit", lambda *_, **__: found)
+        masked = visit("ledger")
+        press(masked, "Verify now")
+    assert "seller_id ***25~" in plain(masked.error[0].value)
     assert not app.success
     assert app.error[0].proto.title == "Algo não está como foi gravado"
     assert "entry 1" in plain(app.error[0].value)

@@ -226,7 +226,10 @@ def test_the_head_that_is_kept_outside_of_the_inbox_is_given_to_anybody(
     assert 404 in (without_a_file(), without_a_file())  # the follower leaves it once, at its start
 
 
-def test_stores_are_verified_and_checkpoints_signed_on_request(own: Client) -> None:
+def test_stores_are_verified_and_checkpoints_signed_on_request(
+    own: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A check that found a row named it by its id, a CPF as well, to whoever reads masked."""
     signed = own.get("/api/checkpoint", headers=bearer("reader")).json()
     text = VerificationKey.parse(signed["key"]).opened(signed["checkpoint"])
     assert Checkpoint.read(text).size == 16
@@ -238,6 +241,11 @@ def test_stores_are_verified_and_checkpoints_signed_on_request(own: Client) -> N
         answer = own.post("/api/audits", json=empty, headers=bearer("reader"))
         assert answer.status_code == 400
     assert own.get("/api/checkpoint").status_code == 401
+    found = Verdict()
+    found.fault("materialized_sellers_disagree: 1 rows: seller_id 529.982.247-25, side log.")
+    monkeypatch.setattr(stores, "audit", lambda *_, **__: found)
+    [fault] = own.post("/api/audits", json={}, headers=bearer("reader")).json()["faults"]
+    assert fault.startswith("materialized_sellers_disagree: 1 rows: seller_id ***25~")
 
 
 @entries_alone
