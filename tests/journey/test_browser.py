@@ -260,9 +260,13 @@ def test_a_declaration_is_for_what_stands_there_and_nothing_typed_outlives_the_r
 
 
 def test_the_browser_s_way_back_shows_what_was_answered(page: Page, tab: Tab) -> None:
+    """Also where something was wrong first: that screen answered a POST, and the browser showed
+    an error of its own in its place."""
     process = page.review(["revenue", "address.city"])
     tab.goto(page.mint(process).url)
     tab.get_by_role("button", name="Começar").click()
+    tab.get_by_role("button", name="Continuar").click()
+    tab.get_by_role("alert").wait_for()
     fill_in(tab)
     tab.get_by_role("button", name="Continuar").click()
     tab.wait_for_url("**/city")

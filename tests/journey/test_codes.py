@@ -148,7 +148,9 @@ def test_after_a_time_the_same_browser_is_asked_for_a_code(page: Page) -> None:
     screen = seller.open(url)
     page.inbox.execute("update journey_sessions set seen_at = seen_at - $1", 31 * 60 * 10**6)
     assert seller.answer(screen, f0_from="1", f0_to="2").heading == "A sessão terminou"
-    assert seller.get(url).heading == "Confirme que é você"
+    asking = seller.get(url)
+    assert asking.heading == "Confirme que é você"
+    assert 'src="/journey.js"' in asking.html  # a way back leads to no form that was sent
     assert "answered" not in page.steps(process)
 
 

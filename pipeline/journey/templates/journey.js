@@ -2,8 +2,12 @@
 // the server, which it asks; keeps what was typed where a line is lost before it was saved; and leads
 // to the first fault. On the receipt it forgets what it kept.
 (() => {
+  // A screen that says what is wrong answers a POST. A browser that is led back to one, or loads it
+  // again, shows an error of its own, or sends the form once more: it is to ask for the screen.
+  history.replaceState(null, "", location.href);
   const form = document.querySelector("form[data-offline]");
   if (!form) {
+    if (!location.pathname.endsWith("/receipt")) return; // a code is asked for: the journey goes on
     try {
       for (const it of Object.keys(sessionStorage)) if (it.startsWith("typed ")) sessionStorage.removeItem(it);
     } catch { /* without storage nothing was kept */ }
