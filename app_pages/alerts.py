@@ -1,6 +1,6 @@
 """Alerts: what is due, who was told, who sees to it; and what could not be delivered, in red."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import streamlit as st
@@ -87,7 +87,11 @@ def card(row: views.Row) -> None:
     if row["seconds_to_deadline"] is not None:
         left = formats.time_left(row["seconds_to_deadline"])
         st.container(key="deadline").metric(
-            _("Deadline"), left, formats.minute(row["deadline_at"]), delta_arrow="off"
+            _("Deadline"),
+            left,
+            formats.minute(row["deadline_at"]),
+            delta_arrow="off",
+            delta_color=words.STATE_COLOURS[row["state"]],
         )
     if row["next_action"] is not None:
         st.markdown(f":material/arrow_forward: **{next_actions.action(row['next_action'])}**")
@@ -238,7 +242,7 @@ def recipients(rules: AlertRules) -> None:
     st.table(
         {
             _("Recipient"): [formats.plain(it) for it in rules.recipients],
-            _("Channels"): [", ".join(it.channels) for it in rules.recipients.values()],
+            _("Channels"): [_channels(it.channels) for it in rules.recipients.values()],
             _("Stand-in"): [formats.plain(it.stand_in or "–") for it in rules.recipients.values()],
         }
     )
@@ -250,15 +254,21 @@ def recipients(rules: AlertRules) -> None:
         acting.submit("trial", _("Send it"), press, icon=icon, may=Permission.ANNOTATE)
 
 
+def _channels(vias: Iterable[str]) -> str:
+    return formats.plain(", ".join(words.word(occurrences.CHANNELS, it) for it in vias))
+
+
 def _try(rules: AlertRules) -> acting.Told:
     """Sends the test message; what became of it, channel by channel."""
     became = try_channels(rules, acting.typed("trial_to"))
-    said = [
-        _("{channel}: sent", channel=via)
-        if fault is None
-        else _("{channel}: {fault}", channel=via, fault=formats.plain(fault))
-        for via, fault in became.items()
-    ]
+    said = []
+    for via, fault in became.items():
+        channel = _channels([via])
+        said.append(
+            _("{channel}: sent", channel=channel)
+            if fault is None
+            else _("{channel}: {fault}", channel=channel, fault=formats.plain(fault))
+        )
     is_done = not any(became.values())
     return acting.Told("  \n".join(said), is_done=is_done, is_shown=False)
 

@@ -35,6 +35,9 @@ def test_what_is_due_is_listed_the_gravest_first_and_filtered_by_severity(
     assert list(grid["standing"]) == ["nobody told yet", "nobody told yet"]
     assert "2 alerts" in page_text(app)
     assert list(graver["process_id"]) == ["prc_late"]
+    [deadline] = app.metric
+    assert deadline.value == "1 day late"
+    assert deadline.proto.color == deadline.proto.RED  # as everywhere; it was green
 
 
 def bell(app: AppTest) -> str:
@@ -102,6 +105,7 @@ def test_recipients_stand_on_the_page_with_their_channels(
     with open_log(HISTORY, alerts_file=file):
         shown = page_text(visit("alerts"))
     assert "ana" in shown
+    assert "e-mail" in shown  # in words, as in the list of what was sent
     for rule in ("before_15d", "watch.lag_minutes", "to: assignee", "Nobody has been told"):
         assert rule in shown
     assert "Nobody is told of anything" not in shown
