@@ -46,7 +46,8 @@ def card(row: views.Row) -> None:
     """What changed, and how what it is about stands now."""
     change = changes.CHANGES[row["change"]]
     st.markdown(formats.badge(_(change.name), change.colour, change.icon))
-    st.header(formats.plain(changes.code(row) or _(change.name)), anchor=False)
+    if what := changes.code(row):
+        st.header(formats.plain(what), anchor=False)
     st.markdown(formats.muted(formats.minute(row["changed_at"])))
     if row["process_id"] is not None:
         st.markdown(f"{elements.cell(row, 'process_id')} {elements.cell(row, 'seller_id')}")

@@ -37,6 +37,8 @@ def test_what_changed_since_yesterday_is_shown_first(open_log: OpenLog, visit: V
     assert "From 31 May 2026, 00:00 to 1 Jun 2026, 09:00." in text
     assert "New (1)" in text
     assert "Finished (0)" in text
+    # What the badge says stands in no heading once more.
+    assert "Denied" not in [it.value for it in app.header]
 
 
 def test_friday_goes_further_back_and_a_kind_is_a_click_away(
