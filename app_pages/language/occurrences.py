@@ -143,6 +143,23 @@ UNREADABLE: Final = (
     N_("a review event without an object at payload.object"),
     N_("a review event without a readable {names}"),
 )
+# What Python finds in the place of JSON or of UTF-8. It speaks only English.
+NO_JSON: Final = (
+    N_("Unterminated string starting at"),
+    N_("Expecting value"),
+    N_("Expecting property name enclosed in double quotes"),
+    N_("Expecting ',' delimiter"),
+    N_("Expecting ':' delimiter"),
+    N_("Illegal trailing comma before end of object"),
+    N_("Illegal trailing comma before end of array"),
+    N_("Extra data"),
+    N_("Invalid control character at"),
+    N_("Invalid \\escape"),
+    N_("Invalid \\uXXXX escape"),
+    N_("invalid start byte"),
+    N_("invalid continuation byte"),
+    N_("unexpected end of data"),
+)
 _UNREADABLE: Final = [
     (text, re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(text)), re.DOTALL))
     for text in UNREADABLE
@@ -153,7 +170,10 @@ def unreadable(reason: str) -> str:
     """Why a delivery is in quarantine, in the reader's language; one not listed as it is."""
     for text, pattern in _UNREADABLE:
         if found := pattern.fullmatch(reason):
-            return _(text, **found.groupdict())
+            named = found.groupdict()
+            if named.get("why") in NO_JSON:
+                named["why"] = _(named["why"])
+            return _(text, **named)
     return reason
 
 
