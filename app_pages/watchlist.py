@@ -133,7 +133,7 @@ with lists.filters():
         lane = address.choice(
             _("Lane"),
             {
-                ALL: _("Both"),
+                ALL: _("Watchlist ({n})", n=of("state", *WATCHED)),
                 SAVABLE: _("Can still be saved ({n})", n=of("state", *IN_TIME)),
                 EXPIRED: _("Expired ({n})", n=of("state", EXPIRED)),
             },

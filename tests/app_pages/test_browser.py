@@ -447,7 +447,7 @@ def test_the_keyboard_reaches_everything(tab: Reader) -> None:
         unseen += tab.page.evaluate(FOCUS_UNSEEN)
         reached.append(tab.page.evaluate(NAME_OF_FOCUSED))
     # "AC": of ACP and ACI, which are one stop, the one that was chosen last.
-    for name in ("Watchlist", "As of (UTC)", "Earlier", "Both", "AC", "Download"):
+    for name in ("Watchlist", "As of (UTC)", "Earlier", "Watchlist (", "AC", "Download"):
         assert name in " | ".join(reached), f"{name} is not among {reached}"
     assert unseen == []
 

@@ -146,6 +146,9 @@ def test_a_number_beside_a_filter_is_how_many_rows_it_leaves_in_this_lane(
         app = visit("watchlist", **asked)
     assert sorted(app.pills(key="type").options) == types
     assert [plain(it) for it in app.pills(key="state").options if "(0)" not in it] == states
+    # What is pending can still be saved, and is not on the watchlist: its lane may have more rows.
+    lanes = ["Watchlist (4)", "Can still be saved (3)", "Expired (2)"]
+    assert app.segmented_control(key="lane").options == lanes
 
 
 def test_a_filter_stays_when_its_number_changes(open_log: OpenLog, visit: Visit) -> None:
