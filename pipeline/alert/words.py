@@ -87,15 +87,19 @@ _SEVERITIES: Final[_BOTH] = {
     "risk": ("risco", "risk"),
     "notice": ("aviso", "notice"),
 }
+_STATES: Final[_BOTH] = {
+    "EXPIRED": ("Vencido (EXPIRED)", "Expired (EXPIRED)"),
+    "OVERDUE": ("Em tolerância (OVERDUE)", "In tolerance (OVERDUE)"),
+    "PENDING": ("Pendente (PENDING)", "Pending (PENDING)"),
+    "FINISHED": ("Concluído (FINISHED)", "Finished (FINISHED)"),
+    "UNKNOWN": ("Situação desconhecida (UNKNOWN)", "State not known (UNKNOWN)"),
+}
 _PARTS: Final[_BOTH] = {
     "late": ("Vencidos", "Expired"),
     "this_week": ("Vencem em 7 dias", "Due in 7 days"),
     "new": ("Novos desde ontem", "New since yesterday"),
     "untaken": ("Alertas que ninguém assumiu", "Alerts that nobody has taken"),
-    "EXPIRED": ("Vencido (EXPIRED)", "Expired (EXPIRED)"),
-    "OVERDUE": ("Em tolerância (OVERDUE)", "In tolerance (OVERDUE)"),
-    "PENDING": ("Em aberto (PENDING)", "Pending (PENDING)"),
-    "UNKNOWN": ("Situação desconhecida (UNKNOWN)", "State not known (UNKNOWN)"),
+    **_STATES,
 }
 _LABELS: Final[_BOTH] = {
     "process": ("Processo", "Process"),
@@ -279,7 +283,8 @@ def _lines(
     severity = said(_SEVERITIES[due.severity], language)
     lines = [("", f"{_heading(due, language, now)} ({severity})")]
     if due.process_id:
-        known = (_id(due.process_id), due.review_type, due.state)
+        state = due.state and said(_STATES.get(due.state, (due.state, due.state)), language)
+        known = (_id(due.process_id), due.review_type, state)
         kinds = " · ".join(it for it in known if it)
         lines.append((label("process"), kinds))
     if due.seller_id:

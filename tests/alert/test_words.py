@@ -48,7 +48,7 @@ def test_an_id_from_outside_is_neither_a_header_nor_a_line_nor_markup() -> None:
 def test_no_id_becomes_a_link_and_our_own_links_are_some() -> None:
     text = message("https://evil.example/pay", "www.evil.example")
     assert text.html.count("<a href=") == text.html.count('<a href="https://prazo.example/') == 2
-    assert "Processo: https://evil[.]example/pay · ACI · OVERDUE" in text.plain
+    assert "Processo: https://evil[.]example/pay · ACI · Em tolerância (OVERDUE)" in text.plain
     assert "Vendedor: www[.]evil[.]example" in text.plain
     assert "evil[.]example/pay" in text.subject
 
