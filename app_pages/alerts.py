@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
 from app_pages.desk import casework, clearances, mailed, records, saved
 from app_pages.door import access
 from app_pages.language import formats, next_actions, occurrences, rulebook, words
-from app_pages.language.i18n import _, ngettext
+from app_pages.language.i18n import _, language, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 from pipeline import alert_rules, instants
 from pipeline.alert import reports as scheduled_reports
@@ -355,7 +356,8 @@ def _made(rules: AlertRules) -> acting.Told:
     def make() -> None:
         by = {"actor": actor, "recorded_by": acting.RECORDED_BY}
         secret = calendar.make(held.inbox, assignee=assignee or None, **by)
-        acting.own()[NEW_CALENDAR] = calendar.address(held.settings, rules, secret.token)
+        spoken: Literal["pt", "en"] = "pt" if language() == "pt" else "en"
+        acting.own()[NEW_CALENDAR] = calendar.address(held.settings, rules, secret.token, spoken)
 
     if (error := acting.tried(make, actor)) is not None:
         return acting.Told("", error=error, kept=assignee)

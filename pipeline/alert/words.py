@@ -165,6 +165,11 @@ def _heading(due: Due, language: Language, now: int) -> str:
     return title(due.kind, language)
 
 
+def state(code: str, language: Language) -> str:
+    """A process's state in a few words, with the platform's own."""
+    return said(_STATES.get(code, (code, code)), language)
+
+
 def next_action(code: str, language: Language) -> str:
     """A next action in a few words."""
     return said(_NEXT_ACTIONS.get(code, (code, code)), language)
@@ -283,8 +288,8 @@ def _lines(
     severity = said(_SEVERITIES[due.severity], language)
     lines = [("", f"{_heading(due, language, now)} ({severity})")]
     if due.process_id:
-        state = due.state and said(_STATES.get(due.state, (due.state, due.state)), language)
-        known = (_id(due.process_id), due.review_type, state)
+        stands = due.state and state(due.state, language)
+        known = (_id(due.process_id), due.review_type, stands)
         kinds = " · ".join(it for it in known if it)
         lines.append((label("process"), kinds))
     if due.seller_id:

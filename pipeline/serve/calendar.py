@@ -23,6 +23,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from pipeline.alert import words
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import PrazoError
 from pipeline.http import addresses
@@ -79,10 +80,14 @@ def make(inbox: Inbox, *, assignee: str | None, actor: str | None, recorded_by: 
     return secret
 
 
-def address(settings: Settings, rules: AlertRules, token: str) -> str:
-    """The URL of a feed: below the address that recipients know, or else that of this machine."""
+def address(
+    settings: Settings, rules: AlertRules, token: str, language: words.Language = "en"
+) -> str:
+    """The URL of a feed: below the address that recipients know, or else that of this machine.
+    Programs ask without a reader's language, so the address has it."""
     here = addresses.local(settings.dashboard_host, settings.dashboard_port)
-    return f"{(rules.dashboard_url or here).rstrip('/')}{PATH}{token}.ics"
+    spoken = "?lang=pt" if language == "pt" else ""
+    return f"{(rules.dashboard_url or here).rstrip('/')}{PATH}{token}.ics{spoken}"
 
 
 def routes() -> list[BaseRoute]:
@@ -94,8 +99,9 @@ async def _answer(request: Request) -> Response:
     """The feed whose address this is. Of a wrong one nobody hears whether it was ever right."""
     calendars = of(holding.current())
     try:
+        language: words.Language = "pt" if request.query_params.get("lang") == "pt" else "en"
         text = await to_thread.run_sync(
-            calendars.text, request.path_params["token"], limiter=_WORKING
+            calendars.text, request.path_params["token"], language, limiter=_WORKING
         )
     except PrazoError as error:
         LOG.error("a calendar could not be shown: %s", error)
@@ -121,13 +127,13 @@ class Calendars:
         self._lock = Lock()
         self._feeds: list[dict[str, Any]] = []
         self._read_at = float("-inf")
-        self._texts: dict[tuple[str, str | None], tuple[float, bytes]] = {}
+        self._texts: dict[tuple[str, str | None, str], tuple[float, bytes]] = {}
         self.wrong = 0
         """How many requests had the address of no open feed."""
         self._wrong_before = 0
         self._minute = float("-inf")
 
-    def text(self, token: str) -> bytes | None:
+    def text(self, token: str, language: words.Language = "en") -> bytes | None:
         """The feed of a token; None where no open feed has that token."""
         base = self._service.alert_rules.get().dashboard_url
         with self._lock:
@@ -136,12 +142,13 @@ class Calendars:
             if feed is None:
                 self._count_wrong(now)
                 return None
-            made_at, text = self._texts.get((feed["feed_id"], base), (float("-inf"), b""))
+            asked = (feed["feed_id"], base, language)
+            made_at, text = self._texts.get(asked, (float("-inf"), b""))
             if now - made_at >= TEXT_SECONDS:
-                text = self._made(feed["assignee"], base)
+                text = self._made(feed["assignee"], base, language)
                 if len(self._texts) >= MAX_TEXTS:
                     self._texts.clear()
-                self._texts[feed["feed_id"], base] = (now, text)
+                self._texts[asked] = (now, text)
             return text
 
     def is_crowded(self) -> bool:
@@ -167,18 +174,23 @@ class Calendars:
         if self.wrong - self._wrong_before in (1, WRONG_PER_MINUTE + 1):
             LOG.warning("somebody asks for a calendar under a wrong address; %d so far", self.wrong)
 
-    def _made(self, assignee: str | None, base: str | None) -> bytes:
+    def _made(self, assignee: str | None, base: str | None, language: words.Language) -> bytes:
         reader, log_key = self._service.reader, self._service.inbox.log_key
         whose = {"assignee": assignee}
         rows = reader.read("calendar_deadlines", where=whose, limit=MAX_DEADLINES).to_pylist()
         total = len(rows)
         if total == MAX_DEADLINES:
             total = reader.count("calendar_deadlines", where=whose)
-        return written(rows, total, base=base, log_key=log_key)
+        return written(rows, total, base=base, log_key=log_key, language=language)
 
 
 def written(
-    rows: Sequence[dict[str, Any]], total: int, *, base: str | None, log_key: bytes
+    rows: Sequence[dict[str, Any]],
+    total: int,
+    *,
+    base: str | None,
+    log_key: bytes,
+    language: words.Language = "en",
 ) -> bytes:
     """The calendar of rows of `calendar_deadlines`, which are these of `total`, with links to pages
     below `base`; without it there are none. Pure."""
@@ -189,14 +201,20 @@ def written(
     calendar.add("x-wr-calname", "Prazo")
     calendar.add("x-published-ttl", "PT1H")
     if len(rows) < total:
-        calendar.add("x-wr-caldesc", f"Only the first {len(rows)} of {total} deadlines")
+        cut = (
+            f"Só os primeiros {len(rows)} de {total} prazos",
+            f"Only the first {len(rows)} of {total} deadlines",
+        )
+        calendar.add("x-wr-caldesc", words.said(cut, language))
     for row in rows:
-        calendar.add_component(_event(row, base, log_key))
+        calendar.add_component(_event(row, base, log_key, language))
     text: bytes = calendar.to_ical()
     return text
 
 
-def _event(row: dict[str, Any], base: str | None, log_key: bytes) -> icalendar.Event:
+def _event(
+    row: dict[str, Any], base: str | None, log_key: bytes, language: words.Language
+) -> icalendar.Event:
     process_id = row["process_id"]
     name = identifiers.mask(process_id, log_key)
     seller = row["seller_id"] and identifiers.mask(row["seller_id"], log_key)
@@ -209,10 +227,13 @@ def _event(row: dict[str, Any], base: str | None, log_key: bytes) -> icalendar.E
     event.add("status", "CANCELLED" if row["is_cancelled"] else "CONFIRMED")
     event.add("dtstart", _utc(row["deadline_at"]))
     event.add("transp", "TRANSPARENT")  # a deadline takes nobody's time
-    kind = row["review_type"] or "review"
-    event.add("summary", printable(f"{kind} {name}: {row['state']}"))
+    kind = row["review_type"] or words.said(("revisão", "review"), language)
+    state = row["state"] if language == "en" else words.state(row["state"], language)
+    event.add("summary", printable(f"{kind} {name}: {state}"))
     if seller is not None:
-        event.add("description", printable(f"Seller {seller}"))
+        event.add(
+            "description", printable(f"{words.said(('Vendedor', 'Seller'), language)} {seller}")
+        )
     if base is not None and name == process_id:  # a mask leads nowhere
         event.add("url", f"{base.rstrip('/')}/process?process={quote(process_id, safe='')}")
     return event

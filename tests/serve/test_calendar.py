@@ -107,7 +107,7 @@ class Feeds:
 
     def events(self, token: str, **headers: str) -> dict[str, Any]:
         """What vobject reads in the feed: an event by its summary."""
-        answer = self.ask(f"/calendar/{token}.ics", **headers)
+        answer = self.ask(token if "/" in token else f"/calendar/{token}.ics", **headers)
         assert answer.status_code == 200
         assert answer.headers["content-type"] == "text/calendar; charset=utf-8"
         read = vobject.readOne(answer.text)
@@ -141,6 +141,11 @@ def test_another_program_reads_every_deadline_and_no_caller_chooses_where_its_li
     assert second.url.value == "https://prazo.example/process?process=prc%2F2%20"
     assert int(first.sequence.value) == 4
     assert first.dtstamp.value == NOW - timedelta(days=2)
+    known = feeds.service.settings, feeds.service.alert_rules.get(), token, "pt"
+    address = calendar.address(*known).removeprefix("https://prazo.example")
+    in_portuguese = feeds.events(address)["ACI prc_1: Em tolerância (OVERDUE)"]
+    assert in_portuguese.description.value == "Vendedor sel_1"
+    assert in_portuguese.uid.value == first.uid.value
     (tmp_path / "alerts.toml").write_text("")  # without an address there is no link
     assert ["url" in it.contents for it in feeds.events(token).values()] == [False, False]
 
