@@ -25,17 +25,20 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 NARROWEST = 320
 """A page of this width is read without scrolling sideways (WCAG 1.4.10): the lines above a list
 scroll by themselves. Streamlit's own style had the better of ours, and the whole page did."""
+ZOOMED = 660
+"""Of a laptop's window at 200 %: a list's card stands beside it, and has little room."""
 MOST_PRESSES = 90
 """From one thing to the next: further away nobody looks for it with Tab."""
 HAS_FOCUS = "it => it === document.activeElement || it.contains(document.activeElement)"
 SQUEEZED = """() => {
-    const cut = [...document.querySelectorAll('[data-testid="stMetric"] *')].filter(
+    const texts = '[data-testid="stMetric"] *, .st-key-card_first button *'
+    const cut = [...document.querySelectorAll(texts)].filter(
         it => getComputedStyle(it).textOverflow === 'ellipsis' && it.scrollWidth > it.clientWidth)
     const narrow = [...document.querySelectorAll('[class*="st-key-todo_"] > :first-child')].filter(
         it => it.clientWidth < 300)
     return [...cut, ...narrow].map(it => it.innerText)
 }"""
-"""What a figure counts, and what there is to do, where a phone does not show it well."""
+"""What a figure counts, what a card offers and what there is to do, where it is not shown well."""
 CARD_HAS_FOCUS = "document.activeElement.matches('.st-key-card_chosen')"
 IS_NEAR = "it => it.closest('[role=radiogroup]')?.contains(document.activeElement) ?? false"
 
@@ -297,9 +300,12 @@ def test_a_phone_shows_the_first_row_opens_its_card_over_the_list_and_closes_the
     try:
         go(tab, "/watchlist")
         grid = page.locator('[data-testid="stDataFrame"] canvas').first
-        for width in (PHONE["width"], NARROWEST):
+        for width in (ZOOMED, PHONE["width"], NARROWEST):
             page.set_viewport_size({"width": width, "height": PHONE["height"]})
             page.wait_for_function(FITS)
+            if width == ZOOMED:
+                page.locator(".st-key-card_first button").first.wait_for()
+                assert page.evaluate(SQUEEZED) == []
         page.set_viewport_size(PHONE)
         box = grid.bounding_box()
         assert box is not None
