@@ -5,6 +5,9 @@
   // A screen that says what is wrong answers a POST. A browser that is led back to one, or loads it
   // again, shows an error of its own, or sends the form once more: it is to ask for the screen.
   history.replaceState(null, "", location.href);
+  // A page that the browser kept whole, and shows again on the way back, has answers that the server
+  // would no longer show, to whoever sits there now.
+  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
   const form = document.querySelector("form[data-offline]");
   if (!form) {
     if (!location.pathname.endsWith("/receipt")) return; // a code is asked for: the journey goes on
