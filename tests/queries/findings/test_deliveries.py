@@ -195,6 +195,18 @@ def test_new_code_once_for_each_kind_and_value(history, expected):
     assert found("new_code", history, "2026-03-02T00:00:00") == [expected]
 
 
+@pytest.mark.parametrize(
+    "history",
+    [
+        WORLD.add(*(acp(process_id=process, type=f"OF_{order}") for process in order.split("_")))
+        for order in ("p1_p2", "p2_p1")
+    ],
+)
+def test_of_versions_at_one_instant_new_code_is_about_the_same_in_every_order(history):
+    [row] = found("new_code", history, "2026-03-02T00:00:00")
+    assert row[1] == "p1"
+
+
 @WORLD.given(
     acp(requested_fields=["owner.address.line2", "owner"]),
     acp("e2", status=None),

@@ -145,6 +145,7 @@ Findings
     answer is a status.
 42. `new_code` reads the versions that count. An event without an id, and a seller event
     without a record, are codes of their event type. A known detail under another reason is none.
+    Of versions at one instant that of the smaller process_id is the first, then of the seller.
 43. `finished_elsewhere`, `answer_lost`: found when the last attempt that started strictly before
     the finish had ended (one without a start: by its finish); only such attempts are looked at.
 44. `unreadable_part` is about the versions that count. Its detail is the part's name and what

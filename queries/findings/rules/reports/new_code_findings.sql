@@ -22,7 +22,8 @@ from (
     select
         kind,
         code,
-        min(struct_pack(occurred_at, event_id, seq, process_id, seller_id)) as first
+        -- Versions of one event may come at one instant: what they are about decides, not which was recorded first.
+        min(struct_pack(occurred_at, event_id, process_id, seller_id, seq)) as first
     from unlisted_codes
     anti join superseded_deliveries using (seq)
     where occurred_at <= as_of()

@@ -83,7 +83,7 @@ def new_code(log: Log) -> Iterator[dict]:
     An event without an id, or without a record, is a code of its event type.
     """
     seen = set()
-    for event in sorted(log.events, key=lambda event: (event.occurred_at, event.event_id)):
+    for event in sorted(log.events, key=place_of_first):
         for kind, value in unlisted_codes(event):
             if (kind, value) not in seen:
                 seen.add((kind, value))
@@ -95,6 +95,12 @@ def new_code(log: Log) -> Iterator[dict]:
                     detail=f"{kind}: {value}",
                 )
                 yield {**row, **subject_of(log, event)}
+
+
+def place_of_first(event: Delivery) -> tuple:
+    """Of versions at one instant, by process and seller; those that name none come last."""
+    named = (event.review.process_id, event.review.seller_id) if event.is_review else ()
+    return event.occurred_at, event.event_id, [(it is None, it or "") for it in named]
 
 
 def unlisted_codes(event: Delivery) -> Iterator[tuple[str, str]]:
