@@ -1,6 +1,6 @@
 -- Processes with attempts for the sellers that attempts for the processes of `asked` name: what was sent
 -- for one of them may be sent again for another. An attempt's start and finish may each name another
--- process, or only one of them the seller.
+-- process, or only one of them the seller; where neither does, it is its process's.
 with own as (
     select attempt_id from facts.attempt_starts where process_id in (from asked)
     union
@@ -11,14 +11,24 @@ sellers as (
     select seller_id from facts.attempt_starts where attempt_id in (from own)
     union
     select seller_id from facts.attempt_finishes where attempt_id in (from own)
+    union
+    select seller_id from facts.reviews where process_id in (from asked)
+    union
+    select seller_id from facts.collections where process_id in (from asked)
+),
+
+entries as (
+    select attempt_id, process_id from materialized.timeline where seller_id in (from sellers)
 ),
 
 theirs as (
-    select attempt_id
-    from materialized.timeline
-    where attempt_id is not null and seller_id in (from sellers)
+    select attempt_id from entries where attempt_id is not null
 )
 
 select process_id from facts.attempt_starts where attempt_id in (from theirs)
 union
 select process_id from facts.attempt_finishes where attempt_id in (from theirs)
+union
+select process_id
+from facts.attempt_starts
+where seller_id is null and process_id in (select process_id from entries)

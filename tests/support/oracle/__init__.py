@@ -136,7 +136,8 @@ Findings
     attempt came by the gateway; a shown field sent as null is missing. A missing requested
     field of an ACI has no rule. An unknown review type is judged by neither.
 38. `values_reused`: one earlier submission, started before, for another process of the same
-    seller, holds every field sent; whatever became of it.
+    seller, holds every field sent; whatever became of it. The seller is the one that the attempt's
+    entries name, else its process's.
 39. `payload_changed_on_retry` compares with the attempt right before; its outcome is that at
     the new start; a replacement entry after the one start and not after the other excuses it.
     One at the instant of a start allowed that start's payload. Lost bytes are not compared.

@@ -11,15 +11,25 @@
 -- column: detail | what exactly; empty where the rule says it all
 -- column: found_at | when it became true
 
-with matches as (
+with fields as (
+    -- An entry from a file need not name the seller; its process does.
+    select
+        payload_fields.* replace (
+            coalesce(payload_fields.seller_id, process_facts.seller_id) as seller_id
+        )
+    from payload_fields
+    join process_facts on process_facts.process_id = payload_fields.process_id
+),
+
+matches as (
     select
         later.attempt_id,
         any_value(later.process_id) as process_id,
         any_value(later.start_seq) as seq,
         any_value(later.finished_at) as found_at,
         count(*) as fields
-    from payload_fields as later
-    join payload_fields as earlier
+    from fields as later
+    join fields as earlier
         on earlier.seller_id = later.seller_id
         and earlier.path = later.path
         and earlier.value_key = later.value_key

@@ -90,14 +90,14 @@ def values_reused(log: Log) -> Iterator[dict]:
     """
     attempts = sent_attempts(log)
     for accepted in attempts:
-        fields = sent_fields(accepted)
-        if accepted.status != 200 or not fields or accepted.seller_id is None:
+        fields, seller_id = sent_fields(accepted), seller_of(log, accepted)
+        if accepted.status != 200 or not fields or seller_id is None:
             continue
         for earlier in attempts:
             if (
                 earlier.started_at is not None
                 and earlier.started_at < accepted.started_at
-                and earlier.seller_id == accepted.seller_id
+                and seller_of(log, earlier) == seller_id
                 and earlier.process_id != accepted.process_id
                 and holds(sent_fields(earlier), fields)
             ):
@@ -111,6 +111,11 @@ def values_reused(log: Log) -> Iterator[dict]:
                     accepted.attempt_id,
                 )
                 break
+
+
+def seller_of(log: Log, attempt: Attempt) -> str | None:
+    """The seller that its entries name, else its process's."""
+    return attempt.seller_id or process_of(log, attempt.process_id).seller_id
 
 
 def is_covered(process: Process, attempt: Attempt) -> bool:
