@@ -16,7 +16,7 @@ a format keeps them.
 Exit codes: 0 verified, but for what the verdict lists as not checked; 1 at least one fault (each is
 named); 2 wrong usage, or no openssl, or no room for temporary files or for the verdict; 3 no fault,
 but undecided, because the given checkpoint is newer than the package, or of a past that the log
-says it lost.
+says it lost, or because entries were recorded by a clock that was ahead.
 """
 
 from __future__ import annotations
@@ -1712,13 +1712,26 @@ def _check_old_rotations(sealed: Sealed, entries: Entries) -> None:
 def _check_instant(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
     """States and days left are those of `as_of`: no earlier than the entries, no later than the
     export."""
-    as_of = sealed.parameters["as_of"]
-    at, newest, exported = (
+    as_of, newest_at = sealed.parameters["as_of"], entries.listed_at
+    of_export = [entries.export[it] for it in ("recorded_at", "occurred_at")]
+    at, newest, exported, happened = (
         datetime.strptime(_full_instant(instant), "%Y-%m-%dT%H:%M:%S.%f%z")
-        for instant in (as_of, entries.listed_at, entries.export["recorded_at"])
+        for instant in (as_of, newest_at, *of_export)
     )
-    if not newest - CLOCK_TOLERANCE <= at <= exported + CLOCK_TOLERANCE:
+    is_before = at < newest - CLOCK_TOLERANCE
+    # `recorded_at` never goes back: it stands still after a clock that was ahead was put right.
+    is_put_right = happened < exported - CLOCK_TOLERANCE and (
+        happened - MAKING_TOLERANCE <= at <= happened + CLOCK_TOLERANCE
+    )
+    if at > exported + CLOCK_TOLERANCE or (is_before and not is_put_right):
         verdict.fault(f"as_of, {as_of}, is before its newest entry, or after the export")
+    elif is_before:
+        verdict.undecided.append(
+            f"what tables and reports say: they are as of {as_of}, and its newest entry was"
+            f" recorded at {newest_at}. The log's clock was ahead until it was put back, if it is"
+            f" true that the export is of {of_export[1]}, as its entry says. Ask for a new package"
+            f" after {of_export[0]}"
+        )
     elif at < exported - MAKING_TOLERANCE:
         verdict.unchecked.append(
             f"why tables and reports say what was true at {as_of}, long before the export at"

@@ -136,6 +136,24 @@ def test_an_instant_before_the_export_is_a_fault_or_named(
     assert is_fault or any(it.startswith(said) for it in found.unchecked)
 
 
+def test_entries_of_a_clock_that_was_ahead_leave_it_open_what_their_tables_say(
+    service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until its date comes, every package that holds one was a forgery. Nor does an export that
+    is dated back, which anybody can say who has the key, verify tables of before their entries."""
+    monkeypatch.setattr(service.inbox, "clock", lambda: instants.now() + 30 * instants.DAY)
+    service.inbox.append([story.review("e9", "p9", "s1")])
+    monkeypatch.setattr(service.inbox, "clock", instants.now)
+    found = verdict(export(service, Scope(process_id="p9"), tmp_path / "p.zip"))
+    assert (found.faults, found.exit_code) == ([], 3)
+    assert "The log's clock was ahead until it was put back, if it is true" in found.undecided[0]
+    found = verdict(export(service, Scope(process_id="p1"), tmp_path / "p.zip"))
+    assert (found.faults, found.exit_code) == ([], 0)  # all of its entries are of before
+    monkeypatch.setattr(service, "now", lambda: instants.now() - instants.DAY)
+    [fault] = verdict(export(service, Scope(process_id="p9"), tmp_path / "p.zip")).faults
+    assert fault.endswith("is before its newest entry, or after the export")
+
+
 @pytest.mark.parametrize(
     ("stated", "fault"),
     [
