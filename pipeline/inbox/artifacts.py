@@ -57,7 +57,7 @@ class Named(NamedTuple):
 def named(inbox: Inbox, last: int | None = None) -> Iterator[list[Named]]:
     """The artifacts that entries up to `last` name (default: all), some entries at a time.
 
-    A body that can no longer be read names none; `prazo verify` says what is wrong
+    A body that can no longer be read, or is gone, names none; `prazo verify` says what is wrong
     with it.
     """
     after, last = 0, inbox.last()[0] if last is None else last
@@ -66,9 +66,9 @@ def named(inbox: Inbox, last: int | None = None) -> Iterator[list[Named]]:
         after = rows[-1][0]
 
 
-def _artifacts(seq: int, origin: str, body: bytes) -> Iterator[Named]:
+def _artifacts(seq: int, origin: str, body: bytes | None) -> Iterator[Named]:
     try:
-        content = parse_json(body)
+        content = parse_json(body or b"")
     except Unreadable:
         return
     artifacts = content.get("artifacts") if isinstance(content, dict) else None

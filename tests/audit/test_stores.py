@@ -201,6 +201,8 @@ def test_a_frame_in_a_collections_place_does_not_hide_what_it_names(settings: Se
         " where seq = 5",
     )
     assert any(it.startswith("entry 5: ") for it in faults(settings))
+    in_inbox(settings, "update entries set body = null, is_compressed = 0 where seq = 5")
+    assert any(it.startswith("entry 5: its body") for it in faults(settings))  # not a traceback
 
 
 def test_the_ledger_heals_whatever_was_changed_in_the_inbox(settings: Settings) -> None:
