@@ -7,6 +7,7 @@ wrong.
 
 import contextlib
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ import duckdb
 
 from pipeline.audit import definitions, earlier
 from pipeline.audit.backup import batches
-from pipeline.audit.verify import Verdict
+from pipeline.audit.verify import SIGNATURE, Verdict
 from pipeline.errors import CallerError, InboxForked, InboxUnavailable
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.artifacts import artifact_store, named
@@ -322,6 +323,11 @@ def _signed(
         except ValueError as error:
             verdict.fault(f"the checkpoint of {size} entries is not one of ours: {error}")
             continue
+        if not re.fullmatch(SIGNATURE, note.rpartition("\n\n")[2]):
+            verdict.fault(
+                f"the checkpoint of {size} entries says more than was signed: whoever keeps it can"
+                " verify no package with it"
+            )
         if size not in roots.at or checkpoint.root != roots.at[size][0]:
             ended = abandoned_by(service.ledger, Head(size, checkpoint.root))
             if ended is None:

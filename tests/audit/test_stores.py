@@ -395,7 +395,11 @@ def test_what_a_check_of_the_queries_finds_is_a_fault(
     assert fault.startswith("the check sums_disagree: 1 rows: what x. Figures that must agree.")
 
 
+@entries_alone
 def test_a_signed_checkpoint_cannot_be_exchanged(settings: Settings) -> None:
+    """Nor can anything stand behind its signature: nobody could verify with what is handed out."""
+    in_inbox(settings, "update checkpoints set note = note || 'x'")
+    assert "16 entries says more than was signed" in faults(settings)[0]
     with closing(sqlite3.connect(settings.inbox)) as connection, connection:
         connection.execute(
             "update checkpoints set note = replace(note, char(10) || '16', char(10) || '15')"
