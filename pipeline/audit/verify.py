@@ -264,10 +264,12 @@ class Verdict:
             ("FAULT   ", self.faults),
         ):
             yield from (f"  {name} {plain(it)}" for it in texts[:MAX_LINES])
-            if len(texts) > MAX_LINES:
-                yield f"  {name} and {len(texts) - MAX_LINES} more"
+            if len(texts) > MAX_LINES:  # the last of faults says so; nobody kept how many there are
+                rest = f"and {len(texts) - MAX_LINES} more"
+                yield f"  {name} {texts[-1] if texts is self.faults else rest}"
         if self.faults:
-            yield f"NOT VERIFIED: {len(self.faults)} faults"
+            is_all = len(self.faults) <= MAX_LINES
+            yield f"NOT VERIFIED: {len(self.faults) if is_all else f'over {MAX_LINES}'} faults"
         elif self.undecided:
             yield "UNDECIDED: no fault was found, and not everything could be compared"
         elif self.unchecked:

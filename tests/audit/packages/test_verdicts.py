@@ -24,7 +24,8 @@ def honest(followed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def test_no_check_passes_whose_faults_are_too_many_to_be_named() -> None:
-    """Of stores with over 100 faults, each check that failed after them was named as passed."""
+    """Of stores with over 100 faults, each check that failed after them was named as passed. Of 300
+    it said "and 1 more" and "101 faults"."""
     verdict = verify.Verdict()
     for check in ("a check", "another"):
         for number in range(150):
@@ -32,6 +33,11 @@ def test_no_check_passes_whose_faults_are_too_many_to_be_named() -> None:
         verdict.passed(check)
     assert verdict.checked == []
     assert len(verdict.faults) == verify.MAX_LINES + 1
+    assert [*verdict.lines()][-3:] == [
+        "  FAULT    fault 99",
+        "  FAULT    and more: only the first 100 are named",
+        "NOT VERIFIED: over 100 faults",
+    ]
     verdict.passed("the next check")
     assert verdict.checked == ["the next check"]
 
