@@ -1012,6 +1012,8 @@ def _read_rotations(package: Package, data: set[str], log: str) -> list[Rotation
     if "data/rotations.json" in data:
         stated = package.json("data/rotations.json", MAX_UNSEALED_BYTES)
         found = [(int(it["seq"]), it["statement"]) for it in stated]
+        if _canonical(stated) != _canonical([{"seq": at, "statement": it} for at, it in found]):
+            raise Fault("data/rotations.json says more than which rotations there are")
     else:
         seqs = sorted({int(it.split("/")[2]) for it in data if it.startswith("data/rotations/")})
         paths = ((it, f"data/rotations/{it}/body.bin") for it in seqs[: MAX_ROTATIONS + 1])
@@ -1043,6 +1045,8 @@ def _check_form(sealed: Sealed, verdict: Verdict) -> None:
     keys = PARAMETERS | ({"contact"} if sealed.has_start else set())
     if sealed.is_stream and parameters.keys() != keys:
         verdict.fault("parameters.json has other keys than it should")
+    if sealed.is_stream and not _are_numbers_right(parameters):
+        verdict.fault("parameters.json has numbers that no package has")
     if sealed.is_stream and parameters["log"] != sealed.checkpoint.log:
         verdict.fault("parameters.json names another log than the checkpoint")
     has_rotations = bool(sealed.rotations)
@@ -1062,6 +1066,18 @@ def _check_form(sealed: Sealed, verdict: Verdict) -> None:
             "verify.py in the package: it is another one than this, so do not run it before you"
             " have compared it with that of its release"
         )
+
+
+def _are_numbers_right(parameters: dict[str, Any]) -> bool:
+    """Whether each is a whole number in its own place: reports print them, and add some up."""
+    outside, range_ = parameters["not_of_log"], parameters["range"]
+    sizes = [size for size, _ in parameters["earlier"]]
+    numbers = [parameters["log_size"], *sizes, *outside.values(), *parameters["rows"].values()]
+    return (
+        all(type(it) is int and 0 <= it <= MAX_NUMBER for it in [*numbers, *(range_ or ())])
+        and outside.keys() == {it.partition("/")[2] for it in TABLES} - {"entries.csv"}
+        and (range_ is None or (type(range_) is list and len(range_) == 2))
+    )
 
 
 # --- how formats keep their entries ----------------------------------------------------------
@@ -1877,7 +1893,7 @@ def _check_artifacts(
         if kept == "here":
             why = quoted(reasons.get(digest, "missing from the package"))
             verdict.fault(f"the artifact {quoted(digest)} of entry {seq} is lost: {why}")
-        elif reasons.get(digest, UNSAID) not in (KEPT_ELSEWHERE, UNSAID):
+        elif reasons.get(digest) not in (KEPT_ELSEWHERE, UNSAID):  # reports count these
             verdict.fault(f"the artifact {quoted(digest)} is left out, and nobody knows why")
         else:
             elsewhere[kept].add(digest)
@@ -1919,14 +1935,13 @@ def _check_tables(
                 verdict.fault(f"{name} names the process {quoted(row[process])}, which is not here")
     if parameters["rows"] != {it: rows[it] for it in (name.partition("/")[2] for name in TABLES)}:
         verdict.fault("the tables have other numbers of rows than parameters.json says")
-    if parameters["totals"] != {it: dict(count) for it, count in counted.items()}:
+    # As they are spelled: of values, 1.0 and true are 1.
+    if _canonical(parameters["totals"]) != _canonical(counted):
         verdict.fault("the control totals in parameters.json are not those of the tables")
-    stated = {
-        (kind, why): bodies
-        for kind, reasons in (contents["withheld"] if sealed.is_stream else {}).items()
-        for why, bodies in reasons.items()
-    }
-    if sealed.is_stream and stated != dict(entries.withheld):
+    bodies_of: dict[str, dict[str, int]] = {}
+    for (kind, why), bodies in entries.withheld.items():
+        bodies_of.setdefault(kind, {})[why] = bodies
+    if sealed.is_stream and _canonical(contents["withheld"]) != _canonical(bodies_of):
         verdict.fault("contents.json counts other withheld bodies than there are")
     verdict.passed(f"rows and totals of {len(TABLES)} tables agree")
     reasons: Counter[str] = Counter()
@@ -2032,6 +2047,8 @@ def _earlier(sealed: Sealed) -> dict[str, bytes]:
     two stand at one size: only one of them would be proved."""
     stated = sealed.parameters["earlier"]
     earlier = {str(int(size)): bytes.fromhex(root) for size, root in stated}
+    if any(bytes.fromhex(root).hex() != root for _, root in stated):
+        raise Fault("parameters.json has an earlier root in another spelling")
     if len(earlier) < len(stated):
         raise Fault("parameters.json names two earlier checkpoints of one size")
     return earlier

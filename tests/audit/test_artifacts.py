@@ -14,11 +14,11 @@ import pytest
 from pipeline import instants
 from pipeline.audit import backup as backups
 from pipeline.audit import restore as restores
-from pipeline.audit.package import disclosure
+from pipeline.audit.package import disclosure, preparing
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
 from pipeline.audit.stores import audit
-from pipeline.audit.verify import Verdict
+from pipeline.audit.verify import Verdict, verify
 from pipeline.cli.doctor import Diagnosis, examine
 from pipeline.errors import CallerError
 from pipeline.inbox import open_inbox
@@ -253,7 +253,7 @@ def test_a_package_with_more_artifacts_than_a_verifier_reads_is_not_made(
 
 @no_rows
 def test_a_package_without_artifacts_of_ours_is_not_verified_and_names_each(
-    settings: Settings, tmp_path: Path
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A damaged artifact once stopped the export, and one of which an older entry does not say who
     keeps it made the package a false one, whose stores were verified."""
@@ -288,6 +288,17 @@ def test_a_package_without_artifacts_of_ours_is_not_verified_and_names_each(
     for why in ("mantido por outro sistema", "nada diz quem o mantém"):
         assert f"1 × artefato ({why})".encode() in files["data/report.pt.html"]
     assert b"every body and every artifact of these entries" not in files["data/report.html"]
+    # The report counts those that are listed: one that is not is left out, and it said of nothing.
+    with closing(LedgerService(settings)) as service:
+        honest_json = preparing.canonical_json
+
+        def altered(value: Any) -> bytes:
+            return honest_json(value | {"withheld_artifacts": {}} if "withheld" in value else value)
+
+        monkeypatch.setattr(preparing, "canonical_json", altered)
+        exported = export(service, Scope(process_id="p1"), tmp_path / "p1_again.zip")
+    unlisted = verify(exported.path, exported.key).faults
+    assert f'the artifact "{OTHERS}" is left out, and nobody knows why' in unlisted
 
 
 # --- backups between engines ---

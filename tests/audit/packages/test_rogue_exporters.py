@@ -160,6 +160,9 @@ def test_entries_of_a_clock_that_was_ahead_leave_it_open_what_their_tables_say(
         ({"log": "prazo/production"}, "parameters.json"),
         ({"note": "prazo/production"}, "parameters.json"),
         ({"rows": {}}, "the tables have other numbers of rows"),
+        # Reports add these up: one under another name hid what is left out, or made it up.
+        ({"not_of_log": {"entries.csv": 500}}, "parameters.json has numbers that no package has"),
+        ({"log_size": 17.5}, "parameters.json has numbers that no package has"),
     ],
 )
 def test_parameters_say_no_more_and_no_less_than_they_should(

@@ -172,6 +172,12 @@ def test_without_its_rotations_a_package_is_not_verified_with_an_earlier_key(
         changed = {**files, "data/rotations.json": canonical_json(kept)}
         [fault] = faults(changed, rotated, tmp_path)
         assert "no rotation in it leads there" in fault or "does not follow the one" in fault
+    more = {
+        **files,
+        "data/rotations.json": canonical_json([first, {**last, "note": "all is well"}]),
+    }
+    [fault] = faults(more, rotated, tmp_path)
+    assert fault == "data/rotations.json says more than which rotations there are"
 
 
 def test_an_insider_without_the_key_in_force_makes_no_package_that_an_earlier_key_verifies(
