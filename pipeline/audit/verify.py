@@ -950,10 +950,11 @@ def _seals(
     signer = read_key(parameters["key"])
     data = {it for it in package.names if it.startswith("data/")}
     rotations = _read_rotations(package, data, given.name if given else signer.name)
-    if given is None and policy is not None and policy.logs:
-        named = [it for it in policy.logs if it.name == signer.name]
-        if not named:
-            raise Fault(f"it is of the log {quoted(signer.name)}, and the policy names other logs")
+    logs = [] if policy is None else policy.logs
+    named = [it for it in logs if it.name == signer.name]
+    if logs and not named:
+        raise Fault(f"it is of the log {quoted(signer.name)}, and the policy names other logs")
+    if given is None and named:
         # A log whose key was rotated may stand there with several, later ones among them.
         leading = [it for it in named if it in LogKeys(it, rotations)]
         given = signer if signer in named else next(iter(leading), named[0])

@@ -271,15 +271,17 @@ def test_a_package_shows_by_its_witnesses_that_the_log_was_not_rewritten(
 
 
 def test_the_logs_of_a_policy_are_the_only_ones_whose_word_is_taken(made: Made) -> None:
-    """Any other log, with a key of its own, was verified by the word of its package."""
+    """Any other log, with a key of its own, was verified by the word of its package. With --key,
+    so was one that the policy does not name."""
     another = VerificationKey("prazo/0000000000000000", bytes(32))
 
-    def faults(*named: object) -> list[str]:
+    def faults(*named: object, key: str | None = None) -> list[str]:
         policy = "".join(f"log {it}\n" for it in named) + "quorum none\n"
-        return verify.verify(made.path, policy=policy.encode()).faults
+        return verify.verify(made.path, key, policy=policy.encode()).faults
 
     log = verify.quoted(made.signer.key.name)
-    assert faults(another) == [f"it is of the log {log}, and the policy names other logs"]
+    said = [f"it is of the log {log}, and the policy names other logs"]
+    assert faults(another) == faults(another, key=made.key) == said
     assert faults(another, made.key) == faults() == []
 
 
