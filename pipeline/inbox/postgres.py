@@ -234,7 +234,7 @@ class PostgresInbox(Inbox):
         rows = connection.execute("select name, value from prazo.meta", binary=True)
         meta: dict[str, bytes] = dict(rows.fetchall())
         schema.check(self._place_name, int(meta["version"]), self.version)
-        return meta["log"].decode(), meta["log_key"]
+        return schema.identity(self._place_name, meta)
 
     @contextmanager
     def _doing(self, done: str) -> Iterator[None]:

@@ -225,7 +225,7 @@ class SqliteInbox(Inbox):
         with self._readers.borrowed() as connection:
             schema.check(str(self._path), version_of(self._path, connection), self.version)
             meta: dict[str, bytes] = dict(connection.execute("select name, value from meta"))
-        return meta["log"].decode(), meta["log_key"]
+        return schema.identity(str(self._path), meta)
 
     def _unavailable(self, done: str, error: Exception) -> InboxUnavailable:
         return InboxUnavailable(

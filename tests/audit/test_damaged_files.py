@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from pipeline.audit.stores import audit
-from pipeline.errors import PrazoError
+from pipeline.errors import InboxUnavailable, PrazoError
+from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests import depth
 from tests.audit.conftest import entries_alone
-from tests.audit.test_stores import faults
+from tests.audit.test_stores import faults, in_inbox
 
 CUTS: dict[str, Callable[[bytes], bytes]] = {
     "cut to half": lambda content: content[: len(content) // 2],
@@ -33,6 +34,12 @@ def test_a_damaged_inbox_file_is_refused_or_named_and_never_a_traceback(
     except PrazoError as refused:
         found = [str(refused)]
     assert found
+
+
+def test_an_inbox_that_does_not_say_which_log_it_holds_is_refused(settings: Settings) -> None:
+    in_inbox(settings, "update meta set name = 'lag' where name = 'log'")
+    with pytest.raises(InboxUnavailable, match="does not say which log it holds"):
+        open_inbox(settings.inbox)
 
 
 @entries_alone

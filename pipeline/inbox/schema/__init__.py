@@ -4,7 +4,7 @@ A step is a file `ENGINE_N.sql` beside this one. A step that a release has shipp
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
@@ -63,3 +63,17 @@ def check(place: str, found: int, expected: int = VERSION) -> None:
             if found < expected
             else "use the release of Prazo that wrote it, or a newer one",
         )
+
+
+def identity(place: str, meta: Mapping[str, bytes]) -> tuple[str, bytes]:
+    """The log's name and the key of its leaves, as an inbox's `meta` says.
+
+    Raises `InboxUnavailable` where that lacks one: nothing could be recorded in its name.
+    """
+    if not {"log", "log_key"} <= meta.keys():
+        raise InboxUnavailable(
+            f"The inbox {place} is not used",
+            "it does not say which log it holds, or with which key its leaves are made",
+            "put a backup back with `prazo restore`",
+        )
+    return meta["log"].decode(), meta["log_key"]
