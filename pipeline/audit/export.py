@@ -112,8 +112,11 @@ def export(
         for _ in range(MAX_TRIES):
             prepared = prepare(service, request, folder, on_progress)
             export_entry = _record(service, request, prepared, clearance)
-            if export_entry is not None and _is_signed_by(service, prepared.parameters["key"]):
-                return _write(service, prepared, seals, export_entry, out, folder, on_progress)
+            if export_entry is None:
+                continue
+            made = _write(service, prepared, seals, export_entry, out, folder, on_progress)
+            if made is not None:
+                return made
     raise OperatorError(
         "The package was not made",
         "entries of its scope kept arriving while it was prepared",
@@ -194,12 +197,6 @@ def _record(
     return entry
 
 
-def _is_signed_by(service: LedgerService, key: str) -> bool:
-    """Whether the key that the package names is still in force."""
-    keys = service.signing.known()
-    return keys is not None and str(keys.current) == key
-
-
 def _write(
     service: LedgerService,
     prepared: Prepared,
@@ -208,11 +205,15 @@ def _write(
     out: Path,
     folder: Path,
     on_progress: OnProgress,
-) -> Exported:
+) -> Exported | None:
+    """Writes the package; None where the key that it names was replaced meanwhile: the rotation may
+    follow the export's entry below the checkpoint, and no verifier takes anything behind that."""
     service.reach(export_entry.seq)
-    signed, keys = service.checkpoint(), service.signing.known()
-    if signed is None or service.signer is None or keys is None:
+    signed, signer, keys = service.checkpoint(), service.signer, service.signing.known()
+    if signed is None or signer is None or keys is None:
         raise OperatorError("The log's checkpoint could not be signed")
+    if not prepared.parameters["key"] == str(signer.key) == str(keys.current):
+        return None
     checkpoint, note = Checkpoint.read(signed.note), signed.note
     if seals.policy is not None:
         on_progress("asking witnesses", 0, 1)
@@ -246,7 +247,7 @@ def _write(
             folder,
             lambda done: on_progress("proving entries", min(done, entries), entries),
         )
-        log, signer = service.inbox.log, service.signer
+        log = service.inbox.log
         bag.seal(
             [
                 ("Bag-Software-Agent", prepared.parameters["software"]),
@@ -265,7 +266,7 @@ def _write(
         entries=entries,
         withheld=withheld,
         sha256=digest,
-        key=str(service.signer.key),
+        key=str(signer.key),
         artifacts_left_out=len(missing),
         artifacts_lost=sum(why in LOST for why in missing.values()),
         name=_file_name(prepared.parameters, export_entry.seq),

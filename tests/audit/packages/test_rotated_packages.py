@@ -217,6 +217,24 @@ def test_a_rotation_that_is_not_in_the_log_is_no_rotation(rotated: Rotated, tmp_
     assert "entry 18: it is neither listed" in faults(changed, rotated, tmp_path)[0]
 
 
+@no_rows
+def test_a_package_whose_key_is_replaced_while_it_is_made_is_made_again(
+    service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its checkpoint was the new key's, below which the rotation follows the export."""
+    honest, replaced = service.checkpoint, list[Entry]()
+
+    def checkpoint() -> Any:
+        if not replaced:
+            replaced.append(service.signing.rotate(**WHO))
+            service.catch_up()
+        return honest()
+
+    monkeypatch.setattr(service, "checkpoint", checkpoint)
+    made = evidence.export(service, request(Scope(process_id="p1")), tmp_path / "p1.zip")
+    assert verify(made.path, made.key).faults == []
+
+
 def test_a_package_of_a_version_that_is_not_known_is_refused_by_its_name(
     rotated: Rotated, tmp_path: Path
 ) -> None:
