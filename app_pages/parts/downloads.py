@@ -132,7 +132,7 @@ def maker(
             raise CallerError(f"{view} is not handed out", "the session is over, or the role gone")
         held = service.current()
         at = held.now() if question.as_of is None else question.as_of
-        last_seq = held.status().last_seq
+        last_seq = held.ledger.size
         rows = _rows(question, held, at)
         if form != "xlsx":
             said = identifiers.masked_question(question.asked())

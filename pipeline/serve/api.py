@@ -211,7 +211,7 @@ def _shown(request: Request, caller: Caller, content: Any) -> Response:
             at = clearance.as_of
     service = current()
     at = service.now() if at is None else at
-    last_seq = service.status().last_seq
+    last_seq = service.ledger.size
     rows = service.reader.read(
         name,
         as_of=at,

@@ -26,6 +26,7 @@ from pipeline.inbox.clock import COMPARE_SECONDS
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.ledger.following.appending import MAX_ENTRIES_PER_BATCH, Appending
 from pipeline.ledger.following.continuity import check_continuity
+from pipeline.ledger.following.newest import Newest
 from pipeline.ledger.following.reading import always
 from pipeline.ledger.following.recovery import Opened
 from pipeline.ledger.store import Ledger
@@ -103,6 +104,7 @@ class Follower:
         followed at all. `recover`: has the ledger's damaged file made again."""
         self.ledger = ledger
         self._inbox = inbox
+        self._newest = Newest(inbox)
         self._appending = Appending(ledger, inbox)
         self._signing = signing
         self._sign_at = 0.0  # on the monotonic clock
@@ -327,11 +329,11 @@ class Follower:
                 )
 
     def status(self) -> Status:
-        """How far the ledger is now; never fails."""
+        """How far the ledger is now; never fails, nor waits for an inbox that hangs."""
         problem = self._problem if self.fork is None else self.fork.in_one_line
         size = self.ledger.size
         try:
-            inbox_seq, recorded_at = self._inbox.last()
+            inbox_seq, recorded_at = self._newest.ask()
         except PrazoError as error:
             inbox_seq, recorded_at = size, 0
             problem = problem or str(error)

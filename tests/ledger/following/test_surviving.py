@@ -5,6 +5,7 @@ import contextlib
 import random
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -16,7 +17,7 @@ from pipeline.audit.definitions import altered_in_ledger
 from pipeline.errors import InboxUnavailable, LedgerOutdated, LedgerStalled, OperatorError
 from pipeline.inbox import open_inbox
 from pipeline.ledger import checks, facts, store
-from pipeline.ledger.following import follower
+from pipeline.ledger.following import follower, newest
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.settings import Settings
@@ -99,6 +100,32 @@ def test_a_ledger_that_is_behind_is_not_verified(settings: Settings, followed_in
         service.catch_up()
         assert service.status().lag_seconds == 0.0
         assert service.status().is_verified
+
+
+def test_how_the_ledger_stands_is_said_while_the_inbox_hangs(
+    settings: Settings, followed_inbox, monkeypatch
+):
+    """Behind a network that swallows packets nobody heard of it for a minute: `/api/ready`, the
+    metrics, rows and pages waited for the inbox's answer, and `prazo show` gave no rows."""
+    monkeypatch.setattr(newest, "ANSWER_SECONDS", 0.01)
+    monkeypatch.setattr(newest, "HANGING_SECONDS", 0.1)
+    answers = threading.Event()
+    with closing(LedgerService(settings)) as service:
+        before, last, asked = service.status(), service.inbox.last, []
+
+        def hangs() -> tuple[int, int]:
+            asked.append(1)
+            answers.wait(PATIENCE_SECONDS)
+            return last()
+
+        monkeypatch.setattr(service.inbox, "last", hangs)
+        assert service.status() == before
+        until(lambda: "it has not answered for" in (service.status().problem or ""))
+        assert not service.status().is_verified
+        assert service.status().last_seq == before.last_seq
+        assert len(asked) == 1
+        answers.set()
+        until(lambda: service.status() == before)
 
 
 def test_a_head_that_cannot_be_kept_is_said_and_kept_later(
