@@ -29,6 +29,10 @@ _REGISTER: Final = """
 _ROTATIONS: Final = f"select seq, body from entries where kind = '{KEY_ROTATION}' order by seq"
 
 
+class KeyElsewhere(OperatorError):
+    """The private half of the log's key is not on this machine."""
+
+
 class Registered(NamedTuple):
     """A row of `signing_keys`."""
 
@@ -105,7 +109,7 @@ class SigningKeys:
         """Who signs the log at `size` entries; None where that key has been retired meanwhile.
 
         Looks at the log's keys again, since another process may have rotated them. Raises
-        `OperatorError` where the key in force is not on this machine.
+        `KeyElsewhere` where the key in force is not on this machine.
         """
         keys = self.known()
         if self.signer is None or keys is None or self.signer.key != keys.current:
@@ -177,7 +181,7 @@ class SigningKeys:
                     return True
         return False
 
-    def missing(self) -> OperatorError:
+    def missing(self) -> KeyElsewhere:
         """Says which key is needed here, and how to bring it."""
         keys, remedy = (
             self.known(),
@@ -197,7 +201,7 @@ class SigningKeys:
             found = f"there is none at {self._path}"
         else:
             found = f"{self._path} holds {Signer(self._inbox.log, self._path).key}"
-        return OperatorError(
+        return KeyElsewhere(
             "Nothing is signed here",
             f"the log's key is {needed}, and {found}",
             remedy,

@@ -23,7 +23,7 @@ from pipeline.errors import InboxForked, LedgerRefused, NoRoom, OperatorError, P
 from pipeline.files import is_full, write_whole
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.clock import COMPARE_SECONDS
-from pipeline.inbox.signing_keys import SigningKeys
+from pipeline.inbox.signing_keys import KeyElsewhere, SigningKeys
 from pipeline.ledger.following.appending import MAX_ENTRIES_PER_BATCH, Appending
 from pipeline.ledger.following.continuity import check_continuity
 from pipeline.ledger.following.newest import Newest
@@ -51,6 +51,9 @@ READING_SECONDS: Final = 10.0
 CHECKPOINT_SECONDS: Final = 300.0
 """Between signed checkpoints while entries come in: each stays in the inbox, so that a package can
 later be shown to continue it. Whoever needs one of this moment calls `Follower.checkpoint`."""
+
+LOOK_FOR_KEY_SECONDS: Final = 10.0
+"""Between two looks for a key that another machine has made, and that somebody may bring."""
 
 MAKE_AGAIN_SECONDS: Final = 600.0
 """Before a ledger that can be opened is made again once more: a disk that fails would be filled."""
@@ -106,7 +109,9 @@ class Follower:
         self._inbox = inbox
         self._newest = Newest(inbox)
         self._appending = Appending(ledger, inbox)
-        self._signing = signing
+        self._signing = signing  # None as well while the log's key is elsewhere
+        self._keys = signing
+        self._look_for_key_at = 0.0  # on the monotonic clock
         self._sign_at = 0.0  # on the monotonic clock
         self._compare_at = time.monotonic() + COMPARE_SECONDS  # it was done when it was opened
         self._stop = threading.Event()
@@ -162,7 +167,7 @@ class Follower:
         until = head.size if head and is_ahead and self._signing is None else None
         appended = self._appending.append(until, may_go_on=may_go_on)
         if self._signing is not None:
-            self._leave_heads(self._signing, is_new=appended > 0)
+            self._leave_heads_as_keeper(self._signing, is_new=appended > 0)
         elif head and head.size == self.ledger.size:
             self._compare(head, self.ledger.frontier.root())
         elif head and head.size < self.ledger.size and not self._is_verified:
@@ -178,6 +183,25 @@ class Follower:
                 "one of the two read an inbox that was changed: stop both and compare them",
             )
         self._is_verified = True  # there may have been no head yet when it was opened
+
+    def _leave_heads_as_keeper(self, signing: SigningKeys, *, is_new: bool) -> None:
+        """Once another machine has rotated the key, this ledger goes on as one that never had it:
+        it follows, and compares."""
+        try:
+            self._leave_heads(signing, is_new=is_new)
+        except KeyElsewhere as why:
+            LOG.warning("from now on this ledger follows and compares. %s", why)
+            self._signing = None
+
+    def _look_for_key_in_time(self) -> None:
+        """Whether somebody has brought the key that another machine made."""
+        if self._keys is None or self._signing is not None:
+            return
+        if time.monotonic() >= self._look_for_key_at:
+            self._look_for_key_at = time.monotonic() + LOOK_FOR_KEY_SECONDS
+            if self._keys.take_up() is not None:
+                LOG.warning("the log's key is on this machine: this ledger signs")
+                self._signing = self._keys
 
     def _leave_heads(self, signing: SigningKeys, *, is_new: bool) -> None:
         """First outside of the inbox: by the one there everybody's next write is judged."""
@@ -219,7 +243,7 @@ class Follower:
     def sign(self) -> None:
         """Leaves the ledger's head wherever heads are kept, and a checkpoint in the inbox."""
         if self._signing is not None and self.ledger.size:
-            self._leave_heads(self._signing, is_new=True)
+            self._leave_heads_as_keeper(self._signing, is_new=True)
             self.checkpoint()
 
     def checkpoint(self) -> SignedHead | None:
@@ -271,6 +295,7 @@ class Follower:
             try:
                 self._compare_clocks_in_time()
                 self._make_again_in_time()
+                self._look_for_key_in_time()
                 appended = self.follow_once(lambda: not self._stop.is_set())
                 self._settle_in_time()
                 self._checkpoint_in_time()

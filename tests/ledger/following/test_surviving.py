@@ -16,6 +16,7 @@ import pytest
 from pipeline.audit.definitions import altered_in_ledger
 from pipeline.errors import InboxUnavailable, LedgerOutdated, LedgerStalled, OperatorError
 from pipeline.inbox import open_inbox
+from pipeline.inbox.kept_heads import place
 from pipeline.ledger import checks, facts, store
 from pipeline.ledger.following import follower, newest
 from pipeline.ledger.service import LedgerService
@@ -142,6 +143,30 @@ def test_a_head_that_cannot_be_kept_is_said_and_kept_later(
         until(head.exists)
         until(lambda: service.status().problem is None)
         assert service.status().is_verified
+
+
+def test_a_second_machine_that_may_sign_follows_on_once_the_first_has_rotated_the_key(
+    tmp_path: Path, monkeypatch
+):
+    """It was half a minute behind and not verified until it was started again."""
+    monkeypatch.setattr(follower, "LOOK_FOR_KEY_SECONDS", 0.0)
+    first = settings_in(tmp_path)
+    key, copy = first.signing_key_file, tmp_path / "copied" / "signing.key"
+    copy.parent.mkdir()
+    named = {"ledger": tmp_path / "second.duckdb", "signing_key_file": copy}
+    with closing(LedgerService(first)) as keeper:
+        copy.write_bytes(key.read_bytes())
+        with closing(LedgerService(first.model_copy(update=named))) as second:
+            keeper.signing.rotate(actor="Ana", reason="yearly", recorded_by="test")
+            keeper.catch_up()
+            second.start()
+            until(lambda: second.status().last_seq == 1)
+            time.sleep(0.05)
+            assert (second.status().is_verified, second.status().problem) == (True, None)
+            kept = place(second.settings)
+            assert not kept.exists()
+            copy.write_bytes(key.read_bytes())
+            until(kept.exists)
 
 
 # --- a full disk -------------------------------------------------------------------------------
