@@ -74,7 +74,7 @@ class InboxUnavailable(OperatorError):
 
 
 class InboxMissing(InboxUnavailable):
-    """There is no inbox, and this command only reads."""
+    """There is no inbox, and whoever asks for it begins none."""
 
 
 class NoRoom(OperatorError):

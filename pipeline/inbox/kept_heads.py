@@ -13,7 +13,7 @@ import urllib.error
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from pipeline.errors import InboxForked
+from pipeline.errors import InboxForked, InboxMissing
 from pipeline.http import addresses
 from pipeline.http.outgoing import direct
 from pipeline.http.outgoing.aside import Aside
@@ -231,10 +231,27 @@ class Guard:
 
 def open_guarded(settings: Settings, *, create: bool = True) -> Inbox:
     """The inbox of the settings, to be written to once the guard has proved it. `create`: makes one
-    where there is none."""
-    inbox = open_inbox(settings.inbox, create=create)
+    where there is none, as `open_shared` does."""
+    inbox = open_shared(settings, create=create)
     inbox.guard(Guard(settings))
     return inbox
+
+
+def open_shared(settings: Settings, *, create: bool = True) -> Inbox:
+    """The inbox of the settings. Where another machine is its keeper none is made: it would begin
+    another log, in the very database that a backup is to be restored into. Raises `InboxMissing`
+    then, as without `create`."""
+    if settings.keeper_url is None or not create:
+        return open_inbox(settings.inbox, create=create)
+    try:
+        return open_inbox(settings.inbox, create=False)
+    except InboxMissing as missing:
+        raise InboxMissing(
+            missing.what,
+            f"{missing.why}; the machine that PRAZO_KEEPER_URL names begins a log, not this one",
+            "start that machine, or let it restore the backup; if this one is to begin the log,"
+            " leave PRAZO_KEEPER_URL out",
+        ) from None
 
 
 def ask(url: str) -> KeptHead | None:

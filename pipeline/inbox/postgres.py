@@ -15,7 +15,7 @@ from weakref import WeakSet
 import psycopg
 
 from pipeline import instants
-from pipeline.errors import InboxUnavailable
+from pipeline.errors import InboxMissing, InboxUnavailable
 from pipeline.inbox import schema
 from pipeline.inbox.clock import TOLERANCE
 from pipeline.inbox.readers import Readers
@@ -212,7 +212,7 @@ class PostgresInbox(Inbox):
         if _has_tables(connection):
             return
         if not create:
-            raise InboxUnavailable(
+            raise InboxMissing(
                 f"There is no inbox at {self._place_name}",
                 "the database has no schema prazo with an inbox's tables",
                 "set PRAZO_INBOX to the database that `prazo receive` writes, or start it first",

@@ -18,7 +18,7 @@ from pipeline.errors import CallerError, InboxForked, LedgerInUse, LedgerWithout
 from pipeline.http.holder import announced
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox, SignedHead, artifacts, open_inbox
-from pipeline.inbox.kept_heads import Guard, place
+from pipeline.inbox.kept_heads import Guard, open_shared, place
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import Keys
@@ -69,7 +69,7 @@ class LedgerService:
         if settings.alerts_file is not None:
             self.alert_rules.get()  # a file may be wrong, which is said before anything is opened
         self._prove = Guard(settings)
-        self.inbox: Inbox = open_inbox(settings.inbox, create=may_create)
+        self.inbox: Inbox = open_shared(settings, create=may_create)
 
         def open_ledger(path: Path | None) -> Ledger:
             return Ledger(

@@ -31,10 +31,9 @@ from pipeline.http.asgi import (
 from pipeline.http.callers import TurnedAway
 from pipeline.http.loopback import outside_hint
 from pipeline.http.short import ShortPosts
-from pipeline.inbox import open_inbox
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.heartbeats import Part, heartbeats
-from pipeline.inbox.kept_heads import Guard
+from pipeline.inbox.kept_heads import Guard, open_shared
 from pipeline.log import tree
 from pipeline.log.deliveries import Delivery
 from pipeline.receive import deliveries
@@ -76,7 +75,7 @@ class Receiver:
         """Raises `SettingsError` if the secrets cannot be read, or `InboxUnavailable`."""
         self._metrics = Metrics()
         self._deliveries = Deliveries(settings, self._metrics)
-        self._inbox = open_inbox(settings.inbox)
+        self._inbox = open_shared(settings)
         if settings.believe_clock:
             self._inbox.machine.believe()
         self._guard = Guard(settings)

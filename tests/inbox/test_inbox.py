@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from pipeline import instants
-from pipeline.errors import InboxUnavailable
+from pipeline.errors import InboxMissing, InboxUnavailable
 from pipeline.inbox import Head, Inbox, Outcome, SignedHead, open_inbox
 from pipeline.log.entries import Draft
 from tests.inbox.drafts import NOON, draft, note, webhook
@@ -354,7 +354,7 @@ def test_two_logs_have_two_names_and_two_keys(inbox: Inbox, tmp_path: Path):
 def test_without_create_a_missing_inbox_is_reported_and_nothing_is_made(location: str):
     """A mistyped PRAZO_INBOX must not start an empty log that looks like a loss of everything."""
     for _ in range(2):
-        with pytest.raises(InboxUnavailable, match="There is no inbox at") as raised:
+        with pytest.raises(InboxMissing, match="There is no inbox at") as raised:
             open_inbox(location, create=False)
     assert "PRAZO_INBOX" in raised.value.remedy
 

@@ -4,7 +4,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,11 +15,13 @@ from click.testing import CliRunner
 from pipeline.cli.backups import reconcile as reconcile_command
 from pipeline.cli.doctor import examine
 from pipeline.cli.doctor.diagnosis import Diagnosis
-from pipeline.errors import InboxForked
+from pipeline.errors import InboxForked, InboxMissing
 from pipeline.inbox import open_inbox
-from pipeline.inbox.kept_heads import ASK_SECONDS, RETRY_SECONDS, Guard, place
+from pipeline.inbox.kept_heads import ASK_SECONDS, RETRY_SECONDS, Guard, open_guarded, place
+from pipeline.ledger.service import LedgerService
 from pipeline.log.entries import RECONCILIATION
 from pipeline.log.reconciling import reconciliation
+from pipeline.receive.receiver import Receiver
 from pipeline.settings import Settings
 from tests import depth
 from tests.ledger.conftest import deliver
@@ -280,6 +282,18 @@ def test_a_keeper_that_cannot_be_reached_holds_nothing_up_and_is_asked_again(
         while running.ask("GET", "/readyz").status == 200 and time.monotonic() < until:
             time.sleep(0.2)
         assert running.deliver(event()).status == 503
+
+
+@pytest.mark.parametrize("opened", [open_guarded, Receiver, LedgerService])
+def test_a_machine_whose_keeper_is_another_begins_no_log(
+    tmp_path: Path, opened: Callable[[Settings], object]
+) -> None:
+    """In a new database, before a backup was restored into it, its receiver answered 200 and its
+    forwarder recorded that it began: the restore was refused."""
+    settings = settings_in(tmp_path, keeper_url="http://127.0.0.1:9")
+    with pytest.raises(InboxMissing, match="PRAZO_KEEPER_URL names begins a log, not this one"):
+        opened(settings)
+    assert not (tmp_path / "inbox.db").exists()
 
 
 def test_a_keeper_whose_answer_comes_byte_by_byte_is_not_waited_for(

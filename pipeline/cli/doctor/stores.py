@@ -105,7 +105,9 @@ def inbox(settings: Settings) -> Iterator[Diagnosis]:
     try:
         inbox = open_inbox(settings.inbox, create=False)
     except InboxMissing as missing:
-        yield Diagnosis("inbox", "warning", missing.what, "`prazo serve` makes it when it starts")
+        is_ours = settings.keeper_url is None
+        maker = "`prazo serve`" if is_ours else "the machine that PRAZO_KEEPER_URL names"
+        yield Diagnosis("inbox", "warning", missing.what, f"{maker} makes it when it starts")
         return
     try:
         last_seq, recorded_at = inbox.last()
