@@ -238,20 +238,35 @@ def open_guarded(settings: Settings, *, create: bool = True) -> Inbox:
 
 
 def open_shared(settings: Settings, *, create: bool = True) -> Inbox:
-    """The inbox of the settings. Where another machine is its keeper none is made: it would begin
-    another log, in the very database that a backup is to be restored into. Raises `InboxMissing`
-    then, as without `create`."""
-    if settings.keeper_url is None or not create:
+    """The inbox of the settings. Where another machine is its keeper, or this one has a head of a
+    log and names a new database, none is made: it would begin another log, in the very database
+    that a backup is to be restored into. Raises `InboxMissing` then, as without `create`."""
+    other = _other_beginning(settings) if create else None
+    if other is None:
         return open_inbox(settings.inbox, create=create)
     try:
         return open_inbox(settings.inbox, create=False)
     except InboxMissing as missing:
-        raise InboxMissing(
-            missing.what,
-            f"{missing.why}; the machine that PRAZO_KEEPER_URL names begins a log, not this one",
+        why, remedy = other
+        raise InboxMissing(missing.what, f"{missing.why}; {why}", remedy) from None
+
+
+def _other_beginning(settings: Settings) -> tuple[str, str] | None:
+    """Why this machine begins no log, and what to do; None where it does."""
+    if settings.keeper_url is not None:
+        return (
+            "the machine that PRAZO_KEEPER_URL names begins a log, not this one",
             "start that machine, or let it restore the backup; if this one is to begin the log,"
             " leave PRAZO_KEEPER_URL out",
-        ) from None
+        )
+    head = place(settings)
+    if not settings.has_inbox_file and head.exists():
+        return (
+            f"{head} is of a log that is not there: no other is begun in its place",
+            "run `prazo restore` on its backup; if another log is to begin here, move that file and"
+            " the ledger away",
+        )
+    return None
 
 
 def ask(url: str) -> KeptHead | None:

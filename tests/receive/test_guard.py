@@ -296,6 +296,17 @@ def test_a_machine_whose_keeper_is_another_begins_no_log(
     assert not (tmp_path / "inbox.db").exists()
 
 
+@pytest.mark.parametrize("opened", [open_guarded, Receiver, LedgerService])
+def test_a_keeper_begins_no_other_log_in_a_new_database(
+    tmp_path: Path, database: str, opened: Callable[[Settings], object]
+) -> None:
+    """No entry was in it, and no backup could be restored into it all the same."""
+    settings = settings_in(tmp_path).model_copy(update={"inbox": database})
+    place(settings).write_text("a head of the log that was lost")
+    with pytest.raises(InboxMissing, match="no other is begun in its place"):
+        opened(settings)
+
+
 def test_a_keeper_whose_answer_comes_byte_by_byte_is_not_waited_for(
     tmp_path: Path,
 ) -> None:
