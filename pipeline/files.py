@@ -12,12 +12,12 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final, Generic, TypeVar
+from typing import Any, BinaryIO, Final, Generic, TypeVar
 
-from pipeline.errors import SettingsError
+from pipeline.errors import SettingsError, WrongUsage
 
 LOG = logging.getLogger(__name__)
 
@@ -65,11 +65,38 @@ def written_whole(path: Path, *, may_replace: bool = True, mode: int = 0o600) ->
         draft.unlink(missing_ok=True)
 
 
-def check_place(path: Path) -> None:
+def check_place(path: Path, settings: Iterable[tuple[str, Any]]) -> None:
     """Raises the `OSError` with which `written_whole` would fail before its first byte: for what
-    is recorded, or done but once, before its file is written."""
+    is recorded, or done but once, before its file is written. Raises `WrongUsage` where that file
+    would take the place of one that `settings` name."""
+    if named := named_by(settings, path):
+        raise WrongUsage(
+            "Nothing was written",
+            f"{path} is what {named} names: what is there would be lost",
+            "choose another file",
+        )
     with contextlib.suppress(_Looked), written_whole(path):
         raise _Looked
+
+
+def named_by(settings: Iterable[tuple[str, Any]], path: Path) -> str | None:
+    """The setting, such as `PRAZO_INBOX`, whose file or folder `path` is, or that a file there
+    belongs to, as its WAL to a database; None where nothing of ours is meant to be there."""
+    place = _place(path)
+    for name, value in settings:
+        named = Path(value) if name == "inbox" and "://" not in value else value
+        if isinstance(named, Path):
+            for stands in (named, named.resolve()):  # a link is a place of its own
+                beside = (*DATABASE_SUFFIXES, ".head")
+                if place in [_place(Path(f"{stands}{it}")) for it in beside]:
+                    return f"PRAZO_{name.upper()}"
+    return None
+
+
+def _place(path: Path) -> Path:
+    """Where a file would be put: by the folder that its links lead to, under the last name."""
+    absolute = path.absolute()
+    return absolute.parent.resolve() / absolute.name
 
 
 class _Looked(Exception):

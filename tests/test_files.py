@@ -13,6 +13,7 @@ from pipeline import files
 from pipeline.errors import SettingsError
 from pipeline.files import OwnFolder, RereadFile, written_whole
 from tests.support.machine import killed
+from tests.support.stores import settings_in
 
 Advance = Callable[[float], None]
 
@@ -34,6 +35,27 @@ def _number(text: str) -> int:
         return int(text)
     except ValueError:
         raise SettingsError("no number") from None
+
+
+def test_what_settings_name_is_known_by_its_place_and_by_what_belongs_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = settings_in(Path("stores"))
+    Path("stores").mkdir()
+    Path("link").symlink_to("stores")
+    Path("elsewhere.db").touch()
+    Path("stores/inbox.db").symlink_to("../elsewhere.db")
+    for path, setting in {
+        "stores/inbox.db": "PRAZO_INBOX",
+        "elsewhere.db-wal": "PRAZO_INBOX",
+        "link/../link/ledger.duckdb": "PRAZO_LEDGER",
+        "stores/ledger.duckdb.head": "PRAZO_LEDGER",
+        str(tmp_path / "stores/ledger.duckdb"): "PRAZO_LEDGER",
+    }.items():
+        assert files.named_by(settings, Path(path)) == setting, path
+    assert files.named_by(settings, Path("inbox.db")) is None
+    assert files.named_by(settings, Path("stores/rows.csv")) is None
 
 
 def test_a_change_is_seen_after_a_second(tmp_path: Path, advance: Advance):

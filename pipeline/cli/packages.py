@@ -74,8 +74,8 @@ def export(
         actor=actor,
         recorded_by=user(),
     )
-    check_place(out)  # else it is recorded first, and uses up a second person's word
     settings = Settings.load()
+    check_place(out, settings)  # else it is recorded first, and uses up a second person's word
     with open_ledger(settings) as ledger, terminal.progress() as on_progress:
         exported = ledger.export(request, out, on_progress)
     say(

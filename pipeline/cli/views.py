@@ -86,7 +86,7 @@ def print_view(
     question = formats.Asked(view, at, filters, limit, unmasking)
     settings = Settings.load()
     if out is not None:
-        check_place(out)  # before it is recorded that personal data was shown
+        check_place(out, settings)  # before it is recorded that personal data was shown
     with open_ledger(settings) as ledger:
         lack = lacking(ledger)
         if form == "table":

@@ -353,6 +353,15 @@ def test_a_file_that_cannot_be_written_is_named_without_a_traceback(told):
     assert "unmask" not in told("show", "log_entries", "--format", "ndjson").stdout
 
 
+def test_no_file_of_the_log_is_replaced_by_rows(told, tmp_path):
+    """`--out data/inbox.db` once put the rows in the place of all that was acknowledged."""
+    recorded = (tmp_path / "inbox.db").read_bytes()
+    refused = told("show", "watchlist", "--format", "csv", "--out", "inbox.db")
+    assert refused.returncode == 2
+    assert "inbox.db is what PRAZO_INBOX names: what is there would be lost" in refused.stderr
+    assert (tmp_path / "inbox.db").read_bytes() == recorded
+
+
 def test_wrong_usage_says_what_to_do(told):
     unknown = told("show", "watchlst")
     assert unknown.returncode == 2
