@@ -89,7 +89,7 @@ def backup(
         # Read before the entries, so that the copy holds every entry that they cover.
         vouchers = Vouchers.of(source)
         signed = max((it.size for it in vouchers.checkpoints), default=0)
-        _require_its_own(folder, as_it_stands)
+        _require_its_own(settings, folder, as_it_stands)
         before = 0
         if (folder / INBOX).exists():
             migrations.migrate(folder / INBOX)  # of an earlier release, maybe
@@ -101,7 +101,7 @@ def backup(
             raise _not_copied(changed)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with files.alone_in(folder):  # two at once would both add the same entries
-            _require_its_own(folder, as_it_stands)
+            _require_its_own(settings, folder, as_it_stands)
             if changed:
                 files.write_whole(folder / CHANGED, f"{changed}\n".encode())
             with opened_inbox(str(folder / INBOX), source.identity) as copy:
@@ -127,9 +127,16 @@ def backup(
             return BackedUp(source.log, entries, added, artifacts, keys, lacking, unsigned, changed)
 
 
-def _require_its_own(folder: Path, as_it_stands: bool) -> None:
-    """Raises `WrongUsage` where a backup that can be restored, and one that cannot, would become
-    one."""
+def _require_its_own(settings: Settings, folder: Path, as_it_stands: bool) -> None:
+    """Raises `WrongUsage` where a backup would be the stores themselves, or where one that can be
+    restored, and one that cannot, would become one."""
+    for name in (INBOX, ARTIFACTS, f"{KEYS}/{SIGNING_KEY}"):
+        if named := files.named_by(settings, folder / name):
+            raise WrongUsage(
+                "Nothing was copied",
+                f"{folder / name} is what {named} names: it would be its own backup",
+                "choose another folder, best on another disk",
+            )
     if as_it_stands and (folder / INBOX).exists():
         raise WrongUsage(
             "Nothing was copied",

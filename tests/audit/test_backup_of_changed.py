@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.audit import backup as backups
 from pipeline.audit import restore as restores
-from pipeline.errors import InboxChanged, NotRestored
+from pipeline.errors import InboxChanged, NotRestored, WrongUsage
 from pipeline.inbox import open_inbox
 from pipeline.inbox.heartbeats import heartbeats
 from pipeline.ledger.service import LedgerService
@@ -109,3 +109,13 @@ def test_a_sound_inbox_copied_as_it_stands_is_a_backup(settings: Settings, tmp_p
     assert command(settings, "backup", str(tmp_path / "s"), "--as-it-stands").returncode == 0
     assert backups.backup(settings, tmp_path / "s").new_entries == 0
     shutil.rmtree(tmp_path / "s")
+
+
+def test_the_folder_of_the_stores_is_no_backup_of_them(tmp_path: Path) -> None:
+    """`prazo backup data` said that every entry was copied, and there was one copy of them all."""
+    settings = settings_in(tmp_path / "data")
+    with closing(open_inbox(settings.inbox)) as inbox:
+        for folder in (tmp_path / "data", tmp_path / "data" / ".." / "data"):
+            with pytest.raises(WrongUsage, match="names: it would be its own backup"):
+                backups.backup(settings, folder)
+        assert heartbeats(inbox) == {}
