@@ -46,6 +46,10 @@ def show(
     Example: prazo show watchlist --where state=EXPIRED --format csv --out expired.csv
     """
     if view is None:
+        if as_of or filters or limit is not None or form != "table" or out or unmask or actor:
+            raise click.UsageError(
+                "options are for the rows of a VIEW; `prazo show` lists the views"
+            )
         _list_views()
         return
     if unmask is not None and not actor:

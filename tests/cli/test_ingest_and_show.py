@@ -374,6 +374,9 @@ def test_wrong_usage_says_what_to_do(told):
     assert told("show", "process_state", "--where", "attempts=x").returncode == 2
     assert told("show", "process_state", "--where", "attempts=x", "--limit", "0").returncode == 2
     assert told("ingest", "missing.ndjson").returncode == 2
+    without_view = told("show", "--format", "json", "--out", "rows.json")
+    assert (without_view.returncode, without_view.stdout) == (2, "")  # it listed views, wrote none
+    assert "options are for the rows of a VIEW" in without_view.stderr
 
 
 def test_a_view_too_wide_for_the_terminal_is_shown_row_by_row(told):
