@@ -358,6 +358,8 @@ def _explain(error: Any) -> str:
     """One error of pydantic as a line. It does not show the value, which may be personal."""
     if error["type"] == "union_tag_invalid":
         return f"kind: one of {error['ctx']['expected_tags']} is expected"
+    if error["type"] == "union_tag_not_found":
+        return "it has no kind; where each line is an event as the platform sent it, use --events"
     place = error["loc"][1:]  # the first part is the kind, which chose the model
     where = ".".join(str(part) for part in place)
     message = error["msg"].removeprefix("Value error, ")

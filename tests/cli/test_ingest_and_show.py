@@ -170,15 +170,17 @@ def test_bad_lines_are_named_and_the_others_are_taken(prazo):
         + ndjson({"kind": "dance", "occurred_at": "2026-03-03T00:00:02Z"})
         + ndjson({**ANSWERED, "step": "guessed"})
         + ndjson(DENIAL)
+        + ndjson(REVIEW["body"])
     )
     taken = prazo("ingest", "-", given=given)
     assert taken.returncode == 1
     assert "2 recorded" in taken.stdout
-    assert "4 bad" in taken.stdout
+    assert "5 bad" in taken.stdout
     assert "-:2: not taken: not JSON" in taken.stderr
     assert "-:4: not taken: occurred_at: it is not ISO 8601" in taken.stderr
     assert "-:5: not taken" in taken.stderr
     assert "-:6: not taken: step:" in taken.stderr
+    assert "-:8: not taken: it has no kind; where each line is an event" in taken.stderr
 
 
 def test_an_unreadable_event_goes_to_quarantine_and_makes_exit_1(prazo):
