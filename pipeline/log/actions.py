@@ -187,7 +187,8 @@ def _signed(
 ) -> Draft:
     """The draft of something a person did and puts a name to; it needs no reason beside it."""
     if not (actor or "").strip():
-        raise WrongUsage(f"The {kind} was not recorded", "a name is needed", "say who did it")
+        what = "reminder" if kind == REMINDED else kind
+        raise WrongUsage(f"The {what} was not recorded", "a name is needed", "say who did it")
     return Draft(
         kind=kind,
         occurred_at=None,

@@ -80,6 +80,9 @@ def test_a_reminder_has_its_channel(marketplace: Marketplace, review: Review) ->
     assert (done.code, done.out) == (0, f"recorded, entry {entry.seq}\n")
     wrong = run(marketplace, "remind", review.process_id, "--channel", "owl", "--actor", "maria")
     assert wrong.code == 2
+    nobody = run(marketplace, "remind", review.process_id, "--channel", "phone", "--actor", " ")
+    assert nobody.code == 2
+    assert "The reminder was not recorded: a name is needed" in nobody.err
 
 
 def test_a_process_that_nothing_names_has_no_ticket(marketplace: Marketplace) -> None:
