@@ -4,6 +4,7 @@ Set them as `PRAZO_*` environment variables or in a `.env` file. A secret is giv
 file, so that it appears in no process list and can be rotated without a restart.
 """
 
+import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,6 +49,14 @@ def variables() -> dict[str, str | None]:
         found |= _capitals(dotenv_values(file, encoding="utf-8"))
     found |= _capitals(os.environ)
     return {name: value for name, value in found.items() if name.startswith(_PREFIX)}
+
+
+def unknown() -> dict[str, str]:
+    """The variables of ours that no setting has, which leave a default in force: what to do."""
+    known = [f"{_PREFIX}{name.upper()}" for name in Settings.model_fields]
+    nearest = {it: difflib.get_close_matches(it, known, 1) for it in variables() if it not in known}
+    other = "docs/operations.md lists every setting"
+    return {it: f"is it {near[0]}?" if near else other for it, near in sorted(nearest.items())}
 
 
 def _capitals(variables: Mapping[str, str | None]) -> dict[str, str | None]:

@@ -1,5 +1,6 @@
 """The commands of the person who runs Prazo: serve, receive, dashboard, follow, demo, doctor."""
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -10,10 +11,12 @@ import click
 from pipeline import memory
 from pipeline.cli.group import main, say
 from pipeline.errors import OperatorError
-from pipeline.settings import Settings
+from pipeline.settings import Settings, unknown
 from pipeline.turns import give_way
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+LOG = logging.getLogger(__name__)
 
 _host = click.option("--host", help="Address to listen on.")
 _port = click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on.")
@@ -29,7 +32,16 @@ def receive(host: str | None, port: int | None) -> None:
     """
     from pipeline.receive import receiver
 
-    receiver.serve(Settings.load(receiver_host=host, receiver_port=port))
+    settings = Settings.load(receiver_host=host, receiver_port=port)
+    _say_what_is_misspelt()
+    receiver.serve(settings)
+
+
+def _say_what_is_misspelt() -> None:
+    """A setting whose name has a slip leaves its default in force: deliveries that anybody may
+    post, say, or an act that waits for nobody."""
+    for name, remedy in unknown().items():
+        LOG.warning("there is no setting %s, so it has no effect: %s", name, remedy)
 
 
 def _hand_over_address(settings: Settings) -> None:
@@ -57,6 +69,7 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
     except OperatorError as taken:
         taken.exit_code = 1  # it may be free in a moment: `prazo serve` receives, and tries again
         raise
+    _say_what_is_misspelt()
     _hand_over_address(settings)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # a proxy is known by its own address, not by a header
     give_way()
@@ -90,6 +103,7 @@ def follow(
 
     from pipeline.serve import api
 
+    _say_what_is_misspelt()
     give_way()
     api.serve(settings, is_keeper=not without_bodies, without_bodies=without_bodies)
 

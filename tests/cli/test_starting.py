@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from pipeline.cli import main
 from pipeline.inbox import open_inbox
+from pipeline.receive import receiver
 from tests import depth
 from tests.support.machine import free_port
 from tests.support.stores import environment_in
@@ -47,6 +50,19 @@ def test_rows_that_another_process_has_are_shown_without_a_database(
     for form in ("table", "json", "csv"):
         command = f"show ledger_health --format {form}"
         assert _loaded_by(command, tmp_path, **environment) == "asked []"
+
+
+def test_a_receiver_says_which_setting_is_misspelt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`prazo doctor` said so, and nobody runs it at each start: deliveries were authenticated by
+    nothing, and acknowledged into another inbox."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRAZO_WEBHOOK_AUHT", "hmac")
+    monkeypatch.setattr(receiver, "serve", lambda _: None)
+    assert CliRunner().invoke(main, ["receive"]).exit_code == 0
+    said = "no setting PRAZO_WEBHOOK_AUHT, so it has no effect: is it PRAZO_WEBHOOK_AUTH?"
+    assert said in caplog.text
 
 
 def _loaded_by(command: str, folder: Path, **environment: str) -> str:

@@ -1,13 +1,12 @@
 """Runs the checks of an installation in turn."""
 
-import difflib
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from pipeline.cli.doctor import doors, forwarding, journeys, platform, stores
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import PrazoError, of_the_machine
-from pipeline.settings import Settings, variables
+from pipeline.settings import Settings, unknown
 
 
 def examine(settings: Settings, *, asks_platform: bool = False) -> Iterator[Diagnosis]:
@@ -23,14 +22,10 @@ def examine(settings: Settings, *, asks_platform: bool = False) -> Iterator[Diag
             yield Diagnosis(name, "fault", fault.finding, fault.remedy)
 
 
-def _names(settings: Settings) -> Iterator[Diagnosis]:
+def _names(_: Settings) -> Iterator[Diagnosis]:
     """Finds misspelt names of settings, which would silently leave the default in force."""
-    known = [f"PRAZO_{name.upper()}" for name in type(settings).model_fields]
-    for name in sorted(variables()):
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            remedy = f"is it {near[0]}?" if near else "docs/operations.md lists every setting"
-            yield Diagnosis("settings", "warning", f"there is no setting {name}", remedy)
+    for name, remedy in unknown().items():
+        yield Diagnosis("settings", "warning", f"there is no setting {name}", remedy)
 
 
 _CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]] = (
