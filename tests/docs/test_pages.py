@@ -104,5 +104,13 @@ def test_every_page_can_be_reached_from_the_readme():
     assert {*PAGES} - reached == set()
 
 
+def test_every_page_of_the_dashboard_is_said_to_answer_something():
+    written = pages.text(ROOT / "docs/officers.md") + pages.text(ROOT / "docs/analysts.md")
+    titles = re.findall(r'\("\w+", _\("(.*?)"\), "\w+"\)', pages.text(ROOT / "app.py"))
+    assert "Watchlist" in titles
+    unsaid = [title for title in titles if f"**{title}**" not in written]
+    assert unsaid == [], "say what they answer in docs/officers.md, or in docs/analysts.md"
+
+
 def test_the_readme_is_a_front_door():
     assert len(pages.text(ROOT / "README.md").splitlines()) <= 150

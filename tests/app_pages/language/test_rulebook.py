@@ -2,11 +2,13 @@
 
 import re
 
+import duckdb
 import pytest
 
-from app_pages.language import occurrences
+from app_pages.language import occurrences, sellers, words
 from app_pages.language.rulebook import RULES
 from pipeline.audit.package.words import WORDS
+from pipeline.ledger.catalogue import catalogue
 from tests.docs import pages
 
 
@@ -28,3 +30,20 @@ def test_every_kind_of_entry_that_the_rules_list_has_a_name_on_pages() -> None:
     kinds = {kind for cell in cells for kind in re.findall("`(.*?)`", cell)}
     assert {"webhook", "ticket"} < kinds
     assert kinds - occurrences.KINDS.keys() == set(), "name them in occurrences.py"
+
+
+def test_every_code_of_the_contract_is_on_its_page_and_has_a_name() -> None:
+    """Nothing held the list that decides what is a `new_code` to what people read of it."""
+    sql = f"select kind, code from ({catalogue()['contract_codes'].sql})"
+    rows = duckdb.connect(":memory:").execute(sql).fetchall()
+    page = pages.text(pages.ROOT / "docs/contract.md")
+    unsaid = [code for kind, code in rows if kind != "requested path" and f"`{code}`" not in page]
+    assert unsaid == [], "write them into docs/contract.md"
+    for kind, names in {
+        "event type": occurrences.EVENTS,
+        "review status": words.STATES,
+        "reason": sellers.REASONS,
+        "detail": sellers.DETAILS,
+    }.items():
+        listed = {code for of, code in rows if of == kind}
+        assert listed - names.keys() == set(), f"name each {kind} in app_pages/language/"
