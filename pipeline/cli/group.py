@@ -4,6 +4,7 @@ import atexit
 import getpass
 import io
 import logging
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -85,6 +86,17 @@ class _Group(_Kind):
                 remedy = "make room there, then run it again"
             say(*_lines(what, remedy), err=True)
             ctx.exit(1)
+
+
+class Number(click.FloatRange):
+    """A number between two others; `nan` is between none, though no comparison says so."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number that was given; fails for any other text."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not a number", param, ctx)
+        return number
 
 
 def say(*lines: str, err: bool = False) -> None:

@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from pipeline import memory
-from pipeline.cli.group import main, say
+from pipeline.cli.group import Number, main, say
 from pipeline.errors import OperatorError
 from pipeline.settings import Settings, unknown
 from pipeline.turns import give_way
@@ -156,7 +156,7 @@ def serve(
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("data/demo"))
 @click.option("--port", type=click.IntRange(1, 65535), help="Port of the receiver.")
 @click.option("--dashboard-port", type=click.IntRange(1, 65535), help="Port of the dashboard.")
-@click.option("--events-per-minute", type=click.FloatRange(0.1, 6000), default=30.0)
+@click.option("--events-per-minute", type=Number(0.1, 6000), default=30.0)
 def demo(
     folder: Path, port: int | None, dashboard_port: int | None, events_per_minute: float
 ) -> None:

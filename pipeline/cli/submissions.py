@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from pipeline.cli.group import main, say, user
+from pipeline.cli.group import Number, main, say, user
 from pipeline.errors import CallerError
 from pipeline.log.entries import CHANNELS
 from pipeline.settings import Settings
@@ -55,7 +55,7 @@ EXPECTED_ACTIONS = {
 
 _wait = click.option(
     "--wait",
-    type=click.FloatRange(0, 86_400),
+    type=Number(0, 86_400),
     default=PATIENCE_SECONDS,
     show_default=True,
     metavar="SECONDS",

@@ -115,6 +115,7 @@ def test_wrong_usage_and_settings_exit_2(marketplace: Marketplace, tmp_path: Pat
     path = str(payload_file(marketplace, review))
     arguments = ("submit", review.process_id, "--payload", path)
     assert run(marketplace, *arguments, "--override", "no name").code == 2
+    assert run(marketplace, *arguments, "--wait", "nan").code == 2  # it was a traceback
     done = run(marketplace, *arguments, PRAZO_PLATFORM_CREDENTIALS_FILE=str(tmp_path / "none"))
     assert done.code == 2
     assert "cannot be read" in done.err
