@@ -1,4 +1,5 @@
-"""Reads where settings say that things are kept, and whose clock counts. Pure.
+"""Reads where settings say that things are kept, in which header they come, and whose clock counts.
+Pure.
 
 An empty value, such as a variable leaves that is not set, is refused: as a path it would be the
 folder that Prazo runs in.
@@ -26,6 +27,9 @@ _POSTGRESQL: Final = re.compile(
     r"(?:[/?][^@]*)?".replace("_HOST", r"(?:\[[^]/?@]*\]|[^][:,/?@]*)(?::[0-9]*)?")
 )
 """An address in which no part of a password can be taken for a host, a port or a database."""
+
+_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""RFC 9110, section 5.6.2."""
 
 
 def _path_or_postgresql(location: str) -> str:
@@ -62,6 +66,12 @@ def _not_empty(given: Any) -> Any:
     return given
 
 
+def _names_a_header(name: str) -> str:
+    if not _HEADER.fullmatch(name):
+        raise ValueError(f"{name!r} cannot be a header's name, such as X-Forwarded-User")
+    return name
+
+
 def _known_zone(name: str) -> str:
     try:
         ZoneInfo(name)
@@ -74,5 +84,7 @@ InboxPlace = Annotated[str, AfterValidator(_path_or_postgresql)]
 """The path of a file, or the address of a PostgreSQL database."""
 FilePath = Annotated[Path, AfterValidator(_names_a_file)]
 FolderPath = Annotated[Path, BeforeValidator(_not_empty)]
+HeaderName = Annotated[str, AfterValidator(_names_a_header)]
+"""Of an HTTP request. One that no request can have would turn away whoever sends the right one."""
 Zone = Annotated[str, AfterValidator(_known_zone)]
 """The name of an IANA time zone."""

@@ -24,7 +24,7 @@ from pydantic import (
 
 from pipeline.errors import SettingsError
 from pipeline.hosts import is_loopback, networks, parts_of_url, words
-from pipeline.places import FilePath, FolderPath, InboxPlace, Zone
+from pipeline.places import FilePath, FolderPath, HeaderName, InboxPlace, Zone
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 FourEyes = Literal["override", "unmask", "export"]
@@ -136,7 +136,7 @@ class Settings(BaseModel):
         None,
         description="One secret per line, all valid at once (rotation); reread when it changes.",
     )
-    webhook_header: str = Field(
+    webhook_header: HeaderName = Field(
         "X-Webhook-Secret", description="Header that carries the secret with `header`."
     )
     webhook_tolerance_seconds: float = Field(
@@ -199,10 +199,10 @@ class Settings(BaseModel):
         description="Secrets that the proxy sends as `X-Proxy-Secret`, one per line, all valid at"
         " once; reread when it changes.",
     )
-    proxy_user_header: str = Field(
+    proxy_user_header: HeaderName = Field(
         "X-Forwarded-User", description="Header in which the proxy names the person."
     )
-    proxy_groups_header: str = Field(
+    proxy_groups_header: HeaderName = Field(
         "X-Forwarded-Groups",
         description="Header with the person's groups, with commas between: the claim `groups`.",
     )

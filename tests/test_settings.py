@@ -149,6 +149,14 @@ def test_settings_that_a_program_gives_are_all_that_count(
     assert (settings.receiver_port, settings.dashboard_port) == (8400, 8501)
 
 
+@pytest.mark.parametrize("name", ["webhook_header", "proxy_user_header", "proxy_groups_header"])
+@pytest.mark.parametrize("value", ["", " ", "X-Secret:", "X Secret", "X-Geheimnißß"])
+def test_a_header_has_a_name_that_a_request_can_have(name: str, value: str) -> None:
+    """With an empty one every delivery of the platform was answered 401."""
+    with pytest.raises(SettingsError, match=f"PRAZO_{name.upper()}: .* cannot be a header's name"):
+        Settings.load(**{name: value})
+
+
 def test_every_setting_that_names_a_secret_is_looked_at(tmp_path: Path) -> None:
     """A new one has to be named in `stores.secrets` too; the seller's page looks at its own."""
     said = re.compile(r"secret|credentials|_key_file|oidc_file")
