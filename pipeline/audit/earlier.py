@@ -35,7 +35,11 @@ def continued(service: LedgerService, note: str, size: int) -> Checkpoint:
         lost = _of_a_lost_past(service, note)
         if lost is not None:
             raise _abandoned(*lost) from None
-        raise CallerError("The earlier checkpoint cannot be used", str(error)) from None
+        raise CallerError(
+            "The earlier checkpoint cannot be used",
+            str(error),
+            "give one that `prazo checkpoint` printed, or `GET /checkpoint` of this log's receiver",
+        ) from None
     if held.log != service.inbox.log or held.size > size:
         raise CallerError(
             "The earlier checkpoint is not one of this log's past",

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from pipeline.cli.group import main, say, user
+from pipeline.errors import CallerError
 from pipeline.files import check_place
 from pipeline.settings import Settings
 from pipeline.texts import printable
@@ -298,9 +299,12 @@ def witness(name: str, logs: tuple[str, ...], folder: Path, host: str, port: int
     from pipeline.http import server
     from pipeline.log.checkpoints import Cosigner, VerificationKey
 
+    try:
+        keys = [VerificationKey.parse(it) for it in logs]
+    except CallerError as error:
+        raise click.UsageError(f"--log: {error.in_one_line}") from None
     folder.mkdir(parents=True, exist_ok=True)
     cosigner = Cosigner(name, folder / "witness.key")
-    keys = [VerificationKey.parse(it) for it in logs]
     with closing(Witness(cosigner, keys, folder)) as following:
         say(str(cosigner.key))
         server.run(app(following), host, port)

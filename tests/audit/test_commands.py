@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from pipeline.audit.reproduce import verify_package
+from pipeline.cli import main
 from pipeline.http.holder import find
 from pipeline.log.checkpoints import Cosigner
 from pipeline.memory import KEEPS_FREED, TUNABLES
@@ -41,6 +43,9 @@ def test_the_commands_export_and_verify(settings: Settings, tmp_path: Path) -> N
     stores = command(settings, "verify", "--against", "now.note")
     assert (stores.returncode, stores.stdout.splitlines()[-1]) == (0, "VERIFIED")
     assert "  checked  17 entries stand in inbox and ledger" in stores.stdout
+    (tmp_path / "other.note").write_text("not a note", encoding="utf-8")
+    other = command(settings, *asked, "--actor", "Ana", "--against", "other.note")
+    assert (other.returncode, "To fix it: give one that `prazo check" in other.stderr) == (1, True)
     files = forgery.read(tmp_path / "p1.zip")
     forgery.write(tmp_path / "p1.zip", {**files, "data/query.sql": b"select 1;"})
     refused = command(settings, "verify", "p1.zip", "--key", key)
@@ -107,3 +112,12 @@ def test_the_commands_ask_whoever_holds_the_ledger(
     stores = command(settings, "verify")
     assert (stores.returncode, stores.stdout.splitlines()[-1]) == (0, "VERIFIED")
     assert command(settings, "checkpoint").stdout.startswith("prazo/")
+
+
+def test_a_witness_of_no_log_is_wrong_usage(tmp_path: Path) -> None:
+    """It ended with 1, as where an answer is no, and left a key behind."""
+    asked = ["witness", "--name", "w", "--log", "none", "--folder", str(tmp_path / "witness")]
+    done = CliRunner().invoke(main, asked)
+    assert done.exit_code == 2
+    assert "--log: This is not a verification key" in done.stderr
+    assert not (tmp_path / "witness").exists()
