@@ -139,7 +139,7 @@ def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[i
     try:
         keep = keep_file(artifact_store(settings, inbox), path.parent, needs_bytes=True)
         try:
-            value = parse_json(path.read_bytes())
+            value = parse_json(_content(path, settings.max_body_bytes))
             draft = _read(value, recorded_by, keep, inbox.clock())
         except Unreadable as unreadable:
             raise CallerError(
@@ -153,6 +153,15 @@ def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[i
         return _seq_of(draft, inbox), "again"
     finally:
         inbox.close()
+
+
+def _content(path: Path, most: int) -> bytes:
+    """The bytes of a file, which is read no further than a collection may be long."""
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise Unreadable(f"it is over {most} bytes (PRAZO_MAX_BODY_BYTES)")
+    return content
 
 
 def _read(value: JsonValue, recorded_by: str, keep: KeepArtifact, now: int) -> Draft:

@@ -260,3 +260,9 @@ def test_what_happens_in_the_future_leaves_no_artifact_behind(
     with pytest.raises(CallerError, match="future"):
         collect_file(path, settings, recorded_by="test")
     assert FolderArtifacts(settings.artifacts).read(HELLO) is None
+
+
+def test_a_file_is_read_no_further_than_a_collection_may_be_long(marketplace: Marketplace) -> None:
+    """A film in its place, or a device, was read until no memory was left."""
+    with pytest.raises(CallerError, match="/dev/zero is not a collection: it is over 1048576"):
+        collect_file(Path("/dev/zero"), marketplace.settings(), recorded_by="test")
