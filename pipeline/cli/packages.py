@@ -70,7 +70,7 @@ def export(
             "actor": actor,
             "profile": profile,
             "withhold": list(withhold),
-            "against": None if against is None else against.read_text(encoding="utf-8"),
+            "against": None if against is None else against.read_text("utf-8", "replace"),
         },
         actor=actor,
         recorded_by=user(),

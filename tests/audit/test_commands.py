@@ -43,7 +43,7 @@ def test_the_commands_export_and_verify(settings: Settings, tmp_path: Path) -> N
     stores = command(settings, "verify", "--against", "now.note")
     assert (stores.returncode, stores.stdout.splitlines()[-1]) == (0, "VERIFIED")
     assert "  checked  17 entries stand in inbox and ledger" in stores.stdout
-    (tmp_path / "other.note").write_text("not a note", encoding="utf-8")
+    (tmp_path / "other.note").write_bytes(b"\xff not a note, which was a traceback")
     other = command(settings, *asked, "--actor", "Ana", "--against", "other.note")
     assert (other.returncode, "To fix it: give one that `prazo check" in other.stderr) == (1, True)
     files = forgery.read(tmp_path / "p1.zip")
