@@ -43,10 +43,16 @@ THREADS: Final = 3
 ASKS_FOR_TIME: Final = (429, 503)
 
 _KINDS = ", ".join(f"'{it}'" for it in messages.PASSED_ON)
-_NEXT_OF_SELLER: Final = f"""
+NEXT_OF_SELLER: Final = f"""
     select seq from entries
-    where seller_id = $1 and seq > $2 and seq <= $3 and kind in ({_KINDS}) and origin = '{LIVE}'
+    where seller_id = $1 and seq <= $3 and kind in ({_KINDS}) and origin = '{LIVE}'
+        and seller_n > coalesce(
+            (select it.seller_n from entries it where it.seq = $2 and it.seller_id = $1), 0
+        )
+        and seq > $2
     order by seller_n limit 100"""
+"""By the seller's own numbers: the index has no others, and would be read from the seller's first
+entry on, once for each delivery that waits."""
 _DELIVERY_BETWEEN: Final = f"""
     select seq from entries
     where seq > $1 and seq <= $2 and kind in ({_KINDS}) and origin = '{LIVE}' limit 1"""
@@ -328,7 +334,7 @@ class Courier:
                 return None
 
     def _next_of(self, seller: str, after: int, until: int) -> int | None:
-        while rows := self._inbox.query(_NEXT_OF_SELLER, seller, after, until):
+        while rows := self._inbox.query(NEXT_OF_SELLER, seller, after, until):
             for (seq,) in rows:
                 entry = self._entry(seq)
                 if entry is not None and messages.is_for(entry, self._endpoint):

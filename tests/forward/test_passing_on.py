@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
 
@@ -10,8 +11,8 @@ import pytest
 import trustme
 
 from pipeline.errors import InboxUnavailable
-from pipeline.forward import forwarder, progress
-from pipeline.inbox import Inbox
+from pipeline.forward import courier, forwarder, progress
+from pipeline.inbox import Inbox, open_inbox
 from pipeline.log.deliveries import delivery, replay
 from pipeline.log.entries import QUARANTINE
 from pipeline.settings import Settings
@@ -213,6 +214,17 @@ def test_a_message_that_fails_holds_its_own_seller_up_and_nobody_else(
         market.answer = lambda received: OK
         wait_until(lambda: len(market.taken) == 23)
     assert market.bodies[20:] == [poison, *behind]
+
+
+def test_a_seller_s_next_delivery_is_found_without_those_that_came_before(tmp_path: Path) -> None:
+    """Of 50,000 that waited for one seller, each was found by going through all before it."""
+    with closing(open_inbox(str(tmp_path / "inbox.db"))) as inbox:
+        first, _, last = deliver(inbox, *(of_seller("sel_1") for _ in range(3)))
+        given = ("sel_1", first.seq, last.seq)
+        assert inbox.query(courier.NEXT_OF_SELLER, *given) == [(2,), (3,)]
+        assert inbox.query(courier.NEXT_OF_SELLER, "sel_1", 0, 2) == [(1,), (2,)]
+        [(*_, found_by), *_] = inbox.query(f"explain query plan {courier.NEXT_OF_SELLER}", *given)
+    assert "seller_n>" in found_by
 
 
 def test_an_endpoint_that_is_down_holds_no_other_up(
