@@ -16,6 +16,9 @@ from pipeline.log.entries import QUARANTINE, Draft
 from pipeline.log.ndjson import read_event_line, read_line
 
 LINES_PER_COMMIT: Final = 1000
+BYTES_PER_COMMIT: Final = 4 * 2**20
+"""From so many on, lines are recorded, however few they are: meanwhile nobody else writes, and a
+receiver turns deliveries away after `BUSY_SECONDS`."""
 MAX_LINE_BYTES: Final = 4 * 2**20
 
 
@@ -94,16 +97,18 @@ def _ingest(file: BinaryIO, inbox: Recorder, progress: Progress, read: ReadLine)
     recorded_by = f"file:{digest.hexdigest()}"
     outcomes = Outcomes()
     batch: list[tuple[int, Draft]] = []
+    size = 0
     for number, line in _lines(file, progress):
         try:
             if len(line) > MAX_LINE_BYTES:
                 raise Unreadable(f"longer than {MAX_LINE_BYTES} bytes")
             batch.append((number, read(line, recorded_by)))
+            size += len(line)
         except Unreadable as unreadable:
             outcomes.bad.append((number, unreadable.what))
-        if len(batch) >= LINES_PER_COMMIT:
+        if len(batch) >= LINES_PER_COMMIT or size >= BYTES_PER_COMMIT:
             _record(batch, inbox, outcomes)
-            batch = []
+            batch, size = [], 0
     _record(batch, inbox, outcomes)
     return outcomes
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ import pytest
 
 from pipeline import instants
 from pipeline.errors import CallerError, OperatorError
+from pipeline.inbox import Outcome, Receipt
 from pipeline.log.artifacts import ArtifactDamaged, FolderArtifacts, Stored
-from pipeline.log.entries import COLLECTION
+from pipeline.log.entries import COLLECTION, Draft
 from pipeline.receive import ingest
 from pipeline.receive.collections import collect_file
 from sandbox.server import Handle
@@ -266,3 +267,20 @@ def test_a_file_is_read_no_further_than_a_collection_may_be_long(marketplace: Ma
     """A film in its place, or a device, was read until no memory was left."""
     with pytest.raises(CallerError, match="/dev/zero is not a collection: it is over 1048576"):
         collect_file(Path("/dev/zero"), marketplace.settings(), recorded_by="test")
+
+
+def test_large_lines_are_recorded_few_at_a_time(tmp_path: Path) -> None:
+    """A thousand of four megabytes took nine gigabytes, and nobody else wrote for minutes."""
+    file = tmp_path / "history.ndjson"
+    note = {"kind": "note", "occurred_at": "2026-03-01T12:00:00Z", "process_id": "p1"}
+    lines = [{**note, "text": "x" * size} for size in [1] * 1500 + [3_000_000] * 4 + [1]]
+    file.write_text("".join(f"{json.dumps(it)}\n" for it in lines), encoding="utf-8")
+    commits: list[int] = []
+
+    class Counting:
+        def append(self, drafts: Sequence[Draft]) -> list[Receipt]:
+            commits.append(len(drafts))
+            return [Receipt(Outcome.RECORDED, None) for _ in drafts]
+
+    assert ingest.ingest(file, Counting(), lambda _: None).recorded == 1505
+    assert commits == [1000, 502, 2, 1]
