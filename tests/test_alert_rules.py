@@ -13,6 +13,7 @@ from pipeline import alert_rules, files
 from pipeline.alert.alarms import LASTING
 from pipeline.alert_rules import AlertRules, AlertsFile
 from pipeline.alert_rules.ladder import Condition
+from pipeline.alert_rules.recipients import Recipient
 from pipeline.alert_rules.references import BESIDE_THE_LOG, CONDITIONS
 from pipeline.breaches import BREACHES
 from pipeline.errors import SettingsError
@@ -270,3 +271,16 @@ def test_every_breach_that_alarms_is_a_kind_and_nothing_else_is() -> None:
         found = connection.execute(lasting, [[*BESIDE_THE_LOG, *CONDITIONS]]).fetchall()
     assert {kind for (kind,) in found} == LASTING
     assert {"breach", *CONDITIONS} == set(get_args(Condition))
+
+
+def test_who_is_assigned_is_found_without_going_through_everybody() -> None:
+    """Of twenty thousand recipients and as many processes that took minutes."""
+    ana = Recipient(email="ana@market.example", assigned_as=("Ana Lima", "ANA LIMA"))
+    rules = AlertRules().model_copy(update={"recipients": {"ana": ana}})
+    assert rules.assigned(" ana lima ") == rules.assigned("Ana") == ["ana"]
+    assert rules.assigned("bruno") == []
+    many = rules.model_copy(update={"recipients": {f"r{it}": ana for it in range(20_000)}})
+    assert [many.assigned(f"R{it}") for it in range(20_000)] == [[it] for it in many.recipients]
+    assert many.assigned("ana lima") == [*many.recipients]
+    assert rules.assigned("r1") == []
+    assert many == many.model_copy()

@@ -3,6 +3,7 @@
 What is alarming is worked out by the views, which get their part as JSON (`for_views`).
 """
 
+import functools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Self, get_args
@@ -109,12 +110,23 @@ class AlertRules(Part):
 
     def assigned(self, assignee: str) -> list[str]:
         """The recipients to whom a process is assigned under a name."""
-        wanted = assignee.strip().casefold()
-        return [
-            name
-            for name, recipient in self.recipients.items()
-            if wanted in {it.casefold() for it in (name, *recipient.assigned_as)}
-        ]
+        return [*self.assigned_by_name.get(assignee.strip().casefold(), ())]
+
+    @functools.cached_property
+    def assigned_by_name(self) -> dict[str, list[str]]:
+        """The same for every name, in lower case. Digests ask for each recipient and process: of 50
+        and 20,000, to go through all recipients each time kept alerts waiting for minutes."""
+        found: dict[str, list[str]] = {}
+        for name, recipient in self.recipients.items():
+            for known in {it.casefold() for it in (name, *recipient.assigned_as)}:
+                found.setdefault(known, []).append(name)
+        return found
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Another one, with other values for some fields."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("assigned_by_name", None)  # of recipients that may be others by now
+        return copied
 
     def names_of(self, person: str) -> set[str]:
         """The names under which processes are assigned to a person, in lower case: their own, and
