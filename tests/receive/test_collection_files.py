@@ -270,7 +270,7 @@ def test_a_file_is_read_no_further_than_a_collection_may_be_long(marketplace: Ma
 
 
 def test_large_lines_are_recorded_few_at_a_time(tmp_path: Path) -> None:
-    """A thousand of four megabytes took nine gigabytes, and nobody else wrote for minutes."""
+    """A hundred of four megabytes took 0.9 GB, and nobody else wrote for ten seconds."""
     file = tmp_path / "history.ndjson"
     note = {"kind": "note", "occurred_at": "2026-03-01T12:00:00Z", "process_id": "p1"}
     lines = [{**note, "text": "x" * size} for size in [1] * 1500 + [3_000_000] * 4 + [1]]
