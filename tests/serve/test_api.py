@@ -28,7 +28,7 @@ from pipeline.log.checkpoints import Checkpoint, VerificationKey
 from pipeline.serve import api
 from pipeline.settings import Settings
 from tests.audit.conftest import entries_alone, no_rows
-from tests.support.json_schemas import fits
+from tests.serve.json_schemas import fits
 from tests.support.receiver import receiver
 from tests.support.stores import settings_in
 

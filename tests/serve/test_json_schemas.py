@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.json_schemas import JSON_TYPES, fits
+from tests.serve.json_schemas import JSON_TYPES, fits
 
 
 @pytest.mark.parametrize(
