@@ -59,9 +59,10 @@ _NOT_OPENED: Final = {
 _NO_MEMORY: Final = "Out of Memory Error"
 _ORIGINAL: Final = "\nOriginal Error: "
 _OF_VALUES: Final = re.compile(
-    r"(?:Constraint|Conversion|Invalid Input|Out of Range) Error: [^\"']*[\"'](.*)[\"']"
+    r"(?:Constraint|Conversion|Invalid Input|Out of Range) Error: [^\"']*[\"'](.*)[\"']", re.DOTALL
 )
-"""What an error quotes of a row, which may be a tax id or a name. Others quote paths."""
+"""What an error quotes of a row, which may be a tax id or a name, of several lines as well. Others
+quote paths."""
 _CORRUPT: Final = "Corrupt database file"
 """DuckDB says so of a block whose checksum is wrong, whatever it read it for."""
 _OTHER_FORMATS: Final = {
@@ -202,9 +203,9 @@ def fault(path: Path | None, error: duckdb.Error, what: str) -> OperatorError:
     is_full = any(it in str(error) for it in _FULL_DISK)
     # Where nothing can be rolled back either, the first line says that alone.
     why = str(error).partition(_ORIGINAL)[2] or str(error)
-    why = why.splitlines()[0]
     if quoted := _OF_VALUES.match(why):
         why = f"{why[: quoted.start(1)]}***{why[quoted.end(1) :]}"
+    why = why.splitlines()[0]
     if is_full or isinstance(error, duckdb.OutOfMemoryException) or _NO_MEMORY in str(error):
         return LedgerStalled(
             f"The ledger {path} {what}",

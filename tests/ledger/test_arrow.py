@@ -82,6 +82,7 @@ def test_within_a_transaction_it_is_said_why_rows_did_not_go_in(
     assert (stalled.why, stalled.remedy) == (short, "give it more with PRAZO_LEDGER_MEMORY")
     for given, shown in (
         ('Duplicate key "seller_id: ana@x.example" violates', 'Duplicate key "***" violates'),
+        ('Duplicate key "process_id: ana@x.example\np1" violates', 'Duplicate key "***" violates'),
         ("Could not convert string '529.982.247-25' to INT32", "Could not convert string '***' to"),
     ):
         known = duckdb.ConstraintException(f"Constraint Error: {given}")
