@@ -207,7 +207,7 @@ def dry_run(
     replacement: Approval | None = None,
 ) -> Go | Refused | Busy | NotDue:
     """What would be decided of a submission now; nothing is recorded or sent."""
-    inbox = open_inbox(settings.inbox)
+    inbox = open_inbox(settings.inbox, create=False)
     try:
         case = CaseFiles(inbox).open(process_id)
         order = Order(

@@ -2,11 +2,12 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
 
 from pipeline import instants
-from pipeline.errors import CallerError
+from pipeline.errors import CallerError, InboxMissing
 from pipeline.submit import resume as sending
 from pipeline.submit.attempt import Sent
 from pipeline.submit.decision import Approval, Busy, Go, NotDue, Refused
@@ -14,6 +15,7 @@ from pipeline.submit.resume import Ended
 from pipeline.submit.retries import Waiting
 from tests.submit.attempts import a_waiting_retry, submit
 from tests.support.marketplace import REVENUE, Marketplace, Review, payload
+from tests.support.stores import settings_in
 
 MARIA = Approval("the seller confirmed by phone", "maria")
 
@@ -396,6 +398,13 @@ def test_a_dry_run_says_what_would_be_decided_and_records_nothing(
     )
     assert marketplace.starts(review.process_id) == []
     assert marketplace.inbox.find(process_id=review.process_id, kind="override") == []
+
+
+def test_a_dry_run_begins_no_log(tmp_path: Path) -> None:
+    """It made a new inbox, also where another machine begins the log or a backup is awaited."""
+    with pytest.raises(InboxMissing):
+        sending.dry_run(settings_in(tmp_path), "p1", b"{}")
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_while_an_attempt_is_under_way_nothing_else_is_sent(marketplace: Marketplace) -> None:
