@@ -241,7 +241,7 @@ def open_shared(settings: Settings, *, create: bool = True) -> Inbox:
     """The inbox of the settings. Where another machine is its keeper, or this one has a head of a
     log and names a new database, none is made: it would begin another log, in the very database
     that a backup is to be restored into. Raises `InboxMissing` then, as without `create`."""
-    other = _other_beginning(settings) if create else None
+    other = other_beginning(settings) if create else None
     if other is None:
         return open_inbox(settings.inbox, create=create)
     try:
@@ -251,7 +251,7 @@ def open_shared(settings: Settings, *, create: bool = True) -> Inbox:
         raise InboxMissing(missing.what, f"{missing.why}; {why}", remedy) from None
 
 
-def _other_beginning(settings: Settings) -> tuple[str, str] | None:
+def other_beginning(settings: Settings) -> tuple[str, str] | None:
     """Why this machine begins no log, and what to do; None where it does."""
     if settings.keeper_url is not None:
         return (

@@ -105,9 +105,11 @@ def inbox(settings: Settings) -> Iterator[Diagnosis]:
     try:
         inbox = open_inbox(settings.inbox, create=False)
     except InboxMissing as missing:
-        is_ours = settings.keeper_url is None
-        maker = "`prazo serve`" if is_ours else "the machine that PRAZO_KEEPER_URL names"
-        yield Diagnosis("inbox", "warning", missing.what, f"{maker} makes it when it starts")
+        _, remedy = kept_heads.other_beginning(settings) or (
+            "",
+            "`prazo serve` makes it when it starts",
+        )
+        yield Diagnosis("inbox", "warning", missing.what, remedy)
         return
     try:
         last_seq, recorded_at = inbox.last()
