@@ -162,8 +162,8 @@ def verify(
 ) -> None:
     """Verify an audit package FILE; without one, the ledger and the inbox themselves.
 
-    Says what was checked and what was not. Exit 1 with each fault named; exit 3 where the
-    checkpoint is newer than the package, which decides nothing.
+    Says what was checked and what was not. Exit 1 with each fault named; exit 3 where it cannot be
+    decided, as where the checkpoint is newer than the package; each question that is open is named.
     Example: prazo verify prc_123.zip --against 2026-03-01.note
     """
     from pipeline.audit.reproduce import verify_package
