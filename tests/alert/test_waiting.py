@@ -183,6 +183,20 @@ def test_who_begins_to_send_again_says_which_deadlines_passed_however_long_ago(
     assert desk.got[were_alerts_sent_before:] == expired
 
 
+def test_who_can_send_again_says_which_deadline_passed_however_long_ago_it_was_raised(
+    desk: Desk,
+) -> None:
+    """The mail server was dead for longer than an alert is held, and nobody was told when it was
+    back; nor where whoever sends died just after the entry."""
+    desk.fault = "dead"
+    desk.look(DEADLINE)
+    desk.got, desk.fault = [], None
+    desk.start()
+    desk.look("2026-05-20T12:00:00Z")
+    assert desk.got == [("ana", "expired")]
+    assert desk.due() == []  # she knows of it
+
+
 def test_waiting_is_no_longer_safe_however_long_ago_the_rung_was_reached(desk: Desk) -> None:
     """Nothing was said while it was the seller's turn, and then the look-back was over."""
     first = Due("another", "expired", "breach", "officer", at("2026-03-27T12:00:00Z"))

@@ -1,8 +1,8 @@
 -- One row per alert that may be due: of a rung, unless it is somebody else's turn, or of a condition,
 -- unless it is `ticket_due` and no ticket is. What became due long ago is one only where it was raised in
--- time and is held, or where a deadline presses and nobody ever raised it, though alerts were raised here by
--- then: nobody sent any for a while, or it was somebody else's turn. Where the variable `unraised` is set,
--- only those that were not raised, and not long ago.
+-- time and is held, or where a deadline presses: nobody was told of it, since no channel took it; or nobody ever
+-- raised it, though alerts were raised here by then: nobody sent any for a while, or it was somebody else's
+-- turn. Where the variable `unraised` is set, only those that were not raised, and not long ago.
 -- reads: due_rungs, alarming_findings, recent_failures, delivery_silence, raised_alerts, alert_steps, log
 -- key: alert_id
 -- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
@@ -102,6 +102,19 @@ telling as (
     where steps.step = 'raised'
         and log.origin = 'live'
         and not coalesce(getvariable('unraised'), false)
+),
+
+-- What was raised here, of which nobody was told, and that nobody sees to.
+untold as (
+    select steps.alert_id
+    from alert_steps as steps
+    join log on log.seq = steps.seq
+    where steps.step in ('raised', 'sent', 'acknowledged')
+        and steps.step_at > alerts_from()
+        and not coalesce(getvariable('unraised'), false)
+    group by steps.alert_id
+    having bool_or(steps.step = 'raised' and log.origin = 'live')
+        and bool_and(steps.step = 'raised')
 )
 
 select found.* exclude (is_pressing)
@@ -113,8 +126,11 @@ where if(
     may_be_raised(since)
     or coalesce(raised.is_held, false)
     or (
-        raised.alert_id is null
-        and is_pressing
-        and since > (select began_at from telling)
+        is_pressing
+        and if(
+            raised.alert_id is null,
+            since > (select began_at from telling),
+            found.alert_id in (select alert_id from untold)
+        )
     )
 )
