@@ -26,7 +26,7 @@ def mine() -> list[str]:
     for_whom = {it for it in asked.recipients if stand_in(it) in own} if own else set()
     names = [name]
     for recipient in sorted(own | for_whom):
-        names += [recipient, *asked.recipients[recipient].assigned_as]
+        names += asked.recipients[recipient].names(recipient)
     return list(dict.fromkeys(names))
 
 

@@ -109,7 +109,8 @@ class AlertRules(Part):
         return list(dict.fromkeys(file for file in files if file is not None))
 
     def assigned(self, assignee: str) -> list[str]:
-        """The recipients to whom a process is assigned under a name."""
+        """The recipients to whom a process is assigned under a name: their own, another that the
+        file gives them, or the e-mail address by which they log in."""
         return [*self.assigned_by_name.get(assignee.strip().casefold(), ())]
 
     @functools.cached_property
@@ -118,7 +119,7 @@ class AlertRules(Part):
         and 20,000, to go through all recipients each time kept alerts waiting for minutes."""
         found: dict[str, list[str]] = {}
         for name, recipient in self.recipients.items():
-            for known in {it.casefold() for it in (name, *recipient.assigned_as)}:
+            for known in {it.casefold() for it in recipient.names(name)}:
                 found.setdefault(known, []).append(name)
         return found
 
@@ -130,14 +131,9 @@ class AlertRules(Part):
 
     def names_of(self, person: str) -> set[str]:
         """The names under which processes are assigned to a person, in lower case: their own, and
-        those of the recipient whom they are, by name or e-mail address."""
-        own = person.strip().casefold()
-        found = {own}
-        for name, recipient in self.recipients.items():
-            names = {it.casefold() for it in (name, *recipient.assigned_as)}
-            if own in names or own == (recipient.email or "").casefold():
-                found |= names
-        return found
+        those of the recipient whom they are."""
+        known = (self.recipients[it].names(it) for it in self.assigned(person))
+        return {person.strip().casefold(), *(it.casefold() for names in known for it in names)}
 
     def described(self) -> dict[str, list[str]]:
         """Every rung, threshold, route and recipient by its name in the file, without addresses."""

@@ -126,6 +126,10 @@ class Recipient(Part):
         }
         return tuple(via for via, value in set_up.items() if value is not None)
 
+    def names(self, name: str) -> tuple[str, ...]:
+        """Every name under which processes are assigned to them. `name`: theirs in the file."""
+        return (name, *self.assigned_as, *([self.email] if self.email else []))
+
     def described(self) -> Iterator[str]:
         """Their role, their channels without the addresses, and what else was set."""
         yield from (self.role, *self.channels, self.language)
