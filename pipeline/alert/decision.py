@@ -264,9 +264,9 @@ def _named(names: Iterable[str], due: Due, rules: AlertRules) -> list[str]:
     for name in names:
         if name == ASSIGNEE:
             assigned = [] if due.assignee is None else rules.assigned(due.assignee)
-            found |= dict.fromkeys(assigned or _of_role(due.role, rules))
+            found |= dict.fromkeys(assigned or of_role(due.role, rules))
         elif name == ROLE:
-            found |= dict.fromkeys(_of_role(due.role, rules))
+            found |= dict.fromkeys(of_role(due.role, rules))
         else:
             found[name] = None
     return list(found)
@@ -278,10 +278,10 @@ def _present(names: Iterable[str], rules: AlertRules, now: int) -> list[str]:
     return list(dict.fromkeys(present(name, rules, now) for name in names))
 
 
-def _of_role(role: str, rules: AlertRules) -> list[str]:
+def of_role(role: str, rules: AlertRules) -> list[str]:
     """Everybody of a role; where nobody has it, all, rather than nobody."""
-    of_role = [name for name, it in rules.recipients.items() if it.role == role]
-    return of_role or list(rules.recipients)
+    found = [name for name, it in rules.recipients.items() if it.role == role]
+    return found or list(rules.recipients)
 
 
 def present(name: str, rules: AlertRules, now: int) -> str:

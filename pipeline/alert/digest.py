@@ -12,10 +12,11 @@ from typing import Final, NamedTuple
 from pipeline import instants
 from pipeline.alert import hours
 from pipeline.alert.alarms import Alarm, Delivery
+from pipeline.alert.decision import of_role, present
 from pipeline.alert.entries import DIGEST, Due
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
-from pipeline.alert_rules.recipients import Recipient, Via
+from pipeline.alert_rules.recipients import Via
 
 MAX_LISTED: Final = 20
 """Processes in one part; how many there are is said in any case."""
@@ -93,8 +94,10 @@ def parts_for(
     now: int,
 ) -> list[Part]:
     """What a recipient's digest says; empty where there is nothing to say."""
-    recipient = rules.recipients[name]
-    theirs = [it for it in processes if _is_for(it.assignee, name, recipient, rules)]
+    processes = list(processes)
+    whose = {it.assignee for it in processes}
+    of_theirs = {it for it in whose if _is_for(it, name, rules, now)}
+    theirs = [it for it in processes if it.assignee in of_theirs]
     by_name = {it.process_id: it for it in theirs}
     untaken = {
         due.process_id
@@ -129,11 +132,13 @@ def _is_soon(process: Process, now: int) -> bool:
     return process.deadline_at is not None and now < process.deadline_at <= now + SOON
 
 
-def _is_for(assignee: str | None, name: str, recipient: Recipient, rules: AlertRules) -> bool:
-    """Whether a process is theirs: assigned to them, or to nobody who is named here."""
-    if assignee is not None and rules.assigned(assignee):
-        return name in rules.assigned(assignee)
-    return recipient.role == "officer"
+def _is_for(assignee: str | None, name: str, rules: AlertRules, now: int) -> bool:
+    """Whether what is assigned so is theirs: to them, to somebody for whom they stand in now, or to
+    nobody who is named here."""
+    assigned = [] if assignee is None else rules.assigned(assignee)
+    if not assigned:
+        return name in of_role("officer", rules)
+    return name in assigned or name in {present(it, rules, now) for it in assigned}
 
 
 def due(alert: str, name: str, rules: AlertRules, now: int) -> Due:

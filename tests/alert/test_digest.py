@@ -85,6 +85,20 @@ def test_it_has_what_is_theirs_and_what_is_nobodys() -> None:
     ) == {"this_week": ["mine", "nobodys", "strangers"]}
 
 
+def test_it_has_what_is_of_those_for_whom_the_recipient_stands_in() -> None:
+    """No digest had it while its assignee was away."""
+    his = process("his", "2026-03-05T00:00:00Z", assignee="bruno")
+    away = BRUNO | {"stand_in": "ana", "away": [{"first": "2026-03-02", "last": "2026-03-06"}]}
+    assert parts(rules(recipients={"ana": ANA, "bruno": away}), his) == {"this_week": ["his"]}
+    assert parts(rules(recipients={"ana": ANA, "bruno": BRUNO}), his) == {}
+
+
+def test_where_nobody_is_an_officer_all_have_what_is_nobodys() -> None:
+    alone = rules(recipients={"ana": ANA | {"role": "admin"}})
+    nobodys = process("nobodys", "2026-03-05T00:00:00Z")
+    assert parts(alone, nobodys) == {"this_week": ["nobodys"]}
+
+
 def test_yesterdays_alert_that_nobody_has_taken_is_in_it() -> None:
     yesterday = "2026-03-01T10:00:00Z"
     p1 = process("p1", "2026-04-01T00:00:00Z")
