@@ -52,6 +52,7 @@ class Said(NamedTuple):
     query: str
     total: int
     parts: list[Part]
+    is_lost: bool = False  # its saved view is gone, or names what no message may
 
 
 def awaited(rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> dict[str, Occasion]:
@@ -169,12 +170,12 @@ def said(
     now: int,
 ) -> Said:
     """What a report says now: how many processes the list has by state, and the most urgent of
-    them. `saved`: saved view of all -> its filters. A view that was taken away lists nothing, nor
-    does one that names what no message may."""
+    them. `saved`: saved view of all -> its filters. What a view listed that was taken away, nobody
+    knows, nor what one lists that names what no message may."""
     report = rules.reports[occasion.report]
     query = report.filters if report.saved is None else saved.get(report.saved)
     if query is None or names_a_person(query):
-        return Said(occasion.report, "", 0, [])
+        return Said(occasion.report, "", 0, [], is_lost=True)
     listed = [it for it in processes if fits(it, query, occasion.of, rules, now)]
     by_state = {state: [it for it in listed if it.state == state] for state in _STATES}
     parts = [

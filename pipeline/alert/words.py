@@ -82,6 +82,12 @@ _ASKED: Final = (
     "Confirmar que o vendedor foi consultado, e aguardar a resposta",
     "Make sure that the seller was asked, and wait for the answer",
 )
+_LOST: Final = (
+    "a lista não pôde ser feita: a visão salva não existe mais, ou cita um vendedor por CPF, CNPJ"
+    " ou e-mail",
+    "the list could not be made: its saved view is gone, or names a seller by a tax id or an e-mail"
+    " address",
+)
 _SEVERITIES: Final[_BOTH] = {
     "breach": ("violação", "breach"),
     "risk": ("risco", "risk"),
@@ -197,7 +203,7 @@ def message(
     first = items[0].due
     heading = _heading(first, language, now)
     if isinstance(report := lists.get(first.alert), Said):
-        heading += f": {_id(report.name)} ({report.total})"
+        heading += f": {_id(report.name)} ({'?' if report.is_lost else report.total})"
     about = first.process_id or first.seller_id
     subject = f"[Prazo] {heading}" + (f" – {_id(about)}" if about else "")
     if len(items) > 1:
@@ -258,6 +264,8 @@ def _report(of: Said, language: Language, here: ZoneInfo, links: Links) -> list[
     total = (f"{of.total} processos", f"{of.total} processes")
     if of.total == 1:
         total = ("1 processo", "1 process")
+    if of.is_lost:
+        total = _LOST
     lines = [("", f"{title('report', language)}: {_id(of.name)} – {said(total, language)}")]
     lines += _listed(of.parts, language, here)
     if (page := links.watchlist(of.query)) is not None:

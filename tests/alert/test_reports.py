@@ -6,9 +6,10 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline import instants
-from pipeline.alert import digest, reports
+from pipeline.alert import digest, reports, words
 from pipeline.alert.alarms import Alarm, Alarms, Delivery
-from pipeline.alert.entries import Address
+from pipeline.alert.entries import Address, Item
+from pipeline.alert.links import Links
 from pipeline.alert.reports import Occasion
 from pipeline.alert_rules import AlertRules
 from pipeline.log.actions import report_step, view_step
@@ -223,11 +224,18 @@ def test_one_that_was_not_taken_goes_out_after_a_restart(
     assert subjects(mail) == ["[Prazo] Relatório agendado: late (1)"]
 
 
-def test_a_list_without_its_saved_view_is_empty() -> None:
+def test_a_report_says_that_its_saved_view_is_gone() -> None:
+    """It said that there was no process, of 20 that had expired."""
     of = by(saved="gone")
     process = digest.Process("p1", "EXPIRED", None, None, None, None)
     found = reports.said(Occasion("late", "ana", "ana"), of, [process], {}, 0)
-    assert (found.total, found.parts) == (0, [])
+    assert found.is_lost
+    items = (Item(reports.due("r1", Occasion("late", "ana", "ana"), of, 0), 0, 1),)
+    links = Links("https://prazo.example", b"")
+    text = words.message(items, "ana", of.recipients["ana"], links, "UTC", 0, {"r1": found})
+    assert text.subject == "[Prazo] Relatório agendado: late (?)"
+    assert "A LISTA NÃO PÔDE SER FEITA: A VISÃO SALVA NÃO EXISTE MAIS" in text.plain
+    assert "processos" not in text.plain.lower()
 
 
 def test_a_saved_view_that_names_a_person_is_neither_listed_nor_linked() -> None:
@@ -236,7 +244,7 @@ def test_a_saved_view_that_names_a_person_is_neither_listed_nor_linked() -> None
     for query in ("seller=52998224725", "seller=529.982.247-25", "seller=ana%40market.example"):
         hers = Occasion("late", "ana", "ana")
         found = reports.said(hers, by(saved="x"), [process], {"x": query}, 0)
-        assert found == ("late", "", 0, [])
+        assert found == ("late", "", 0, [], True)
     process = process._replace(assignee="ana@market.example")  # as whoever logged in is named
     query = "assignee=ana%40market.example"
     found = reports.said(Occasion("late", "ana", "ana"), by(saved="x"), [process], {"x": query}, 0)
