@@ -39,7 +39,8 @@ LOG = logging.getLogger(__name__)
 
 PATH: Final = "/calendar/"
 MAX_DEADLINES: Final = 1000
-"""In one feed, the soonest first; writing so many takes a quarter of a second of a core."""
+"""In one feed: the soonest, then what passed last; writing so many takes a quarter of a second of a
+core."""
 FEEDS_SECONDS: Final = 1.0
 """For how long the list of feeds is used: a revoked one is gone then."""
 TEXT_SECONDS: Final = 60.0

@@ -1,10 +1,11 @@
 -- One row per deadline in a calendar: in that of all, and in that of each assignee
 -- (docs/alerts.md#calendar). What was finished, or given to somebody else, stays for 28 days, so that
--- calendars which hold it hear that it is cancelled.
+-- calendars which hold it hear that it is cancelled. What is to come stands before what has passed.
 -- reads: process_state, facts.actions, log
 -- key: process_id, assignee
 -- order: is_cancelled
--- order: deadline_at
+-- order: deadline_at <= as_of()
+-- order: abs(epoch_us(deadline_at) - epoch_us(as_of()))
 -- order: process_id
 -- order: assignee nulls first
 -- column: assignee | whose calendar it is in; null for that of all

@@ -261,12 +261,17 @@ def test_a_feed_is_made_once_for_those_who_ask_again_soon(
 
 
 def test_a_feed_that_is_cut_says_so(feeds: Feeds, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calendar, "MAX_DEADLINES", 2)
-    feeds.record(*(review(f"prc_{it}", NOW + timedelta(days=it)) for it in (3, 1, 2)))
+    """Deadlines that passed come last: of a thousand of them, no later one was in the calendar."""
+    monkeypatch.setattr(calendar, "MAX_DEADLINES", 3)
+    feeds.record(*(review(f"prc{it}", NOW + timedelta(days=it)) for it in (-8, 9, -1, 1)))
     token = feeds.new().token
-    assert list(feeds.events(token)) == ["ACI prc_1: OVERDUE", "ACI prc_2: OVERDUE"]
+    assert sorted(feeds.events(token)) == [
+        "ACI prc-1: EXPIRED",
+        "ACI prc1: OVERDUE",
+        "ACI prc9: OVERDUE",
+    ]
     text = feeds.ask(f"/calendar/{token}.ics").text
-    assert "X-WR-CALDESC:Only the first 2 of 3 deadlines" in text
+    assert "X-WR-CALDESC:Only the first 3 of 4 deadlines" in text
 
 
 def test_a_ledger_that_cannot_be_read_says_nothing_of_an_address(
