@@ -198,10 +198,12 @@ with by_action:
         "action",
         placeholder=_("Any"),
     )
-assigned: dict[str, Sequence[object]] = {MINE: people.mine(), UNASSIGNED: [None]}
-if whose == MINE and not people.mine():
-    acting.ask_for_name("list")
-    elements.end_page()
+assigned: dict[str, Sequence[object]] = {UNASSIGNED: [None]}
+if whose == MINE:
+    assigned[MINE] = people.mine()
+    if not assigned[MINE]:
+        acting.ask_for_name("list")
+        elements.end_page()
 deadline = periods.period(period or "all", views.moment(), formats.zone())
 if day is not None:
     deadline = periods.utc_days(day, day)

@@ -27,6 +27,10 @@ def mine() -> list[str]:
     names = [name]
     for recipient in sorted(own | for_whom):
         names += asked.recipients[recipient].names(recipient)
+    # Whoever assigns may spell a name in other letters: messages and reports go by any.
+    wanted = {it.strip().casefold() for it in names}
+    spelled = [row["assignee"] or "" for row in views.groups("assignments", ["assignee"])]
+    names += [it for it in spelled if it.strip().casefold() in wanted]
     return list(dict.fromkeys(names))
 
 

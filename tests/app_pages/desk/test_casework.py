@@ -136,7 +136,7 @@ def test_who_stands_in_for_somebody_finds_their_processes_among_their_own(
     rules.write_text(ABSENT)
     with open_log(HISTORY, alerts_file=rules):
         app = visit("watchlist", as_of=None, row="prc_soon")
-        say_name(app, "header", "ana@example.com")  # as a login says it
+        say_name(app, "header", "Ana@Example.com")  # as a login says it, in whatever letters
         press(app, "Assign to me")
         assert "is away; Bia stands in." in page_text(app)
         app = visit("watchlist", as_of=None, whose="mine")
