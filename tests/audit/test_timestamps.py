@@ -235,10 +235,10 @@ def test_an_answer_without_an_end_is_left_after_its_bytes_or_its_time(
     endless: http.server.ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each byte began the wait again, and the whole body was kept before its size was looked at."""
-    monkeypatch.setattr(asking, "ANSWER_SECONDS", 0.5)
     url = f"http://127.0.0.1:{endless.server_port}"
     with pytest.raises(OperatorError, match="its answer is over 65536 bytes"):
         timestamps.stamp(f"{url}/endless", b"x")
+    monkeypatch.setattr(asking, "ANSWER_SECONDS", 0.5)
     began = time.monotonic()
     with pytest.raises(OperatorError, match=r"had not answered after 0\.5 s"):
         timestamps.stamp(f"{url}/slow", b"x")
