@@ -24,9 +24,10 @@ from pipeline.files import remove_spilled, sync
 from pipeline.ledger import arrow, materialized
 from pipeline.ledger.catalogue import script
 
-SCHEMA_VERSION: Final = "23"
+SCHEMA_VERSION: Final = "24"
 """Raise it whenever the reading of facts in Python changes: an older file is then rebuilt. What SQL
-and masks say of its rows is compared without it (`made_by`)."""
+and masks say of its rows is compared without it (`made_by`). Releases up to 23 compare nothing but
+this number: with theirs, they would write rows of their own rules into a file that says ours."""
 
 CHECKPOINT_THRESHOLD: Final = "256MB"
 """DuckDB checkpoints inside a commit; at its default of 16 MB every other batch waits for one."""
