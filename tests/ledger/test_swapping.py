@@ -7,12 +7,13 @@ from collections import namedtuple
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from pipeline import files
-from pipeline.errors import NoRoom
+from pipeline.errors import LedgerInUse, NoRoom
 from pipeline.inbox import Inbox
-from pipeline.ledger.following import recovery
+from pipeline.ledger.following import drafts
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests import depth
@@ -85,6 +86,24 @@ def test_the_old_ledger_is_kept_and_the_new_one_serves(settings: Settings, root:
     assert not draft_of(settings.ledger).exists()
 
 
+def test_what_another_process_is_making_again_is_left_to_it(
+    settings: Settings, root: bytes
+) -> None:
+    """After an update `prazo serve` makes it again for minutes, and a command that came by deleted
+    its draft: both failed, and the WAL of the present one was gone."""
+    wal_of(settings.ledger).unlink()
+    with duckdb.connect(settings.ledger) as former:
+        former.execute("update meta set value = 'of another release' where name = 'rules'")
+    theirs = draft_of(settings.ledger).stat()
+    with drafts.making(settings.ledger):
+        with pytest.raises(LedgerInUse, match="making it again"):
+            LedgerService(settings)
+        assert draft_of(settings.ledger).stat() == theirs
+    with drafts.making(settings.ledger):
+        pass  # the next one may
+    assert not list(settings.ledger.parent.glob("*.lock"))
+
+
 def test_without_room_for_a_second_ledger_the_present_one_stays(
     settings: Settings, root: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,7 +111,7 @@ def test_without_room_for_a_second_ledger_the_present_one_stays(
     usage = namedtuple("usage", "total used free")
     service = LedgerService(settings)
     with monkeypatch.context() as full:
-        full.setattr(recovery.shutil, "disk_usage", lambda _: usage(10**9, 10**9, 1000))
+        full.setattr(drafts.shutil, "disk_usage", lambda _: usage(10**9, 10**9, 1000))
         with pytest.raises(NoRoom, match="cannot be rebuilt") as refused:
             service.rebuild()
     assert "make room" in refused.value.remedy

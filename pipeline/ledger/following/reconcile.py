@@ -21,7 +21,7 @@ from pipeline.errors import (
 from pipeline.inbox import Head, Inbox, Outcome
 from pipeline.inbox.kept_heads import KeptHead, kept, place, prove
 from pipeline.ledger.following.continuity import fork_of, recorded_after
-from pipeline.ledger.following.recovery import require_room
+from pipeline.ledger.following.drafts import require_room
 from pipeline.ledger.service import LedgerService
 from pipeline.log import reconciling, tree
 from pipeline.log.commitments import uncommitted

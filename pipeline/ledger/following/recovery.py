@@ -15,7 +15,6 @@ where the inbox lacks its newest entry, the ledger is made again from its entrie
 """
 
 import logging
-import shutil
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -24,13 +23,14 @@ from typing import Final, NamedTuple
 import duckdb
 
 from pipeline import files
-from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRefused, NoRoom
+from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRefused
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.kept_heads import kept, prove
 from pipeline.ledger import file
 from pipeline.ledger.arrow import entries_of_former
 from pipeline.ledger.following.appending import append_all
 from pipeline.ledger.following.continuity import check_continuity, fork_of, parting, recorded_after
+from pipeline.ledger.following.drafts import draft_of, making, require_room, swapped_in
 from pipeline.ledger.following.reading import always
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
@@ -97,12 +97,12 @@ class Recovery:
         self._may_go_on, self._is_verified, self._recovered = may_go_on, False, None
         try:
             ledger = self._opened(damage)
-        except (LedgerDamaged, LedgerOutdated) as error:
-            why = error.why or error.what
-            carried = None if self._path is None else self._carried_over(self._path, why)
-            if carried is None:
-                return self.rebuild(why, is_outdated=isinstance(error, LedgerOutdated))
-            ledger = carried
+        except (LedgerDamaged, LedgerOutdated):
+            with making(self._path):
+                made = self._made_again(damage)
+            if isinstance(made, Opened):
+                return made
+            ledger = made
         try:
             fork = self._fork(ledger)
             if fork is not None:
@@ -122,22 +122,37 @@ class Recovery:
             raise
         return Opened(ledger, self._is_verified, self._recovered)
 
+    def _made_again(self, damage: str | None) -> Ledger | Opened:
+        """The ledger, made again unless another process has done so meanwhile."""
+        try:
+            return self._opened(damage)
+        except (LedgerDamaged, LedgerOutdated) as error:
+            why = error.why or error.what
+            carried = None if self._path is None else self._carried_over(self._path, why)
+            return carried or self._rebuilt(why, is_outdated=isinstance(error, LedgerOutdated))
+
     def _opened(self, damage: str | None) -> Ledger:
         if damage is not None:
             raise LedgerDamaged(f"The ledger {self._path} is damaged", damage)
         return self._open_ledger(self._path)
 
-    def rebuild(
-        self, why: str, *, abandoned: Abandoned = lambda _: False, is_outdated: bool = False
-    ) -> Opened:
+    def rebuild(self, why: str, *, abandoned: Abandoned = lambda _: False) -> Opened:
         """Builds the ledger from the inbox, beside the old file. That stays where it is until the
-        new one is proved, and is then set aside for whoever wants to look. One without bodies that
-        `is_outdated` is not: it may hold what only the masks of this release hide.
+        new one is proved, and is then set aside for whoever wants to look.
 
         `abandoned`: whether a head in the inbox is of a past that a reconciliation has ended.
+        Raises `LedgerInUse` where another process is making it again.
         """
+        with making(self._path):
+            return self._rebuilt(why, abandoned=abandoned)
+
+    def _rebuilt(
+        self, why: str, *, abandoned: Abandoned = lambda _: False, is_outdated: bool = False
+    ) -> Opened:
+        """The ledger, built again. One without bodies that `is_outdated` is not set aside: it may
+        hold what only the masks of this release hide."""
         LOG.warning("rebuilding the ledger from the inbox: %s", why)
-        draft = self._path and _draft_of(self._path)
+        draft = self._path and draft_of(self._path)
         if self._path is not None and draft is not None:
             files.remove_database(draft)
             require_room(self._path)
@@ -149,11 +164,11 @@ class Recovery:
             raise
         if fork is not None and self._path is not None and self._path.exists():
             ledger.close()
-            files.remove_database(_draft_of(self._path))
+            files.remove_database(draft_of(self._path))
             raise _unreadable(self._path, f"{fork.why}; {why}")
         if self._path is not None and draft is not None:
             ledger.close()
-            aside = self._swapped_in(draft, self._path)
+            aside = swapped_in(draft, self._path)
             ledger = self._open_ledger(self._path)
             if aside is not None and is_outdated and ledger.is_without_bodies:
                 files.remove_database(aside)
@@ -168,7 +183,7 @@ class Recovery:
 
         Raises `InboxForked`, and leaves the file where it is, where it is not read to its end.
         """
-        draft = _draft_of(path)
+        draft = draft_of(path)
         try:
             with closing(duckdb.connect(str(path), read_only=True)) as former:
                 meta = dict(former.execute("select name, value from meta").fetchall())
@@ -191,7 +206,7 @@ class Recovery:
         except (duckdb.Error, KeyError) as error:
             LOG.warning("the former ledger cannot be read: %s", error)
             return None
-        aside = self._swapped_in(draft, path)
+        aside = swapped_in(draft, path)
         LOG.warning("the ledger was made again from its own entries, %s: %s", aside, why)
         return self._open_ledger(path)
 
@@ -207,18 +222,6 @@ class Recovery:
             files.remove_database(draft)
             raise
         ledger.close()
-
-    @staticmethod
-    def _swapped_in(draft: Path, path: Path) -> Path | None:
-        """The former ledger's new path. Raises `NoRoom`, and leaves the present one where it is,
-        where the new one could not be written to its end: DuckDB says nothing when it closes."""
-        try:
-            return files.swap_in(draft, path)
-        except OSError as error:
-            files.remove_database(draft)  # it is what fills the disk
-            if not files.is_full(error):
-                raise
-            raise _no_room(f"{path.parent} is full") from None
 
     def _built(self, draft: Path | None, abandoned: Abandoned) -> tuple[Ledger, InboxForked | None]:
         ledger = self._open_ledger(draft)
@@ -380,30 +383,6 @@ class Recovery:
     def _note(self, note: str) -> None:
         LOG.warning("%s", note)
         self._recovered = note
-
-
-def require_room(path: Path) -> None:
-    """Raises `NoRoom` where a second ledger would not fit beside the one at a path."""
-    needed = path.stat().st_size if path.exists() else 0
-    free = shutil.disk_usage(path.parent).free if needed else 0
-    if free < needed:
-        raise _no_room(
-            f"it takes {needed / 2**20:,.0f} MiB, and {path.parent} has"
-            f" {free / 2**20:,.0f} MiB free"
-        )
-
-
-def _no_room(why: str) -> NoRoom:
-    return NoRoom(
-        "The ledger cannot be rebuilt",
-        f"{why}: the present one stays until the new one is proved",
-        "make room on its disk; former ledgers, *.set-aside-*, may be deleted",
-    )
-
-
-def _draft_of(path: Path) -> Path:
-    """Where a ledger is built that will stand at that path."""
-    return path.with_name(f"{path.name}.rebuilding")
 
 
 def is_genuine(ledger: Ledger, seq: int, identity: Identity) -> bool:

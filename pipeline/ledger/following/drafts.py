@@ -1,0 +1,95 @@
+"""The file in which a ledger is made again, beside the one whose place it takes in the end."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline import files
+from pipeline.errors import LedgerInUse, LedgerStalled, NoRoom
+
+
+def draft_of(path: Path) -> Path:
+    """Where a ledger is built that will stand at that path."""
+    return path.with_name(f"{path.name}.rebuilding")
+
+
+@contextlib.contextmanager
+def making(path: Path | None) -> Iterator[None]:
+    """Keeps every other process of this machine from making the ledger at a path again during the
+    block: each would delete the other's draft, and neither would come to its end. None: in memory.
+
+    Raises `LedgerInUse` where another does so already. The lock ends with its process.
+    """
+    if path is None:
+        yield
+        return
+    lock = path.with_name(f"{path.name}.lock")
+    descriptor = _locked(path, lock)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)  # while it is locked still: nobody else's is removed
+        os.close(descriptor)
+
+
+def _locked(path: Path, lock: Path) -> int:
+    """The descriptor of the file `lock`, which this process has locked."""
+    while True:
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            if files.is_full(error):
+                raise no_room(f"{path.parent} is full") from None
+            raise LedgerStalled(
+                f"The ledger {path} cannot be made again",
+                str(error),
+                "let the user that runs Prazo read and write it, and its folder",
+            ) from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise LedgerInUse(
+                f"The ledger {path} is in use",
+                "another process is making it again",
+                "wait until it has, or stop it",
+            ) from None
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(lock.stat(), os.fstat(descriptor)):
+                return descriptor
+        os.close(descriptor)  # whoever had it has just removed it
+
+
+def swapped_in(draft: Path, path: Path) -> Path | None:
+    """The former ledger's new path. Raises `NoRoom`, and leaves the present one where it is,
+    where the new one could not be written to its end: DuckDB says nothing when it closes."""
+    try:
+        return files.swap_in(draft, path)
+    except OSError as error:
+        files.remove_database(draft)  # it is what fills the disk
+        if not files.is_full(error):
+            raise
+        raise no_room(f"{path.parent} is full") from None
+
+
+def require_room(path: Path) -> None:
+    """Raises `NoRoom` where a second ledger would not fit beside the one at a path."""
+    needed = path.stat().st_size if path.exists() else 0
+    free = shutil.disk_usage(path.parent).free if needed else 0
+    if free < needed:
+        raise no_room(
+            f"it takes {needed / 2**20:,.0f} MiB, and {path.parent} has"
+            f" {free / 2**20:,.0f} MiB free"
+        )
+
+
+def no_room(why: str) -> NoRoom:
+    """Says that a ledger cannot be made again for want of room."""
+    return NoRoom(
+        "The ledger cannot be rebuilt",
+        f"{why}: the present one stays until the new one is proved",
+        "make room on its disk; former ledgers, *.set-aside-*, may be deleted",
+    )
