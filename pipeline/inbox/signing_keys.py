@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pipeline.errors import LedgerRefused, OperatorError
+from pipeline.errors import CallerError, InboxChanged, LedgerRefused, OperatorError
 from pipeline.files import alone_in, remove_left, sync
 from pipeline.inbox.store import Inbox, Outcome, Statement
 from pipeline.log.checkpoints import Signer, VerificationKey
@@ -56,12 +56,21 @@ def log_keys(inbox: Inbox) -> LogKeys | None:
     """The keys that sign for the log; None while none is registered.
 
     The first is the one that is registered as number 1, and each other follows from an entry that
-    the key before it signed: no row of the table alone brings a key into force.
+    the key before it signed: no row of the table alone brings a key into force. Raises
+    `InboxChanged` where that row holds no key.
     """
     first = [it.key for it in registered(inbox) if it.number == 1]
     if not first:
         return None
-    return LogKeys(VerificationKey.parse(first[0]), inbox.query(_ROTATIONS))
+    try:
+        key = VerificationKey.parse(first[0])
+    except CallerError:  # no caller gave it
+        raise InboxChanged(
+            "The inbox does not say which key signs for its log",
+            "row 1 of its table signing_keys was changed, and holds no verification key",
+            "stop what runs on it, and put a backup back (`prazo restore`)",
+        ) from None
+    return LogKeys(key, inbox.query(_ROTATIONS))
 
 
 class SigningKeys:

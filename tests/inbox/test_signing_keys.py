@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.audit.backup import copy_keys
-from pipeline.errors import LedgerRefused, OperatorError
+from pipeline.errors import InboxChanged, LedgerRefused, OperatorError
 from pipeline.inbox import Inbox, SignedHead, open_inbox, signing_keys
 from pipeline.inbox.signing_keys import SigningKeys, register, registered
 from pipeline.log.checkpoints import Signer
@@ -42,6 +42,13 @@ def test_the_first_keeper_makes_the_key_and_registers_it(inbox: Inbox, tmp_path:
     assert registered(inbox) == [(1, str(signer.key))]
     assert str(Signer(inbox.log, tmp_path / "first" / "signing.key").key) == str(signer.key)
     assert [it.name for it in (tmp_path / "first").iterdir()] == ["signing.key"]
+
+
+def test_a_row_that_is_no_key_is_said_to_be_the_inboxs(inbox: Inbox, tmp_path: Path) -> None:
+    """It read as if the caller had given a wrong key, in answer to a command that takes none."""
+    register(inbox, 1, "prazo/log+00000000+x")
+    with pytest.raises(InboxChanged, match="row 1 of its table signing_keys was changed"):
+        machine(inbox, tmp_path, "first").take_up()
 
 
 def test_a_second_machine_makes_no_key_and_says_which_one_it_needs(
