@@ -24,7 +24,6 @@ from __future__ import annotations
 import argparse
 import base64
 import csv
-import errno
 import hashlib
 import io
 import json
@@ -407,16 +406,23 @@ def read_key(vkey: str, kind: int = LOG_KEY) -> Key:
 
 
 def openssl(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Runs the openssl command; raises `Unusable` where it is not installed."""
+    """Runs the openssl command; raises `Unusable` where it is not installed, does not start, or
+    was ended by somebody else: what is verified is not to blame for that."""
     seconds = min(seconds_left(), MAX_OPENSSL_SECONDS)
     try:
-        return subprocess.run(
+        ended = subprocess.run(
             ["openssl", *arguments], capture_output=True, timeout=seconds, check=False
         )
     except FileNotFoundError:
         raise Unusable("the openssl command (3.0 or newer) is not installed") from None
+    except OSError as error:
+        why = error.strerror or error
+        raise Unusable(f"openssl cannot be started ({why}), so there is no verdict") from None
     except subprocess.TimeoutExpired:
         raise Late(f"openssl did not finish within {seconds:g} seconds") from None
+    if -ended.returncode in (9, 15):  # killed, as by a system that is short of memory
+        raise Unusable("openssl was killed, so there is no verdict: try again")
+    return ended
 
 
 @contextmanager
@@ -427,8 +433,6 @@ def temporary_folder() -> Iterator[str]:
         with tempfile.TemporaryDirectory() as folder:
             yield folder
     except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ENOSPC, errno.EDQUOT):
-            raise
         raise Unusable(
             f"temporary files cannot be written ({error.strerror or error}), so there is no"
             " verdict: make room for them, or let TMPDIR name another folder"
@@ -455,8 +459,28 @@ def signed_text(note: bytes, *keys: Key, is_cosigned: bool = False) -> str:
 
 
 def is_signed(text: bytes, signature: bytes, key: Key) -> bool:
-    """Whether a key signed a text, by Ed25519."""
-    der = bytes.fromhex("302a300506032b6570032100") + key.public
+    """Whether a key signed a text, by Ed25519. Raises `Unusable` where this openssl says of no
+    signature that it fits: an old one, and LibreSSL, do not know how to look at one."""
+    if _fits(text, signature, key.public):
+        return True
+    if not _fits(*map(bytes.fromhex, KNOWN)):
+        raise Unusable(
+            "the openssl command here cannot check signatures by Ed25519, so there is no verdict:"
+            " OpenSSL 3.0 or newer has to come first in PATH (LibreSSL, as macOS has it, cannot)"
+        )
+    return False
+
+
+KNOWN = (  # a text, its signature and the key of that (RFC 8032, section 7.1, test 2)
+    "72",
+    "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
+    "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00",
+    "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+)
+
+
+def _fits(text: bytes, signature: bytes, public: bytes) -> bool:
+    der = bytes.fromhex("302a300506032b6570032100") + public
     pem = b"-----BEGIN PUBLIC KEY-----\n" + base64.b64encode(der) + b"\n-----END PUBLIC KEY-----\n"
     with temporary_folder() as folder:
         paths = [str(Path(folder) / it) for it in ("key", "text", "signature")]
@@ -1647,8 +1671,8 @@ def verify(
         raise Unusable(f"--policy is not a policy of witnesses: {error}") from None
     if archives and authority is None:
         raise Unusable("--archive needs --authority, whose certificates it is checked with")
-    if authority is not None and not Path(authority).is_file():
-        raise Unusable(f"--authority: there is no file {authority}")
+    if authority is not None and not (Path(authority).is_file() and os.access(authority, os.R_OK)):
+        raise Unusable(f"--authority: there is no file {authority} that can be read")
     if not seconds > 0:
         raise Unusable("--seconds must be more than 0")
     csv.field_size_limit(MAX_CELL)
@@ -2310,6 +2334,9 @@ def main(arguments: list[str] | None = None) -> int:
     limit = "how long it may take (default: %(default)g)"
     parser.add_argument("--seconds", type=float, default=MAX_SECONDS, metavar="N", help=limit)
     given = parser.parse_args(arguments)
+    if sys.stdout is None:  # closed before this began: what is printed then is lost without a word
+        print("Error: the verdict could not be written: standard output is closed", file=sys.stderr)
+        return 2
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

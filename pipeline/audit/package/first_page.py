@@ -38,9 +38,9 @@ FIRST_PAGE: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "start_verifier": (
         "Take verify.py from the source of Prazo, or the one in this package if you trust whoever"
-        " made it. It needs Python and OpenSSL, and no network:",
+        " made it. It needs Python 3.9 and OpenSSL 3.0, or newer ones, and no network:",
         "Use o verify.py do código-fonte do Prazo, ou o deste pacote, se você confia em quem o fez."
-        " Ele precisa de Python e OpenSSL, sem acesso à rede:",
+        " Ele precisa do Python 3.9 e do OpenSSL 3.0, ou mais novos, sem acesso à rede:",
     ),
     "start_stands_for": (
         "PACKAGE.zip stands for the file that you were given, as it came: not for the folder into"

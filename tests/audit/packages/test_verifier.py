@@ -2,12 +2,14 @@
 
 import ast
 import base64
+import errno
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import bagit
@@ -183,6 +185,45 @@ def test_no_room_for_temporary_files_is_no_verdict(
     os.truncate(ballast, ballast.stat().st_size - 40_000)
     with pytest.raises(verify.Unusable, match="there is no verdict"):
         verify._stamped(verify.Stamp(bytes(30_000), "a stamp"), None, None, b"")
+
+
+def _refused() -> subprocess.CompletedProcess[bytes]:
+    raise PermissionError(errno.EACCES, "Permission denied", "openssl")
+
+
+@pytest.mark.parametrize(
+    ("run_openssl", "said"),
+    [
+        # As LibreSSL answers, which macOS calls openssl: every package was NOT VERIFIED there.
+        (lambda: _ended(1, b"Unknown option: -rawin"), "cannot check signatures by Ed25519, so"),
+        (lambda: _ended(-9), "openssl was killed, so there is no verdict"),
+        (_refused, "openssl cannot be started (Permission denied), so there is no verdict"),
+    ],
+)
+def test_what_the_openssl_here_cannot_do_is_no_fault_of_the_package(
+    made: Made,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    run_openssl: Callable[[], subprocess.CompletedProcess[bytes]],
+    said: str,
+) -> None:
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: run_openssl())
+    assert verify.main([str(made.path), "--key", made.key]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, said in shown.err) == ("", True)
+
+
+def _ended(code: int, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.CompletedProcess(["openssl"], code, b"", said)
+
+
+def test_a_verdict_that_has_no_place_to_go_is_none(
+    made: Made, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `>&-` closes standard output: it ended with 0 and said nothing."""
+    monkeypatch.setattr(sys, "stdout", None)
+    assert verify.main([str(made.path), "--key", made.key]) == 2
+    assert "standard output is closed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--key", "--against", "--authority"])
