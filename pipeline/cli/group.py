@@ -196,8 +196,8 @@ class _Ending:
             return
         try:
             logging.shutdown()
-            sys.stdout.flush()
-            sys.stderr.flush()
+            for stream in filter(None, (sys.stdout, sys.stderr)):  # none is there that was closed
+                stream.flush()
         except (OSError, ValueError):
             return  # Python tries once more, says what failed, and ends with 120
         os._exit(self.code)

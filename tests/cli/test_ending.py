@@ -2,6 +2,8 @@
 
 import errno
 import io
+import logging
+import os
 import signal
 import subprocess
 import sys
@@ -13,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli import terminal
-from pipeline.cli.group import bars, main, say
+from pipeline.cli.group import _Ending, bars, main, say
 from pipeline.ledger.catalogue import public
 from tests import depth
 
@@ -82,6 +84,20 @@ def test_output_that_could_not_be_written_is_no_success(tmp_path: Path):
         process = ended(tmp_path, "pass", full.fileno())
     assert process.returncode != 0
     assert "No space left on device" in process.stderr
+
+
+def test_a_command_whose_output_was_closed_before_ends_with_its_own_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With `>&-` each ended with a traceback."""
+    codes: list[int] = []
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(logging, "shutdown", lambda: None)
+    monkeypatch.setattr(os, "_exit", codes.append)
+    ending = _Ending()
+    ending.code = 3
+    ending.leave()
+    assert codes == [3]
 
 
 def test_ctrl_c_during_a_query_ends_a_command_as_it_does_elsewhere(
