@@ -1808,6 +1808,8 @@ def _check_completeness(sealed: Sealed, entries: Entries, verdict: Verdict) -> N
     for name in sorted(tails["process"].keys() & entries.beyond):
         verdict.fault(f"entries.csv does not list every entry of the process {quoted(name)}")
     processes = len(tails["process"])
+    if scope.stream and sealed.parameters.get("range"):  # nobody counts whether all of it is there
+        verdict.fault("parameters.json names a range, which only a package of a period has")
     if scope.stream:
         if scope.name not in tails[scope.stream]:
             verdict.fault(f"{scope.stated} has no entry")

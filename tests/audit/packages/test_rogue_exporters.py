@@ -257,6 +257,17 @@ def test_a_period_whose_range_is_cut_at_both_ends_says_which_entries_it_cannot_s
     assert fault.startswith("parameters.json names no range, which shows whether the period is")
 
 
+def test_a_process_has_no_range_by_which_its_key_would_be_the_newest(
+    honest: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the range of a period every leaf is there. Of any other nobody counted them, and the
+    verdict said no more that the key may have been replaced before the export."""
+    monkeypatch.setattr(preparing, "_range", lambda ledger, scope, size, entries: [1, size])
+    for scope in (Scope(process_id="p1"), Scope(seller_id="s1")):
+        [fault] = verdict(export(honest, scope, tmp_path / "p.zip")).faults
+        assert fault == "parameters.json names a range, which only a package of a period has"
+
+
 def test_where_a_process_of_a_seller_ends_is_named_as_not_checked(
     honest: LedgerService, tmp_path: Path
 ) -> None:
