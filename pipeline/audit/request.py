@@ -93,7 +93,7 @@ def to_json(request: Request) -> dict[str, Any]:
     content = {
         "process_id": scope.process_id,
         "seller_id": scope.seller_id,
-        **{name: it and instants.canonical(it) for name, it in period.items()},
+        **{name: instants.canonical(it) for name, it in period.items() if it is not None},
         "reason": request.reason,
         "actor": request.actor,
         "profile": request.profile,

@@ -10,13 +10,21 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.audit.reproduce import verify_package
+from pipeline.audit.request import from_json, to_json
 from pipeline.cli import main
 from pipeline.http.holder import find
 from pipeline.log.checkpoints import Cosigner
 from pipeline.memory import KEEPS_FREED, TUNABLES
 from pipeline.settings import Settings
 from tests.audit import forgery
-from tests.audit.conftest import command, entries_alone, environment, no_rows
+from tests.audit.conftest import (
+    EVERYTHING,
+    command,
+    entries_alone,
+    environment,
+    no_rows,
+    request,
+)
 from tests.support.machine import free_port
 from tests.support.stores import settings_in
 
@@ -121,3 +129,10 @@ def test_a_witness_of_no_log_is_wrong_usage(tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert "--log: This is not a verification key" in done.stderr
     assert not (tmp_path / "witness").exists()
+
+
+def test_a_period_from_1970_on_is_asked_for_as_any_other() -> None:
+    """`--from 1970-01-01T00:00:00Z`, for all there is, was answered `from is not a text` by whoever
+    holds the ledger."""
+    wanted = request(EVERYTHING)
+    assert from_json(to_json(wanted), actor=None, recorded_by=wanted.recorded_by) == wanted
