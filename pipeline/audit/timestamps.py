@@ -3,15 +3,18 @@
 import hashlib
 import secrets
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from pipeline.audit.verify import Fault, pem, pem_blocks
+from pipeline.audit.verify import CRL, Fault, pem, pem_blocks
 from pipeline.errors import OperatorError
 from pipeline.http import addresses
 from pipeline.http.outgoing import asking
 
 _SHA256_ALGORITHM: Final = bytes.fromhex("300d06096086480165030402010500")
+_FIRST: Final = datetime.min.replace(tzinfo=UTC)
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
 _GRANTED: Final = (0, 1)  # PKIStatus: granted, granted with modifications
 
 
@@ -53,11 +56,13 @@ def stamp_digest(url: str, digest: bytes) -> bytes:
 
 def read_chain(path: Path) -> bytes:
     """The certificates and revocation lists in a PEM file, without any text beside them; raises
-    `OperatorError` if it holds none."""
+    `OperatorError` if it holds none, or a list that has ended, with which no verifier would believe
+    a timestamp of today."""
     try:
         blocks = pem_blocks(path.read_bytes())
         if not blocks:
             raise ValueError("it holds no certificate and no revocation list in PEM")
+        _check_lists([content for kind, content in blocks if kind == CRL])
     except (OSError, ValueError, Fault) as error:
         raise OperatorError(
             f"The file {path} cannot be used",
@@ -65,6 +70,23 @@ def read_chain(path: Path) -> bytes:
             "correct PRAZO_TIMESTAMP_CHAIN_FILE, or unset it",
         ) from None
     return pem(blocks)
+
+
+def _check_lists(lists: Sequence[bytes]) -> None:
+    """ValueError where the newest list of one who issues certificates has ended."""
+    from cryptography import x509  # takes long to import, and few have such lists
+
+    ends: dict[str, datetime] = {}
+    for content in lists:
+        found = x509.load_der_x509_crl(content)
+        issuer, end = found.issuer.rfc4514_string(), found.next_update_utc
+        ends[issuer] = max(ends.get(issuer, _FIRST), end or _LAST)
+    for issuer, end in ends.items():
+        if end < datetime.now(UTC):
+            raise ValueError(
+                f"the revocation list of {issuer} ended at {end:%Y-%m-%d %H:%M:%S} UTC: put its"
+                " newest one there"
+            )
 
 
 def query(digest: bytes, nonce: int) -> bytes:

@@ -2255,14 +2255,14 @@ def _stamped(
             raise Fault("is not a timestamp of this")
         if chain:
             chain += ["-untrusted", others] if more else []
-            chain += ["-crl_check"] if lists else []  # the lists are of that time
             chain += ["-attime", str(int(at.timestamp()))]
-            verified = openssl(
-                "ts", "-verify", "-digest", digest, "-token_in", "-in", token, *chain
-            )
-            if verified.returncode:
+            verifying = ["ts", "-verify", "-digest", digest, "-token_in", "-in", token, *chain]
+            if openssl(*verifying).returncode:
+                raise Fault("is not what RFC 3161 asks of a timestamp")
+            if lists and openssl(*verifying, "-crl_check").returncode:
                 raise Fault(
-                    "is not what RFC 3161 asks of a timestamp, or its certificate was revoked"
+                    "is not to be believed: its certificate was revoked, or data/timestamp.pem"
+                    " holds no revocation list of that time"
                 )
     return at
 

@@ -377,12 +377,19 @@ def test_an_authority_whose_certificate_was_revoked_at_the_time_is_not_believed(
 ) -> None:
     """The lists of the time are in the package; the authority's root, and nothing else, is from
     outside."""
-    by, root, clean, revoking = issued
+    by, root, clean, revoking, ended = issued
     stamp = stamped(by)
     verdict = verify.Verdict()
     assert verify._stamped_long_ago(stamp, str(root), [], clean, verdict)
-    with pytest.raises(verify.Fault, match="its certificate was revoked"):
-        verify._stamped_long_ago(stamp, str(root), [], revoking, verdict)
+    why = "its certificate was revoked, or data/timestamp.pem holds no revocation list of that time"
+    for lists in (revoking, ended):
+        with pytest.raises(verify.Fault, match=why):
+            verify._stamped_long_ago(stamp, str(root), [], lists, verdict)
+    (chain := tmp_path / "chain.pem").write_bytes(ended)  # no package would verify with it
+    with pytest.raises(OperatorError, match="revocation list of CN=Root of the tests ended at 20"):
+        timestamps.read_chain(chain)
+    chain.write_bytes(ended + clean)
+    assert timestamps.read_chain(chain) == chain.read_bytes()
     stranger = Path(tmp_path / "stranger.pem")
     stranger.write_bytes(root.read_bytes()[:-60])
     with pytest.raises(verify.Fault):
@@ -395,7 +402,7 @@ def test_what_is_kept_beside_a_timestamp_is_certificates_and_lists_and_nothing_e
 ) -> None:
     """Free text stood there, signed by the log and checked by nobody. The exporter leaves out what
     an authority's file says beside them; a file without a timestamp has no place at all."""
-    by, root, clean, _ = issued
+    by, root, clean, *_ = issued
     chain = tmp_path / "chain.pem"
     blocks = by.certificate.read_bytes() + clean
     chain.write_bytes(b"subject=Authority\r\n" + blocks.replace(b"\n", b"\r\n") + b"the end")
@@ -447,11 +454,12 @@ class Issued(NamedTuple):
     root: Path
     clean: bytes
     revoking: bytes
+    ended: bytes
 
 
-def issue(folder: Path) -> tuple[Path, bytes, bytes]:
+def issue(folder: Path) -> tuple[Path, bytes, bytes, bytes]:
     """A root that issues the certificate of the authority in a folder again; its file, and what a
-    package may keep: a list that names no certificate, and one that names this."""
+    package may keep: lists that name no certificate, this one, and none until an hour ago."""
     now, key = datetime.now(UTC), ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Root of the tests")])
     own = x509.load_pem_x509_certificate((folder / "authority.pem").read_bytes())
@@ -477,8 +485,10 @@ def issue(folder: Path) -> tuple[Path, bytes, bytes]:
     pem = serialization.Encoding.PEM
     (folder / "authority.pem").write_bytes(issued.public_bytes(pem))
     (folder / "root.pem").write_bytes(root.sign(key, hashes.SHA256()).public_bytes(pem))
-    lists = x509.CertificateRevocationListBuilder().issuer_name(name)
-    lists = lists.last_update(now - timedelta(hours=2)).next_update(now + timedelta(days=7))
+    begun = x509.CertificateRevocationListBuilder().issuer_name(name)
+    begun = begun.last_update(now - timedelta(hours=2))
+    lists = begun.next_update(now + timedelta(days=7))
+    ended = begun.next_update(now - timedelta(hours=1)).sign(key, hashes.SHA256())
     revoked = (
         x509.RevokedCertificateBuilder()
         .serial_number(issued.serial_number)
@@ -487,4 +497,4 @@ def issue(folder: Path) -> tuple[Path, bytes, bytes]:
     )
     clean = lists.sign(key, hashes.SHA256()).public_bytes(pem)
     revoking = lists.add_revoked_certificate(revoked).sign(key, hashes.SHA256())
-    return folder / "root.pem", clean, revoking.public_bytes(pem)
+    return folder / "root.pem", clean, revoking.public_bytes(pem), ended.public_bytes(pem)
