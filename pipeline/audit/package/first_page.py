@@ -49,10 +49,11 @@ FIRST_PAGE: Final[Mapping[str, tuple[str, str]]] = {
         " descompactado. KEY é a chave que você obteve.",
     ),
     "start_verdict": (
-        "It ends with VERIFIED or names each fault. It also says what it did not check; that much"
-        " is the word of whoever made the package, and so is this page.",
-        "No fim ele diz VERIFIED ou aponta cada falha. Diz também o que não foi verificado: isso é"
-        " a palavra de quem fez o pacote, assim como esta página.",
+        "It ends with VERIFIED, names each fault, or says what it cannot decide. It also says what"
+        " it did not check; that much is the word of whoever made the package, and so is this"
+        " page.",
+        "No fim ele diz VERIFIED, aponta cada falha ou diz o que não pode decidir. Diz também o que"
+        " não foi verificado: isso é a palavra de quem fez o pacote, assim como esta página.",
     ),
     "start_ask": ("Whom to ask", "A quem perguntar"),
     "start_nobody": ("Whoever handed you this package.", "A quem lhe entregou este pacote."),

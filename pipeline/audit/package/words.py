@@ -411,10 +411,12 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "key_text": (
         "Compare the key with one that reached you by another route. If you kept an earlier"
-        " checkpoint of the log, pass it with --against: nothing else shows that the log was never"
-        " rewritten.",
+        " checkpoint of the log, pass it with --against; if you trust witnesses who cosigned this"
+        " one, name them in a file and pass it with --policy. Nothing else shows that the log was"
+        " never rewritten.",
         "Compare a chave com uma recebida por outro meio. Se você guardou um ponto de controle"
-        " anterior do log, informe-o em --against: só isso demonstra que o log nunca foi"
+        " anterior do log, informe-o em --against; se confia em testemunhas que assinaram este,"
+        " liste-as em um arquivo e informe-o em --policy. Nada mais demonstra que o log nunca foi"
         " reescrito.",
     ),
 }

@@ -25,12 +25,15 @@ START = "START-HERE.html"
 def test_a_package_opens_with_what_it_is_how_to_check_it_and_whom_to_ask(made: Made) -> None:
     with zipfile.ZipFile(made.path) as package:
         assert package.namelist()[0] == START
-        page = package.read(START)
+        page, report = package.read(START), package.read("data/report.html")
+    # With a policy of witnesses a verifier needs no checkpoint that somebody kept.
+    assert "name them in a file and pass it with --policy" in Text(report).words
     words = Text(page).words
     for said in (
         "Start here",
         "Comece por aqui",
         "python3 verify.py PACKAGE.zip --key KEY",
+        "It ends with VERIFIED, names each fault, or says what it cannot decide.",
         made.key,
         "Whoever handed you this package.",
         "A quem lhe entregou este pacote.",
