@@ -1072,6 +1072,8 @@ def _check_form(sealed: Sealed, verdict: Verdict) -> None:
         verdict.fault("parameters.json has other keys than it should")
     if sealed.is_stream and not _are_numbers_right(parameters):
         verdict.fault("parameters.json has numbers that no package has")
+    if parameters["profile"] not in ("full", "masked"):
+        verdict.fault("parameters.json names a profile that no package has")
     if sealed.is_stream and parameters["log"] != sealed.checkpoint.log:
         verdict.fault("parameters.json names another log than the checkpoint")
     has_rotations = bool(sealed.rotations)
@@ -1351,6 +1353,10 @@ class Scope:
 def _full_instant(text: str) -> str:
     """An instant as leaves have it, with microseconds; Fault for any other text."""
     match = re.fullmatch(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8})(?:\.([0-9]{1,6}))?Z", text)
+    try:
+        datetime.strptime(f"{match[1]}Z" if match else "", "%Y-%m-%dT%H:%M:%S%z")
+    except ValueError:  # a text like "2026-01-01T::::::::Z" would come after all of its day
+        match = None
     if match is None:
         raise Fault(f"{quoted(text)} is not an instant")
     return f"{match[1]}.{(match[2] or ''):0<6}Z"

@@ -163,6 +163,12 @@ def test_entries_of_a_clock_that_was_ahead_leave_it_open_what_their_tables_say(
         # Reports add these up: one under another name hid what is left out, or made it up.
         ({"not_of_log": {"entries.csv": 500}}, "parameters.json has numbers that no package has"),
         ({"log_size": 17.5}, "parameters.json has numbers that no package has"),
+        ({"profile": "full, and checked"}, "parameters.json names a profile that no package has"),
+        # It comes after every instant of its day, all of which were left out of a whole period.
+        (
+            {"scope": {"from": "2026-03-01T::::::::Z", "to": "2026-04-01T00:00:00Z"}},
+            '"2026-03-01T::::::::Z" is not an instant',
+        ),
     ],
 )
 def test_parameters_say_no_more_and_no_less_than_they_should(
