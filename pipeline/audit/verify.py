@@ -501,6 +501,17 @@ def read_checkpoint(text: str) -> Checkpoint:
     return Checkpoint(log, int(size), _hash(root))
 
 
+def stated_by(note: bytes) -> Checkpoint:
+    """What a signed checkpoint that somebody gives says, whoever signed it. Raises `Unusable` for
+    any other file: nothing that was to be verified is to blame for it."""
+    try:
+        return read_checkpoint(note.decode("utf-8").partition("\n\n")[0] + "\n")
+    except ValueError:
+        raise Unusable(
+            "--against is not a checkpoint: give what `prazo checkpoint` printed, as it is"
+        ) from None
+
+
 def _hash(text: str) -> bytes:
     value = base64.b64decode(text, validate=True)
     if len(value) != 32 or _base64(value) != text:
@@ -1675,6 +1686,8 @@ def verify(
         trusted = Policy(policy.decode("utf-8")) if policy is not None else None
     except ValueError as error:
         raise Unusable(f"--policy is not a policy of witnesses: {error}") from None
+    if against is not None:
+        stated_by(against)
     if archives and authority is None:
         raise Unusable("--archive needs --authority, whose certificates it is checked with")
     if authority is not None and not (Path(authority).is_file() and os.access(authority, os.R_OK)):
@@ -2090,7 +2103,7 @@ def _earlier(sealed: Sealed) -> dict[str, bytes]:
 def _signed_earlier(keys: LogKeys, note: bytes) -> tuple[Checkpoint, Key]:
     """What a checkpoint says, and the key of the log that signed it: of those, the one that is in
     force at its size, if that did. In a past that was lost, another may have been."""
-    stated = read_checkpoint(note.decode("utf-8").partition("\n\n")[0] + "\n")
+    stated = stated_by(note)
     in_force = keys.at(stated.size)
     others = [key for _, key in keys.tenures if key != in_force]
     refused = Fault("")

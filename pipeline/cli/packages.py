@@ -167,7 +167,7 @@ def verify(
     Example: prazo verify prc_123.zip --against 2026-03-01.note
     """
     from pipeline.audit.reproduce import verify_package
-    from pipeline.audit.verify import MAX_SECONDS, Unusable
+    from pipeline.audit.verify import MAX_SECONDS, Unusable, stated_by
     from pipeline.cli import terminal
     from pipeline.serve import commands
 
@@ -179,6 +179,11 @@ def verify(
             raise click.UsageError(
                 "--key, --policy, --authority, --archive and --seconds are for a package FILE"
             )
+        if earlier is not None:
+            try:
+                stated_by(earlier)
+            except Unusable as error:
+                raise click.UsageError(str(error)) from None
         with terminal.progress() as on_progress:
             verdict = commands.audit(
                 Settings.load(),

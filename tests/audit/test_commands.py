@@ -59,6 +59,10 @@ def test_the_commands_export_and_verify(settings: Settings, tmp_path: Path) -> N
     refused = command(settings, "verify", "p1.zip", "--key", key)
     assert (refused.returncode, refused.stdout.splitlines()[-1][:13]) == (1, "NOT VERIFIED:")
     assert command(settings, "verify", "p1.zip", "--key", "none").returncode == 2
+    for given in (("verify",), ("verify", "p1.zip")):
+        wrong = command(settings, *given, "--against", "p1.zip")
+        assert (wrong.returncode, wrong.stdout) == (2, ""), "a fault of the log, it once said"
+        assert "--against is not a checkpoint" in wrong.stderr
 
 
 @pytest.mark.parametrize("asked", [("verify",), ("checkpoint",)])

@@ -100,6 +100,7 @@ def with_longer_body(files: forgery.Files) -> forgery.Files:
         (["."], ". is a folder: give the zip file as it came"),
         (["PACKAGE", "--key", "x+y"], "--key is not a verification key"),
         (["PACKAGE", "--against", "missing.note"], "No such file"),
+        (["PACKAGE", "--against", __file__], "--against is not a checkpoint: give what"),
     ],
 )
 def test_wrong_usage_is_no_verdict(
