@@ -95,7 +95,12 @@ def test_commands_make_list_and_end_links(market: tuple[Marketplace, Client]) ->
     listed = run(marketplace, "journey", "list", process)
     assert listed.out.startswith(f"{number}  not opened yet, works until ")
     assert run(marketplace, "journey", "revoke", "--number", number).out == "links ended: 1\n"
-    assert run(marketplace, "journey", "revoke", "--number", number).code == 1
+    again = run(marketplace, "journey", "revoke", "--number", number)
+    assert (again.code, again.out) == (1, "")
+    assert f"none that is not ended yet has the number {number}\n  To fix it: `prazo" in again.err
+    unheard_of = run(marketplace, "journey", "list", "prc_unheard_of")
+    assert (unheard_of.code, unheard_of.out) == (1, ""), "it was 0, as if all were well"
+    assert "none was made for a process prc_unheard_of\n  To fix it: look" in unheard_of.err
     assert f"{number}  revoked " in run(marketplace, "journey", "list", process).out
     assert run(marketplace, "journey", "refusals").out == "Nothing was turned away.\n"
     assert run(marketplace, "journey", "mint", "prc_unheard_of").code == 1

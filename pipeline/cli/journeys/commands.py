@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli.group import main, say, user
+from pipeline.errors import CallerError
 from pipeline.log.entries import CHANNELS
 from pipeline.settings import Settings
 
@@ -77,16 +78,22 @@ def mint(process: str, channel: str, email: str | None, return_url: str | None) 
 @journey.command(name="list")
 @click.argument("process")
 def list_(process: str) -> None:
-    """List the links that were made for PROCESS, and what became of each.
+    """List the links that were made for PROCESS, and what became of each. Exit 1 where none was.
 
     Example: prazo journey list prc_123
     """
     from pipeline.journey import links
 
     with _opened(Settings.load()) as inbox:
-        now = inbox.now()
-        for each in links.of_process(inbox, process):
-            say(f"{links.shown_ref(each.ref)}  {_state(each, now)}")
+        now, made = inbox.now(), links.of_process(inbox, process)
+    for each in made:
+        say(f"{links.shown_ref(each.ref)}  {_state(each, now)}")
+    if not made:
+        raise CallerError(
+            "No link was listed",
+            f"none was made for a process {process}",
+            "look whether its id is right; `prazo journey mint PROCESS` makes one",
+        )
 
 
 @journey.command()
@@ -104,9 +111,15 @@ def revoke(number: str | None, process: str | None) -> None:
     with _opened(Settings.load()) as inbox:
         ref = None if number is None else number.replace("-", "").upper()
         ended = links.revoke(inbox, ref=ref, process_id=process)
-    say(f"links ended: {ended}")
     if not ended:
-        raise SystemExit(1)
+        raise CallerError(
+            "No link was ended",
+            f"none that is not ended yet has the number {number}"
+            if process is None
+            else f"process {process} has none that is not ended yet",
+            "`prazo journey list PROCESS` shows the links of a process, with their numbers",
+        )
+    say(f"links ended: {ended}")
 
 
 @journey.command()
