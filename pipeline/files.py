@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, Generic, TypeVar
 
 from pipeline.errors import SettingsError, WrongUsage
+from pipeline.places import DATABASE_SUFFIXES, named_by
 
 LOG = logging.getLogger(__name__)
 
@@ -27,8 +28,6 @@ LEFT_SECONDS: Final = 60.0
 _NEW: Final = ".new"
 MAX_FILE_BYTES: Final = 1_048_576
 
-DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", ".wal")
-"""What SQLite and DuckDB add to the name of a database for the files that belong to it."""
 _WALS: Final = ("-wal", ".wal")
 SPARE_BYTES: Final = 1_048_576
 """What a database may need beside what it moves out of its WAL."""
@@ -77,26 +76,6 @@ def check_place(path: Path, settings: Iterable[tuple[str, Any]]) -> None:
         )
     with contextlib.suppress(_Looked), written_whole(path):
         raise _Looked
-
-
-def named_by(settings: Iterable[tuple[str, Any]], path: Path) -> str | None:
-    """The setting, such as `PRAZO_INBOX`, whose file or folder `path` is, or that a file there
-    belongs to, as its WAL to a database; None where nothing of ours is meant to be there."""
-    place = _place(path)
-    for name, value in settings:
-        named = Path(value) if name == "inbox" and "://" not in value else value
-        if isinstance(named, Path):
-            for stands in (named, named.resolve()):  # a link is a place of its own
-                beside = (*DATABASE_SUFFIXES, ".head")
-                if place in [_place(Path(f"{stands}{it}")) for it in beside]:
-                    return f"PRAZO_{name.upper()}"
-    return None
-
-
-def _place(path: Path) -> Path:
-    """Where a file would be put: by the folder that its links lead to, under the last name."""
-    absolute = path.absolute()
-    return absolute.parent.resolve() / absolute.name
 
 
 class _Looked(Exception):

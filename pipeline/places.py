@@ -1,11 +1,12 @@
-"""Reads where settings say that things are kept, in which header they come, and whose clock counts.
-Pure.
+"""Reads where settings say that things are kept, in which header they come, and whose clock counts;
+knows which of them is meant by a path.
 
 An empty value, such as a variable leaves that is not set, is refused: as a path it would be the
 folder that Prazo runs in.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Final
 from zoneinfo import ZoneInfo
@@ -27,6 +28,16 @@ _POSTGRESQL: Final = re.compile(
     r"(?:[/?][^@]*)?".replace("_HOST", r"(?:\[[^]/?@]*\]|[^][:,/?@]*)(?::[0-9]*)?")
 )
 """An address in which no part of a password can be taken for a host, a port or a database."""
+
+DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", ".wal")
+"""What SQLite and DuckDB add to the name of a database for the files that belong to it."""
+_HEAD: Final = ".head"
+_BESIDE: Final = (*DATABASE_SUFFIXES, _HEAD)
+_WRITTEN: Final = (
+    *("inbox", "ledger", "artifacts"),
+    *("head_file", "signing_key_file", "taxpayer_key_file"),
+)
+"""The settings of files and folders that Prazo makes, and writes."""
 
 _HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """RFC 9110, section 5.6.2."""
@@ -88,3 +99,54 @@ HeaderName = Annotated[str, AfterValidator(_names_a_header)]
 """Of an HTTP request. One that no request can have would turn away whoever sends the right one."""
 Zone = Annotated[str, AfterValidator(_known_zone)]
 """The name of an IANA time zone."""
+
+
+def named_by(settings: Iterable[tuple[str, Any]], path: Path) -> str | None:
+    """The setting, such as `PRAZO_INBOX`, whose file or folder `path` is, or that a file there
+    belongs to, as its WAL to a database; None where nothing of ours is meant to be there."""
+    place = _place(path)
+    for name, named in _paths(settings):
+        if place in _places(named):
+            return _shown(name)
+    return None
+
+
+def named_twice(settings: Iterable[tuple[str, Any]]) -> list[str]:
+    """What is wrong where a file that Prazo writes is what another setting names, too: the one
+    would take the other's place, or could not be read as what it should be."""
+    paths = dict(_paths(settings))
+    paths.setdefault("head_file", Path(f"{paths['ledger']}{_HEAD}"))
+    stands = {name: _places(path, ("",)) for name, path in paths.items()}
+    wrong = []
+    for number, name in enumerate(_WRITTEN):
+        mine = {f"{it}{suffix}" for it in stands.get(name, ()) for suffix in DATABASE_SUFFIXES}
+        for other in stands.keys() - _WRITTEN[: number + 1]:
+            if not mine.isdisjoint(stands[other]):
+                wrong.append(
+                    f"{_shown(name)} and {_shown(other)} name one place, {paths[other]}: what Prazo"
+                    " writes there needs a place of its own"
+                )
+    return wrong
+
+
+def _paths(settings: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Path]]:
+    for name, value in settings:
+        named = Path(value) if name == "inbox" and "://" not in value else value
+        if isinstance(named, Path):
+            yield name, named
+
+
+def _shown(name: str) -> str:
+    return f"PRAZO_{name.upper()}"
+
+
+def _places(named: Path, beside: tuple[str, ...] = _BESIDE) -> set[str]:
+    """Where what a setting names would be put, and what belongs to it."""
+    stands = {_place(named), str(named.resolve())}  # a link is a place of its own
+    return {f"{place}{suffix}" for place in stands for suffix in beside}
+
+
+def _place(path: Path) -> str:
+    """Where a file would be put: by the folder that its links lead to, under the last name."""
+    absolute = path.absolute()
+    return str(absolute.parent.resolve() / absolute.name)

@@ -24,7 +24,7 @@ from pydantic import (
 
 from pipeline.errors import SettingsError
 from pipeline.hosts import is_loopback, networks, parts_of_url, words
-from pipeline.places import FilePath, FolderPath, HeaderName, InboxPlace, Zone
+from pipeline.places import FilePath, FolderPath, HeaderName, InboxPlace, Zone, named_twice
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 FourEyes = Literal["override", "unmask", "export"]
@@ -392,7 +392,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
-        problems = []
+        problems = named_twice(self)
         if self.webhook_auth != "none" and self.webhook_secret_file is None:
             problems.append(
                 f"PRAZO_WEBHOOK_AUTH is {self.webhook_auth}: PRAZO_WEBHOOK_SECRET_FILE is missing"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import files
+from pipeline import files, places
 from pipeline.errors import SettingsError
 from pipeline.files import OwnFolder, RereadFile, written_whole
 from tests.support.machine import killed
@@ -53,9 +53,9 @@ def test_what_settings_name_is_known_by_its_place_and_by_what_belongs_to_it(
         "stores/ledger.duckdb.head": "PRAZO_LEDGER",
         str(tmp_path / "stores/ledger.duckdb"): "PRAZO_LEDGER",
     }.items():
-        assert files.named_by(settings, Path(path)) == setting, path
-    assert files.named_by(settings, Path("inbox.db")) is None
-    assert files.named_by(settings, Path("stores/rows.csv")) is None
+        assert places.named_by(settings, Path(path)) == setting, path
+    assert places.named_by(settings, Path("inbox.db")) is None
+    assert places.named_by(settings, Path("stores/rows.csv")) is None
 
 
 def test_a_change_is_seen_after_a_second(tmp_path: Path, advance: Advance):

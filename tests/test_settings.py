@@ -107,6 +107,31 @@ def test_a_path_of_a_file_names_one(name: str, path: str) -> None:
         Settings.load(**{name: path})
 
 
+@pytest.mark.parametrize(
+    ("name", "other", "path"),
+    [
+        ("inbox", "head_file", "data/inbox.db"),
+        ("inbox", "ledger", "one.db"),
+        ("inbox", "alerts_file", "data/../data/inbox.db-wal"),
+        ("head_file", "signing_key_file", "data/ledger.duckdb.head"),
+        ("signing_key_file", "taxpayer_key_file", "link"),
+        ("artifacts", "head_file", "data/artifacts"),
+    ],
+)
+def test_what_is_written_has_a_place_that_no_other_setting_names(
+    name: str, other: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A head in the inbox's place was written over it; with one key for both, whoever may compare
+    tax ids could sign."""
+    monkeypatch.chdir(tmp_path)
+    Path("link").symlink_to("data/keys/signing.key")
+    both = {"inbox": path, "ledger": path} if path == "one.db" else {other: path}
+    with pytest.raises(SettingsError, match=f"PRAZO_{name.upper()} and PRAZO_{other.upper()} name"):
+        Settings.load(**both)
+    Settings.load(client_cert_file="our.pem", client_key_file="our.pem")  # both are only read
+    Settings.load(head_file="data/ledger.duckdb.head")  # where it is without that setting
+
+
 def test_a_file_of_settings_that_is_not_utf_8_is_refused_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

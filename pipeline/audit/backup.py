@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
-from pipeline import files
+from pipeline import files, places
 from pipeline.errors import (
     InboxChanged,
     InboxForked,
@@ -131,7 +131,7 @@ def _require_its_own(settings: Settings, folder: Path, as_it_stands: bool) -> No
     """Raises `WrongUsage` where a backup would be the stores themselves, or where one that can be
     restored, and one that cannot, would become one."""
     for name in (INBOX, ARTIFACTS, f"{KEYS}/{SIGNING_KEY}"):
-        if named := files.named_by(settings, folder / name):
+        if named := places.named_by(settings, folder / name):
             raise WrongUsage(
                 "Nothing was copied",
                 f"{folder / name} is what {named} names: it would be its own backup",

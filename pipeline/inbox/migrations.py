@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.errors import InboxMissing, InboxUnavailable
-from pipeline.files import DATABASE_SUFFIXES, alone_in
+from pipeline.files import alone_in
 from pipeline.inbox import schema
+from pipeline.places import DATABASE_SUFFIXES
 
 BUSY_SECONDS: Final = 10.0
 STEP_SECONDS: Final = 3600.0
