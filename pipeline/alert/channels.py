@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from pipeline import instants
 from pipeline.alert import words
@@ -71,12 +71,17 @@ def send(
     recipient = rules.recipients[message.to]
 
     def sending() -> None:
-        if isinstance(content, bytes):
+        if message.via == "webhook":
+            assert isinstance(content, bytes)
             _webhook(message, content, recipient, now)
-        elif message.via == "email":
+            return
+        assert isinstance(content, Text)
+        if message.via == "email":
             _email(message, content, recipient, rules.mail, now)
-        else:
+        elif message.via == "apprise":
             _apprise(message, content, recipient)
+        else:
+            assert_never(message.via)  # a channel without a line here would go out by another
 
     aside = Aside(sending, name=f"alerts to {message.to}")
     give_up_at = time.monotonic() + SEND_SECONDS

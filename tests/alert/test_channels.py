@@ -110,6 +110,8 @@ def test_a_service_that_has_a_message_is_left_out_when_others_are_tried_again(
     assert "error=500" in said
     assert "Failed to send to ***, ***" in said
     assert not any(it in said for it in (TEXT.plain, "T0K3N", "http://"))
+    without_a_sender: Any = message._replace(via="sms")
+    assert channels.send(without_a_sender, TEXT, rules, NOON) == "AssertionError", "by Apprise"
 
 
 def test_webhooks_and_mails_are_of_the_time_that_is_believed(tmp_path: Path) -> None:
