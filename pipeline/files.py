@@ -209,6 +209,13 @@ def _unreadable(path: Path, why: str) -> SettingsError:
     )
 
 
+def is_barred(path: Path) -> bool:
+    """Whether something is there that this user may not both read and write."""
+    if not os.access(path, os.F_OK):
+        return False
+    return not os.access(path, os.R_OK | os.W_OK | (os.X_OK if path.is_dir() else 0))
+
+
 def sync(path: Path) -> None:
     """Returns once a file's bytes, or a folder's names, are on disk."""
     descriptor = os.open(path, os.O_RDONLY)

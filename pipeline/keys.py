@@ -48,6 +48,8 @@ def read_key(path: Path) -> bytes:
 
 
 def _unusable(path: Path, error: Exception) -> OperatorError:
-    return OperatorError(
-        f"The key file {path} cannot be used", str(error), "restore it from a backup"
-    )
+    why, remedy = str(error), "restore it from a backup"
+    if isinstance(error, OSError):  # a key that is there is the log's: no copy is to replace it
+        why = error.strerror or why
+        remedy = "check the path, and that the user who runs this may read it"
+    return OperatorError(f"The key file {path} cannot be used", why, remedy)

@@ -16,7 +16,7 @@ from pydantic_core import from_json, to_json
 
 from pipeline import instants
 from pipeline.errors import InboxMissing, InboxUnavailable
-from pipeline.files import sync
+from pipeline.files import is_barred, sync
 from pipeline.inbox import schema
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import BODY, Row, Rows
@@ -33,6 +33,7 @@ from pipeline.inbox.store import (
     in_turn,
 )
 from pipeline.log.entries import Entry, Identity, new_identity
+from pipeline.places import DATABASE_SUFFIXES
 
 BUSY_SECONDS: Final = 10.0
 PAGE_BYTES: Final = 8192
@@ -231,8 +232,17 @@ class SqliteInbox(Inbox):
         return InboxUnavailable(
             f"The inbox {self._path} cannot be {done}",
             str(error),
-            "check the disk's free space and the file's permissions, then try again",
+            self._remedy(),
         )
+
+    def _remedy(self) -> str:
+        """SQLite makes `-shm` with the rights that the file has then, and opens nothing without it:
+        whoever gives the file its rights back forgets that one, which no message of SQLite names.
+        """
+        parts = (Path(f"{self._path}{it}") for it in DATABASE_SUFFIXES)
+        if barred := [str(it) for it in (self._path.parent, *parts) if is_barred(it)]:
+            return f"let the user who runs this read and write {', '.join(barred)}"
+        return "check the disk's free space and the file's permissions, then try again"
 
     # --- writing ---
 

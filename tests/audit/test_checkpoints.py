@@ -98,6 +98,10 @@ def test_a_damaged_key_file_is_refused_and_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(OperatorError, match="restore it from a backup"):
         Signer("prazo/x", path)
     assert path.read_text(encoding="ascii") == "half a key"
+    with pytest.raises(OperatorError) as refused:
+        Signer("prazo/x", tmp_path)  # as one that we may not read: its copy is not what is missing
+    assert refused.value.why == "Is a directory"
+    assert refused.value.remedy == "check the path, and that the user who runs this may read it"
 
 
 def test_openssl_verifies_a_checkpoint_by_hand(signer: Signer, tmp_path: Path) -> None:

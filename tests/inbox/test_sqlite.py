@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pipeline import files
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox.sqlite import SqliteInbox
 from tests.inbox.drafts import note
@@ -113,6 +114,23 @@ def test_a_folder_that_is_a_file_is_reported_as_unavailable(tmp_path: Path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(InboxUnavailable, match="cannot be opened"):
         SqliteInbox(tmp_path / "taken" / "inbox.db")
+
+
+def test_a_file_beside_it_that_nobody_here_may_write_is_named(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Who had given the file its rights back looked at it again, and `-shm` had none."""
+    path.mkdir()  # as unusable, whoever runs this
+    index = Path(f"{path}-shm")
+    index.touch()
+
+    def is_let(at: Path, how: int) -> bool:
+        return at.exists() and (how == os.F_OK or at != index)
+
+    monkeypatch.setattr(files.os, "access", is_let)
+    with pytest.raises(InboxUnavailable) as refused:
+        SqliteInbox(path)
+    assert refused.value.remedy == f"let the user who runs this read and write {index}"
 
 
 def test_nothing_is_acknowledged_into_a_file_that_was_moved_away(path: Path):
