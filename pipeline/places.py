@@ -1,10 +1,11 @@
-"""Reads where settings say that things are kept, in which header they come, and whose clock counts;
-knows which of them is meant by a path.
+"""Reads a `.env` file, and where settings say that things are kept, in which header they come, and
+whose clock counts; knows which of them is meant by a path.
 
 An empty value, such as a variable leaves that is not set, is refused: as a path it would be the
 folder that Prazo runs in.
 """
 
+import io
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -99,6 +100,33 @@ HeaderName = Annotated[str, AfterValidator(_names_a_header)]
 """Of an HTTP request. One that no request can have would turn away whoever sends the right one."""
 Zone = Annotated[str, AfterValidator(_known_zone)]
 """The name of an IANA time zone."""
+
+
+def said_in(file: Path, prefix: str) -> dict[str, str | None]:
+    """What a `.env` file says, by name; nothing where there is none. Raises `ValueError` where it
+    cannot be read, or a line of it that is about a name with the prefix: without that line a
+    default would be in force, such as deliveries that nobody authenticates."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        return {}
+    except OSError as error:  # a folder, too: so a container mounts a file that is not there
+        raise ValueError(f"the {file} file cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        where = f"{error.reason} at byte {error.start}"
+        raise ValueError(f"the {file} file is not UTF-8: {where}") from None
+    from dotenv import dotenv_values  # most services are given an environment
+    from dotenv.parser import parse_stream
+
+    for line in parse_stream(io.StringIO(text)):
+        name = (line.key or "").upper()
+        is_other = name.startswith(prefix[:-1]) and not name.startswith(prefix)  # PRAZO-INBOX=
+        if is_other or (line.error and prefix[:-1] in line.original.string.upper()):
+            raise ValueError(
+                f"line {line.original.line} of the {file} file is not like {prefix}NAME=value, with"
+                " both quotes or none (it is not repeated here, since it may hold a password)"
+            )
+    return dotenv_values(stream=io.StringIO(text))
 
 
 def named_by(settings: Iterable[tuple[str, Any]], path: Path) -> str | None:

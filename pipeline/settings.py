@@ -24,7 +24,15 @@ from pydantic import (
 
 from pipeline.errors import SettingsError
 from pipeline.hosts import is_loopback, networks, parts_of_url, words
-from pipeline.places import FilePath, FolderPath, HeaderName, InboxPlace, Zone, named_twice
+from pipeline.places import (
+    FilePath,
+    FolderPath,
+    HeaderName,
+    InboxPlace,
+    Zone,
+    named_twice,
+    said_in,
+)
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 FourEyes = Literal["override", "unmask", "export"]
@@ -40,14 +48,9 @@ def variables() -> dict[str, str | None]:
     """Every variable of ours, whatever its case, by its name in capitals: of the environment, else
     of a `.env` file in the folder that Prazo runs in. None: a name in the file without a `=`.
 
-    Raises `UnicodeDecodeError` for a file that is not UTF-8.
+    Raises `ValueError` for a file that cannot be read to its end.
     """
-    found: dict[str, str | None] = {}
-    if (file := Path(".env")).exists():
-        from dotenv import dotenv_values  # most services are given an environment
-
-        found |= _capitals(dotenv_values(file, encoding="utf-8"))
-    found |= _capitals(os.environ)
+    found = _capitals(said_in(Path(".env"), _PREFIX)) | _capitals(os.environ)
     return {name: value for name, value in found.items() if name.startswith(_PREFIX)}
 
 
@@ -485,8 +488,8 @@ class Settings(BaseModel):
                 f"{fault['msg'].removeprefix('Value error, ')}"
                 for fault in error.errors()
             ]
-        except UnicodeDecodeError as error:
-            faults = [f"the .env file is not UTF-8: {error.reason} at byte {error.start}"]
+        except ValueError as error:
+            faults = [str(error)]
         # Only here: pydantic's error holds frames that hold it, and Python cannot see through it.
         raise SettingsError(
             "The settings cannot be used",

@@ -141,6 +141,25 @@ def test_a_file_of_settings_that_is_not_utf_8_is_refused_in_words(
         Settings.load()
 
 
+def test_a_file_of_settings_that_cannot_be_read_leaves_no_default_in_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line that was not like the others was left out, and deliveries went unauthenticated."""
+    monkeypatch.chdir(tmp_path)
+    env = Path(".env")
+    for wrong in ("PRAZO_WEBHOOK_AUTH: hmac", "PRAZO-WEBHOOK-AUTH=hmac", 'PRAZO_INBOX="s3cret'):
+        env.write_text(f"OTHER: 1\n{wrong}\nPRAZO_RECEIVER_PORT=9001\n")
+        with pytest.raises(SettingsError, match=r"line 2 of the \.env file is not like") as refused:
+            Settings.load()
+        assert "s3cret" not in str(refused.value)
+    env.write_bytes(b"\xef\xbb\xbfPRAZO_RECEIVER_PORT='9001'\r\nOTHER: 1\r\n")
+    assert Settings.load().receiver_port == 9001
+    env.unlink()
+    env.mkdir()
+    with pytest.raises(SettingsError, match=r"the \.env file cannot be read: Is a directory"):
+        Settings.load()
+
+
 def test_a_variable_stands_over_the_file_whatever_its_case(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
