@@ -260,6 +260,8 @@ def _listen(host: str, port: int) -> list[socket.socket]:
         raise OperatorError(
             f"Nothing can listen on {host}, port {port}",
             error.strerror or str(error),
-            "stop what listens there already, or choose another address or port",
+            "choose a port from 1024 on: those below are the system administrator's"
+            if isinstance(error, PermissionError)
+            else "stop what listens there already, or choose another address or port",
         ) from None
     return listeners

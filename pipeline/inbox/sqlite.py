@@ -4,6 +4,7 @@ import contextlib
 import functools
 import itertools
 import os
+import shutil
 import sqlite3
 import tempfile
 import threading
@@ -16,7 +17,7 @@ from pydantic_core import from_json, to_json
 
 from pipeline import instants
 from pipeline.errors import InboxMissing, InboxUnavailable
-from pipeline.files import is_barred, sync
+from pipeline.files import SPARE_BYTES, is_barred, sync
 from pipeline.inbox import schema
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import BODY, Row, Rows
@@ -242,6 +243,9 @@ class SqliteInbox(Inbox):
         parts = (Path(f"{self._path}{it}") for it in DATABASE_SUFFIXES)
         if barred := [str(it) for it in (self._path.parent, *parts) if is_barred(it)]:
             return f"let the user who runs this read and write {', '.join(barred)}"
+        with contextlib.suppress(OSError):
+            if (free := shutil.disk_usage(self._path.parent).free) < SPARE_BYTES:
+                return f"make room in {self._path.parent}, on whose disk {free:,} bytes are free"
         return "check the disk's free space and the file's permissions, then try again"
 
     # --- writing ---

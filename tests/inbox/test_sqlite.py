@@ -1,10 +1,12 @@
 """What only the SQLite inbox has to get right: its file."""
 
 import os
+import shutil
 import sqlite3
 import stat
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -116,7 +118,7 @@ def test_a_folder_that_is_a_file_is_reported_as_unavailable(tmp_path: Path):
         SqliteInbox(tmp_path / "taken" / "inbox.db")
 
 
-def test_a_file_beside_it_that_nobody_here_may_write_is_named(
+def test_a_file_beside_it_that_nobody_here_may_write_is_named_and_a_full_disk(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Who had given the file its rights back looked at it again, and `-shm` had none."""
@@ -131,6 +133,11 @@ def test_a_file_beside_it_that_nobody_here_may_write_is_named(
     with pytest.raises(InboxUnavailable) as refused:
         SqliteInbox(path)
     assert refused.value.remedy == f"let the user who runs this read and write {index}"
+    index.unlink()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
+    with pytest.raises(InboxUnavailable) as refused:
+        SqliteInbox(path)
+    assert refused.value.remedy == f"make room in {path.parent}, on whose disk 4,096 bytes are free"
 
 
 def test_nothing_is_acknowledged_into_a_file_that_was_moved_away(path: Path):

@@ -1,5 +1,6 @@
 """How it starts, says how it is, and ends: cleanly, or killed at any moment."""
 
+import errno
 import json
 import random
 import socket
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.errors import OperatorError
+from pipeline.http import server
 from pipeline.log.entries import Entry
 from tests import depth
 from tests.receive.conftest import Start
@@ -88,6 +91,16 @@ def test_it_says_so_when_another_process_listens_already(tmp_path: Path):
     said = receiver.log.read_text()
     assert f"Nothing can listen on 127.0.0.1, port {port}" in said
     assert "Traceback" not in said
+
+
+def test_a_port_of_the_systems_is_not_called_taken(monkeypatch: pytest.MonkeyPatch):
+    def barred(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(socket, "create_server", barred)
+    with pytest.raises(OperatorError) as refused:
+        server._listen("127.0.0.1", 80)
+    assert refused.value.remedy.startswith("choose a port from 1024 on")
 
 
 def test_it_listens_on_every_address_of_its_host(tmp_path: Path):
