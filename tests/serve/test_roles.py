@@ -1,11 +1,23 @@
 """Whom a claim lets in, and what they are permitted to do."""
 
+import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from pipeline.errors import SettingsError
-from pipeline.serve.roles import Permission, Role, RoleMap
+from pipeline.http.tokens import SCOPES
+from pipeline.serve.roles import (
+    PERMISSIONS_OF_ACTS,
+    SCOPES_OF_ACTS,
+    Permission,
+    Person,
+    Role,
+    RoleMap,
+)
+from pipeline.settings import FourEyes, Settings
+from tests.docs.pages import ROOT
 
 OFFICERS = "officer:groups:compliance\n"
 
@@ -103,3 +115,19 @@ def test_a_role_that_is_taken_away_is_gone_a_second_later(
 def test_a_file_that_gives_no_role_is_refused_with_its_line(tmp_path: Path, text: str):
     with pytest.raises(SettingsError, match="role"):
         role_map(tmp_path, text)
+
+
+def test_each_role_scope_and_act_is_known_wherever_one_is_named():
+    """A role without a line of permissions was a traceback for whoever has it."""
+    to_do = 'see "Add a role, a permission or a scope" in CONTRIBUTING.md'
+    operations = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    glossary = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+    for role in Role:
+        Person("bia", frozenset({role})).may(Permission.UNMASK)
+        assert f"\n| {role} | " in operations, to_do
+        assert role in str(Settings.model_fields["roles_file"].description), to_do
+        assert re.search(rf"\*\*role\*\* \|.*\b{role}\b", glossary), to_do
+    for scope in SCOPES:
+        assert re.search(rf"Scopes are .*`{scope}`", operations), to_do
+        assert re.search(rf"\*\*scope\*\* \|.*`{scope}`", glossary), to_do
+    assert set(PERMISSIONS_OF_ACTS) == set(SCOPES_OF_ACTS) == set(get_args(FourEyes)), to_do
