@@ -87,7 +87,8 @@ def test_a_deadline_that_is_to_come_has_not_passed() -> None:
 @pytest.mark.parametrize("language", ["pt", "en"])
 def test_every_kind_of_alert_is_named_in_words(language: words.Language) -> None:
     """A new condition whose words were forgotten was sent as `Breach: its_code`, though a risk."""
-    assert [kind for kind in KINDS if words.title(kind, language) == kind] == []
+    unnamed = [kind for kind in KINDS if words.title(kind, language) == kind]
+    assert unnamed == [], "name it in pipeline/alert/words.py"
     assert words.title("of_another_release", language) == "of_another_release"
     late = {"pt": "Concluído com atraso", "en": "Finished late"}[language]
     assert words.title("finished_late", language) == WORDS[language]["finished_late"] == late
