@@ -266,7 +266,9 @@ def test_a_damaged_ledger_is_named_and_stays_as_it_is(marketplace: Marketplace) 
 def test_a_file_that_is_no_ledger_is_named_by_what_it_is(marketplace: Marketplace) -> None:
     marketplace.review()
     settings = marketplace.settings()
-    [found] = ledgers(marketplace, ledger=Path(settings.inbox))
+    other = Path(settings.inbox).with_name("copy.db")
+    other.write_bytes(Path(settings.inbox).read_bytes())
+    [found] = ledgers(marketplace, ledger=other)
     assert (found.verdict, "SQLite" in found.found) == ("fault", True)
     assert "PRAZO_LEDGER" in found.remedy
 
