@@ -80,7 +80,7 @@ def outcome_shares(rows: Rows) -> Figure:
             "barmode": "stack",
             "bargap": 0.35,
             "height": 260 + legend,
-            "margin": {"l": 8, "r": TICK_ROOM, "t": 8, "b": 36 + legend},
+            "margin": {"l": 8, "r": TICK_ROOM, "t": 8, "b": 36},
             "legend": {
                 "orientation": "h",
                 "xref": "container",
@@ -88,8 +88,9 @@ def outcome_shares(rows: Rows) -> Figure:
                 "yref": "container",
                 "y": 0,
                 "yanchor": "bottom",
-                "entrywidthmode": "fraction",
-                "entrywidth": 0.98 / _LEGEND_COLUMNS,
+                # As wide as its longest name wants them, Plotly has as many columns as there is
+                # room for, and takes the height from the bars: on a phone one, of all outcomes.
+                "maxheight": 0.8,
                 "font": {"size": 11},
                 "traceorder": "normal",
             },

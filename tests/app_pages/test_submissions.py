@@ -41,6 +41,10 @@ def test_outcomes_are_shares_of_the_attempts_at_each_place(drawn: Visit) -> None
         "Platform error": {"attempt 1": third},
         "Payload refused": {"attempt 1": third},
     }
+    # Two columns of set width had 112 pixels each on a phone, and names of 145 ran into each other.
+    legend = figure["layout"]["legend"]
+    assert "entrywidth" not in legend
+    assert legend["maxheight"] == 0.8
 
 
 def test_attempts_are_listed_newest_first_and_filtered(open_log: OpenLog, visit: Visit) -> None:
