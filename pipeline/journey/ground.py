@@ -231,9 +231,9 @@ class Ground:
         drawn = self.screens.draw("message", visit.language, code=code, again=again)
         return page_of(drawn.signed(""), status, headers)
 
-    def _local(self, at: int) -> str:
+    def _local(self, at: int, language: Language) -> str:
         there = datetime.fromtimestamp(at / instants.SECOND, ZoneInfo(self._settings.time_zone))
-        return f"{there:%d/%m/%Y %H:%M} ({there:%Z})"
+        return words.minute(there, language)
 
 
 def _lowest(band: str) -> tuple[int, str]:

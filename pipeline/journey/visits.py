@@ -303,7 +303,7 @@ class Visits(Ground):
             status=status,
             page=PLACE if to_correct else None,
             action=f"/r/{journey.ref}/receipt",
-            confirmed_at=self._local(journey.confirmed_at or now),
+            confirmed_at=self._local(journey.confirmed_at or now, visit.language),
             download=f"/r/{journey.ref}/receipt.txt",
             return_url=journey.return_url,
         )
@@ -320,7 +320,8 @@ class Visits(Ground):
         lines = [
             f"{self._settings.journey_name} – {words.text('receipt_title', language)}",
             f"{words.text('receipt_number', language)}: {number}",
-            f"{words.text('receipt_at', language)}: {self._local(journey.confirmed_at or now)}",
+            f"{words.text('receipt_at', language)}:"
+            f" {self._local(journey.confirmed_at or now, language)}",
         ]
         groups = self.screens.groups(
             language,

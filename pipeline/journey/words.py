@@ -4,16 +4,19 @@ The version of the wording stands in every entry of a journey; it changes with a
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
 from typing import Final, Literal
 
-from babel import Locale
+from babel import Locale, dates
 
 from pipeline.journey.form import Field, Question
 
 Language = Literal["pt-BR", "en"]
 LANGUAGES: Final[tuple[Language, ...]] = ("pt-BR", "en")
 _Both = tuple[str, str]  # Portuguese, English
+_MINUTE: Final[_Both] = ("dd/MM/y HH:mm", "d MMM y, HH:mm")
+"""As on the dashboard: in English, 03/02 is another day for every other reader."""
 
 TEXTS: Final[Mapping[str, _Both]] = {
     "this_language": ("Português", "English"),
@@ -327,6 +330,12 @@ def countries(language: Language) -> Mapping[str, str]:
     known = {it.alpha_2: names.get(it.alpha_2, it.name) for it in pycountry.countries}
     brazil = known.pop("BR")
     return {"BR": brazil, **dict(sorted(known.items(), key=lambda pair: pair[1]))}
+
+
+def minute(there: datetime, language: Language) -> str:
+    """An instant on the marketplace's clock, with the clock's zone."""
+    pattern, locale = _said(_MINUTE, language), Locale.parse(language, sep="-")
+    return f"{dates.format_datetime(there, pattern, locale=locale)} ({there:%Z})"
 
 
 def _grouped(number: int, language: Language) -> str:
