@@ -160,8 +160,9 @@ class Ground:
             asked = form.questions(
                 review.wanted("business"), asks_type=False, only=review.to_correct
             )
-            labels = [words.label(it, language) for question in asked for it in question.fields]
-            fields = ", ".join(labels)
+            fields = ", ".join(
+                words.full_label(it, language) for question in asked for it in question.fields
+            )
             return words.text("receipt_refused", language, fields=fields), True
         return words.text("receipt_waiting", language, name=name), False
 

@@ -267,6 +267,14 @@ def label(field: Field, language: Language) -> str:
     return _said(_LABELS[of_owner if is_of_owner else name], language)
 
 
+def full_label(field: Field, language: Language) -> str:
+    """An input's label where nothing around it says whose it is: a city of the business, or of its
+    legal representative."""
+    own = label(field, language)
+    is_of_owner = field.kind != "other" and field.path.startswith("owner.")
+    return f"{own} ({text('of_owner', language).lower()})" if is_of_owner else own
+
+
 def hint(field: Field, language: Language) -> str:
     """A line beside an input; empty where it needs none."""
     name = field.path.rpartition(".")[2]

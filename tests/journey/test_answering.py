@@ -264,9 +264,12 @@ def test_a_receipt_of_a_business_says_whose_each_answer_is(page: Page) -> None:
     process = page.review(["address.postal_code", "owner.address.postal_code"], seller_type=None)
     minted = page.mint(process)
     seller = page.seller()
-    seller.finish(minted.url)
+    receipt = seller.finish(minted.url)
     kept = seller.get(f"/r/{minted.journey.ref}/receipt.txt").html
     assert kept.endswith("\n\nSua empresa\nCEP: 01310-100\n\nRepresentante legal\nCEP: 01310-100\n")
+    page.refuse(process, "address.postal_code", "owner.address.postal_code")
+    refused = seller.get(receipt.path).html  # it said: CEP, CEP
+    assert "A plataforma de pagamentos recusou: CEP, CEP (representante legal)." in refused
 
 
 def test_a_receipt_says_what_was_confirmed_whatever_the_platform_asks_for_later(page: Page) -> None:
