@@ -3,6 +3,7 @@
 The version of the wording stands in every entry of a journey; it changes with any of these texts.
 """
 
+import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
@@ -337,13 +338,18 @@ def countries(language: Language) -> Mapping[str, str]:
     names = Locale.parse(language, sep="-").territories
     known = {it.alpha_2: names.get(it.alpha_2, it.name) for it in pycountry.countries}
     brazil = known.pop("BR")
-    return {"BR": brazil, **dict(sorted(known.items(), key=lambda pair: pair[1]))}
+    return {"BR": brazil, **dict(sorted(known.items(), key=lambda pair: _without_accents(pair[1])))}
 
 
 def minute(there: datetime, language: Language) -> str:
     """An instant on the marketplace's clock, with the clock's zone."""
     pattern, locale = _said(_MINUTE, language), Locale.parse(language, sep="-")
     return f"{dates.format_datetime(there, pattern, locale=locale)} ({there:%Z})"
+
+
+def _without_accents(name: str) -> str:
+    """By which names are put in order: else Áustria stands behind Zimbábue."""
+    return "".join(it for it in unicodedata.normalize("NFD", name) if not unicodedata.combining(it))
 
 
 def _grouped(number: int, language: Language) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline import instants
-from pipeline.journey import evidence
+from pipeline.journey import evidence, words
 from pipeline.journey.answering import Answering
 from pipeline.journey.evidence import Shown
 from pipeline.journey.ground import Visit
@@ -270,6 +270,13 @@ def test_a_receipt_of_a_business_says_whose_each_answer_is(page: Page) -> None:
     page.refuse(process, "address.postal_code", "owner.address.postal_code")
     refused = seller.get(receipt.path).html  # it said: CEP, CEP
     assert "A plataforma de pagamentos recusou: CEP, CEP (representante legal)." in refused
+
+
+def test_countries_stand_in_the_order_of_their_names_and_brazil_first() -> None:
+    """África do Sul, Áustria and Índia stood behind Zimbábue, where nobody seeks them."""
+    names = list(words.countries("pt-BR").values())
+    assert names[:4] == ["Brasil", "Afeganistão", "África do Sul", "Albânia"]
+    assert names[-1] == "Zimbábue"
 
 
 def test_a_receipt_says_what_was_confirmed_whatever_the_platform_asks_for_later(page: Page) -> None:
