@@ -4,6 +4,7 @@ Everything here blocks, and runs on a thread of its own.
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 from starlette.responses import JSONResponse, Response
 
@@ -16,6 +17,9 @@ from pipeline.journey.form import Question
 from pipeline.journey.ground import NO_STORE, Ground, Place, Visit, page_of, see
 from pipeline.journey.links import Journey
 from pipeline.journey.screens import PLACE, Drawn
+
+_UNSENT: Final[Mapping[str, str]] = {"failed": "code_unsent", "used_up": "code_used_up"}
+"""What the seller is told of a code that was not sent, beyond that one was sent just before."""
 
 
 class Visits(Ground):
@@ -51,12 +55,10 @@ class Visits(Ground):
             return self._first_screen(visit, journey, now)
         if what == "send":
             sent = self._codes.send(journey, visit.language, now)
-            return self._first_screen(
-                visit, journey, now, "code_unsent" if sent == "failed" else None
-            )
+            return self._first_screen(visit, journey, now, _UNSENT.get(sent))
         if what == "check":
             fault = visit.form.get("fault")  # as the screen showed it that was sent
-            shown = fault if fault in ("code_wrong", "code_unsent") else None
+            shown = fault if fault in ("code_wrong", *_UNSENT.values()) else None
             drawn = self._code_screen(visit, journey, now, shown)
             if self._codes.check(journey, visit.form.get("code", ""), now):
                 return self._opened(visit, journey, CODE, drawn.signed(""), now)

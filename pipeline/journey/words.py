@@ -144,6 +144,10 @@ TEXTS: Final[Mapping[str, _Both]] = {
         "Não conseguimos enviar o código agora. Tente de novo em alguns minutos.",
         "We could not send the code now. Try again in a few minutes.",
     ),
+    "code_used_up": (
+        "Para este link não enviamos mais códigos. Peça um novo link a {name}.",
+        "We send no more codes for this link. Ask {name} for a new link.",
+    ),
     "code_check": ("Continuar", "Continue"),
     "mail_subject": ("Seu código: {code}", "Your code: {code}"),
     "mail": (

@@ -115,8 +115,11 @@ def test_of_one_link_only_so_many_codes_are_sent_and_not_at_once(
     assert len(endpoint.taken) == sent  # 20 seconds lie between two
     for _ in range(codes.MAX_CODES + 2):
         page.inbox.execute("update journeys set code_sent_at = 1 where code_sent_at is not null")
-        other.post(url, do="send")
+        last = other.post(url, do="send")
     assert len(endpoint.taken) == sent + codes.MAX_CODES - 1
+    # The button did nothing, and nobody said why.
+    assert (last.status, last.html.count("não enviamos mais códigos")) == (422, 1)
+    assert "Peça um novo link a Loja do Zé" in last.html
 
 
 def test_where_the_endpoint_fails_the_seller_hears_it(page: Page, endpoint: WebhookServer) -> None:

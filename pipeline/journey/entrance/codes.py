@@ -45,8 +45,9 @@ _USE: Final = """
     update journeys set code_sha256 = null where ref = $1 and code_sha256 = $2"""
 _IS_SENT: Final = """
     select 1 from journeys where ref = $1 and code_sha256 is not null and code_sent_at > $2"""
+_IS_USED_UP: Final = f"select 1 from journeys where ref = $1 and codes_sent >= {MAX_CODES}"
 
-Sending = Literal["sent", "too_soon", "failed"]
+Sending = Literal["sent", "too_soon", "used_up", "failed"]
 
 
 class Codes:
@@ -78,7 +79,7 @@ class Codes:
         code = f"{secrets.randbelow(10**6):06d}"
         made = (self._kept(journey, code), now, journey.ref, now - PAUSE)
         if self._inbox.execute(_MADE, *made) != 1:
-            return "too_soon"
+            return "used_up" if self._inbox.query(_IS_USED_UP, journey.ref) else "too_soon"
         try:
             if self._secrets is not None:
                 self._by_endpoint(journey, language, code, now)
