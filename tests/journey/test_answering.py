@@ -37,9 +37,13 @@ def test_a_business_is_asked_for_its_owner_too_and_an_address_takes_five_screens
     seller = page.seller()
     screen = seller.open(page.mint(process).url)
     asked = []
+    titles = set()
     while screen.slug != "review":
         asked.append(screen.slug)
+        titles |= {*re.findall("<title>(.*?)</title>", screen.html)}
         screen = seller.answer(screen, **ANSWERS[screen.slug.removeprefix("owner-")])
+    assert len(titles) == len(asked)  # a screen reader reads it first
+    assert "Em qual bairro fica? (Representante legal) – Loja do Zé" in titles
     address = ["postal-code", "line1", "line3", "city", "country-code"]
     assert asked == [
         *("revenue", *address),
