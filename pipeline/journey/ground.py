@@ -160,9 +160,8 @@ class Ground:
             asked = form.questions(
                 review.wanted("business"), asks_type=False, only=review.to_correct
             )
-            fields = ", ".join(
-                words.full_label(it, language) for question in asked for it in question.fields
-            )
+            refused = [each for question in asked for each in question.fields]
+            fields = ", ".join(words.full_label(it, language) for it in refused)
             return words.text("receipt_refused", language, fields=fields), True
         return words.text("receipt_waiting", language, name=name), False
 
