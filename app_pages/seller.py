@@ -75,7 +75,7 @@ open_ones = views.read("open_processes", where=this, limit=OPEN_LISTED)
 processes = views.read("process_state", where=this, order_by="opened_at desc", limit=LISTED)
 denials = views.read("denials", where=this, limit=LISTED)
 accounts = views.read("bank_accounts", where=this, limit=LISTED)
-newest = timeline.newest(seller_id=asked)
+newest = timeline.newest_of_seller(asked)
 
 # --- who it is -----------------------------------------------------------------------------------
 

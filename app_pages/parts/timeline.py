@@ -21,11 +21,25 @@ class Timeline(NamedTuple):
     total: int
 
 
-def newest(**of: str) -> Timeline:
-    """The newest entries on `process_id=` or `seller_id=`."""
+def newest(process_id: str) -> Timeline:
+    """The newest entries on a process."""
+    of = {"process_id": process_id}
     entries = views.read("timeline", where=of, order_by="occurred_at desc", limit=MAX_ENTRIES)
     is_whole = len(entries) < MAX_ENTRIES
     return Timeline(entries, len(entries) if is_whole else views.count("timeline", where=of))
+
+
+def newest_of_seller(seller_id: str) -> Timeline:
+    """The newest entries on a seller, those that name only an attempt of theirs among them."""
+    of = {"seller_id": seller_id}
+    found = views.read("seller_entries", where=of, order_by="occurred_at desc", limit=MAX_ENTRIES)
+    if not found:
+        return Timeline((), 0)
+    is_whole = len(found) < MAX_ENTRIES
+    entries = views.read(
+        "timeline", where={"seq": [it["seq"] for it in found]}, order_by="occurred_at desc"
+    )
+    return Timeline(entries, len(found) if is_whole else views.count("seller_entries", where=of))
 
 
 def show(of: Timeline) -> None:

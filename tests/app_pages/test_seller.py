@@ -76,6 +76,9 @@ def test_several_open_processes_stand_side_by_side_with_what_is_asked_and_to_be_
     side_by_side, every_one = labels[:2], labels[2:]
     assert side_by_side == ["prc_first", "prc_second"], "the nearest deadline first"
     assert every_one == ["prc_second", "prc_first", "prc_old"]
+    titles = [it.label.split("**")[1] for it in app.expander if "Submission" in it.label]
+    # The end came from a file, and names no seller: the trail told of the start alone.
+    assert titles == ["Submission answered", "Submission sent"]
     shown = texts(app)
     assert "10 days late" in shown
     assert "10 days left" in shown

@@ -35,6 +35,7 @@ CLOSED_VIEWS = {
     "report_subscriptions",
     "saved_views",
     "seller_contents",
+    "seller_entries",
     "seller_identities",
     "seller_names",
     "seller_state",
