@@ -12,6 +12,9 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 FOLDER = Path(__file__).parent
+DRAWN = """() => !document.querySelector('[data-testid="stSkeleton"]')
+    && [...document.querySelectorAll('[data-testid="stPlotlyChart"]')]
+        .every(chart => chart.querySelector('.main-svg'))"""
 
 
 class Shot(NamedTuple):
@@ -47,7 +50,8 @@ def take(browser: Browser, url: str, shot: Shot) -> None:
         page.get_by_role("link", name=shot.follow).click()
         page.wait_for_timeout(1000)
         idle.wait_for(timeout=120_000)
-    page.wait_for_timeout(3000)  # charts draw themselves after the script has ended
+    page.wait_for_function(DRAWN, timeout=120_000)  # charts draw themselves after the script ends
+    page.wait_for_timeout(3000)
     file = FOLDER / f"{shot.name}.png"
     page.screenshot(path=file)
     page.close()
@@ -58,7 +62,7 @@ def take(browser: Browser, url: str, shot: Shot) -> None:
 def main(url: str) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
+            executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"),
             args=["--no-sandbox", "--disable-background-networking"],
         )
         for shot in SHOTS:
