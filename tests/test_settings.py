@@ -120,8 +120,8 @@ def test_a_path_of_a_file_names_one(name: str, path: str) -> None:
 def test_what_is_written_has_a_place_that_no_other_setting_names(
     name: str, other: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A head in the inbox's place was written over it; with one key for both, whoever may compare
-    tax ids could sign."""
+    """The inbox was read as a head, and people were told to look at that file, without which
+    nothing tells of older copies; with one key for both, whoever may compare tax ids could sign."""
     monkeypatch.chdir(tmp_path)
     Path("link").symlink_to("data/keys/signing.key")
     both = {"inbox": path, "ledger": path} if path == "one.db" else {other: path}
