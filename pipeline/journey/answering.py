@@ -127,13 +127,18 @@ class Answering:
         said = answers.get(form.TYPE_PATH)
         if journey.only_paths is not None:
             said = "business"  # it is not asked for corrections: what was refused says enough
-        questions = form.questions(
-            review.wanted(said if isinstance(said, str) else None),
+        questions = self._questions(journey, review, said if isinstance(said, str) else None)
+        return Form(review, questions, answers, *last)
+
+    def _questions(
+        self, journey: Journey, review: Review, answered_type: str | None
+    ) -> list[Question]:
+        return form.questions(
+            review.wanted(answered_type),
             asks_type=review.seller_type is None,
             only=journey.only_paths,
             has_bands=self.bands is not None,
         )
-        return Form(review, questions, answers, *last)
 
     def confirmed(self, journey: Journey) -> Form:
         """What its seller has confirmed, whatever the process asks for since."""
@@ -169,6 +174,7 @@ class Answering:
             language,
             ref=journey.ref,
             total=len(asked.questions),
+            most=len(self._questions(journey, asked.review, "business")),
             is_correction=journey.only_paths is not None,
         )
 

@@ -36,6 +36,10 @@ TEXTS: Final[Mapping[str, _Both]] = {
         "É uma pergunta curta. A resposta é salva na hora.",
         "There is one short question. The answer is saved at once.",
     ),
+    "landing_count_range": (
+        "São {n} perguntas curtas, ou {most} para uma empresa. Cada resposta é salva na hora.",
+        "There are {n} short questions, or {most} for a business. Each answer is saved at once.",
+    ),
     "landing_empty": (
         "Os campos vêm sempre vazios: as regras exigem que você mesmo informe os dados, agora.",
         "The fields are always empty: the rules require that you give the data yourself, now.",

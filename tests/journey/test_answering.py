@@ -71,7 +71,10 @@ def test_a_business_is_asked_for_its_owner_too_and_an_address_takes_five_screens
 def test_where_the_log_does_not_know_the_kind_of_seller_they_say_it_first(page: Page) -> None:
     process = page.review(ACP, kind="ACP", seller_type=None)
     seller = page.seller()
-    first = seller.open(page.mint(process).url)
+    url = page.mint(process).url
+    # It promised as many as an individual is asked; a business was asked six more.
+    assert "São 7 perguntas curtas, ou 13 para uma empresa." in seller.get(url).html
+    first = seller.open(url)
     assert first.heading == "Como você vende?"
     seller.answer(first, f0="business")
     assert seller.get(f"{first.path.rsplit('/', 1)[0]}/owner-revenue").status == 200
