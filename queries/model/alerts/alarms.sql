@@ -15,7 +15,31 @@
 -- column: seq | an entry that shows it
 -- column: is_rung | it is a rung of the ladder
 
-with found as (
+with acknowledged as (
+    -- When somebody has seen to bad deliveries, and of which day these were.
+    select strftime(coalesce(raised.since, raised.step_at), '%Y-%m-%d') as day, seen.step_at as seen_at
+    from alert_steps as seen
+    join alert_steps as raised on raised.alert_id = seen.alert_id
+    where seen.step = 'acknowledged' and raised.step = 'raised' and raised.kind = 'quarantined'
+),
+
+quarantined as (
+    select
+        found.rule,
+        found.severity,
+        found.found_at,
+        found.seq,
+        strftime(found.found_at, '%Y-%m-%d') as day,
+        max(acknowledged.seen_at) as seen_at
+    from alarming_findings as found
+    left join acknowledged
+        on acknowledged.day = strftime(found.found_at, '%Y-%m-%d')
+        and acknowledged.seen_at < found.found_at
+    where found.rule = 'quarantined'
+    group by all
+),
+
+found as (
     select
         alert_name(rung, epoch_us(deadline_at) || ':' || process_id) as alert_id,
         rung as kind,
@@ -62,9 +86,10 @@ with found as (
     from recent_failures
     where contains(alert_rules().conditions, kind) and may_alert(since)
     union all
-    -- Bad deliveries come in crowds: one alert for those of a day.
+    -- Bad deliveries come in crowds: one alert for those of a day, and another for what came after somebody had
+    -- seen to that: a review may be among them.
     select
-        alert_name(rule, strftime(found_at, '%Y-%m-%d')) as alert_id,
+        alert_name(rule, concat_ws(':', day, epoch_us(seen_at))) as alert_id,
         rule as kind,
         severity,
         'admin' as role,
@@ -75,8 +100,7 @@ with found as (
         coalesce(min(seq) filter (may_be_raised(found_at)), min(seq)) as seq,
         false as is_rung,
         false as is_pressing
-    from alarming_findings
-    where rule = 'quarantined'
+    from quarantined
     group by rule, severity, alert_id
     union all
     select

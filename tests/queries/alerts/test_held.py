@@ -156,3 +156,30 @@ def test_bad_deliveries_of_a_day_are_held_too() -> None:
     ):
         found = asked(history, "alerts", at(when))
         assert [row["since"].isoformat() for row in found] == since
+
+
+def test_bad_deliveries_after_somebody_saw_to_those_of_the_day_are_an_alert_of_their_own() -> None:
+    """One was acknowledged at nine, and of a review that nobody could read at two nobody heard."""
+    morning = [webhook("not json", "2026-03-02T09:00:00Z"), webhook("no", "2026-03-02T09:20:00Z")]
+    [first] = asked(morning, "alerts", at("2026-03-02T09:30:00"))
+    since = "2026-03-02T09:00:00Z"
+    of_it = {"alert": first["alert_id"], "about": "quarantined"}
+    seen_to = [
+        *morning,
+        action("alert", "2026-03-02T09:00:05Z", step="raised", since=since, **of_it),
+        action("alert", "2026-03-02T09:30:00Z", step="acknowledged", actor="Ana", **of_it),
+    ]
+    assert [it["alert_id"] for it in asked(seen_to, "alerts", at("2026-03-02T13:00:00"))] == [
+        first["alert_id"]
+    ]
+    assert asked(seen_to, "new_alerts", at("2026-03-02T13:00:00")) == []
+    bad = [webhook(f"none {it}", f"2026-03-0{it}T14:00:00Z") for it in (2, 3)]
+    found = asked([*seen_to, *bad], "alerts", at("2026-03-03T15:00:00"))
+    assert {it["since"].isoformat() for it in found} == {
+        "2026-03-02T09:00:00",
+        "2026-03-02T14:00:00",
+        "2026-03-03T14:00:00",
+    }
+    assert len({it["alert_id"] for it in found}) == 3
+    new = asked([*seen_to, *bad], "new_alerts", at("2026-03-03T15:00:00"))
+    assert [it["since"].isoformat() for it in new] == ["2026-03-02T14:00:00", "2026-03-03T14:00:00"]
