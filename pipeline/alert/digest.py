@@ -20,7 +20,7 @@ from pipeline.alert_rules.recipients import Via
 
 MAX_LISTED: Final = 20
 """Processes in one part; how many there are is said in any case."""
-NEW_FOR: Final = instants.DAY
+UNTAKEN_FOR: Final = instants.DAY
 SOON: Final = 7 * instants.DAY
 
 
@@ -104,13 +104,14 @@ def parts_for(
         for due in dues
         if (alarm := alarms.get(due.alert)) is not None
         and alarm.is_open(now)
-        and alarm.raised_at < now - NEW_FOR
+        and alarm.raised_at < now - UNTAKEN_FOR
         and due.process_id in by_name
     }
+    new_from = _new_from(name, rules, now)
     chosen: dict[str, list[Process]] = {
         "late": [it for it in theirs if it.state == "EXPIRED"],
         "this_week": [it for it in theirs if _is_soon(it, now)],
-        "new": [it for it in theirs if (it.opened_at or 0) > now - NEW_FOR],
+        "new": [it for it in theirs if (it.opened_at or 0) > new_from],
         "untaken": [it for it in theirs if it.process_id in untaken],
     }
     return [*_parts(chosen)]
@@ -126,6 +127,17 @@ def _parts(chosen: Mapping[str, list[Process]]) -> Iterator[Part]:
 def urgency(process: Process) -> tuple[int, str]:
     """By which processes are sorted: the nearest deadline first."""
     return process.deadline_at or 0, process.process_id
+
+
+def _new_from(name: str, rules: AlertRules, now: int) -> int:
+    """This hour of the last working day before now: no digest of the days between said what was new
+    then."""
+    recipient, at = rules.recipients[name], now - instants.DAY
+    while not hours.is_working_day(
+        rules.hours, hours.local_time(rules.hours, recipient, at).date()
+    ):
+        at -= instants.DAY
+    return at
 
 
 def _is_soon(process: Process, now: int) -> bool:

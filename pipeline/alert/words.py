@@ -103,7 +103,7 @@ _STATES: Final[_BOTH] = {
 _PARTS: Final[_BOTH] = {
     "late": ("Vencidos", "Expired"),
     "this_week": ("Vencem em 7 dias", "Due in 7 days"),
-    "new": ("Novos desde ontem", "New since yesterday"),
+    "new": ("Novos desde o último dia útil", "New since the last working day"),
     "untaken": ("Alertas que ninguém assumiu", "Alerts that nobody has taken"),
     **_STATES,
 }

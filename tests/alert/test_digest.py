@@ -64,13 +64,14 @@ def test_it_is_at_the_hour_of_the_recipients_own_clock() -> None:
 
 
 def test_it_says_what_is_late_due_this_week_and_new() -> None:
+    """On a Monday all since Friday is new: no digest of the weekend said it."""
     assert parts(
         with_digest(),
         process("late", "2026-03-01T00:00:00Z", state="EXPIRED"),
         process("week", "2026-03-09T11:00:00Z"),
         process("far", "2026-03-09T11:00:00.000001Z"),
-        process("fresh", "2026-04-01T00:00:00Z", opened_at=at("2026-03-01T11:00:00.000001Z")),
-        process("older", "2026-04-01T00:00:00Z", opened_at=at("2026-03-01T11:00:00Z")),
+        process("fresh", "2026-04-01T00:00:00Z", opened_at=at("2026-02-27T11:00:00.000001Z")),
+        process("older", "2026-04-01T00:00:00Z", opened_at=at("2026-02-27T11:00:00Z")),
     ) == {"late": ["late"], "this_week": ["week"], "new": ["fresh"]}
 
 
