@@ -229,7 +229,7 @@ def _event(
     event.add("dtstart", _utc(row["deadline_at"]))
     event.add("transp", "TRANSPARENT")  # a deadline takes nobody's time
     kind = row["review_type"] or words.said(("revisão", "review"), language)
-    state = row["state"] if language == "en" else words.state(row["state"], language)
+    state = words.state(row["state"], language)
     event.add("summary", printable(f"{kind} {name}: {state}"))
     if seller is not None:
         event.add(

@@ -132,7 +132,10 @@ def test_another_program_reads_every_deadline_and_no_caller_chooses_where_its_li
     feeds.record(review("prc_1", soon), review("prc/2 ", later, seller="sel_2"))
     token, asked = feeds.new().token, {"host": "elsewhere.example", "x-forwarded-proto": "http"}
     found = feeds.events(token, **asked)
-    assert list(found) == ["ACI prc_1: OVERDUE", "ACI prc/2 : OVERDUE"]
+    assert list(found) == [
+        "ACI prc_1: In tolerance (OVERDUE)",
+        "ACI prc/2 : In tolerance (OVERDUE)",
+    ]
     first, second = found.values()
     assert (first.dtstart.value, second.dtstart.value) == (soon, later)
     assert {it.status.value for it in found.values()} == {"CONFIRMED"}
@@ -162,7 +165,7 @@ def test_a_deadline_that_moves_keeps_its_uid_and_a_finished_one_is_cancelled(fee
     assert int(after.sequence.value) > int(before.sequence.value)
     feeds.record(*accepted("prc_1"))
     [(summary, finished)] = feeds.events(token).items()
-    assert (summary, finished.status.value) == ("ACI prc_1: FINISHED", "CANCELLED")
+    assert (summary, finished.status.value) == ("ACI prc_1: Finished (FINISHED)", "CANCELLED")
     assert finished.uid.value == before.uid.value
     assert int(finished.sequence.value) > int(after.sequence.value)
 
@@ -172,12 +175,12 @@ def test_an_assignee_has_their_own_calendar(feeds: Feeds) -> None:
     feeds.record(review("prc_1", soon), review("prc_2", soon), review("prc_3", soon))
     feeds.record(assignment("prc_1", "bia"), assignment("prc_2", "ana"))
     token, everybody = feeds.new("bia").token, feeds.new().token
-    assert list(feeds.events(token)) == ["ACI prc_1: OVERDUE"]
+    assert list(feeds.events(token)) == ["ACI prc_1: In tolerance (OVERDUE)"]
     assert len(feeds.events(everybody)) == 3
     feeds.record(assignment("prc_1", "ana"))
     [taken] = feeds.events(token).values()
     assert taken.status.value == "CANCELLED"
-    assert feeds.events(everybody)["ACI prc_1: OVERDUE"].status.value == "CONFIRMED"
+    assert feeds.events(everybody)["ACI prc_1: In tolerance (OVERDUE)"].status.value == "CONFIRMED"
 
 
 def test_nothing_personal_is_in_it(feeds: Feeds) -> None:
@@ -266,9 +269,9 @@ def test_a_feed_that_is_cut_says_so(feeds: Feeds, monkeypatch: pytest.MonkeyPatc
     feeds.record(*(review(f"prc{it}", NOW + timedelta(days=it)) for it in (-8, 9, -1, 1)))
     token = feeds.new().token
     assert sorted(feeds.events(token)) == [
-        "ACI prc-1: EXPIRED",
-        "ACI prc1: OVERDUE",
-        "ACI prc9: OVERDUE",
+        "ACI prc-1: Expired (EXPIRED)",
+        "ACI prc1: In tolerance (OVERDUE)",
+        "ACI prc9: In tolerance (OVERDUE)",
     ]
     text = feeds.ask(f"/calendar/{token}.ics").text
     assert "X-WR-CALDESC:Only the first 3 of 4 deadlines" in text
@@ -305,7 +308,7 @@ def test_a_deadline_at_an_end_of_the_calendar_is_written(deadline: str) -> None:
     rows = [row(deadline_at=datetime.fromisoformat(deadline))]
     text = calendar.written(rows, 1, base="http://127.0.0.1", log_key=b"k").decode()
     assert f"DTSTART:{deadline[:4]}" in text
-    assert "SUMMARY:review prc_1: OVERDUE" in text
+    assert "SUMMARY:review prc_1: In tolerance (OVERDUE)" in text
 
 
 def test_no_id_adds_a_line_of_its_own() -> None:
