@@ -4,7 +4,6 @@ Set them as `PRAZO_*` environment variables or in a `.env` file. A secret is giv
 file, so that it appears in no process list and can be rotated without a restart.
 """
 
-import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,6 +55,8 @@ def variables() -> dict[str, str | None]:
 
 def unknown() -> dict[str, str]:
     """The variables of ours that no setting has, which leave a default in force: what to do."""
+    import difflib  # nearly every name is right
+
     known = [f"{_PREFIX}{name.upper()}" for name in Settings.model_fields]
     nearest = {it: difflib.get_close_matches(it, known, 1) for it in variables() if it not in known}
     other = "docs/operations.md lists every setting"
