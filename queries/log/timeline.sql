@@ -4,6 +4,7 @@
 -- materialized: timeline
 -- stored: leaf_hash | unhex(leaf_hash) | lower(hex(leaf_hash))
 -- rows: occurred_at <= as_of()
+-- scanned: of all entries, a process or a seller needs few, which an index finds
 -- key: seq
 -- order: occurred_at
 -- order: seq
