@@ -169,10 +169,13 @@ class _Server(uvicorn.Server):
     """uvicorn's server, which ends even if a thread is stuck where nobody can interrupt it."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if not self.should_exit:
-            watchdog = threading.Timer(END_SECONDS, _end_at_once)
-            watchdog.daemon = True
-            watchdog.start()
+        """A Ctrl-C reaches this process, and whoever started it, who then stops it once more: the
+        second signal cuts nothing short that is under way."""
+        if self.should_exit:
+            return
+        watchdog = threading.Timer(END_SECONDS, _end_at_once)
+        watchdog.daemon = True
+        watchdog.start()
         super().handle_exit(sig, frame)
 
 

@@ -3,11 +3,13 @@
 import errno
 import json
 import random
+import signal
 import socket
 import time
 from pathlib import Path
 
 import pytest
+import uvicorn
 
 from pipeline.errors import OperatorError
 from pipeline.http import server
@@ -160,6 +162,16 @@ def test_asked_to_stop_under_load_it_ends_cleanly_with_every_answer_kept(start: 
     assert len(journal.seq_of) > 100
     _assert_all_there(journal, receiver.entries())
     assert "Traceback" not in receiver.log.read_text()
+
+
+def test_asked_to_stop_once_more_it_cuts_nothing_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a Ctrl-C in `prazo serve`, whose terminal and whose supervisor ask it, it answered no
+    more, and ended with a traceback."""
+    monkeypatch.setattr(server, "_end_at_once", lambda: None)
+    asked = server._Server(uvicorn.Config("none"))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+        asked.handle_exit(number, None)
+    assert (asked.should_exit, asked.force_exit) == (True, False)
 
 
 def test_asked_to_stop_it_does_not_wait_for_connections_that_say_nothing(start: Start):
