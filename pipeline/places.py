@@ -129,6 +129,11 @@ def said_in(file: Path, prefix: str) -> dict[str, str | None]:
     return dotenv_values(stream=io.StringIO(text))
 
 
+def head_beside(ledger: Path) -> Path:
+    """Where the keeper's newest head is left, unless a setting names another place."""
+    return ledger.with_name(f"{ledger.name}{_HEAD}")
+
+
 def named_by(settings: Iterable[tuple[str, Any]], path: Path) -> str | None:
     """The setting, such as `PRAZO_INBOX`, whose file or folder `path` is, or that a file there
     belongs to, as its WAL to a database; None where nothing of ours is meant to be there."""
@@ -143,7 +148,7 @@ def named_twice(settings: Iterable[tuple[str, Any]]) -> list[str]:
     """What is wrong where a file that Prazo writes is what another setting names, too: the one
     would take the other's place, or could not be read as what it should be."""
     paths = dict(_paths(settings))
-    paths.setdefault("head_file", Path(f"{paths['ledger']}{_HEAD}"))
+    paths.setdefault("head_file", head_beside(paths["ledger"]))
     stands = {name: _places(path, ("",)) for name, path in paths.items()}
     wrong = []
     for number, name in enumerate(_WRITTEN):

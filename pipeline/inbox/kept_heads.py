@@ -24,6 +24,7 @@ from pipeline.log.checkpoints import Checkpoint, Signer
 from pipeline.log.entries import RECONCILIATION
 from pipeline.log.reconciling import Reconciliation
 from pipeline.log.signing import LogKeys, open_checkpoint
+from pipeline.places import head_beside
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ class KeptHead(NamedTuple):
 
 def place(settings: Settings) -> Path:
     """Where the keeper leaves its newest head."""
-    return settings.head_file or settings.ledger.with_name(f"{settings.ledger.name}.head")
+    return settings.head_file or head_beside(settings.ledger)
 
 
 def kept(path: Path) -> KeptHead | None:
