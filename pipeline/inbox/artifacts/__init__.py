@@ -40,7 +40,7 @@ def artifact_store(settings: Settings, inbox: Inbox) -> ArtifactStore:
     folder = FolderArtifacts(settings.artifacts)
     if settings.artifacts_in == "folder" or settings.has_inbox_file:
         return folder
-    from pipeline.inbox.database_artifacts import DatabaseArtifacts  # imports the driver
+    from pipeline.inbox.artifacts.database import DatabaseArtifacts  # imports the driver
 
     return DatabaseArtifacts(cast("PostgresInbox", inbox), folder)
 
