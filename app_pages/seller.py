@@ -1,6 +1,7 @@
 """Seller: one seller's status, its review processes side by side, its denials and its trail."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 
 import streamlit as st
@@ -9,6 +10,7 @@ from app_pages.language import formats, occurrences, sellers, words
 from app_pages.language.i18n import _
 from app_pages.parts import acting, address, elements, links, timeline, views
 from pipeline.ledger import service
+from pipeline.log.entries import ERASURE
 
 UNFINISHED = [state for state in words.STATES if state != "FINISHED"]
 OPEN_LISTED = 30  # the worst come first
@@ -42,6 +44,12 @@ def say_what_is_late(processes: Sequence[views.Row]) -> None:
                 icon=words.STATE_ICONS[state],
                 color=words.STATE_COLOURS[state],
             )
+
+
+def was_erased(newest: Sequence[views.Row], last_event_at: datetime | None) -> bool:
+    """Whether what the platform sent was erased since it last sent anything."""
+    at = max((it["occurred_at"] for it in newest if it["kind"] == ERASURE), default=None)
+    return at is not None and (last_event_at is None or at > last_event_at)
 
 
 def unmasked(seller_id: str) -> views.Row:
@@ -203,7 +211,9 @@ with left:
             for column, label in sellers.SELLER_RECORD.items()
             if known[column] is not None
         }
-        if record:
+        if was_erased(newest.entries, seller["last_event_at"]):
+            st.markdown(formats.muted(_("Personal data was erased, as the audit trail says.")))
+        elif record:
             st.markdown(
                 formats.muted(
                     _("As the platform last sent it.")
@@ -211,9 +221,10 @@ with left:
                     else _("As the platform last sent it; personal data is masked.")
                 )
             )
-            elements.details(record, alt=_("The seller's record"))
-            acting.ask_for_personal_data("seller_state", asked, seller_id=asked)
         else:
             st.markdown(_("The platform has sent no record of this seller yet."))
+        if record:
+            elements.details(record, alt=_("The seller's record"))
+            acting.ask_for_personal_data("seller_state", asked, seller_id=asked)
 with right:
     timeline.show(newest)

@@ -34,7 +34,7 @@ from pipeline.places import (
 )
 
 Port = Annotated[int, Field(ge=1, le=65535)]
-FourEyes = Literal["override", "unmask", "export"]
+FourEyes = Literal["override", "unmask", "export", "forget"]
 """An act that can need a second person."""
 _BASE_URLS = ("platform_url", "keeper_url", "journey_url")
 """Behind a query the path of a review would belong to it, and another address be asked."""
@@ -225,7 +225,7 @@ class Settings(BaseModel):
     four_eyes: str = Field(
         "",
         description="Acts that wait for a second person (docs/operations.md#four-eyes), with commas"
-        " between: override, unmask (of many), export (in full). None: no act waits.",
+        " between: override, unmask (of many), export (in full), forget. None: no act waits.",
     )
     four_eyes_hours: float = Field(
         24,

@@ -211,7 +211,10 @@ def latest_notes(process: views.Row) -> None:
     written = views.read("notes", where=this, limit=NOTES)
     for row in written:
         signed = f"{formats.minute(row['noted_at'])} · {formats.plain(row['actor'])}"
-        st.markdown(f"{formats.plain(row['note'])}  \n{formats.muted(signed)}")
+        text = formats.muted(_("Erased, as the audit trail says."))
+        if row["note"] is not None:
+            text = formats.plain(row["note"])
+        st.markdown(f"{text}  \n{formats.muted(signed)}")
     elements.say_if_cut("notes", written, NOTES, where=this)
 
 

@@ -79,6 +79,7 @@ ACTS: Final[Mapping[str, str]] = {
     "override": N_("Override a rule"),
     "unmask": N_("Show personal data of many"),
     "export": N_("Make a full package"),
+    "forget": N_("Erase what came of a seller"),
 }
 TICKET_STEPS: Final[Mapping[str, str]] = {
     "opened": N_("Support ticket opened"),

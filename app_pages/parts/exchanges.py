@@ -57,7 +57,7 @@ def _request(entry: Entry | None, attempt: views.Row, is_masked: bool) -> None:
     key = known.get("idempotency_key")
     if key is not None:
         st.markdown(f"{formats.code('Idempotency-Key')}: {formats.code(shown(key))}")
-    _body(entry.body, is_masked, alt=_("What was sent"))
+    _body(entry, is_masked, alt=_("What was sent"))
     place = _("entry {seq}", seq=formats.number(entry.seq))
     digest = attempt["payload_sha256"] or "–"
     digest = formats.code((views.shown("payload_sha256", digest) if is_masked else digest)[:16])
@@ -73,13 +73,17 @@ def _answer(entry: Entry | None, attempt: views.Row, is_masked: bool) -> None:
         st.markdown(_("No answer came."))
     else:
         st.markdown(f"HTTP {attempt['status']}")
-        _body(entry.body, is_masked, alt=_("What was answered"))
+        _body(entry, is_masked, alt=_("What was answered"))
     place = _("entry {seq}", seq=formats.number(entry.seq))
     st.markdown(formats.muted(f"{formats.second(attempt['finished_at'])} · {place}"))
 
 
-def _body(body: bytes | None, is_masked: bool, *, alt: str) -> None:
+def _body(entry: Entry, is_masked: bool, *, alt: str) -> None:
     """An object as path and value; anything else as it came, once it may be seen."""
+    body = entry.received
+    if entry.is_erased:
+        st.markdown(formats.muted(_("Erased, as the audit trail says.")))
+        return
     if not body:
         st.markdown(formats.muted(_("No body.")))
         return

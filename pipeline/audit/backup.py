@@ -23,6 +23,7 @@ from pipeline.errors import (
 )
 from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox, schema
 from pipeline.inbox.artifacts import Lacking, artifact_store, named
+from pipeline.inbox.erased import erase_again, erased_entries, erased_in
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.kept_heads import Guard
 from pipeline.inbox.signing_keys import Registered, SigningKeys, register, registered
@@ -108,14 +109,14 @@ def backup(
                 # Another one may have added more while this one waited for it.
                 last = max(last, copy.last()[0])
                 added = copy_entries(source, copy, on_progress, last=last)
+                erase_again(copy, erased_entries(source))  # an earlier run copied them whole
                 vouchers.up_to(copy.last()[0]).put(copy)
                 entries = copy.last()[0]
                 signed = max((it.size for it in copy.checkpoints()), default=0)
+                kept = FolderArtifacts(folder / ARTIFACTS)
+                _remove_erased(copy, kept)
                 artifacts, lacking = copy_artifacts(
-                    copy,
-                    artifact_store(settings, source),
-                    FolderArtifacts(folder / ARTIFACTS),
-                    on_progress,
+                    copy, artifact_store(settings, source), kept, on_progress
                 )
             keys: tuple[Path, ...] = ()
             if with_keys:
@@ -155,7 +156,7 @@ def _changed(source: Inbox, before: int, last: int, vouchers: "Vouchers") -> str
     """What is wrong with the entries that are to be copied, from `before` + 1 to `last`; empty for
     nothing. Each is what its leaf commits to, and all leaves from the first one on lead to the
     newest root that was signed or kept for so many: a restore asks the same."""
-    expected = vouchers.newest(last)
+    expected, erased = vouchers.newest(last), erased_in(source)
     found: list[int] = []
     frontier, root = tree.Frontier(), b""
     for entries in batches(source, 0, last):
@@ -166,7 +167,7 @@ def _changed(source: Inbox, before: int, last: int, vouchers: "Vouchers") -> str
             root = frontier.root()
         frontier.extend(hashes[at:])
         new = [it for it in entries if it.seq > before]
-        found += [it.seq for it in new if uncommitted(it, source.identity)]
+        found += [it.seq for it in new if uncommitted(it, source.identity, erased)]
     if found:
         more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
         named = ", ".join(map(str, found[:MAX_NAMED]))
@@ -328,7 +329,13 @@ def copy_entries(
 
 
 def _agree(source: Inbox, copy: Inbox, size: int) -> bool:
-    return size == 0 or source.read(size - 1, 1) == copy.read(size - 1, 1)
+    """Whether their first entries are the same. The bytes of the last one may be erased since."""
+    if size == 0:
+        return True
+    [ours], [theirs] = source.read(size - 1, 1), copy.read(size - 1, 1)
+    if ours.is_erased:
+        theirs = theirs._replace(body=ours.body, salt=ours.salt)
+    return ours == theirs
 
 
 def batches(inbox: Inbox, after: int, last: int) -> Iterator[Sequence[Entry]]:
@@ -364,6 +371,14 @@ def copy_artifacts(
         if artifacts:
             on_progress("artifacts", artifacts[-1].seq, last)
     return added, tuple(lacking.values())
+
+
+def _remove_erased(copy: Inbox, kept: ArtifactStore) -> None:
+    """Removes artifacts of a backup that its entries named once, and name no more."""
+    if erased_in(copy):
+        still_named = {it.sha256 for artifacts in named(copy) for it in artifacts}
+        for digest in [it for it in kept.names() if it not in still_named]:
+            kept.remove(digest)
 
 
 def _readable(store: ArtifactStore, sha256: str) -> tuple[bytes | None, str]:

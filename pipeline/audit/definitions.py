@@ -66,7 +66,9 @@ _POSTGRES_TABLE: Final = re.compile(r"create table if not exists prazo\.(\w+)")
 _POSTGRES_TRIGGER: Final = re.compile(
     r"trigger (\w+)\s[^;]* on prazo\.(\w+)\s[^;]* execute function prazo\.(\w+)\(\);"
 )
-_POSTGRES_FUNCTION: Final = re.compile(r"function prazo\.(\w+)\(\)[^$]*\$\$(.*?)\$\$", re.DOTALL)
+_POSTGRES_FUNCTION: Final = re.compile(
+    r"create or replace function prazo\.(\w+)\(\)[^$]*\$\$(.*?)\$\$", re.DOTALL
+)
 
 
 def altered_in_ledger(ledger: Ledger) -> list[str]:

@@ -307,7 +307,7 @@ def _entry(
         is_again=False,
         record=record,
         body=body,
-        salt=None,
+        salt=None if body is None else b"",  # none is needed: it was checked against its leaf
         leaf=data,
         ingest_key=None,
     )

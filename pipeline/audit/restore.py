@@ -28,27 +28,25 @@ from pipeline.audit.backup import (
     key_files,
     opened_inbox,
 )
+from pipeline.audit.newer import Proof, held_ledger, newer_entries
 from pipeline.audit.stores import Roots, audit
 from pipeline.audit.verify import Verdict
 from pipeline.errors import (
     CallerError,
     InboxForked,
     InboxUnavailable,
-    LedgerInUse,
     NotRestored,
     OperatorError,
     PrazoError,
 )
 from pipeline.inbox import Inbox, kept_heads, migrations, schema
 from pipeline.inbox.artifacts import artifact_store
+from pipeline.inbox.erased import erase_again, erased_entries, erased_in
 from pipeline.inbox.kept_heads import KeptHead
 from pipeline.inbox.signing_keys import log_keys
 from pipeline.inbox.sqlite import make_whole
 from pipeline.inbox.store import Statement
-from pipeline.keys import secret_key
-from pipeline.ledger.facts import Keys
 from pipeline.ledger.service import LedgerService
-from pipeline.ledger.store import Ledger
 from pipeline.log.actions import action
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.checkpoints import Signer, VerificationKey
@@ -69,15 +67,6 @@ class Insisted(NamedTuple):
     reason: str
     actor: str
     recorded_by: str
-
-
-class Proof(NamedTuple):
-    """What was proved of an inbox: how many entries it has, their root, and how many of them a
-    signature covers."""
-
-    size: int
-    root: bytes
-    signed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +109,8 @@ def restore(
             kept = _kept_head(settings, source, known)
             proof = _proved(source, known, against=against, kept=kept)
         has_key = settings.signing_key_file.exists()  # it was compared with the backup's
-        newer, signed = _newer_entries(settings, source, proof, kept, notes)
-        _require_signatures(signed, source.last()[0] + len(newer), insisted)
+        newer = newer_entries(settings, source, proof, kept, notes)
+        _require_signatures(newer.signed, source.last()[0] + len(newer.entries), insisted)
         keys = copy_keys(
             [
                 (kept, used)
@@ -134,9 +123,10 @@ def restore(
             # First, so that nobody takes a database for whole that was filled up to the middle.
             Vouchers.of(source).put(inbox)
             copy_entries(source, inbox, on_progress)
-            if newer:
-                inbox.copy(newer)
-            _record(inbox, signed, insisted, notes)
+            if newer.entries:
+                inbox.copy(newer.entries)
+            erase_again(inbox, newer.erased)
+            _record(inbox, newer.signed, insisted, notes)
             # A new inbox file takes its place after this: its entries name what is there.
             artifacts, lacking = copy_artifacts(
                 source,
@@ -170,7 +160,7 @@ def restore_from_ledger(
         from pipeline.audit.set_aside import replaced_tables as replaced  # imports the driver
     with (
         opened_inbox(settings.inbox) as damaged,
-        closing(_ledger(settings, damaged)) as ledger,
+        closing(held_ledger(settings, damaged)) as ledger,
         replaced(settings, damaged, notes) as inbox,
     ):
         for first in range(1, ledger.size + 1, ENTRIES_PER_BATCH):
@@ -178,6 +168,7 @@ def restore_from_ledger(
             inbox.copy(ledger.recorded(first, first + ENTRIES_PER_BATCH - 1))
         for entries in batches(damaged, ledger.size, damaged.last()[0]):
             inbox.copy(entries)
+        erase_again(inbox, erased_entries(damaged))  # the ledger may not know of it yet
         Vouchers.of(damaged).put(inbox)
         known = _keys(inbox, settings, None)
         kept = _kept_head(settings, inbox, known)
@@ -436,9 +427,10 @@ def _proved(
         expected = vouched if head is None else [*vouched, (head.size, head.root)]
         roots = Roots({size, *(at for at, _ in expected)})
         changed: list[str] = []
+        erased = erased_in(source)
         for entries in batches(source, 0, size):
             roots.extend([it.leaf for it in entries])
-            changed += [str(it.seq) for it in entries if uncommitted(it, source.identity)]
+            changed += [str(it.seq) for it in entries if uncommitted(it, source.identity, erased)]
         if changed:
             raise ValueError(f"its entries {', '.join(changed[:20])} are not as they were recorded")
         for at, root in expected:
@@ -451,49 +443,3 @@ def _proved(
     # A checkpoint whose signature no key here can check covers nothing.
     covered = 0 if keys is None else max((at for at, _ in vouched), default=0)
     return Proof(size, roots.at[size][0] if size else b"", covered)
-
-
-def _newer_entries(
-    settings: Settings, source: Inbox, proof: Proof, kept: KeptHead | None, notes: list[str]
-) -> tuple[Sequence[Entry], int]:
-    """The entries that this machine's ledger has after the backup's last one, if it continues the
-    backup; and how many entries a signature covers then. A ledger that does not is set aside."""
-    size = source.last()[0]
-    if not settings.ledger.exists():
-        return (), proof.signed
-    try:
-        ledger = _ledger(settings, source)
-    except LedgerInUse:
-        raise
-    except PrazoError as error:
-        notes.append(f"the ledger could not be used: {error.what}")
-        _set_aside(settings.ledger, notes)
-        return (), proof.signed
-    try:
-        if ledger.size <= size:
-            return (), proof.signed
-        if ledger.root_at(size) == proof.root:
-            newer = ledger.recorded(size + 1, ledger.size)
-            notes.append(
-                f"{len(newer)} entries that are newer than the backup came back from the ledger"
-            )
-            continues = kept is not None and size < kept.size <= ledger.size
-            if kept is not None and continues and ledger.root_at(kept.size) == kept.root:
-                return newer, kept.size
-            return newer, proof.signed
-        notes.append(f"the ledger is of another history: its root at {size} entries differs")
-    finally:
-        ledger.close()
-    _set_aside(settings.ledger, notes)
-    return (), proof.signed
-
-
-def _ledger(settings: Settings, inbox: Inbox) -> Ledger:
-    keys = Keys(values=inbox.log_key, taxpayer=secret_key(settings.taxpayer_key_file))
-    return Ledger(settings.ledger, log=inbox.log, keys=keys)
-
-
-def _set_aside(path: Path, notes: list[str]) -> None:
-    aside = files.set_aside(path)
-    if aside is not None:
-        notes.append(f"the former {path.name} was kept as {aside.name}")

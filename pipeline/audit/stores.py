@@ -19,6 +19,7 @@ from pipeline.audit.verify import SIGNATURE, Verdict
 from pipeline.errors import CallerError, InboxForked, InboxUnavailable
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.artifacts import artifact_store, named
+from pipeline.inbox.erased import erased_in
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.signing_keys import registered
 from pipeline.inbox.store import COUNTED_ONCE
@@ -144,7 +145,7 @@ def _entries(
     inbox, ledger = service.inbox, service.ledger
     sizes = {*vouched, *(it[0] for it in ledger.tree_table(_HEADS)), size}
     roots = Roots({it for it in sizes if 0 < it <= size})
-    copy = Copy.taken()
+    copy, erased = Copy.taken(), erased_in(inbox)
     try:
         for first in range(1, size + 1, ENTRIES_PER_BATCH):
             last = min(size, first + ENTRIES_PER_BATCH - 1)
@@ -153,11 +154,11 @@ def _entries(
             kept = {it.seq: it for it in itertools.chain.from_iterable(found)}
             held = {it.seq: it for it in ledger.recorded(first, last)}
             for seq in range(first, last + 1):
-                for fault in _entry_faults(kept.get(seq), held.get(seq), ledger, inbox):
+                for fault in _entry_faults(kept.get(seq), held.get(seq), ledger, inbox, erased):
                     verdict.fault(f"entry {seq}: {fault}")
             if len(kept) == last - first + 1:
                 roots.extend([kept[seq].leaf for seq in range(first, last + 1)])
-            sound = [_sound(kept[it], held.get(it), ledger, inbox) for it in sorted(kept)]
+            sound = [_sound(kept[it], held.get(it), ledger, inbox, erased) for it in sorted(kept)]
             _compare_facts(copy, service, sound, first, last, verdict)
         on_progress(size, size)
     finally:
@@ -166,9 +167,14 @@ def _entries(
 
 
 def _entry_faults(
-    kept: Entry | None, held: Entry | None, ledger: Ledger, inbox: Inbox
+    kept: Entry | None,
+    held: Entry | None,
+    ledger: Ledger,
+    inbox: Inbox,
+    erased: Mapping[int, bytes],
 ) -> Iterator[str]:
-    """The faults of one entry. `kept`, `held`: as the inbox and as the ledger have it."""
+    """The faults of one entry. `kept`, `held`: as the inbox and as the ledger have it. `erased`: as
+    `uncommitted` takes it."""
     if kept is None or held is None:
         store = "inbox" if kept is None else "ledger"
         yield f"it is missing from the {store}; {_REMEDY[store]}"
@@ -179,8 +185,10 @@ def _entry_faults(
         for name, ours, theirs in zip(Entry._fields, held, kept, strict=True)
         if ours != theirs and name not in unseen
     ]
+    if kept.seq in erased and not kept.is_erased:
+        yield f"it was erased, and what came is there again; {_REMEDY['erased']}"
     if not differing:
-        if wrong := uncommitted(kept, inbox.identity):
+        if wrong := uncommitted(kept, inbox.identity, erased):
             yield f"its leaf commits to another {', '.join(wrong)}, in both stores"
         return
     # Both can't be right; the leaf's commitments and the signed root say which one is.
@@ -188,7 +196,7 @@ def _entry_faults(
         store
         for store, entry in (("inbox", kept), ("ledger", held))
         if not (store == "ledger" and ledger.is_without_bodies)
-        and uncommitted(entry, inbox.identity)
+        and uncommitted(entry, inbox.identity, erased)
     ]
     named = faulty or ["ledger", "inbox"]
     where = " or the ".join(named)
@@ -198,12 +206,20 @@ def _entry_faults(
     )
 
 
-def _sound(kept: Entry, held: Entry | None, ledger: Ledger, inbox: Inbox) -> Entry:
+def _sound(
+    kept: Entry,
+    held: Entry | None,
+    ledger: Ledger,
+    inbox: Inbox,
+    erased: Mapping[int, bytes],
+) -> Entry:
     """The inbox's entry, or the ledger's where only that is as it was recorded: its facts are then
     right, and a rebuild from the inbox would make them wrong."""
     if held is None or held == kept or ledger.is_without_bodies:
         return kept
-    is_wrong = uncommitted(kept, inbox.identity) and not uncommitted(held, inbox.identity)
+    is_wrong = uncommitted(kept, inbox.identity, erased) and not uncommitted(
+        held, inbox.identity, erased
+    )
     return held if is_wrong else kept
 
 
@@ -211,13 +227,17 @@ def changed_in_inbox(service: LedgerService) -> list[int]:
     """The entries that only the ledger has as they were recorded: built from the inbox, a ledger
     would have them wrong, too. At most `MAX_FAULTS` of them."""
     found: list[int] = []
+    erased = erased_in(service.inbox)
     if service.ledger.is_without_bodies or service.fork is not None:
         return found
     for entries in batches(service.inbox, 0, service.ledger.size):
         first, last = entries[0].seq, entries[-1].seq
         held = {it.seq: it for it in service.ledger.recorded(first, last)}
         for entry in entries:
-            if _sound(entry, held.get(entry.seq), service.ledger, service.inbox) is not entry:
+            if (
+                _sound(entry, held.get(entry.seq), service.ledger, service.inbox, erased)
+                is not entry
+            ):
                 found.append(entry.seq)
         if len(found) >= MAX_FAULTS:
             break
@@ -226,6 +246,7 @@ def changed_in_inbox(service: LedgerService) -> list[int]:
 
 _REMEDY: Final = {
     "inbox": "`prazo restore` restores the inbox from a backup, or from the ledger",
+    "erased": "`prazo forget` of its seller erases that",
     "ledger": "`prazo rebuild` rebuilds the ledger",
     "artifact": "`prazo artifacts FOLDER` takes its bytes from wherever they still are",
 }

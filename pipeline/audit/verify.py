@@ -91,7 +91,8 @@ EXTENSIONS = {  # of an artifact's file, by its media type; any other is .bin
     "text/html": "html",
     "text/plain": "txt",
 }
-BY_EXPORTER, BY_PROFILE = "by the exporter", "the masked profile"  # why a body is withheld
+# Why a body is withheld; the third, where an erasure of the log names the entry.
+BY_EXPORTER, BY_PROFILE, ERASED = "by the exporter", "the masked profile", "erased"
 # Why an artifact is left out, without a fault; the second, where an entry of an older version names
 # one that the store of this log never had.
 KEPT_ELSEWHERE, UNSAID = "kept by another system", "nothing says who keeps it"
@@ -1169,7 +1170,8 @@ class Stream:
             raise Fault(f"bodies.csv has no row for entry {seq} in its place")
         _, salted, file, offset, sized, withheld = row
         if withheld:
-            if salted or file or offset or sized or withheld not in (BY_EXPORTER, BY_PROFILE):
+            reasons = (BY_EXPORTER, BY_PROFILE, ERASED)
+            if salted or file or offset or sized or withheld not in reasons:
                 raise Fault(f"the body of entry {seq} is withheld, and there, or nobody knows why")
             return Body("", 0, None, withheld)
         salt, size = bytes.fromhex(salted), int(sized)
@@ -1401,6 +1403,8 @@ class Entries:
         self.listed = 0
         self.kinds: Counter[str] = Counter()
         self.withheld: Counter[tuple[str, str]] = Counter()
+        self.erased: set[int] = set()  # entries whose bodies are withheld as erased
+        self.said_erased: set[int] = set()  # those of which entries of the package say so
         self.artifacts: dict[str, tuple[int, str]] = {}  # digest -> entry, who keeps it
         self.artifact_files: set[str] = set()
         self.tails: dict[str, dict[str, Tail]] = {"process": {}, "seller": {}}
@@ -1557,6 +1561,17 @@ class Entries:
             record = self._source.record(leaf["seq"])
             if hashlib.sha256(record).hexdigest() != leaf["record_digest"]:
                 raise Fault("its record is not what was recorded")
+            if b'"erased":' in record or b'"are_remains":' in record:
+                self._take_erased(leaf, _parsed(record.decode("utf-8")))
+
+    def _take_erased(self, leaf: dict[str, Any], record: dict[str, Any]) -> None:
+        """Which entries lost their bytes: those that an erasure names, and those that were recorded
+        again when the bytes were gone."""
+        if record.get("are_remains") is True:
+            self.said_erased.add(leaf["seq"])
+        if leaf["kind"] == "erasure":
+            named = (str(it).partition(":")[0] for it in record.get("erased") or ())
+            self.said_erased |= {int(it) for it in named if re.fullmatch("[1-9][0-9]{0,15}", it)}
 
     def _body(self, leaf: dict[str, Any], rules: LeafRules) -> Body | None:
         if "body_commitment" not in leaf:
@@ -1565,6 +1580,8 @@ class Entries:
         body = self._source.body(leaf["seq"], rules, keep)
         if body.withheld is not None:
             self.withheld[leaf["kind"], body.withheld] += 1
+            if body.withheld == ERASED:
+                self.erased.add(leaf["seq"])
             if self._stated is not None:
                 self.stated_rows += len(self._stated.of(leaf["seq"], leaf["kind"]))
         elif (body.digest, body.size) != (leaf["body_commitment"], leaf["body_size"]):
@@ -1747,6 +1764,7 @@ def _check(sealed: Sealed, against: bytes | None, policy: Policy | None, verdict
     _check_completeness(sealed, entries, verdict)
     _check_export(sealed, entries, contents, verdict)
     _check_artifacts(sealed, entries, contents, verdict)
+    _check_erased(entries, verdict)
     _check_tables(sealed, entries, contents, verdict)
     is_witnessed = _check_witnesses(sealed, policy, entries.recorded_at, verdict)
     _check_consistency(sealed, against, entries.given_up, is_witnessed, verdict)
@@ -1953,6 +1971,20 @@ def _check_artifacts(
                 f" {_some(elsewhere[kept])}"
             )
     verdict.passed(f"{len(there)} artifacts are those that their collections name")
+
+
+def _check_erased(entries: Entries, verdict: Verdict) -> None:
+    """Each body that is withheld as erased is named by an erasure. That belongs to the same process
+    and seller, so it is here; of a period it may be older or newer than what is here."""
+    unsaid = sorted(entries.erased - entries.said_erased)
+    if unsaid and entries.scope.stream:
+        for seq in unsaid:
+            verdict.fault(f"entry {seq}: its body is withheld as erased, and no erasure names it")
+    elif unsaid:
+        verdict.unchecked.append(
+            f"whether {len(unsaid)} bodies were erased: the entries that would say so are not of"
+            " this period"
+        )
 
 
 def _check_tables(

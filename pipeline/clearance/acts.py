@@ -16,6 +16,7 @@ from pipeline.settings import FourEyes, Settings
 OVERRIDE: Final[FourEyes] = "override"
 UNMASK: Final[FourEyes] = "unmask"
 EXPORT: Final[FourEyes] = "export"
+FORGET: Final[FourEyes] = "forget"
 
 ONE_SUBJECT: Final = ("process_id", "seller_id", "attempt_id")
 """A filter by one id in one of these columns asks about one subject; any other about many."""
@@ -187,6 +188,12 @@ def package(scope: Mapping[str, str], **more: JsonValue) -> Asked:
     what: dict[str, JsonValue] = {**scope, **more}
     shown = {name: it for name, it in what.items() if it}
     return Asked(EXPORT, what, shown, scope.get("process"), scope.get("seller"))
+
+
+def erasure(seller_id: str) -> Asked:
+    """What somebody asks who wants to erase what came of a seller."""
+    what: dict[str, JsonValue] = {"seller": seller_id}
+    return Asked(FORGET, what, what, None, seller_id)
 
 
 def override(process_id: str, seller_id: str, payload: bytes, gates: tuple[str, ...]) -> Asked:

@@ -11,6 +11,7 @@ from pipeline.cli import (
     views,
 )
 from pipeline.cli.clearances import commands as clearances
+from pipeline.cli.erasures import commands as erasures
 from pipeline.cli.group import main, run
 from pipeline.cli.journeys import commands as journeys
 
@@ -18,6 +19,7 @@ __all__ = [
     "alerts",
     "backups",
     "clearances",
+    "erasures",
     "forwarding",
     "journeys",
     "main",

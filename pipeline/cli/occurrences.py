@@ -156,11 +156,12 @@ def _replay() -> None:
 
     inbox = open_guarded(Settings.load())
     try:
-        held = inbox.find(kind=QUARANTINE)
+        held = [it for it in inbox.find(kind=QUARANTINE) if not it.is_erased]
         replays = [deliveries.replay(it, recorded_by=user()) for it in held]
         receipts = inbox.append([it for it in replays if it is not None])
         # What a person has completed stays unreadable as it came, and is read all the same.
-        completed = {parse_json(it.body or b"{}")["of"] for it in inbox.find(kind=SUPPLY)}
+        supplies = [it.received for it in inbox.find(kind=SUPPLY)]
+        completed = {parse_json(it)["of"] for it in supplies if it is not None}
     finally:
         inbox.close()
     still = sum(

@@ -35,6 +35,8 @@ def why_not_for(entry: Entry, endpoint: Endpoint) -> str | None:
     """Why an entry does not go to an endpoint, in words; None where it does."""
     if entry.kind not in PASSED_ON or entry.origin != LIVE or entry.body is None:
         return "it is not a live delivery"
+    if entry.is_erased:
+        return "what came was erased"
     if entry.kind == COLLECTION:
         step = _step_of(entry)
         if step is None:

@@ -60,7 +60,7 @@ def _screens(inbox: Inbox, journey: Journey) -> list[tuple[str, str]]:
     """
     found: dict[str, str] = {}
     for entry in inbox.find(process_id=journey.process_id, kind=COLLECTION):
-        said = parse_json(entry.body or b"{}")
+        said = parse_json(entry.received or b"{}")
         is_ours = entry.recorded_by == evidence.RECORDED_BY and said.get("producer") == OWN_JOURNEY
         is_seen = said.get("journey_id") == journey.journey_id and said["source"] == evidence.SELLER
         if is_ours and is_seen:

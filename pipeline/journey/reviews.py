@@ -150,7 +150,7 @@ def _judged(inbox: Inbox, case: CaseFile) -> Review:
         return Review(case.process, case.seller_type, case.process_n, accepted_at=accepted_at)
     ends = inbox.find(attempt_id=last.attempt_id, kind=SUBMISSION_FINISHED)
     try:
-        said = parse_json(next((it.body for it in ends if it.body), b"null"))
+        said = parse_json(next((it.received for it in ends if it.received), b"null"))
     except Unreadable:
         return Review(case.process, case.seller_type, case.process_n, refused_at=last.outcome_at)
     named = set(_texts(said))

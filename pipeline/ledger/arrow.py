@@ -43,6 +43,11 @@ MASKED_COLUMNS: Final = {
 """What a ledger without bodies, and a masked package, keep in place of personal values. Views mask
 for themselves, by `personal()`, so a new personal column is named there as well."""
 
+ERASURES: Final = "select seq, record from log where kind = ? order by seq"
+"""Gives the rows that `erasures.known` reads; in a former ledger's file, too."""
+IS_ERASED: Final = "salt is null and body is not null"
+"""Of entries in the log whose bytes are erased; true of none in a ledger without bodies."""
+
 FEW_ROWS: Final = 4
 """Up to so many, DuckDB takes values sooner than columns. Of each value it plans an expression:
 10 ms for a dozen sellers' events, where columns take 2."""

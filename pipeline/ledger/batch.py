@@ -11,7 +11,7 @@ from pipeline.errors import LedgerRefused
 from pipeline.ledger import arrow, facts
 from pipeline.ledger.last_named import named_in
 from pipeline.log import tree
-from pipeline.log.entries import Entry
+from pipeline.log.entries import ERASURE, Entry
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +37,8 @@ class Batch:
     has_gaps: bool
     size_bytes: int
     """Of the entries' bodies and leaves."""
+    erasure: int
+    """The seq of the newest erasure among them; 0 where there is none."""
     named: Mapping[str, int]
     """As `last_named.named_in` says it."""
     leaf_hashes: Sequence[bytes]
@@ -63,6 +65,7 @@ class Batch:
             recorded_at=last.recorded_at,
             has_gaps=[it.seq for it in entries] != [*range(first.seq, first.seq + len(entries))],
             size_bytes=sum(len(it.body or b"") + len(it.leaf) for it in entries),
+            erasure=max((it.seq for it in entries if it.kind == ERASURE), default=0),
             named=named_in(entries),
             leaf_hashes=[tree.leaf_hash(entry.leaf) for entry in entries],
             rows={table: arrow.in_columns(schemas[table], found) for table, found in rows.items()},

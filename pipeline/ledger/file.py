@@ -57,6 +57,10 @@ _NOT_OPENED: Final = {
     ("Too many open files",): "let what runs Prazo open more at once (`ulimit -n`)",
 }
 """What an error says where the file itself may be sound -> what helps."""
+INDEX_SHARE: Final = 1 / 4
+"""Of the memory, that indexes may take: DuckDB keeps what was touched of them until a checkpoint of
+the file, 116 MB a million entries, and fails once the memory is full of it."""
+_INDEX_MEMORY: Final = "select memory_usage_bytes from duckdb_memory() where tag = 'ART_INDEX'"
 _NO_MEMORY: Final = "Out of Memory Error"
 _ORIGINAL: Final = "\nOriginal Error: "
 _OF_VALUES: Final = re.compile(
@@ -76,6 +80,7 @@ _OTHER_FORMATS: Final = {
 checksum, and where it knows the format it would ask the network for a reader of it."""
 _REBUILD: Final = "`prazo rebuild` makes it again from the inbox"
 _TAXPAYER_MARK: Final = "taxpayer_mark"
+_ERASED_TO: Final = "erased_to"
 _MACROS: Final = hashlib.sha256(f"{duckdb.__version__}\n{script('macros')}".encode()).hexdigest()
 
 
@@ -86,6 +91,8 @@ class Identity(NamedTuple):
     is_without_bodies: bool
     taxpayer_mark: str
     """Of the key under which its tax ids were made comparable."""
+    erased_to: int = 0
+    """The newest erasure of the inbox: a file that was begun before it holds what was erased."""
 
     @property
     def meta(self) -> dict[str, str]:
@@ -130,6 +137,13 @@ def made_by() -> Mapping[str, str]:
     masks = sorted(arrow.MASKED_COLUMNS.items())
     rules = hashlib.sha256(f"{materialized.rules()}\n{masks}".encode()).hexdigest()
     return MappingProxyType({"schema_version": SCHEMA_VERSION, "rules": rules})
+
+
+def erased_to(connection: duckdb.DuckDBPyConnection) -> int:
+    """The newest erasure that the inbox had when the ledger was begun; raises DuckDB's errors."""
+    sql = "select value from meta where name = ?"
+    [*found] = connection.execute(sql, [_ERASED_TO]).fetchall()
+    return int(found[0][0]) if found else 0
 
 
 def other_content(path: Path) -> str | None:
@@ -216,6 +230,12 @@ def fault(path: Path | None, error: duckdb.Error, what: str) -> OperatorError:
     return LedgerDamaged(f"The ledger {path} {what}", why, _REBUILD)
 
 
+def holds_much_of_indexes(connection: duckdb.DuckDBPyConnection, memory_bytes: float) -> bool:
+    """Whether DuckDB keeps more of indexes than it should until the next checkpoint."""
+    [(held,)] = connection.cursor().execute(_INDEX_MEMORY).fetchall()
+    return bool(held > INDEX_SHARE * memory_bytes)
+
+
 def corruption(error: BaseException) -> str | None:
     """What an error says of a block that is not as it was written; None where it says no such."""
     _, said, rest = str(error).partition(_CORRUPT)
@@ -243,7 +263,7 @@ def _create(connection: duckdb.DuckDBPyConnection, identity: Identity) -> None:
         connection.execute(script("indexes"))
         connection.execute(script("guards"))
         connection.execute("insert into materialized.watermark values (0, 0, '-infinity')")
-        meta = {**identity.meta, **made_by()}
+        meta = {**identity.meta, **made_by(), _ERASED_TO: str(identity.erased_to)}
         connection.executemany("insert into meta values (?, ?)", [*meta.items()])
 
 
@@ -273,6 +293,12 @@ def _check(connection: duckdb.DuckDBPyConnection, path: Path | None, identity: I
         raise LedgerOutdated(
             f"The ledger {path} is not of this release",
             "the rules or masks of another one made its tables",
+            _REBUILD,
+        )
+    if int(meta.get(_ERASED_TO, 0)) < identity.erased_to:
+        raise LedgerOutdated(
+            f"The ledger {path} holds what was erased",
+            f"it was begun before entry {identity.erased_to}, an erasure",
             _REBUILD,
         )
     if meta["log"] != identity.log:

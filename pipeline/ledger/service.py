@@ -18,6 +18,7 @@ from pipeline.errors import CallerError, InboxForked, LedgerInUse, LedgerWithout
 from pipeline.http.holder import announced
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox, SignedHead, artifacts, open_inbox
+from pipeline.inbox.erased import newest_erasure
 from pipeline.inbox.kept_heads import Guard, open_shared, place
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.keys import secret_key
@@ -79,6 +80,7 @@ class LedgerService:
                 memory=settings.ledger_memory,
                 threads=settings.ledger_threads,
                 without_bodies=without_bodies,
+                erased_to=newest_erasure(self.inbox),
             )
 
         try:

@@ -21,8 +21,8 @@ from pipeline.ledger import arrow, facts, file, refresh
 from pipeline.ledger.batch import Batch, LastEntry
 from pipeline.ledger.last_named import LastNamed
 from pipeline.ledger.refresh import ANY_TABLE, Watermark
-from pipeline.log import tree
-from pipeline.log.entries import Entry
+from pipeline.log import erasures, tree
+from pipeline.log.entries import ERASURE, Entry
 from pipeline.memory import bytes_of
 
 if TYPE_CHECKING:
@@ -43,16 +43,10 @@ and the file is then opened again under everybody who reads."""
 CLOSING_SECONDS: Final = 10.0
 """For whoever writes while the ledger is to be closed."""
 
-INDEX_SHARE: Final = 1 / 4
-"""Of the memory, that indexes may take: DuckDB keeps what was touched of them until a checkpoint of
-the file, 116 MB a million entries, and fails once the memory is full of it."""
-
 _WRITTEN: Final = ("log", "ingest_keys", "tree_heads", "tree_nodes", *facts.TABLES.values())
 """The tables that batches are written to."""
 _NO_ROW_OF_THEM: Final = f"select 1 from {', '.join(_WRITTEN)} limit 0"
 """Fails where one is not there, in a tenth of the time in which DuckDB lists its tables."""
-
-_INDEX_MEMORY: Final = "select memory_usage_bytes from duckdb_memory() where tag = 'ART_INDEX'"
 
 
 class Ledger:
@@ -68,13 +62,14 @@ class Ledger:
         memory: str = "2GB",
         threads: int = 2,
         without_bodies: bool = False,
+        erased_to: int = 0,
     ) -> None:
-        """Opens or makes the file at `path`; None holds the ledger in memory. Raises as
-        `file.connected` does."""
+        """Opens or makes the file at `path`; None holds the ledger in memory. `erased_to`: the
+        newest erasure of the inbox. Raises as `file.connected` does."""
         self.path = path
         self.log = log
         self._keys = keys
-        self._identity = file.Identity(log, without_bodies, keys.taxpayer_mark)
+        self._identity = file.Identity(log, without_bodies, keys.taxpayer_mark, erased_to)
         self._memory, self._threads = memory, threads
         self.watermark: Watermark | None
         """Of the last commit; None while one is under way, or while entries have no materialized
@@ -117,6 +112,7 @@ class Ledger:
             why = f"its log ends at {self.last_entry.seq}, its tree at {self.size}"
             raise self._damaged("contradicts itself", why)
         self.last_named = LastNamed(self.size)
+        self._erased_to = file.erased_to(self._connection)
         watermarks = self._rows("select entries from materialized.watermark")
         if len(watermarks) != 1:
             why = f"how far its materialized rows are is said {len(watermarks)} times"
@@ -196,11 +192,12 @@ class Ledger:
         nodes: list[tree.Node] = []
         named: list[Mapping[str, int]] = []
         new = set(self._new)
-        first = self.size + 1
+        first, erasure = self.size + 1, 0
         with self._opened_again_after(lambda: f"did not take entries {first} to {frontier.size}"):
             with self._watermark_put_back(), self._transaction():
                 self.watermark = None
                 for batch in batches:
+                    erasure = max(erasure, batch.erasure)
                     batch.check_follows(frontier.size)
                     nodes += frontier.extend(batch.leaf_hashes[:-1])
                     peaks_before = list(frontier.peaks)
@@ -224,8 +221,14 @@ class Ledger:
                 self.last_named.add(each)  # before the size, too
             self.frontier, self.last_entry = frontier, batch.last_entry
             self._peaks_before = peaks_before
+            self._hold_erased(erasure)
             if not waits:
                 self._mark()
+
+    def _hold_erased(self, erasure: int) -> None:
+        """Has the file made again, where it was begun before an erasure."""
+        if erasure > self._erased_to:
+            self._damage = f"it holds what entry {erasure} erased"
 
     @contextlib.contextmanager
     def _watermark_put_back(self) -> Iterator[None]:
@@ -298,8 +301,7 @@ class Ledger:
     def _let_go_of_indexes(self) -> None:
         """Writes what was touched of the indexes to the file, and so out of memory. Where DuckDB
         takes somebody's reading for writing it refuses, and the next batch tries again."""
-        [(held,)] = self._rows(_INDEX_MEMORY)
-        if held <= INDEX_SHARE * self.memory_bytes:
+        if not file.holds_much_of_indexes(self._connection, self.memory_bytes):
             return
         with (
             self._opened_again_after(lambda: "could not be checkpointed"),
@@ -349,6 +351,7 @@ class Ledger:
             self._shut = None
             try:
                 self._open()
+                self._hold_erased(self.newest("kind = ?", [ERASURE]) or 0)
             except LedgerDamaged as fault:  # `prazo rebuild` would need the file to itself
                 remedy = "what holds it makes it again from the inbox, at once or when it starts"
                 self._shut = LedgerDamaged(fault.what, fault.why, remedy)
@@ -430,6 +433,10 @@ class Ledger:
         """The entries for which an SQL condition on `log` is true, in order of seq, without their
         ingest keys."""
         return arrow.entries_of(self.cursor(), condition, parameters)
+
+    def erased(self) -> dict[int, bytes]:
+        """Of each entry that the log's erasures name, the digest of what stays of it."""
+        return erasures.known(self._rows(arrow.ERASURES, [ERASURE]))
 
     def recorded(self, first: int, last: int) -> list[Entry]:
         """The entries `first` to `last` as an inbox takes them: with their ingest keys."""

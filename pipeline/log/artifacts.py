@@ -109,6 +109,11 @@ class ArtifactStore(ABC):
         return self.fault(sha256) is None
 
     @abstractmethod
+    def remove(self, sha256: str) -> bool:
+        """Removes the bytes under a digest for good; whether there were any. For what is erased:
+        no entry may name them any more. Raises `OperatorError` where they cannot be removed."""
+
+    @abstractmethod
     def _write(self, sha256: str, content: bytes) -> None:
         """Returns once the bytes are durable under their digest."""
 
@@ -159,6 +164,22 @@ class FolderArtifacts(ArtifactStore):
                 error.strerror or str(error),
                 "check the disk's free space and the folder's permissions",
             ) from None
+
+    def remove(self, sha256: str) -> bool:
+        """Removes a digest's file."""
+        path = self.path(sha256)
+        try:
+            path.unlink()
+            sync(path.parent)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise OperatorError(
+                f"An artifact cannot be removed from {self._folder}",
+                error.strerror or str(error),
+                "check the folder's permissions, then run it again",
+            ) from None
+        return True
 
     def vouch(self, sha256: str) -> bool:
         """The same; the file is synced first."""

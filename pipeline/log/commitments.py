@@ -1,9 +1,11 @@
 """Checks an entry against its leaf, by recording the occurrence again with the same salts."""
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
-from pipeline.contract.body import JsonValue
+from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.log.entries import (
     LEAF_RULES,
     LEAF_VERSION,
@@ -14,20 +16,27 @@ from pipeline.log.entries import (
     leaf_version,
     record_entry,
 )
+from pipeline.log.erasures import digest_of
 
+_OF_BODY: Final = ("body_commitment", "body_size")
 _UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
 
 
-def uncommitted(entry: Entry, identity: Identity) -> list[str]:
+def uncommitted(
+    entry: Entry, identity: Identity, erased: Mapping[int, bytes] = MappingProxyType({})
+) -> list[str]:
     """The parts of an entry that differ when the same occurrence is recorded again with the same
     salts: `record`, keys of the leaf, or `spelling` when only the leaf's bytes differ.
 
     Empty for an entry that is unchanged since it was recorded. `v` alone for one whose version is
-    not known: nothing else can be said of it.
+    not known: nothing else can be said of it. `erased`: the digests by which the log's erasures
+    name what stays of entries; the bytes that came can no longer be compared for these.
     """
     version = leaf_version(entry.leaf)
     if version is not None and version not in LEAF_RULES:
         return ["v"]
+    is_named = entry.seq in erased and erased[entry.seq] == digest_of(entry.body or b"")
+    of_body = _OF_BODY if entry.is_erased and is_named else ()
     try:
         record: dict[str, JsonValue] = json.loads(entry.record) if entry.record else {}
         salts = [
@@ -56,10 +65,12 @@ def uncommitted(entry: Entry, identity: Identity) -> list[str]:
             version=version or LEAF_VERSION,
         )
         stored, expected = json.loads(entry.leaf), json.loads(again.leaf)
+        expected |= {it: stored[it] for it in of_body}
         keys = [it for it in expected | stored if stored.get(it) != expected.get(it)]
+        is_spelled_so = entry.leaf == (canonical_json(expected) if of_body else again.leaf)
     except _UNREADABLE:
         return ["record"]
     return [
         *(["record"] if entry.record != again.record else []),
-        *(keys or (["spelling"] if entry.leaf != again.leaf else [])),
+        *(keys or ([] if is_spelled_so else ["spelling"])),
     ]

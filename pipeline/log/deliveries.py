@@ -91,7 +91,7 @@ def replay(quarantined: Entry, *, recorded_by: str) -> Draft | None:
 
     The inbox records it once, however often a replay is asked for.
     """
-    again = _replay(quarantined, quarantined.body or b"", {}, recorded_by)
+    again = _replay(quarantined, quarantined.received or b"", {}, recorded_by)
     return again if again.kind == WEBHOOK else None
 
 
@@ -163,7 +163,7 @@ def _replay(
 def _object_of(quarantined: Entry) -> dict[str, JsonValue]:
     """What a quarantined delivery says; raises `CallerError` where no part can complete it."""
     try:
-        content = parse_json(quarantined.body or b"")
+        content = parse_json(quarantined.received or b"")
     except Unreadable as unreadable:
         content, why = None, unreadable.what
     else:

@@ -53,11 +53,18 @@ RESTORATION: Final = "restoration"  # a person put back what no signature covers
 
 FORWARDING: Final = "forwarding"  # what became of deliveries that are passed on
 
+ERASURE: Final = "erasure"  # what a person said was erased, by request
+
 OWN_JOURNEY: Final = "prazo journey"  # the producer of collections from the seller's page
 
 LIVE: Final = "live"
 
 INGESTED: Final = "ingested"
+
+ARE_REMAINS: Final = "are_remains"
+"""Among the particulars of an entry that was recorded again after its bytes were erased."""
+_ARE_REMAINS: Final = f'"{ARE_REMAINS}":true'.encode()
+"""In a record: a text within it has no quotation mark that is not escaped."""
 
 MOST_BYTES: Final = 2**63 - 1
 """That an entry may state of an artifact: no table holds a larger number."""
@@ -147,6 +154,20 @@ class Entry(NamedTuple):
     salt: bytes | None
     leaf: bytes
     ingest_key: bytes | None
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether the bytes that came are gone, and `body` is what stays of them
+        (`pipeline.ledger.facts.remains`). Those of a past that was given up have a salt of their
+        own, by which they were recorded again."""
+        return self.body is not None and (
+            self.salt is None or (self.record is not None and _ARE_REMAINS in self.record)
+        )
+
+    @property
+    def received(self) -> bytes | None:
+        """The bytes that came; None where there are none, or none any more."""
+        return None if self.is_erased else self.body
 
     @property
     def particulars(self) -> dict[str, JsonValue]:

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple, Self
 
 from pipeline import instants
 from pipeline.contract.body import JsonValue, parse_json
-from pipeline.log import tree
+from pipeline.log import erasures, tree
 from pipeline.log.actions import action
 from pipeline.log.deliveries import replay_key, supply_key
-from pipeline.log.entries import RECONCILIATION, SUPPLY, Draft, Entry
+from pipeline.log.entries import ARE_REMAINS, ERASURE, RECONCILIATION, SUPPLY, Draft, Entry
 
 WAS: Final = frozenset({"was_seq", "was_leaf", "was_recorded_at", "was_recorded_by"})
 """What an entry that was recorded again says of the one that was lost; no part of its content."""
@@ -81,19 +81,25 @@ def recorded_again(entries: Iterable[Entry]) -> dict[bytes, int]:
     return {bytes.fromhex(leaf): seq for leaf, seq in named if leaf is not None}
 
 
-def again(lost: Entry, seqs: Mapping[int, int], *, recorded_by: str) -> Draft:
-    """The draft of a lost entry: the same occurrence, with its own instant, bytes, ids and key.
+def again(lost: Entry, seqs: Mapping[int, int], fork: int, *, recorded_by: str) -> Draft:
+    """The draft of a lost entry: the same occurrence, with its own instant, bytes, ids and key. Of
+    one whose bytes were erased, what stays of them is recorded.
 
-    `seqs`: lost seq -> seq now, of the deliveries in quarantine that were recorded again; what read
-    or supplied one of them has its key by the new seq, and names it so.
+    `fork`: the last entry that was not lost. `seqs`: lost seq -> seq now, of the deliveries in
+    quarantine that were recorded again; what read or supplied one of them has its key by the new
+    seq, and names it so.
     """
     particulars: dict[str, JsonValue] = dict(lost.particulars)
     key = lost.ingest_key
     if particulars.get("replay_of") in seqs:
         particulars["replay_of"] = seqs[particulars["replay_of"]]
         key = replay_key(particulars["replay_of"])
-    elif lost.kind == SUPPLY and (of := parse_json(lost.body or b"")["of"]) in seqs:
+    elif lost.kind == SUPPLY and (of := parse_json(lost.received or b"{}").get("of")) in seqs:
         key = supply_key(seqs[of])
+    elif lost.kind == ERASURE:
+        particulars = erasures.up_to(particulars, fork)
+    if lost.is_erased:
+        particulars[ARE_REMAINS] = True
     return Draft(
         kind=lost.kind,
         occurred_at=lost.occurred_at,

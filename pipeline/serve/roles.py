@@ -48,12 +48,14 @@ PERMISSIONS_OF_ACTS: Final[Mapping[str, frozenset[Permission]]] = {
     acts.OVERRIDE: frozenset({Permission.SUBMIT}),
     acts.UNMASK: frozenset({Permission.UNMASK}),
     acts.EXPORT: frozenset({Permission.EXPORT, Permission.UNMASK}),
+    acts.FORGET: frozenset({Permission.EXPORT, Permission.UNMASK}),
 }
 """What whoever approves or refuses an act has to be allowed on pages: to do it."""
 SCOPES_OF_ACTS: Final[Mapping[str, tuple[str, ...]]] = {
     acts.OVERRIDE: ("submit",),
     acts.UNMASK: ("read_personal",),
     acts.EXPORT: ("export", "read_personal"),
+    acts.FORGET: ("export", "read_personal"),
 }
 """The same over the API."""
 

@@ -145,7 +145,7 @@ class CaseFiles:
             answers=_answers(answers, by_seq),
             attempts=made,
             overridden=frozenset(it for _, it in actions),
-            payloads={seq: by_seq[seq].body or b"" for seq in starts if seq in by_seq},
+            payloads={seq: by_seq[seq].received or b"" for seq in starts if seq in by_seq},
             required_fields=required_fields(),
             spent=_spent(own),
             seller_type=types.get(process.seller_id) if process is not None else None,
@@ -311,10 +311,11 @@ def _answers(rows: Sequence[Sequence[Any]], by_seq: Mapping[int, Entry]) -> dict
     answers = {}
     for _, path, seq, answered_at, source in rows:
         if seq not in fields:
-            content = parse_json(by_seq[seq].body or b"{}")
+            content = parse_json(by_seq[seq].received or b"{}")
             fields[seq] = dict(flatten(content.get("fields") or {}))
             final[seq] = content.get("producer") != OWN_JOURNEY or content.get("is_whole") is True
-        answers[path] = Answer(fields[seq][path], source, answered_at, seq, final[seq])
+        if path in fields[seq]:  # else it was erased
+            answers[path] = Answer(fields[seq][path], source, answered_at, seq, final[seq])
     return answers
 
 

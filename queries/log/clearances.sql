@@ -5,7 +5,7 @@
 -- order: requested_at desc
 -- order: request_id
 -- column: request_id | the name of the request
--- column: act | override, unmask or export
+-- column: act | override, unmask, export or forget
 -- column: state | requested, approved, refused, used, or expired: it ended before the act began
 -- column: detail | what exactly was asked, as JSON, without what says something about a person
 -- column: process_id | the process that it is about; null for one about many
@@ -48,7 +48,7 @@ uses as (
     from facts.actions as acts
     where occurred_at <= as_of()
         and (
-            kind in ('unmask', 'export')
+            kind in ('unmask', 'export', 'erasure')
             or (
                 kind = 'override'
                 and attempt_id in (

@@ -18,7 +18,7 @@
 -- column: seller_n | its number in the seller's stream
 -- column: seller_prev | seq of the entry before it there
 -- column: body_size | bytes of the body; null where there is none
--- column: body | `disclosed` or `withheld`; null where there is none
+-- column: body | `disclosed`, `erased` or `withheld`; null where there is none
 -- column: event_type | type of a delivered event
 -- column: reported_status | the status a review event reports
 -- column: deadline_at | the deadline a review event carries
@@ -81,6 +81,7 @@ select
     log.seller_prev,
     leaves.body_size,
     case
+        when log.body is not null and log.salt is null then 'erased'
         when log.body is not null then 'disclosed'
         when leaves.body_size is not null then 'withheld'
     end as body,

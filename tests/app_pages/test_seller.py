@@ -6,9 +6,10 @@ import pytest
 
 from app_pages.language import formats, sellers
 from app_pages.parts import views
+from pipeline.erasure.forgetting import forget
 from pipeline.ledger.reader import Reader
 from tests.app_pages.conftest import OpenLog, Visit, fill, follow
-from tests.app_pages.support.occurrences import attempt, before, review, seller_event
+from tests.app_pages.support.occurrences import attempt, before, review, seller_event, text
 from tests.app_pages.support.reading import links, metrics, page_text, press, texts
 
 HISTORY = [
@@ -212,3 +213,32 @@ def test_personal_data_is_masked_until_a_reason_and_a_name_stand_in_the_log(
         press(app, "Mask it again")
         assert "ana@example.com" not in page_text(app)
         assert "ana@example.com" not in page_text(visit("seller", seller_id="sel_ana"))
+
+
+def test_pages_say_what_was_erased_and_show_the_rest(open_log: OpenLog, visit: Visit) -> None:
+    history = [
+        seller_event("sel_ana", "created", before(days=100)),
+        review("prc_old", before(days=80), kind="ACP", seller="sel_ana"),
+        *attempt("prc_old", before(days=70), status=200, seller="sel_ana"),
+        {
+            "kind": "note",
+            "occurred_at": text(before(days=60)),
+            "process_id": "prc_old",
+            "seller_id": "sel_ana",
+            "actor": "bia",
+            "reason": "Ana called",
+        },
+    ]
+    with open_log(history) as service:
+        said = {"reason": "she asked", "actor": "bia", "recorded_by": "user:bia"}
+        erased = forget(service.settings, service.inbox, "sel_ana", **said)
+        service.rebuild()
+        service.catch_up()
+        seller = page_text(visit("seller", seller_id="sel_ana", as_of=None))
+        process = page_text(visit("process", process="prc_old", as_of=None))
+    assert erased.entries == 4  # the answer has no body
+    assert "Personal data was erased, as the audit trail says." in seller
+    assert "Erased, as the audit trail says." in process
+    assert "Erasure" in seller
+    assert "Finished" in process
+    assert "Ana called" not in process

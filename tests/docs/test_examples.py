@@ -97,6 +97,7 @@ NOT_RUN = {
     "prazo quarantine --supply 17 payload.object.process_id=prc_9"
     ' --reason "the platform named it" --actor ana',  # needs such an entry
     "prazo restore --from-ledger",  # needs a broken inbox
+    'prazo forget sel_b587ee467986bcfb --reason "his request of 3 May" --actor ana',  # erases them
 }
 
 Type = Callable[[str], str]

@@ -86,10 +86,10 @@ def test_connections_that_died_while_idle_cost_no_delivery_and_no_read(
 def test_nobody_connects_again_to_tables_of_another_version(inbox: PostgresInbox, database: str):
     """An entry may stand there otherwise, and would be taken for what was sent."""
     inbox.append([note()])
-    _run(database, "update prazo.meta set value = '6' where name = 'version'")
+    _run(database, "update prazo.meta set value = '7' where name = 'version'")
     _cut_off(database)
     for read in (inbox.last, lambda: inbox.read(0, 1)):
-        with pytest.raises(InboxUnavailable, match="version 6"):
+        with pytest.raises(InboxUnavailable, match="version 7"):
             read()
 
 

@@ -11,7 +11,14 @@ from typing import Any, Final
 from pipeline import instants
 from pipeline.audit.package.screens import MAX_ENTRIES, Screen, screens_of
 from pipeline.audit.request import Request
-from pipeline.audit.verify import BY_EXPORTER, BY_PROFILE, EXTENSIONS, KEPT_ELSEWHERE, UNSAID
+from pipeline.audit.verify import (
+    BY_EXPORTER,
+    BY_PROFILE,
+    ERASED,
+    EXTENSIONS,
+    KEPT_ELSEWHERE,
+    UNSAID,
+)
 from pipeline.contract.body import parse_json
 from pipeline.contract.records import REVIEW_REQUIRED
 from pipeline.errors import CallerError
@@ -92,6 +99,8 @@ class Disclosure:
         """
         if entry.body is None or entry.kind == KEY_ROTATION:
             return None
+        if entry.is_erased:
+            return ERASED
         if entry.seq in self._request.withhold:
             return BY_EXPORTER
         if self._request.profile == "masked" and not self._is_impersonal(entry):

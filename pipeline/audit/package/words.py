@@ -129,6 +129,7 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "body_withheld": ("body withheld", "conteúdo retido"),
     "the masked profile": ("masked profile", "perfil mascarado"),
     "by the exporter": ("by the exporter", "por decisão de quem exportou"),
+    "erased": ("erased", "apagado"),
     "not in the artifact store": (
         "not in the artifact store",
         "ausente do repositório de artefatos",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from pipeline.cli.doctor import doors, forwarding, journeys, platform, stores
+from pipeline.cli.doctor import doors, erasures, forwarding, journeys, platform, stores
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import PrazoError, of_the_machine
 from pipeline.settings import Settings, unknown
@@ -45,6 +45,7 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]
     ("heartbeats", stores.routines),
     ("forwarding", forwarding.forwarding),
     ("seller's page", journeys.journey),
+    ("erasures", erasures.erasures),
     ("kept head", stores.kept_head),
     ("ledger", stores.ledger),
 )

@@ -54,6 +54,15 @@ class DatabaseArtifacts(ArtifactStore):
             for position, start in enumerate(range(0, max(len(content), 1), CHUNK_BYTES)):
                 ask(session, _ADD, sha256, position, content[start : start + CHUNK_BYTES])
 
+    def remove(self, sha256: str) -> bool:
+        """Removes its chunks, and the folder's file: what is to be erased must be nowhere."""
+        with self._inbox.transaction() as session:
+            ask(session, _LOCK, sha256)
+            is_here = next(_stored(lambda sql, *values: ask(session, sql, *values), sha256), None)
+            if is_here is not None:
+                ask(session, _REMOVE, sha256)
+        return self._older.remove(sha256) or is_here is not None
+
     def vouch(self, sha256: str) -> bool:
         """An artifact that only the folder has is put into the database first: the entry that is
         about to name it will be read on other machines."""

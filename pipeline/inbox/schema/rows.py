@@ -38,6 +38,7 @@ SINCE_VERSION: Final = 5
 
 _IS_AGAIN: Final = Entry._fields.index("is_again")
 BODY: Final = Entry._fields.index("body")
+SALT: Final = Entry._fields.index("salt")
 LEAF: Final = Entry._fields.index("leaf")
 _IS_COMPRESSED: Final = len(Entry._fields)
 
@@ -87,7 +88,8 @@ class Rows:
         for *values, is_compressed in rows:
             values[_IS_AGAIN] = bool(values[_IS_AGAIN])  # SQLite has numbers for it
             if is_compressed:
-                values[BODY] = values[BODY] and _plain(decompressor, values[BODY])
+                if values[SALT] is not None:  # what stays of an erased body is not compressed
+                    values[BODY] = values[BODY] and _plain(decompressor, values[BODY])
                 values[LEAF] = _plain(decompressor, values[LEAF])
             entries.append(Entry._make(values))
         return entries
@@ -111,6 +113,7 @@ def _is_short_webhook(entry: Entry) -> bool:
     return (
         entry.kind == WEBHOOK
         and entry.body is not None
+        and entry.salt is not None
         and 0 < len(entry.body) <= MAX_BYTES
         and len(entry.leaf) <= MAX_BYTES
     )

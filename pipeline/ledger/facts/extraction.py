@@ -16,6 +16,7 @@ from pipeline.contract.events import read_event
 from pipeline.contract.fields import flatten
 from pipeline.contract.records import BANK_ACCOUNT_EVENTS, SELLER_EVENTS, DecisionReason
 from pipeline.errors import Unreadable
+from pipeline.ledger.facts import remains
 from pipeline.ledger.facts.rows import (
     TABLES,
     Action,
@@ -69,9 +70,16 @@ def extract(entries: Iterable[Entry], keys: Keys) -> dict[type[Fact], list[Fact]
     """The facts of entries by table, in order of seq."""
     facts: dict[type[Fact], list[Fact]] = {table: [] for table in TABLES}
     for entry in entries:
-        for fact in _READERS.get(entry.kind, _action)(entry, keys):
+        for fact in facts_of(entry, keys):
             facts[type(fact)].append(fact)
     return facts
+
+
+def facts_of(entry: Entry, keys: Keys) -> Iterable[Fact]:
+    """The facts of one entry: out of its body, or of what stays of that."""
+    if entry.is_erased:
+        return remains.facts_in(entry)
+    return _READERS.get(entry.kind, _action)(entry, keys)
 
 
 def _sha256(data: bytes | None) -> bytes:

@@ -222,7 +222,7 @@ class Action(NamedTuple):
     actor: str | None
     reason: str | None
     step: str | None
-    content: str
+    content: str | None
     body_sha256: bytes
 
 

@@ -19,7 +19,9 @@ from pipeline.errors import (
     OperatorError,
 )
 from pipeline.inbox import Head, Inbox, Outcome
+from pipeline.inbox.erased import erase_again
 from pipeline.inbox.kept_heads import KeptHead, kept, place, prove
+from pipeline.ledger.arrow import IS_ERASED
 from pipeline.ledger.following.continuity import fork_of, recorded_after
 from pipeline.ledger.following.drafts import require_room
 from pipeline.ledger.service import LedgerService
@@ -141,6 +143,7 @@ def reconcile(
             service.sign()
             return Reconciled(fork, None, seq)
         _record_again(service, fork, recorded_by, on_progress)
+        erase_again(service.inbox, service.ledger.select(IS_ERASED, []))
         service.signing.take_up()  # the key in force may have come into force in what was lost
         on_progress("building the ledger", 0, 1)
         _build_again(service, fork, seq)
@@ -250,9 +253,10 @@ def _found(service: LedgerService, head: KeptHead | None, missed: Missed | None)
             )
         newest = max(newest, Head(head.size, head.root))
     in_ledger = ledger.size - at if shared < ledger.size else 0
+    erased = ledger.erased()
     for first in range(at + 1, at + in_ledger + 1, ENTRIES_PER_COMMIT):
         entries = ledger.recorded(first, first + ENTRIES_PER_COMMIT - 1)
-        if wrong := [it.seq for it in entries if uncommitted(it, inbox.identity)]:
+        if wrong := [it.seq for it in entries if uncommitted(it, inbox.identity, erased)]:
             raise _helpless(
                 f"entry {wrong[0]} of the ledger is not as it was recorded",
                 "put back a ledger or a backup that is right (`prazo restore`)",
@@ -284,7 +288,10 @@ def _record_again(
         on_progress("entries recorded again", first - fork.at - 1, fork.in_ledger)
         for batch in _batches(ledger.recorded(first, first + ENTRIES_PER_COMMIT - 1)):
             lost = [it for it in batch if tree.leaf_hash(it.leaf) not in seqs_now]
-            drafts = [reconciling.again(it, read_as, recorded_by=recorded_by) for it in lost]
+            drafts = [
+                reconciling.again(entry, read_as, fork.at, recorded_by=recorded_by)
+                for entry in lost
+            ]
             for receipt, draft, entry in zip(inbox.append(drafts), drafts, lost, strict=True):
                 if receipt.outcome is Outcome.DUPLICATE and entry.kind != COLLECTION:
                     [receipt] = inbox.append([reconciling.apart(draft, entry)])

@@ -25,18 +25,19 @@ import duckdb
 from pipeline import files
 from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRefused
 from pipeline.inbox import Head, Inbox, SignedHead
+from pipeline.inbox.erased import erase_again, newest_erasure
 from pipeline.inbox.kept_heads import kept, prove
 from pipeline.ledger import file
-from pipeline.ledger.arrow import entries_of_former
+from pipeline.ledger.arrow import ERASURES, IS_ERASED, entries_of_former
 from pipeline.ledger.following.appending import append_all
 from pipeline.ledger.following.continuity import check_continuity, fork_of, parting, recorded_after
 from pipeline.ledger.following.drafts import draft_of, making, require_room, swapped_in
 from pipeline.ledger.following.reading import always
 from pipeline.ledger.store import Ledger
-from pipeline.log import tree
+from pipeline.log import erasures, tree
 from pipeline.log.checkpoints import VerificationKey
 from pipeline.log.commitments import uncommitted
-from pipeline.log.entries import COLLECTION, RECONCILIATION, Entry, Identity
+from pipeline.log.entries import COLLECTION, ERASURE, RECONCILIATION, Entry, Identity
 from pipeline.log.reconciling import Reconciliation, abandoned_root
 from pipeline.log.signing import KEY_ROTATION, LogKeys, open_checkpoint
 
@@ -149,8 +150,8 @@ class Recovery:
     def _rebuilt(
         self, why: str, *, abandoned: Abandoned = lambda _: False, is_outdated: bool = False
     ) -> Opened:
-        """The ledger, built again. One without bodies that `is_outdated` is not set aside: it may
-        hold what only the masks of this release hide."""
+        """The ledger, built again. Not set aside are one that holds what was erased since, and one
+        without bodies that `is_outdated`: it may hold what only the masks of this release hide."""
         LOG.warning("rebuilding the ledger from the inbox: %s", why)
         draft = self._path and draft_of(self._path)
         if self._path is not None and draft is not None:
@@ -170,12 +171,22 @@ class Recovery:
             ledger.close()
             aside = swapped_in(draft, self._path)
             ledger = self._open_ledger(self._path)
-            if aside is not None and is_outdated and ledger.is_without_bodies:
+            is_masked_otherwise = is_outdated and ledger.is_without_bodies
+            if aside is not None and (is_masked_otherwise or self._holds_erased(aside)):
                 files.remove_database(aside)
             elif aside is not None:
                 LOG.warning("the former ledger was kept as %s", aside)
         self._note(f"the ledger was rebuilt from the inbox: {why}")
         return Opened(ledger, self._is_verified and fork is None, self._recovered, fork)
+
+    def _holds_erased(self, former: Path) -> bool:
+        """Whether a former ledger was begun before the newest erasure, as far as it can be read."""
+        try:
+            with closing(duckdb.connect(str(former), read_only=True)) as connection:
+                return file.erased_to(connection) < newest_erasure(self._inbox)
+        except duckdb.Error as error:
+            LOG.warning("the former ledger cannot be read: %s", error)
+            return False
 
     def _carried_over(self, path: Path, why: str) -> Ledger | None:
         """The ledger made again from its own former file; None where the inbox has the newest entry
@@ -197,7 +208,9 @@ class Recovery:
                     seq, lambda seq: entries_of_former(former, seq, seq)[0].leaf, self._inbox
                 )
                 if uncommitted(
-                    entries_of_former(former, shared + 1, shared + 1)[0], self._inbox.identity
+                    entries_of_former(former, shared + 1, shared + 1)[0],
+                    self._inbox.identity,
+                    erasures.known(former.execute(ERASURES, [ERASURE]).fetchall()),
                 ):
                     return None  # the file was changed: nothing of that was ever recorded
                 files.remove_database(draft)
@@ -388,7 +401,7 @@ class Recovery:
 def is_genuine(ledger: Ledger, seq: int, identity: Identity) -> bool:
     """Whether the ledger's entry is as it was recorded, as far as the ledger can tell."""
     [entry] = ledger.select("seq = ?", [seq])
-    return ledger.is_without_bodies or not uncommitted(entry, identity)
+    return ledger.is_without_bodies or not uncommitted(entry, identity, ledger.erased())
 
 
 def stands_again(ledger: Ledger, inbox: Inbox, fork: int) -> bool:
@@ -436,16 +449,18 @@ def give_back(ledger: Ledger, inbox: Inbox, vouchers: list[Head]) -> int:
     if last and ledger.select("seq = ?", [last])[0].leaf != inbox.read(last - 1, 1)[0].leaf:
         raise _refusal(ledger, last, f"and they differ at entry {last} already")
     frontier = tree.Frontier.at(last, ledger.subtrees())
+    erased = ledger.erased()
     batches = range(last + 1, ledger.size + 1, ENTRIES_PER_COMMIT)
     for first in batches:
         entries = ledger.recorded(first, first + ENTRIES_PER_COMMIT - 1)
-        if any(uncommitted(it, inbox.identity) for it in entries):
+        if any(uncommitted(it, inbox.identity, erased) for it in entries):
             raise _refusal(ledger, last, "and entries of the ledger are not as they were recorded")
         frontier.extend(tree.leaf_hash(it.leaf) for it in entries)
     if any((frontier.size, frontier.root()) != (it.size, it.root) for it in covering):
         raise _refusal(ledger, last, "and the ledger's entries lead to another root than was kept")
     for first in batches:
         inbox.copy(ledger.recorded(first, first + ENTRIES_PER_COMMIT - 1))
+    erase_again(inbox, ledger.select(IS_ERASED, []))
     return ledger.size - last
 
 

@@ -19,7 +19,7 @@ from pipeline.audit.stores import audit
 from pipeline.errors import LedgerInUse, LedgerRefused, LedgerStalled
 from pipeline.inbox import open_inbox
 from pipeline.inbox.kept_heads import place
-from pipeline.ledger import checks, refresh, store
+from pipeline.ledger import checks, file, refresh, store
 from pipeline.ledger.following import appending
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
@@ -362,7 +362,7 @@ def test_indexes_are_let_go_of_before_they_fill_the_memory(settings, inbox, monk
     """And nobody who reads meanwhile meets an error or sees half a batch."""
     with closing(caught_up(settings)) as service:
         before = memory_of_indexes(service)
-    monkeypatch.setattr(store, "INDEX_SHARE", 0)
+    monkeypatch.setattr(file, "INDEX_SHARE", 0)
     faults, is_over = [], threading.Event()
 
     def read(service: LedgerService) -> None:

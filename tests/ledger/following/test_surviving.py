@@ -17,7 +17,7 @@ from pipeline.audit.definitions import altered_in_ledger
 from pipeline.errors import InboxUnavailable, LedgerOutdated, LedgerStalled, OperatorError
 from pipeline.inbox import open_inbox
 from pipeline.inbox.kept_heads import place
-from pipeline.ledger import checks, facts, store
+from pipeline.ledger import checks, facts, file
 from pipeline.ledger.following import follower, newest
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
@@ -278,7 +278,7 @@ def test_a_checkpoint_of_the_file_that_finds_no_room_says_disk_to_readers_too(
         ledger.cursor().execute("checkpoint")
         ledger.cursor().execute("create table more as select random()::varchar from range(30000)")
         ballast = fill(small_disk)
-        monkeypatch.setattr(store, "INDEX_SHARE", -1)
+        monkeypatch.setattr(file, "INDEX_SHARE", -1)
         with pytest.raises(LedgerStalled) as stalled:
             ledger._let_go_of_indexes()
         assert stalled.value.remedy == "make room on its disk"

@@ -1,0 +1,1 @@
+"""The command that forgets a person."""

@@ -1,0 +1,130 @@
+"""Finds what the log holds of a seller, and why it may not be erased yet. It asks the inbox alone.
+
+What people of the marketplace did stays, with their names and reasons: an audit asks for it. What a
+note says of the seller goes, and so does what somebody supplied to a delivery.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pipeline.errors import CallerError
+from pipeline.inbox import Inbox
+from pipeline.ledger.facts import Keys, facts_of
+from pipeline.ledger.facts.rows import Artifact, SellerEvent
+from pipeline.log.actions import EXPORT
+from pipeline.log.entries import (
+    COLLECTION,
+    QUARANTINE,
+    SUBMISSION_FINISHED,
+    SUBMISSION_STARTED,
+    SUPPLY,
+    WEBHOOK,
+    Entry,
+)
+from pipeline.submit.casefile import CaseFiles
+
+NOTE: Final = "note"
+ERASED_KINDS: Final = frozenset(
+    {WEBHOOK, QUARANTINE, SUBMISSION_STARTED, SUBMISSION_FINISHED, COLLECTION, NOTE, SUPPLY}
+)
+"""Whose bytes say something of a seller."""
+
+_DELETED: Final = "seller.deleted"
+_QUARANTINED: Final = f"select seq from entries where kind = '{QUARANTINE}' order by seq"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the log holds of a seller."""
+
+    seller_id: str
+    entries: Mapping[str | None, Sequence[Entry]]
+    """By process, those whose bytes are to be erased; None: of no process."""
+    artifacts: frozenset[str]
+    """Digests of all that its collections name, erased or not."""
+    exports: Sequence[int]
+    """Entries of the packages that were made of the seller or one of its processes."""
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many entries of each kind are to be erased."""
+        return dict(Counter(it.kind for some in self.entries.values() for it in some))
+
+
+def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
+    """Everything of a seller. Raises `CallerError` where the log knows none, or where its answers
+    are still needed: a process of it is not finished, and the platform has not deleted it."""
+    named = inbox.find(seller_id=seller_id)
+    if not named:
+        raise CallerError(
+            "Nothing was erased",
+            f"no entry names the seller {seller_id!r}",
+            "give the id as the platform spells it: `prazo show seller_state`",
+        )
+    processes = list(dict.fromkeys(it.process_id for it in named if it.process_id))
+    by_seq = {it.seq: it for it in named}
+    for process_id in processes:
+        by_seq |= {
+            entry.seq: entry
+            for entry in inbox.find(process_id=process_id)
+            if entry.seller_id in (None, seller_id)
+        }
+    of_seller = [by_seq[seq] for seq in sorted(by_seq)]
+    _require_done(inbox, keys, of_seller, processes)
+    for entry in _quarantined(inbox, seller_id, of_seller):
+        by_seq[entry.seq] = entry
+    entries: dict[str | None, list[Entry]] = defaultdict(list)
+    for _, entry in sorted(by_seq.items()):
+        if entry.kind in ERASED_KINDS and entry.received is not None:
+            entries[entry.process_id].append(entry)
+    return Found(
+        seller_id,
+        entries,
+        frozenset(_artifacts(of_seller, keys)),
+        [it.seq for it in of_seller if it.kind == EXPORT],
+    )
+
+
+def _require_done(
+    inbox: Inbox, keys: Keys, of_seller: Sequence[Entry], processes: Sequence[str]
+) -> None:
+    """Where the platform deleted the seller, nobody can be asked for the rest any more."""
+    facts = (fact for it in of_seller if it.kind == WEBHOOK for fact in facts_of(it, keys))
+    if any(isinstance(it, SellerEvent) and it.event_type == _DELETED for it in facts):
+        return
+    files = CaseFiles(inbox)
+    cases = {process_id: files.open(process_id).process for process_id in processes}
+    waiting = [
+        f"{process_id} ({case.state})"
+        for process_id, case in cases.items()
+        if case is not None and case.has_review_event and case.state != "FINISHED"
+    ]
+    if waiting:
+        raise CallerError(
+            "Nothing was erased",
+            f"not finished: {', '.join(waiting)}",
+            "the platform still asks for this seller's data: finish these first, or have the"
+            " platform delete the seller",
+        )
+
+
+def _quarantined(inbox: Inbox, seller_id: str, of_seller: Sequence[Entry]) -> Iterator[Entry]:
+    """Deliveries that could not be read when they came: those whose bytes were read since, or were
+    completed by hand, as an entry of the seller; and those that name the seller's id somewhere."""
+    read_as = {it.particulars.get("replay_of") for it in of_seller if it.kind == WEBHOOK}
+    id_bytes = json.dumps(seller_id, ensure_ascii=False).encode()
+    for (seq,) in inbox.query(_QUARANTINED):
+        for entry in inbox.read(seq - 1, 1):
+            if seq in read_as or id_bytes in (entry.received or b""):
+                yield entry
+
+
+def _artifacts(of_seller: Sequence[Entry], keys: Keys) -> Iterator[str]:
+    for entry in of_seller:
+        if entry.kind == COLLECTION:
+            for fact in facts_of(entry, keys):
+                if isinstance(fact, Artifact) and fact.sha256 is not None:
+                    yield fact.sha256

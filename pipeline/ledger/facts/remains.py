@@ -1,0 +1,74 @@
+"""What stays of an entry whose bytes are erased: its facts, without what they say of a person.
+
+States, dates, codes and counts follow from it as they did from the bytes, and so do the digests by
+which values are compared. No I/O.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, get_args, get_type_hints
+
+from pipeline.contract.body import canonical_json
+from pipeline.ledger.arrow import MASKED_COLUMNS
+from pipeline.ledger.facts.rows import TABLES, Action, Fact, SellerEvent
+from pipeline.log.entries import Entry
+
+FORM: Final = 1
+"""Of what is kept. An entry keeps the form in which its bytes were erased."""
+
+_OF_ENTRY: Final[Mapping[str, Callable[[Entry], Any]]] = {
+    "seq": lambda entry: entry.seq,
+    "recorded_at": lambda entry: entry.recorded_at,
+    "is_again": lambda entry: entry.is_again,
+    "replay_of": lambda entry: entry.particulars.get("replay_of"),
+}
+"""Columns that the entry says itself: another one, where it is recorded again."""
+
+_UNMASKED: Final[Mapping[type[Fact], frozenset[str]]] = {
+    SellerEvent: frozenset({"account_balance", "current_balance", "revenue", "uri"}),
+    Action: frozenset({"reason"}),
+}
+"""What masks leave, and what goes all the same: what a seller's record says of whom its id names,
+and what a person wrote."""
+
+_KINDS: Final = {table: kind for kind, table in TABLES.items()}
+
+
+def of(facts: Iterable[Fact]) -> bytes:
+    """What stays of an entry that has these facts: canonical JSON, the same for the same facts."""
+    kept = [[TABLES[type(fact)], _kept(fact)] for fact in facts]
+    return canonical_json({"facts": kept, "form": FORM})
+
+
+def _kept(fact: Fact) -> dict[str, Any]:
+    masked = MASKED_COLUMNS.get(TABLES[type(fact)], {})
+    erased = {*masked, *_UNMASKED.get(type(fact), ()), *_OF_ENTRY}
+    return {
+        name: value.hex() if isinstance(value, bytes) else value
+        for name, value in fact._asdict().items()
+        if name not in erased and value is not None
+    }
+
+
+def facts_in(entry: Entry) -> Iterator[Fact]:
+    """The facts of an entry whose bytes are erased, from what stays of it: null, or an empty text
+    where there must be one, in the place of what is gone."""
+    for table, kept in json.loads(entry.body or b"{}")["facts"]:
+        kind = _KINDS[table]
+        yield kind(**{name: _value(entry, name, of, kept) for name, of in _types(kind).items()})
+
+
+def _value(entry: Entry, name: str, of: Any, kept: Mapping[str, Any]) -> Any:
+    if name in _OF_ENTRY:
+        return _OF_ENTRY[name](entry)
+    value = kept.get(name)
+    among = get_args(of) or (of,)
+    if value is None:
+        return None if type(None) in among else ""
+    if bytes in among:
+        return bytes.fromhex(value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _types(kind: type[Fact]) -> dict[str, Any]:
+    return get_type_hints(kind)

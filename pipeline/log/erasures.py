@@ -1,0 +1,87 @@
+"""What an erasure says: which entries lost the bytes that came, and what stays of each.
+
+The bytes are gone, and with them whatever could prove the rest. So the erasure's entry, which the
+tree holds like any other, fixes what stays by its digest: nobody can change it afterwards.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from pipeline.contract.body import JsonValue
+from pipeline.log.actions import action
+from pipeline.log.entries import ERASURE, Draft
+
+MOST_ENTRIES: Final = 1000
+"""That one erasure names: its entry stays small, and one commit short."""
+
+ASKED: Final = f"select seq, record from entries where kind = '{ERASURE}' order by seq"
+"""Gives the rows of an inbox that `known` reads."""
+NEWEST: Final = f"select coalesce(max(seq), 0) from entries where kind = '{ERASURE}'"
+"""The seq of the newest erasure of an inbox; 0 while nothing was erased."""
+
+_ERASED: Final = "erased"
+
+
+def erasure(
+    remains: Mapping[int, bytes],
+    *,
+    reason: str,
+    actor: str | None,
+    recorded_by: str,
+    seller_id: str,
+    process_id: str | None,
+    **content: JsonValue,
+) -> Draft:
+    """The draft that says: the bytes of these entries were erased. `remains`: seq -> what stays.
+
+    Raises `WrongUsage` as `action` does.
+    """
+    draft = action(
+        ERASURE,
+        reason=reason,
+        actor=actor,
+        recorded_by=recorded_by,
+        seller_id=seller_id,
+        process_id=process_id,
+        entries=len(remains),
+        **content,
+    )
+    named: JsonValue = [f"{seq}:{digest_of(it).hex()}" for seq, it in sorted(remains.items())]
+    return draft._replace(particulars={_ERASED: named})
+
+
+def digest_of(remains: bytes) -> bytes:
+    """By which an erasure names what stays of an entry."""
+    return hashlib.sha256(remains).digest()
+
+
+def named_in(particulars: Mapping[str, JsonValue]) -> dict[int, bytes]:
+    """What the particulars of an erasure name: seq -> digest of what stays. Nothing for what is
+    not as this release writes it."""
+    named = {}
+    for name in particulars.get(_ERASED) or ():
+        seq, _, digest = str(name).partition(":")
+        if seq.isdecimal() and len(digest) == 64:
+            named[int(seq)] = bytes.fromhex(digest)
+    return named
+
+
+def known(rows: Iterable[tuple[int, bytes | None]]) -> dict[int, bytes]:
+    """Of each entry that was erased, the digest of what stays of it, by its newest erasure. `rows`:
+    (seq, record) of the erasures, in order."""
+    found: dict[int, bytes] = {}
+    for _, record in rows:
+        found |= named_in(json.loads(record or b"{}"))
+    return found
+
+
+def up_to(particulars: Mapping[str, JsonValue], fork: int) -> dict[str, JsonValue]:
+    """The particulars of an erasure that is recorded again after a fork. It names the entries up to
+    that. Those behind it have other seqs now: what stays of them is recorded, and their own leaves
+    fix it."""
+    named: JsonValue = [
+        f"{seq}:{digest.hex()}" for seq, digest in named_in(particulars).items() if seq <= fork
+    ]
+    return {**particulars, _ERASED: named}

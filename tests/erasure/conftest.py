@@ -1,0 +1,51 @@
+"""The stores of a person's history, with the inbox on either engine."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.inbox import Inbox, open_inbox
+from pipeline.keys import secret_key
+from pipeline.ledger.service import LedgerService
+from pipeline.settings import Settings
+from tests.erasure import person
+from tests.support.stores import settings_in
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def engine(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+def stores(folder: Path, *, is_finished: bool = True, **more: Any) -> Settings:
+    """Stores that hold the history, followed and signed."""
+    made = settings_in(folder / "stores", **more)
+    made.ledger.parent.mkdir()
+    secret_key(made.taxpayer_key_file)
+    with closing(open_inbox(made.inbox)) as inbox:
+        person.record(made, inbox, folder, is_finished=is_finished)
+    with closing(LedgerService(made)) as service:
+        service.catch_up()
+        service.sign()
+    return made
+
+
+@pytest.fixture
+def settings(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """Of stores that hold the history."""
+    more = {} if engine == "sqlite" else {"inbox": request.getfixturevalue("database")}
+    return stores(tmp_path, **more)
+
+
+@pytest.fixture
+def inbox(settings: Settings) -> Iterator[Inbox]:
+    with closing(open_inbox(settings.inbox)) as opened:
+        yield opened
+
+
+ON_SQLITE = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+"""For what does not depend on the engine."""

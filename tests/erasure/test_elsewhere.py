@@ -1,0 +1,189 @@
+"""What reads bodies beside the ledger: once they are erased, nothing takes what stays for them."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.doctor.erasures import erasures
+from pipeline.errors import CallerError
+from pipeline.forward import messages
+from pipeline.forward.endpoints import Endpoint
+from pipeline.inbox import Inbox, open_inbox
+from pipeline.inbox.artifacts import artifact_store, named
+from pipeline.ledger.facts import facts_of, remains
+from pipeline.log.deliveries import replay, supply
+from pipeline.log.entries import QUARANTINE, WEBHOOK, Draft, Entry, Place, record_entry
+from pipeline.settings import Settings
+from pipeline.submit.casefile import CaseFiles
+from tests.erasure import person
+from tests.erasure.conftest import ON_SQLITE
+from tests.erasure.test_forgetting import done
+from tests.support.commands import here
+from tests.support.ledgers import KEYS
+from tests.support.stores import environment_in
+
+
+@pytest.fixture
+def erased(settings: Settings) -> Settings:
+    done(settings)
+    return settings
+
+
+def entries(settings: Settings) -> list[Entry]:
+    with closing(open_inbox(settings.inbox)) as inbox:
+        return inbox.read(0, 100)
+
+
+@ON_SQLITE
+def test_no_delivery_is_passed_on_any_more(erased: Settings, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("whsec_" + "A" * 44)
+    secret.chmod(0o600)
+    endpoint = Endpoint(name="crm", url="https://crm.example.com/", secret_file=secret)
+    [first] = [it for it in entries(erased) if it.event_id == "e1"]
+    live = first._replace(origin="live")
+    assert messages.why_not_for(live, endpoint) == "what came was erased"
+    with pytest.raises(ValueError, match="what came was erased"):
+        messages.body_of(live, endpoint)
+
+
+@ON_SQLITE
+def test_what_was_in_quarantine_is_neither_read_again_nor_completed(
+    erased: Settings, tmp_path: Path
+) -> None:
+    held = [it for it in entries(erased) if it.kind == QUARANTINE and it.is_erased]
+    assert len(held) == 2
+    for entry in held:
+        assert replay(entry, recorded_by="ana") is None
+        with pytest.raises(CallerError, match="Nothing can be supplied"):
+            supply(entry, {"id": "e9"}, reason="r", actor="ana", recorded_by="user:ana")
+    environment = environment_in(erased.ledger.parent)
+    ran = here("quarantine", "--replay", environment=environment, folder=tmp_path)
+    assert (ran.returncode, ran.stdout) == (1, "0 replayed, 1 still cannot be read\n")  # another's
+
+
+@ON_SQLITE
+def test_a_case_file_has_no_answer_and_no_payload_of_what_was_erased(erased: Settings) -> None:
+    with closing(open_inbox(erased.inbox)) as inbox:
+        case = CaseFiles(inbox).open(person.PROCESS)
+    assert case.process is not None
+    assert case.process.state == "FINISHED"
+    assert (case.answers, set(case.payloads.values())) == ({}, {b""})
+
+
+@ON_SQLITE
+def test_its_artifacts_are_named_by_nobody_and_none_is_missed(erased: Settings) -> None:
+    with closing(open_inbox(erased.inbox)) as inbox:
+        [names] = named(inbox)
+        assert len(names) == 1
+        assert artifact_store(erased, inbox).fault(names[0].sha256) is None
+
+
+@ON_SQLITE
+def test_the_command_says_what_it_did_and_where_more_may_be(
+    settings: Settings, tmp_path: Path
+) -> None:
+    aside = settings.ledger.with_name("ledger.duckdb.set-aside-1")
+    aside.write_bytes(b"")
+    environment = environment_in(settings.ledger.parent)
+    ask = ("forget", person.SELLER, "--reason", "she asked", "--actor", "ana")
+    dry = here(*ask, "--dry-run", environment=environment, folder=tmp_path)
+    assert dry.returncode == 0
+    assert dry.stdout.startswith("sel_1: 12 entries would be erased (1 collection, 1 note, ")
+    ran = here(*ask, environment=environment, folder=tmp_path)
+    assert ran.returncode == 0
+    assert ran.stdout.startswith("sel_1: 12 entries erased (1 collection, 1 note, 2 quarantine, ")
+    assert f"  {aside}: a former file" in ran.stdout
+    again = here(*ask, environment=environment, folder=tmp_path)
+    assert again.stdout.startswith("sel_1: nothing was left to erase; 0 artifacts removed\n")
+
+
+@ON_SQLITE
+def test_the_doctor_says_what_came_back(erased: Settings, tmp_path: Path) -> None:
+    assert [it.verdict for it in erasures(erased)] == ["ok"]
+    with closing(sqlite3.connect(erased.inbox)) as connection, connection:
+        connection.execute("drop trigger entries_no_update")
+        connection.execute("update entries set body = x'78', salt = x'79' where seq = ?", (1,))
+    aside = erased.ledger.with_name("ledger.duckdb.set-aside-1")
+    aside.write_bytes(b"")
+    back, former = erasures(erased)
+    assert (back.verdict, back.found[:9]) == ("fault", "1 entries")
+    assert back.remedy.endswith("`prazo forget` erases it again; it is of sel_1")
+    assert (former.verdict, str(aside) in former.found) == ("warning", True)
+
+
+@ON_SQLITE
+def test_the_doctor_says_nothing_where_nobody_was_forgotten(settings: Settings) -> None:
+    assert list(erasures(settings)) == []
+
+
+# --- what stays, as it is written ----------------------------------------------------------------
+
+
+@ON_SQLITE
+def test_what_stays_gives_the_same_facts_but_for_the_person(inbox: Inbox) -> None:
+    """And what stays of what stays is the same: erased once more, nothing changes."""
+    for entry in inbox.read(0, 100):
+        before = list(facts_of(entry, KEYS))
+        stays = remains.of(before)
+        erased = entry._replace(body=stays, salt=None)
+        after = list(facts_of(erased, KEYS))
+        assert [type(it) for it in after] == [type(it) for it in before]
+        assert remains.of(after) == stays
+        for one, other in zip(before, after, strict=True):
+            for name, value in one._asdict().items():
+                assert getattr(other, name) in (value, None, ""), (one, name)
+
+
+def test_what_stays_of_a_review_as_it_is_written() -> None:
+    body = {
+        "id": "e4",
+        "type": "regulatory.registration.review.required",
+        "created_at": "2026-03-02T09:00:00Z",
+        "payload": {
+            "object": {
+                "type": "REGISTRATION_REVIEW_REQUIRED",
+                "process_id": "p",
+                "customer_id": "s",
+                "status": "PENDING",
+                "deadline_at": "2026-05-01T09:00:00Z",
+                "requested_fields": ["revenue"],
+            }
+        },
+    }
+    draft = Draft(WEBHOOK, 0, "webhook", json.dumps(body).encode(), event_id="e4", process_id="p")
+    place = Place(1, 0, 1, None, None, None, False)
+    entry = record_entry(draft, place, log="prazo/test", log_key=b"k" * 32, random=bytes)
+    [webhook, review] = json.loads(remains.of(facts_of(entry, KEYS)))["facts"]
+    content = webhook[1]["content_sha256"]
+    assert webhook == [
+        "facts.webhooks",
+        {
+            "content_sha256": content,
+            "created_at": 1_772_442_000_000_000,
+            "event_id": "e4",
+            "event_type": "regulatory.registration.review.required",
+            "has_id": True,
+            "is_shape_known": True,
+            "occurred_at": 0,
+            "origin": "live",
+        },
+    ]
+    assert review == [
+        "facts.reviews",
+        {
+            "content_sha256": content,
+            "created_at": 1_772_442_000_000_000,
+            "deadline_at": 1_777_626_000_000_000,
+            "event_id": "e4",
+            "object_type": "REGISTRATION_REVIEW_REQUIRED",
+            "occurred_at": 0,
+            "process_id": "p",
+            "requested_fields": ["revenue"],
+            "seller_id": "s",
+            "status": "PENDING",
+        },
+    ]

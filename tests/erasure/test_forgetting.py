@@ -1,0 +1,256 @@
+"""A person is forgotten: nothing of them is left, and all else says and proves what it did."""
+
+import hashlib
+import json
+import os
+import signal
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.audit.stores import audit
+from pipeline.clearance import acts
+from pipeline.clearance.clearances import Awaited, decide
+from pipeline.erasure import forgetting
+from pipeline.erasure.forgetting import Forgotten, forget
+from pipeline.errors import CallerError, OperatorError, WrongUsage
+from pipeline.inbox import Inbox, open_inbox
+from pipeline.inbox.artifacts import artifact_store
+from pipeline.ledger.catalogue import catalogue
+from pipeline.ledger.service import LedgerService
+from pipeline.log.deliveries import delivery
+from pipeline.log.entries import ERASURE
+from pipeline.log.ndjson import read_line
+from pipeline.settings import Settings
+from tests.erasure import person
+from tests.erasure.conftest import ON_SQLITE, stores
+from tests.support.machine import killed
+
+SAID = {"reason": "she asked", "actor": "ana", "recorded_by": "user:ana"}
+
+# Columns of the person herself, and what people wrote of her: what is left is null.
+PERSONAL = {
+    "seller_state": {
+        *("first_name", "last_name", "email", "taxpayer_id", "phone_number", "birthdate"),
+        *("address", "metadata", "document_number", "account_balance", "current_balance"),
+        *("revenue", "uri"),
+    },
+    "collections": {"actor"},
+    "notes": {"note"},
+    "timeline": {"reason"},
+    "log_entries": {"actor", "reason", "body"},
+    "seller_names": {"first_name", "last_name"},
+}
+AS_OF = 1_790_000_000_000_000
+"""In 2026, after all that the history tells, and before any erasure."""
+
+
+def done(settings: Settings, seller_id: str = person.SELLER, **more: bool) -> Forgotten:
+    with closing(open_inbox(settings.inbox)) as inbox:
+        return forget(settings, inbox, seller_id, **SAID, **more)
+
+
+def bodies(inbox: Inbox) -> bytes:
+    return b"\n".join(it.body or b"" for it in inbox.read(0, 100))
+
+
+def views(settings: Settings) -> dict[str, list[dict[str, Any]]]:
+    """The rows of every view that stands for itself, as whoever may see people has them."""
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+        return {
+            name: service.reader.read(name, as_of=AS_OF, unmask=True).to_pylist()
+            for name, view in catalogue().items()
+            if view.is_public
+        }
+
+
+def test_nothing_of_the_person_is_left_in_any_store(settings: Settings) -> None:
+    with closing(open_inbox(settings.inbox)) as inbox:
+        before = bodies(inbox)
+    assert all(word.encode() in before for word in person.WORDS)
+    erased = done(settings)
+    assert erased.kinds == person.ERASED
+    assert (erased.artifacts, erased.shared_artifacts, erased.is_cut) == (1, 1, True)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        after = bodies(inbox)
+        store = artifact_store(settings, inbox)
+        kept = [store.read(it) for it in store.names()]
+    assert [word for word in person.WORDS if word.encode() in after] == []
+    assert kept == [person.SHARED]
+    with closing(LedgerService(settings)) as service:
+        held = b"\n".join(it.body or b"" for it in service.ledger.select("true", []))
+    assert [word for word in person.WORDS if word.encode() in held] == []
+    for file in settings.ledger.parent.rglob("*"):
+        if file.is_file():
+            content = file.read_bytes()
+            assert [word for word in person.WORDS if word.encode() in content] == [], file
+
+
+def test_every_view_says_the_same_but_for_what_is_of_the_person(settings: Settings) -> None:
+    before = views(settings)
+    done(settings)
+    after = views(settings)
+    assert before.keys() == after.keys()
+    for name, rows in before.items():
+        now = after[name]
+        if name == "ledger_health":
+            continue
+        if name == "log_entries":  # the one that has entries of whatever instant
+            now = now[: len(rows)]
+        if name in ("seller_identities", "seller_names"):  # of hers there is none any more
+            rows = [it for it in rows if it["seller_id"] != person.SELLER]
+        assert len(now) == len(rows), name
+        for row, others in zip(rows, now, strict=True):
+            differing = {column for column in row if row[column] != others[column]}
+            assert differing <= PERSONAL.get(name, set()), (name, row, others)
+    [seller] = [it for it in after["seller_state"] if it["seller_id"] == person.SELLER]
+    assert {seller[it] for it in PERSONAL["seller_state"]} == {None}
+    [process] = [it for it in after["process_state"] if it["process_id"] == person.PROCESS]
+    assert process["state"] == "FINISHED"
+
+
+def test_the_log_verifies_and_a_rebuilt_ledger_is_the_same(settings: Settings) -> None:
+    done(settings)
+    with closing(LedgerService(settings)) as service:
+        verdict = audit(service)
+        assert verdict.faults == []
+        root, facts = service.ledger.frontier.root(), _facts(service)
+        service.rebuild()
+        assert (service.ledger.frontier.root(), _facts(service)) == (root, facts)
+
+
+def _facts(service: LedgerService) -> dict[str, list[tuple[Any, ...]]]:
+    from pipeline.ledger.facts import TABLES
+
+    return {it: service.ledger.facts_between(it, 1, service.ledger.size) for it in TABLES.values()}
+
+
+def test_a_redelivery_afterwards_counts_as_one_and_brings_nothing_back_of_what_was(
+    settings: Settings,
+) -> None:
+    done(settings)
+    [line] = [it for it in person.history() if it.get("body", {}) and _id(it) == "e1"]
+    with closing(open_inbox(settings.inbox)) as inbox:
+        body = json.dumps(line["body"]).encode()
+        inbox.append([delivery(body, occurred_at=AS_OF - 1, recorded_by="webhook")])
+    [row] = [it for it in views(settings)["redeliveries"] if it["event_id"] == "e1"]
+    assert row["deliveries"] == 2
+    altered = [it for it in views(settings)["findings"] if it["rule"] == "event_altered"]
+    assert [it["process_id"] for it in altered] == [person.PROCESS]  # e4, as before
+
+
+def _id(line: dict[str, Any]) -> str | None:
+    body = line["body"]
+    return body.get("id") if isinstance(body, dict) else None
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+def test_nothing_is_erased_while_the_platform_waits_for_an_answer(tmp_path: Path) -> None:
+    settings = stores(tmp_path, is_finished=False)
+    with pytest.raises(CallerError, match=r"not finished: prc_1 \(EXPIRED\)"):
+        done(settings)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        assert inbox.find(kind=ERASURE) == []
+        line = person.event("2026-05-02T09:00:00Z", "e6", "seller.deleted", {"id": person.SELLER})
+        inbox.append([read_line(json.dumps(line).encode(), recorded_by="file")])
+    assert done(settings).entries == sum(person.ERASED.values())  # e5 is not there, and e6 is
+
+
+@ON_SQLITE
+def test_nothing_is_erased_without_a_name_a_reason_a_seller_or_the_key(settings: Settings) -> None:
+    with closing(open_inbox(settings.inbox)) as inbox:
+        before = inbox.read(0, 100)
+        for more in ({"reason": " "}, {"actor": ""}):
+            with pytest.raises(WrongUsage):
+                forget(settings, inbox, person.SELLER, **{**SAID, **more})
+        with pytest.raises(CallerError, match="no entry names the seller 'sel_2'"):
+            forget(settings, inbox, "sel_2", **SAID)
+        settings.taxpayer_key_file.unlink()
+        with pytest.raises(OperatorError, match=r"taxpayer\.key is not there"):
+            forget(settings, inbox, person.SELLER, **SAID)
+        assert inbox.read(0, 100) == before
+
+
+@ON_SQLITE
+def test_a_dry_run_says_what_would_go_and_erases_nothing(settings: Settings) -> None:
+    with closing(open_inbox(settings.inbox)) as inbox:
+        before = inbox.read(0, 100)
+        erased = done(settings, is_dry_run=True)
+        assert (erased.kinds, erased.artifacts, erased.seqs) == (person.ERASED, 2, ())
+        assert inbox.read(0, 100) == before
+
+
+@ON_SQLITE
+def test_it_waits_for_a_second_person_and_is_done_once(settings: Settings) -> None:
+    of_two = settings.model_copy(update={"four_eyes": "forget"})
+    terms = acts.Terms.of(of_two)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        with pytest.raises(Awaited) as waits:
+            forget(of_two, inbox, person.SELLER, **SAID)
+        assert inbox.find(kind=ERASURE) == []
+        said = {"reason": "I saw the request", "recorded_by": "user:bia", "is_proved": False}
+        with pytest.raises(CallerError, match="ana asked for it"):
+            decide(inbox, terms, waits.value.request_id, "approved", actor="ana", **said)
+        decide(inbox, terms, waits.value.request_id, "approved", actor="bia", **said)
+        assert forget(of_two, inbox, person.SELLER, **SAID).kinds == person.ERASED
+        person_again = person.event("2026-06-01T09:00:00Z", "f1", "seller.updated", {"id": "sel_1"})
+        inbox.append([read_line(json.dumps(person_again).encode(), recorded_by="file")])
+        with pytest.raises(Awaited):  # what came since waits for a word of its own
+            forget(of_two, inbox, person.SELLER, **SAID)
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+        asked = service.reader.read("clearances").to_pylist()
+    [used] = [it for it in asked if it["state"] == "used"]
+    assert (used["act"], used["requested_by"], used["decided_by"]) == ("forget", "ana", "bia")
+
+
+# --- crashes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["change", "links", "artifacts", "cut"])
+@ON_SQLITE
+def test_killed_at_a_step_the_next_run_goes_on(
+    step: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`change`: after the first commit of several."""
+
+    def die(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    names = {"links": "_forget_links", "artifacts": "_remove_artifacts", "cut": "cut"}
+    with monkeypatch.context() as patched:
+        if step == "change":
+            patched.setattr(forgetting, "erasing", _second_time(die))
+        else:
+            patched.setattr(forgetting, names[step], die)
+        killed(lambda: done(settings) and None)
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+        faults = audit(service).faults
+        assert faults == []
+    done(settings)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        assert [it for it in person.WORDS if it.encode() in bodies(inbox)] == []
+        assert [*artifact_store(settings, inbox).names()] == [_sha256(person.SHARED)]
+        named = [json.loads(it.body or b"")["entries"] for it in inbox.find(kind=ERASURE)]
+        assert sum(named) == sum(person.ERASED.values())
+
+
+def _second_time(die: Callable[[], None]) -> Callable[..., Any]:
+    honest, calls = forgetting.erasing, []
+
+    def erasing(*given: Any) -> Any:
+        calls.append(given)
+        return die() if len(calls) > 1 else honest(*given)
+
+    return erasing
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,276 @@
+"""What stays of erased bytes, in every store and every copy: nobody changes it unseen, nothing that
+is put back brings a person back, and packages prove what there is."""
+
+import hashlib
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from zipfile import ZipFile
+
+import psycopg
+import pytest
+
+from pipeline.audit import export, restore
+from pipeline.audit.backup import backup
+from pipeline.audit.request import Profile, Scope
+from pipeline.audit.stores import audit
+from pipeline.audit.verify import verify
+from pipeline.errors import InboxChanged, InboxUnavailable
+from pipeline.inbox import Inbox, open_inbox
+from pipeline.ledger.following.reconcile import reconcile
+from pipeline.ledger.service import LedgerService
+from pipeline.settings import Settings
+from tests.audit import story
+from tests.audit.conftest import request
+from tests.erasure import person
+from tests.erasure.conftest import ON_SQLITE
+from tests.erasure.test_forgetting import bodies, done
+from tests.support.stores import settings_in
+
+FIRST = 1
+"""The entry of the first event about the person."""
+
+
+def words_in(inbox: Inbox) -> list[str]:
+    return [it for it in person.WORDS if it.encode() in bodies(inbox)]
+
+
+def words_of(settings: Settings) -> list[str]:
+    with closing(open_inbox(settings.inbox)) as inbox:
+        return words_in(inbox)
+
+
+def verified(settings: Settings) -> LedgerService:
+    """The stores, which must have no fault; to be closed."""
+    service = LedgerService(settings)
+    service.catch_up()
+    assert audit(service).faults == []
+    return service
+
+
+# --- the one change that the tables take ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update entries set body = 'x' where seq = 1",
+        "update entries set salt = null, body = null where seq = 1",
+        "update entries set salt = null, body = 'x', leaf = 'x' where seq = 1",
+        "update entries set salt = null, body = 'x', occurred_at = 1 where seq = 1",
+        "delete from entries where seq = 1",
+    ],
+)
+def test_the_tables_take_no_other_change(change: str, settings: Settings, inbox: Inbox) -> None:
+    before = inbox.read(0, 100)
+    with pytest.raises((InboxUnavailable, sqlite3.IntegrityError), match="append-only"):
+        inbox.execute(change.replace("'x'", "'\\x78'" if "postgres" in settings.inbox else "x'78'"))
+    assert inbox.read(0, 100) == before
+
+
+def test_what_stays_cannot_be_erased_once_more(settings: Settings, inbox: Inbox) -> None:
+    done(settings)
+    before = inbox.read(0, 100)
+    with pytest.raises(InboxUnavailable, match="append-only"):
+        inbox.execute("update entries set body = $1 where seq = 1", b"something else")
+    assert inbox.read(0, 100) == before
+
+
+# --- an insider ----------------------------------------------------------------------------------
+
+
+def as_owner(settings: Settings, body: bytes, seq: int) -> None:
+    """Somebody who owns the tables changes what stays of an entry."""
+    if "postgres" in settings.inbox:
+        with psycopg.connect(settings.inbox, autocommit=True) as connection:
+            connection.execute("alter table prazo.entries disable trigger all")
+            connection.execute("update prazo.entries set body = %s where seq = %s", (body, seq))
+            connection.execute("alter table prazo.entries enable always trigger all")
+        return
+    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+        held = "select name, sql from sqlite_master where type = 'trigger' and tbl_name = 'entries'"
+        triggers = connection.execute(held).fetchall()
+        for name, _ in triggers:
+            connection.execute(f"drop trigger {name}")
+        connection.execute("update entries set body = ? where seq = ?", (body, seq))
+        for _, sql in triggers:
+            connection.execute(sql)
+
+
+@ON_SQLITE
+def test_what_stays_is_fixed_by_the_erasure(settings: Settings, tmp_path: Path) -> None:
+    """A deadline that is put off in what stays of a review would make a state wrong."""
+    done(settings)
+    verified(settings).close()
+    with closing(open_inbox(settings.inbox)) as inbox:
+        [review] = [it for it in inbox.find(process_id=person.PROCESS) if it.event_id == "e5"]
+    changed = (review.body or b"").replace(b"FINISHED", b"PENDING")
+    assert changed != review.body
+    as_owner(settings, changed, review.seq)
+    with closing(LedgerService(settings)) as service:
+        [fault] = [it for it in audit(service).faults if f"entry {review.seq}:" in it]
+        assert "the inbox is wrong" in fault
+    with pytest.raises(InboxChanged, match=f"entries {review.seq} "):
+        backup(settings, tmp_path / "saved")
+
+
+@ON_SQLITE
+def test_bytes_that_no_erasure_names_are_missed(settings: Settings, tmp_path: Path) -> None:
+    """Whoever deletes a body, as an erasure does, and says nothing."""
+    with closing(open_inbox(settings.inbox)) as inbox:
+        sql = "update entries set body = $1, salt = null where seq = $2"
+        inbox.execute(sql, b'{"facts":[],"form":1}', FIRST)
+    with closing(LedgerService(settings)) as service:
+        assert any(f"entry {FIRST}:" in it for it in audit(service).faults)
+    with pytest.raises(InboxChanged, match=f"entries {FIRST} "):
+        backup(settings, tmp_path / "saved")
+
+
+# --- copies --------------------------------------------------------------------------------------
+
+
+def test_a_backup_is_brought_up_to_date_with_an_erasure(settings: Settings, tmp_path: Path) -> None:
+    saved = tmp_path / "saved"
+    backup(settings, saved, with_keys=True)
+    done(settings)
+    with closing(verified(settings)) as service:
+        service.sign()
+    backup(settings, saved, with_keys=True)
+    assert words_of(settings_in(tmp_path, inbox=str(saved / "inbox.db"))) == []
+    digest = hashlib.sha256(person.SHARED).hexdigest()
+    assert [it.name for it in (saved / "artifacts").rglob("*") if it.is_file()] == [digest]
+    elsewhere = settings_in(tmp_path / "elsewhere")
+    assert restore.restore(elsewhere, saved).verdict.faults == []
+    assert words_of(elsewhere) == []
+
+
+@ON_SQLITE
+def test_an_older_backup_brings_nothing_back_where_the_ledger_knows_better(
+    settings: Settings, tmp_path: Path
+) -> None:
+    backup(settings, tmp_path / "saved")
+    done(settings)
+    with closing(verified(settings)) as service:
+        service.sign()
+    assert restore.restore(settings, tmp_path / "saved").verdict.faults == []
+    assert words_of(settings) == []
+
+
+@ON_SQLITE
+def test_a_ledger_that_has_not_followed_an_erasure_brings_nothing_back(settings: Settings) -> None:
+    done(settings)
+    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+        connection.execute("drop trigger entries_no_update")
+        connection.execute("update entries set status = 500 where kind = 'ticket'")
+    insisted = restore.Insisted("nobody signed the erasure yet", "ana", "user:ana")
+    assert restore.restore_from_ledger(settings, insisted=insisted).verdict.faults == []
+    assert words_of(settings) == []
+
+
+@ON_SQLITE
+def test_an_inbox_that_was_put_back_and_went_on_forgets_again(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """It lost the erasure, and what came before that; the ledger has both."""
+    older = tmp_path / "older.db"
+    with closing(sqlite3.connect(settings.inbox)) as ours, closing(sqlite3.connect(older)) as copy:
+        ours.backup(copy)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        story.deliver_bytes(
+            inbox,
+            b'{"id":"late","type":"seller.updated","payload":{"object":'
+            b'{"id":"sel_1","first_name":"Mariana"}}}',
+        )
+    done(settings)
+    with closing(verified(settings)) as service:
+        service.sign()
+    shutil.copy(older, settings.inbox)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        assert words_in(inbox) == [*person.WORDS]
+        story.deliver_bytes(
+            inbox, b'{"id":"other","type":"seller.updated","payload":{"object":{"id":"sel_10"}}}'
+        )
+    reconcile(settings, reason="an older copy", actor="ana", recorded_by="user:ana")
+    verified(settings).close()
+    assert words_of(settings) == []
+    with closing(open_inbox(settings.inbox)) as inbox:
+        [late] = [it for it in inbox.find(seller_id=person.SELLER) if it.event_id == "late"]
+        assert late.is_erased
+
+
+# --- ledgers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("without_bodies", [False, True])
+@ON_SQLITE
+def test_a_ledger_that_follows_is_made_again_and_its_former_file_is_gone(
+    without_bodies: bool, settings: Settings, tmp_path: Path
+) -> None:
+    own = settings.model_copy(update={"ledger": tmp_path / "own" / "ledger.duckdb"})
+    options = {"is_keeper": False, "without_bodies": without_bodies}
+    service = LedgerService(own, **options)
+    service.catch_up()
+    service.start()
+    try:
+        erased = done(settings)
+        until = time.monotonic() + 60
+        while "erased" not in (service.status().recovered or "") and time.monotonic() < until:
+            time.sleep(0.05)
+        service.reach(erased.seqs[-1])
+        row = service.reader.read("seller_state", where={"seller_id": person.SELLER}, unmask=True)
+        assert row.to_pylist()[0]["first_name"] is None
+    finally:
+        service.close()
+    assert [it.name for it in own.ledger.parent.glob("*set-aside*")] == []
+
+
+def unpacked(package: Path) -> str:
+    with ZipFile(package) as opened:
+        return "".join(opened.read(it).decode("utf-8", "replace") for it in opened.namelist())
+
+
+# --- packages ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("profile", ["full", "masked"])
+@pytest.mark.parametrize(
+    "scope",
+    [
+        Scope(process_id=person.PROCESS),
+        Scope(seller_id=person.SELLER),
+        Scope(since=0, until=1_790_000_000_000_000),
+    ],
+    ids=["process", "seller", "period"],
+)
+@ON_SQLITE
+def test_a_package_says_what_was_erased_and_verifies(
+    scope: Scope, profile: Profile, settings: Settings, tmp_path: Path
+) -> None:
+    done(settings)
+    with closing(verified(settings)) as service:
+        made = export.export(service, request(scope, profile), tmp_path / "p.zip")
+        verdict = verify(made.path, made.key)
+    assert verdict.faults == []
+    assert any("bodies that are withheld (erased)" in it for it in verdict.unchecked)
+    assert [it for it in person.WORDS if it in unpacked(made.path)] == []
+
+
+@ON_SQLITE
+def test_a_body_that_is_withheld_as_erased_and_was_not_is_a_fault(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rogue exporter would leave out whatever speaks against the marketplace."""
+    from pipeline.audit.package import disclosure
+    from pipeline.audit.verify import BY_EXPORTER, ERASED
+
+    monkeypatch.setattr(disclosure, "BY_EXPORTER", ERASED)
+    with closing(verified(settings)) as service:
+        [start] = service.ledger.seqs("kind = 'submission_started'", [])
+        asked = request(Scope(process_id=person.PROCESS), withhold=frozenset({start}))
+        made = export.export(service, asked, tmp_path / "p.zip")
+    assert BY_EXPORTER != ERASED
+    assert verify(made.path, made.key).faults == [
+        f"entry {start}: its body is withheld as erased, and no erasure names it"
+    ]
