@@ -8,6 +8,7 @@ A crash before the commit leaves bytes that no entry names; the seller sends the
 the commit the answer is in the log, and the next request goes on behind it.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -192,11 +193,14 @@ class Answering:
         """One question; with what was answered to it in this journey, unless `typed` is given."""
         position = asked.questions.index(question)
         before = asked.questions[position - 1].slug if position else None
-        known = form.typed_of(question, asked.answers) if typed is None else typed
+        answered = form.typed_of(question, asked.answers)
+        known = answered if typed is None else typed
+        state = json.dumps([question.asked, answered]).encode()
         return self.screens.question(
             language,
             journey.ref,
             question,
+            asked=hashlib.sha256(state).hexdigest()[:16],
             typed={name: known.get(name, "")[:MAX_TYPED] for name in form.names_of(question)},
             faults=faults or {},
             position=position + 1,

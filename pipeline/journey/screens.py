@@ -120,6 +120,7 @@ class Screens:
         ref: str,
         question: Question,
         *,
+        asked: str,
         typed: Mapping[str, str],
         faults: Mapping[str, FaultCode],
         position: int,
@@ -129,8 +130,8 @@ class Screens:
         bands: Sequence[str] | None,
         is_changed: bool = False,
     ) -> Drawn:
-        """One question. `typed`: what its inputs hold, of this journey alone; `position`: from
-        1."""
+        """One question. `asked`: tells it from any other, and from itself before another answer;
+        `typed`: what its inputs hold, of this journey alone; `position`: from 1."""
         fields = [
             _input(number, each, language, typed, faults, bands)
             for number, each in enumerate(question.fields)
@@ -148,6 +149,7 @@ class Screens:
             total=total,
             back=back,
             action=f"/r/{ref}/{question.slug}",
+            asked=asked,
             page=PLACE,
         )
 

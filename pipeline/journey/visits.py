@@ -158,7 +158,9 @@ class Visits(Ground):
             # A second press, or the same sent once more after the line was lost: it is answered.
             if not reading.faults and reading.values.items() <= place.asked.answers.items():
                 return see(self._next(place))
-            return self._again(visit, place, question, typed, is_changed=True)
+            # What was typed to another question, whose place this one took, is not shown in it.
+            is_own = self._sessions.page(place.session, question.asked, token) is not None
+            return self._again(visit, place, question, typed if is_own else None, is_changed=True)
         if reading.faults:
             return self._again(visit, place, question, typed, faults=reading.faults)
         is_recorded = answering.answer(
@@ -197,7 +199,7 @@ class Visits(Ground):
         visit: Visit,
         place: Place,
         question: Question,
-        typed: Mapping[str, str],
+        typed: Mapping[str, str] | None,
         *,
         faults: Mapping[str, form.FaultCode] | None = None,
         is_changed: bool = False,

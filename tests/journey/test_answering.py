@@ -216,6 +216,7 @@ def test_what_was_typed_beside_a_fault_answers_no_other_question_that_takes_its_
     changed = seller.answer(wrong, f0="Maria")
     assert changed.status == 409
     assert "profession" in changed.html
+    assert changed.inputs["f0"] == "", "it stood in the field of the other question"
     assert page.steps(process) == ["invited", "opened"]
     assert seller.answer(changed, f0="florista").slug == "review"
 

@@ -235,9 +235,49 @@ def test_what_was_typed_survives_a_lost_line(page: Page, tab: Tab) -> None:
     tab.get_by_role("status").filter(has_text="Sem conexão").wait_for()
     tab.context.set_offline(False)
     tab.reload()
-    assert tab.get_by_role("textbox", name="Rua e número").input_value() == "Rua das Flores, 123"
+    field = tab.get_by_role("textbox", name="Rua e número")
+    assert field.input_value() == "Rua das Flores, 123"
+    field.fill("")
+    tab.get_by_role("button", name="Continuar").click()
+    tab.get_by_role("alert").wait_for()
+    field.fill("Rua das Flores, 124")  # a screen with faults has other values than the next
+    tab.reload()
+    assert field.input_value() == "Rua das Flores, 124"
     tab.get_by_role("button", name="Continuar").click()
     tab.wait_for_url("**/review")
+
+
+def test_what_was_typed_stands_in_no_other_question_that_takes_its_place(
+    page: Page, tab: Tab
+) -> None:
+    """It was found by the screen's address alone: a field that nobody had answered was filled."""
+    process = page.review(["tax.regime", "tax.office"])
+    tab.goto(page.mint(process).url)
+    tab.get_by_role("button", name="Começar").click()
+    tab.get_by_role("textbox", name="tax.regime").fill("simples")
+    page.review(["tax.office"], process_id=process, seller_type=None)
+    tab.reload()
+    assert tab.get_by_role("textbox", name="tax.office").input_value() == ""
+
+
+def test_what_another_tab_has_answered_is_shown_and_not_what_was_typed_before_it(
+    page: Page, tab: Tab
+) -> None:
+    process = page.review(["address.line3", "address.city"])
+    tab.goto(page.mint(process).url)
+    tab.get_by_role("button", name="Começar").click()
+    tab.wait_for_url("**/line3")
+    other = tab.context.new_page()
+    other.goto(tab.url)
+    for each, typed in ((tab, "Centro"), (other, "Boa Vista")):
+        each.get_by_role("textbox", name="Bairro").fill(typed)
+        each.get_by_role("button", name="Continuar").click()
+        if each is other:  # the screen has changed meanwhile, and is shown first
+            each.get_by_role("alert").wait_for()
+            each.get_by_role("button", name="Continuar").click()
+        each.wait_for_url("**/city")
+    tab.get_by_role("link", name="Voltar").click()
+    assert tab.get_by_role("textbox", name="Bairro").input_value() == "Boa Vista"
 
 
 def test_a_declaration_is_for_what_stands_there_and_nothing_typed_outlives_the_receipt(

@@ -1,9 +1,8 @@
-// The page works without this. It says what is wrong with an input once it is left, in the words of
-// the server, which it asks; keeps what was typed where a line is lost before it was saved; and leads
-// to the first fault. On the receipt it forgets what it kept.
+// The page works without this. It asks the server what is wrong with an input that was left, keeps
+// what was typed for when a line is lost, and leads to the first fault. The receipt forgets it.
 (() => {
-  // A screen that says what is wrong answers a POST. A browser that is led back to one, or loads it
-  // again, shows an error of its own, or sends the form once more: it is to ask for the screen.
+  // A screen with faults answers a POST. A browser that is led back to it, or loads it again, shows an
+  // error or sends the form once more: it is to ask for the screen.
   history.replaceState(null, "", location.href);
   // A page that the browser kept whole, and shows again on the way back, has answers that the server
   // would no longer show, to whoever sits there now.
@@ -19,11 +18,13 @@
   const key = "typed " + location.pathname;
   // A declaration is never kept: it is for what stands there when it is ticked.
   const inputs = () => [...form.elements].filter((it) => it.name && it.type !== "hidden" && it.type !== "checkbox");
+  const box = document.querySelector(".faults");
   form.noValidate = true; // the server says it better than a browser does
   const say = form.querySelector(".offline");
   try {
-    const typed = JSON.parse(sessionStorage.getItem(key) || "null");
-    if (typed && !document.querySelector(".faults")) {
+    // For the question as it was then: another may have its place, or another answer was saved.
+    const { asked, typed } = JSON.parse(sessionStorage.getItem(key) || "{}");
+    if (typed && asked === form.dataset.asked && !box) {
       for (const it of inputs()) {
         if (it.type === "radio") it.checked = typed[it.name] === it.value;
         else if (it.name in typed) it.value = typed[it.name];
@@ -35,7 +36,7 @@
     for (const it of inputs()) {
       if (it.type !== "radio" || it.checked) typed[it.name] = it.value;
     }
-    try { sessionStorage.setItem(key, JSON.stringify(typed)); } catch { /* as above */ }
+    try { sessionStorage.setItem(key, JSON.stringify({ asked: form.dataset.asked, typed })); } catch { /* as above */ }
   };
   // One live region a field, of which the name is the first part of the names of its inputs.
   const fieldOf = (it) => it.name.split("_")[0];
@@ -52,7 +53,7 @@
   const left = new Set();
   let asked = 0;
   let waiting;
-  for (const it of form.dataset.check ? inputs() : []) {
+  for (const it of form.dataset.asked ? inputs() : []) {
     const name = fieldOf(it);
     if (regionOf(name)) continue;
     const region = document.createElement("span");
@@ -83,7 +84,7 @@
     let faults;
     try {
       const body = new URLSearchParams(new FormData(form));
-      const answer = await fetch(form.dataset.check, { method: "POST", body });
+      const answer = await fetch(`${form.action}/check`, { method: "POST", body });
       if (!answer.ok || answer.redirected) return;
       faults = await answer.json();
     } catch { return; } // it is checked when it is sent
@@ -93,10 +94,10 @@
       const own = inputs().filter((it) => fieldOf(it) === name);
       if (own.every((it) => left.has(it))) show(name, faults[name] ?? "");
     }
-    if (!Object.keys(faults).length) document.querySelector(".faults")?.remove();
+    if (!Object.keys(faults).length) box?.remove();
   };
   form.addEventListener("change", (event) => {
-    if (!form.dataset.check || !event.target.name) return;
+    if (!form.dataset.asked || !event.target.name) return;
     for (const it of inputs()) if (it.type === "radio" && it.name === event.target.name) left.add(it);
     left.add(event.target);
     check();
@@ -120,6 +121,6 @@
     say.hidden = true;
   });
   addEventListener("online", () => { say.hidden = true; });
-  document.querySelector(".faults")?.setAttribute("tabindex", "-1");
-  document.querySelector(".faults")?.focus();
+  box?.setAttribute("tabindex", "-1");
+  box?.focus();
 })();
