@@ -66,6 +66,15 @@ def fill_in(tab: Tab) -> None:
             field.select_option(code)
 
 
+def fits(tab: Tab) -> None:
+    """At 200 % as well."""
+    for zoom in (2, 1):
+        width = PHONE["width"] // zoom
+        tab.set_viewport_size({"width": width, "height": PHONE["height"]})
+        wide = tab.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, (tab.url, zoom)
+
+
 def answer_all(tab: Tab) -> int:
     """Up to the review; how many screens there were."""
     screens = 0
@@ -116,11 +125,7 @@ def test_every_screen_keeps_to_wcag_and_to_its_own_host_and_fits_the_phone(
         }
         for broken in tab.evaluate("it => axe.run(document, it)", options)["violations"]:
             found.extend((tab.url, broken["id"], it["html"]) for it in broken["nodes"])
-        for zoom in (2, 1):  # at 200 % headings and answers stood out of the screen
-            width = PHONE["width"] // zoom
-            tab.set_viewport_size({"width": width, "height": PHONE["height"]})
-            wide = tab.evaluate("document.documentElement.scrollWidth")
-            assert wide <= width, (tab.url, zoom)
+        fits(tab)
 
     process = page.review(OF_BUSINESS, kind="ACP", seller_type="business")
     tab.goto(page.mint(process).url)
@@ -146,6 +151,31 @@ def test_every_screen_keeps_to_wcag_and_to_its_own_host_and_fits_the_phone(
     assert [it for it in elsewhere if not it.startswith(page.base)] == []
     errors = [it for it in complaints if it.startswith("error") and "status of 4" not in it]
     assert errors == []
+
+
+def test_a_name_of_the_platforms_own_fits_the_phone_however_long(page: Page, tab: Tab) -> None:
+    """It is one word to a browser, and stood out of the screen."""
+    name = "owner.additional_information.declared_income_of_the_last_twelve_months"
+    process = page.review([name])
+
+    tab.goto(page.mint(process).url)
+    tab.get_by_role("button", name="Começar").click()
+    tab.wait_for_url("**/other-1")
+    fits(tab)
+    tab.get_by_role("button", name="Continuar").click()
+    tab.get_by_role("alert").wait_for()
+    fits(tab)
+    tab.get_by_role("textbox", name=name).fill("R$ 90.000")
+    tab.get_by_role("button", name="Continuar").click()
+    tab.wait_for_url("**/review")
+    fits(tab)
+    tab.get_by_role("checkbox").check()
+    tab.get_by_role("button", name="Confirmar").click()
+    tab.wait_for_url("**/receipt")
+    page.refuse(process, name)
+    tab.reload()
+    assert name in tab.locator(".note").inner_text()
+    fits(tab)
 
 
 def test_the_keyboard_alone_is_enough_and_the_focus_can_be_seen(page: Page, tab: Tab) -> None:
