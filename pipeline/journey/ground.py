@@ -155,8 +155,7 @@ class Ground:
             # Else it was finished without these answers, or nobody knows whether with them.
             is_sent = (review.accepted_at or 0) >= confirmed_at
             return words.text("receipt_sent" if is_sent else "receipt_finished", language), False
-        is_later = (review.refused_at or 0) >= confirmed_at
-        if review.to_correct and is_later:
+        if review.to_correct and not self._is_corrected(journey, review.refused_at or 0):
             asked = form.questions(
                 review.wanted("business"), asks_type=False, only=review.to_correct
             )
@@ -164,6 +163,11 @@ class Ground:
             fields = ", ".join(words.full_label(it, language) for it in refused)
             return words.text("receipt_refused", language, fields=fields), True
         return words.text("receipt_waiting", language, name=name), False
+
+    def _is_corrected(self, journey: Journey, refused_at: int) -> bool:
+        """Whether its seller has confirmed since, by this link or another one of the process."""
+        made = links.of_process(self._inbox, journey.process_id)
+        return any(it.confirmed_at is not None and it.confirmed_at > refused_at for it in made)
 
     def _next(self, place: Place) -> str:
         question = place.asked.next

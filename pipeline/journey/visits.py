@@ -352,6 +352,8 @@ class Visits(Ground):
         # Its button begins the next journey, so it is what the seller saw there.
         if page is None or page.digest != drawn.digest or not to_correct:
             return see(f"/r/{journey.ref}/receipt")
+        if (begun := self._correcting(visit, journey, now)) is not None:
+            return see(f"/r/{begun.ref}/")
         try:
             fresh = links.mint(
                 self._settings,
@@ -364,6 +366,15 @@ class Visits(Ground):
         except CallerError:
             return self._message(visit, "invalid", 404)
         return self._opened(visit, fresh, RECEIPT, drawn.signed(token), now)
+
+    def _correcting(self, visit: Visit, journey: Journey, now: int) -> Journey | None:
+        """Where this browser is correcting the same already: what was answered there stays."""
+        refused = self._answering.reviews.look(journey.process_id, journey.review).to_correct
+        for made in links.of_process(self._inbox, journey.process_id):
+            is_same = made.only_paths == refused and self._is_answerable(made, now)
+            if is_same and self._session(visit, made, now) is not None:
+                return made
+        return None
 
     def nothing(self, visit: Visit) -> Response:
         """Every other address."""

@@ -301,6 +301,29 @@ def test_a_receipt_says_what_was_confirmed_whatever_the_platform_asks_for_later(
     assert seller.get(path).html == first
 
 
+def test_corrections_go_on_where_they_were_and_the_first_receipt_says_when_they_are_done(
+    page: Page,
+) -> None:
+    """It told the seller to correct what they had corrected, and each press began again: with empty
+    fields, and after ten of them with a link that does not work."""
+    process = page.review(["revenue", "address.city"])
+    seller = page.seller()
+    receipt = seller.finish(page.mint(process).url)
+    page.refuse(process, "revenue", "address.city")
+    first = seller.answer(seller.get(receipt.path))
+    assert seller.answer(first, f0_from="1", f0_to="2").slug == "city"
+    again = seller.answer(seller.get(receipt.path))
+    assert again.path == first.path.replace("revenue", "city")
+    assert seller.confirm(seller.answer_all(again)).slug == "receipt"
+    told = seller.get(receipt.path)
+    assert "Loja do Zé vai enviá-las" in told.html
+    assert "Corrigir agora" not in told.html
+    assert page.steps(process).count("invited") == 2
+    page.refuse(process, "address.city")
+    assert "recusou: Cidade." in seller.get(receipt.path).html
+    assert seller.answer(seller.get(receipt.path)).slug == "city"
+
+
 def test_each_receipt_that_a_seller_saw_is_kept_once(page: Page) -> None:
     process = page.review()
     minted = page.mint(process)
