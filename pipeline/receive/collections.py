@@ -188,6 +188,16 @@ class _UnsupportedType(Exception):
     """Neither JSON nor multipart."""
 
 
+class _Parser(MultiPartParser):
+    """Says whether the body's end has come: of one that was cut off, it gives what came before the
+    cut, without the file in which that is."""
+
+    is_whole = False
+
+    def on_end(self) -> None:
+        self.is_whole = True
+
+
 class _Upload:
     def __init__(self, media_type: str, content: bytes) -> None:
         self.media_type = media_type
@@ -200,7 +210,7 @@ async def _multipart(
     """The occurrence, which may be as long as without files, and the uploaded files by name; raises
     `TooLarge`, `Gone`, `Unreadable`, and `OperatorError` where the files find no room."""
     headers = FormHeaders(raw=list(request.scope["headers"]))
-    parser = MultiPartParser(
+    parser = _Parser(
         headers,
         _limited(request, limit),
         max_files=MAX_ARTIFACTS,
@@ -219,6 +229,10 @@ async def _multipart(
         ) from None
     files: dict[str, _Upload] = {}
     try:
+        if not parser.is_whole:
+            raise Unreadable(
+                "not a multipart body: it ends before its last boundary; send all of it"
+            )
         for _, part in form.multi_items():
             if isinstance(part, UploadFile):
                 name = part.filename or ""

@@ -254,6 +254,28 @@ def test_a_broken_multipart_body_is_422(gateway: Client, content_type: str) -> N
     assert answer.status == 422
 
 
+def test_a_body_that_was_cut_off_is_422_and_records_nothing_of_it(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    """It was answered 200: recorded without the photo in which it was cut off."""
+    review = marketplace.review(is_answered=False)
+    report = json.dumps(occurrence(review)).encode()
+    body, content_type = multipart(
+        [
+            ("collection", None, "application/json", report),
+            ("file", "screen.png", "image/png", SCREEN),
+        ]
+    )
+    headers = {"Content-Type": content_type}
+    for end in (len(b"el what the seller saw\r\n--edge--\r\n"), len(b"\r\n--edge--\r\n"), 4, 3):
+        cut = body[: len(body) - end]
+        answer = gateway.request("POST", "/v1/collections", cut, headers)
+        assert (answer.status, "last boundary" in answer.json["error"]) == (422, True), cut
+    assert collected(marketplace, review) == []
+    whole = body.removesuffix(b"\r\n")
+    assert gateway.request("POST", "/v1/collections", whole, headers).status == 200
+
+
 def test_a_multipart_body_without_an_occurrence_is_422(gateway: Client) -> None:
     body, content_type = multipart([("file", "screen.png", "image/png", SCREEN)])
     headers = {"Content-Type": content_type}
