@@ -370,14 +370,15 @@ class Settings(BaseModel):
 
     @field_validator("journey_url", "journey_code_url")
     @classmethod
-    def _https_but_here(cls, url: str | None) -> str | None:
+    def _https_but_here(cls, url: str | None, info: ValidationInfo) -> str | None:
         if url is None or not url:
             return None
         parts = urlsplit(url)
-        if parts.scheme != "https" and not (
-            parts.scheme == "http" and is_loopback(parts.hostname or "")
-        ):
+        is_here = parts.scheme == "http" and is_loopback(parts.hostname or "")
+        if parts.scheme != "https" and not is_here:
             raise ValueError("must start with https://, or be http:// on loopback")
+        if info.field_name == "journey_url" and parts.path.strip("/"):
+            raise ValueError("holds a path: no link would lead to the page, which is at the root")
         return url.rstrip("/")
 
     @field_validator("four_eyes")

@@ -79,11 +79,21 @@ def test_credentials_of_platform_and_keeper_do_not_belong_into_an_address() -> N
         assert "s3cret" not in str(refused.value)
 
 
+def test_the_seller_s_page_is_at_the_root_of_its_host() -> None:
+    """With a path the settings were taken, and no link that was made of them led to the page."""
+    taken = Settings.load(journey_url="https://cadastro.loja.example/")
+    assert taken.journey_url == "https://cadastro.loja.example"
+    with pytest.raises(SettingsError, match="holds a path"):
+        Settings.load(journey_url="https://loja.example/cadastro")
+
+
 def test_an_address_that_paths_are_put_behind_ends_with_its_own_path() -> None:
-    for name in ("platform_url", "keeper_url", "journey_url"):
-        assert (
-            getattr(Settings.load(**{name: "https://a.example/b"}), name) == "https://a.example/b"
-        )
+    for name, url in (
+        ("platform_url", "https://a.example/b"),
+        ("keeper_url", "https://a.example/b"),
+        ("journey_url", "https://a.example"),
+    ):
+        assert getattr(Settings.load(**{name: url}), name) == url
         for beyond in ("?", "?tenant=1", "/#top", " "):
             with pytest.raises(SettingsError, match=f"PRAZO_{name.upper()}: holds a"):
                 Settings.load(**{name: f"https://a.example{beyond}"})
