@@ -112,15 +112,18 @@ TEXTS: Final[Mapping[str, _Both]] = {
     "return": ("Voltar para {name}", "Back to {name}"),
     "invalid_title": ("Este link não funciona", "This link does not work"),
     "invalid": (
-        "Ele pode ter vencido, já ter sido usado ou estar incompleto. Peça um novo a {name}.",
-        "It may have expired, have been used already, or be incomplete. Ask {name} for a new one.",
+        "Se você já confirmou, recebemos as suas respostas. Senão, ele pode ter vencido, ter sido"
+        " aberto em outro aparelho ou estar incompleto: peça um novo a {name}.",
+        "If you have confirmed, we have received your answers. Otherwise it may have expired, have"
+        " been opened on another device, or be incomplete: ask {name} for a new one.",
     ),
     "ended_title": ("A sessão terminou", "The session has ended"),
     "ended": (
-        "Por segurança, ela termina depois de algum tempo. O que você respondeu está salvo. Abra de"
-        " novo o link que recebeu de {name}; se ele não abrir, peça um novo.",
-        "For your safety it ends after some time. What you answered is saved. Open the link from"
-        " {name} again; if it does not open, ask for a new one.",
+        "Por segurança, ela termina depois de algum tempo. O que você respondeu está salvo. Se você"
+        " ainda não confirmou, abra de novo o link que recebeu de {name}; se ele não abrir, peça um"
+        " novo.",
+        "For your safety it ends after some time. What you answered is saved. If you have not yet"
+        " confirmed, open the link from {name} again; if it does not open, ask for a new one.",
     ),
     "limited_title": ("Muitas tentativas", "Too many attempts"),
     "limited": ("Espere alguns minutos e tente de novo.", "Wait a few minutes and try again."),

@@ -71,7 +71,18 @@ def test_a_link_that_is_over_looks_like_one_that_never_was(page: Page, end: str)
     assert over.status == never.status == 404
     assert over.html == never.html
     assert over.heading == INVALID
+    assert "Se você já confirmou, recebemos as suas respostas." in over.html
     assert stranger.post(minted.url, do="start").html == never.html
+
+
+def test_who_has_confirmed_is_sent_for_no_new_link_when_they_come_back(page: Page) -> None:
+    """A phone that loaded the receipt again an hour later told them to ask for one."""
+    seller = page.seller()
+    receipt = seller.finish(page.mint(page.review()).url)
+    page.inbox.execute("update journey_sessions set seen_at = seen_at - $1", instants.HOUR)
+    later = seller.get(receipt.path)
+    assert later.heading == "A sessão terminou"
+    assert "Se você ainda não confirmou, abra de novo o link" in later.html
 
 
 def test_an_expired_link_forgets_the_address_and_one_that_works_keeps_it(page: Page) -> None:
