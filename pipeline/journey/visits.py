@@ -55,7 +55,9 @@ class Visits(Ground):
             return self._first_screen(visit, journey, now)
         if what == "send":
             sent = self._codes.send(journey, visit.language, now)
-            return self._first_screen(visit, journey, now, _UNSENT.get(sent))
+            if sent in _UNSENT:
+                return self._first_screen(visit, journey, now, _UNSENT[sent])
+            return see(visit.path)
         if what == "check":
             fault = visit.form.get("fault")  # as the screen showed it that was sent
             shown = fault if fault in ("code_wrong", *_UNSENT.values()) else None

@@ -122,6 +122,17 @@ def test_of_one_link_only_so_many_codes_are_sent_and_not_at_once(
     assert "Peça um novo link a Loja do Zé" in last.html
 
 
+def test_the_way_back_and_a_second_loading_send_no_form_without_scripts_either(
+    page: Page, endpoint: WebhookServer
+) -> None:
+    """The screen for the code answered a POST: on the way back to it stood a browser's error."""
+    _, url, _ = opened(page)
+    other = page.seller()
+    sent = other.ask("POST", url, {"do": "send"})
+    assert (sent.status, sent.headers["location"]) == (303, url.removeprefix(page.base))
+    assert 'name="code"' in other.get(url).html
+
+
 def test_where_the_endpoint_fails_the_seller_hears_it(page: Page, endpoint: WebhookServer) -> None:
     _, url, _ = opened(page)
     endpoint.status = 500
