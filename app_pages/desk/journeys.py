@@ -11,7 +11,7 @@ from app_pages.door import access
 from app_pages.language import formats, occurrences, refusals, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, links, views
-from pipeline.errors import PrazoError
+from pipeline.errors import InboxUnavailable, PrazoError
 from pipeline.ledger import service
 from pipeline.serve.roles import Permission
 from pipeline.submit.ready import Ready
@@ -28,8 +28,16 @@ _READY: Final = {"next_action": "submit"}
 
 
 def link_of(process_id: str) -> str | None:
-    """The link that this reader has just made for a process; nobody else can read it again."""
-    return acting.own().get(f"link {process_id}")
+    """The link that this reader has made for a process, while it works; nobody else can read it
+    again."""
+    if (made := acting.own().get(f"link {process_id}")) is None:
+        return None
+    from pipeline.journey import links as journeys
+
+    try:
+        return made if journeys.still_works(service.current().inbox, made) else None
+    except InboxUnavailable:  # nobody knows now, and the page goes on
+        return None
 
 
 def make_link(process: views.Row) -> None:

@@ -227,16 +227,21 @@ def for_messages(
 
     def fresh(process_id: str, before: str | None) -> str | None:
         try:
-            if before is not None:
-                known = by_token(inbox, before.rpartition("/")[2])
-                if known is not None and known.is_live(inbox.now()):
-                    return before
+            if before is not None and still_works(inbox, before):
+                return before
             return mint(settings, inbox, process_id, recorded_by=recorded_by).url
         except CallerError as error:
             LOG.warning("a message goes out without a link for the seller: %s", error.why)
             return None
 
     return fresh
+
+
+def still_works(inbox: Inbox, url: str) -> bool:
+    """Whether a link that was made may be sent again, as far as its own row says. Raises
+    `InboxUnavailable`."""
+    known = by_token(inbox, url.rpartition("/")[2])
+    return known is not None and known.is_live(inbox.now())
 
 
 def by_token(inbox: Inbox, token: str) -> Journey | None:

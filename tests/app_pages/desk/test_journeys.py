@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from streamlit.testing.v1.element_tree import Block
@@ -10,6 +11,8 @@ from streamlit.testing.v1.element_tree import Block
 from app_pages.parts import views
 from pipeline import instants
 from pipeline.contract.body import parse_json
+from pipeline.errors import InboxUnavailable
+from pipeline.journey import links
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import COLLECTION, SUBMISSION_STARTED
@@ -43,6 +46,30 @@ def test_a_link_is_made_on_the_process_and_stands_in_the_message_to_the_seller(
     assert (said["step"], said["channel"], said["made_by"]) == ("invited", "sms", "Ana Lima")
     assert entry.recorded_by == "dashboard"
     assert [link in it for it in messages] == [True]
+
+
+def test_a_link_that_works_no_more_stands_in_no_message(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stood there as long as the officer's tab was open: the seller whom they reminded was sent
+    to a page that says that the link does not work."""
+    with open_log(OPEN, journey_url=SELLERS_PAGE) as service:
+        app = visit("process", as_of=None, process="prc_open")
+        app.text_input(key="link_actor prc_open").set_value("Ana Lima")
+        press(app, "Record the invitation and make the link")
+        assert any(SELLERS_PAGE in it.value for it in app.code)
+        with monkeypatch.context() as away:
+            away.setattr(links, "by_token", Mock(side_effect=InboxUnavailable("it is away")))
+            app.run()
+        assert not app.exception
+        assert not any(SELLERS_PAGE in it.value for it in app.code)
+        app.run()
+        assert any(SELLERS_PAGE in it.value for it in app.code)
+        assert links.revoke(service.inbox, process_id="prc_open") == 1
+        app.run()
+        assert not any(SELLERS_PAGE in it.value for it in app.code)
+        [message] = [it.value for it in app.code if "the payment platform asked" in it.value]
+    assert "[link]" in message
 
 
 def test_without_a_page_for_sellers_there_is_no_button(open_log: OpenLog, visit: Visit) -> None:
