@@ -8,10 +8,12 @@ the seller has confirmed, or when the process is finished, whichever comes first
 import hashlib
 import json
 import logging
+import re
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
+from urllib.parse import unquote
 
 from pipeline import instants
 from pipeline.contract.body import identifier
@@ -285,6 +287,9 @@ def allows(settings: Settings, url: str) -> bool:
     """Whether a seller may be led to a URL at the end: it begins with one that the settings allow,
     up to the end of its host or of a part of its path."""
     if len(url) > 2000 or not url.isprintable() or "\\" in url or " " in url:
+        return False
+    # A browser goes up by these, out of what is allowed.
+    if any(unquote(it) in (".", "..") for it in re.split("[?#]", url)[0].split("/")):
         return False
     for prefix in words(settings.journey_return_urls):
         bare = prefix.rstrip("/")
