@@ -69,8 +69,11 @@ class Inviting:
     def _mint(self, body: bytes, recorded_by: str) -> dict[str, Any]:
         from pipeline.journey import links  # its imports take a second, and no webhook waits
 
+        value = parse_json(body)
+        if not isinstance(value, dict):
+            raise Unreadable("not a JSON object")
         try:
-            wanted = _Wanted.model_validate(parse_json(body))
+            wanted = _Wanted.model_validate(value)
         except ValidationError as error:
             faults = (f"{'.'.join(map(str, it['loc']))}: {it['msg']}" for it in error.errors())
             raise Unreadable("; ".join(faults)) from None

@@ -80,6 +80,13 @@ def test_who_may_not_or_asks_for_what_cannot_be_hears_why(
     assert answer.json["error"]
 
 
+def test_a_body_that_is_no_object_is_named_in_words(market: tuple[Marketplace, Client]) -> None:
+    """The error named a class of ours, behind a colon that had nothing before it."""
+    headers = {"Authorization": "Bearer collecting", "Content-Type": "application/json"}
+    answer = market[1].request("POST", "/v1/journeys", b'["prc_1"]', headers)
+    assert (answer.status, answer.json) == (422, {"error": "not a JSON object"})
+
+
 def test_only_post_is_taken(market: tuple[Marketplace, Client]) -> None:
     headers = {"Authorization": "Bearer collecting"}
     assert market[1].request("GET", "/v1/journeys", b"", headers).status == 405
