@@ -80,6 +80,23 @@ def test_a_page_of_another_site_can_neither_begin_nor_answer(
     assert page.steps(process) == ["invited", "opened"]
 
 
+def test_behind_a_proxy_that_names_the_page_as_it_knows_it_sellers_begin_and_answer(
+    page: Page,
+) -> None:
+    """As nginx does unless it is told otherwise: each button led to "This link does not work"."""
+    minted = page.mint(page.review())
+    seller = page.seller()
+    seller.get(minted.url)
+    inner = {"Host": "prazo.internal:8600", "Sec-Fetch-Site": "same-origin"}
+    begun = seller.ask("POST", minted.url, {"do": "start"}, **inner)
+    assert begun.status == 303
+    screen = seller.get(begun.headers["location"])
+    typed = {**screen.inputs, "f0_from": "1", "f0_to": "2"}
+    assert seller.ask("POST", screen.path, typed, **inner).status == 303
+    evil = {**inner, "Origin": "https://evil.example"}
+    assert seller.ask("POST", screen.path, typed, **evil).status == 403
+
+
 def test_a_token_of_another_screen_session_or_time_records_nothing(page: Page) -> None:
     mine, others = page.review(["revenue", "address.city"]), page.review(["revenue"])
     attacker, victim = page.seller(), page.seller()
