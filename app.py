@@ -99,6 +99,7 @@ def _draw() -> None:
     with title:
         st.title(current.title, anchor=False)
         declare_language()
+        access.return_to_asked()
         visits.remember()
         acting.keep_name()
         frame.close_drawer()
@@ -208,6 +209,8 @@ else:
                 SecurityHeaders,
                 scripts=[
                     *LANGUAGE_SCRIPTS.values(),
+                    access.ASKED_SCRIPT,
+                    access.RETURN_SCRIPT,
                     visits.SCRIPT,
                     acting.NAME_SCRIPT,
                     links.COPY_SCRIPT,

@@ -8,6 +8,7 @@ the freshness line moves.
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 import streamlit as st
 
@@ -21,6 +22,15 @@ from pipeline.settings import Settings
 
 WATCH_SECONDS = 7  # no multiple of other fragments' pauses: of two runs at once one is dropped
 _BEGAN = "access_began_at"
+ASKED_SCRIPT: Final = "sessionStorage.setItem('prazo_asked', location.href)"
+RETURN_SCRIPT: Final = """(() => {
+    const asked = sessionStorage.getItem('prazo_asked')
+    sessionStorage.removeItem('prazo_asked')
+    if (asked?.startsWith(location.href) && asked !== location.href) location.replace(asked)
+})()"""
+"""Streamlit leads everybody who has logged in to the first page. So the tab keeps which page it was
+asked for when the login stood there, and goes back to it: what begins with the address of the first
+page is of this dashboard."""
 
 
 def person() -> Person | None:
@@ -80,6 +90,12 @@ def leave(whoever: Person) -> None:
         if service.current().settings.login == "oidc":
             st.button(_("Log out"), on_click=st.logout, width="stretch")
     _watch()
+
+
+def return_to_asked() -> None:
+    """Leads whoever has just logged in to the page that they had asked for."""
+    if service.current().settings.login == "oidc":
+        st.html(f"<script>{RETURN_SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
 @st.fragment(run_every=WATCH_SECONDS)
@@ -155,6 +171,7 @@ def _ask_to_log_in(settings: Settings) -> None:
         _say_no_role(st.user.get("email") or st.user.get("sub"))
         st.button(_("Log out"), on_click=st.logout)
         return
+    st.html(f"<script>{ASKED_SCRIPT}</script>", unsafe_allow_javascript=True)
     st.markdown(_("Deadlines, submissions and evidence of the marketplace's registration reviews."))
     if st.user.get("is_logged_in"):
         st.info(_("The session is over; log in again to continue."))

@@ -39,6 +39,7 @@ HISTORY = [review("prc_1", before(days=10))]
 SECRET = "s3cret-of-the-proxy"
 SOCKET = "/_stcore/stream"
 SPOKEN = "document.documentElement.lang"
+LINK = "/process?process=prc_1&as_of=2026-06-01T12:00:00Z"
 
 
 # --- proxy ---------------------------------------------------------------------------------------
@@ -304,17 +305,22 @@ def log_in(reader: Reader, subject: str) -> None:
 
 
 def test_people_log_in_at_their_provider_and_out_again(tmp_path: Path, browser: Browser):
+    """Whoever followed a link, as an alert has one, or whose session had ended, found themselves on
+    the Overview once they had logged in: the page, its filters and its instant were lost."""
     ana = {"sub": "u-1", "email": "ana@example.com", "email_verified": True}
     with (
         provider(ana, {"sub": "u-2"}) as issuer,
         with_login(tmp_path, issuer, "officer:email:ana@example.com\n") as url,
     ):
-        reader = Reader(browser.new_page(locale="en-GB"), url).open("/watchlist")
+        reader = Reader(browser.new_page(locale="en-GB"), url).open(LINK)
         assert "prc_1" not in reader.text()
         assert list(reader.found_by_axe(depth.few(list(BACKGROUNDS), 2))) == []
         log_in(reader, "u-1")
+        reader.page.wait_for_url(f"{url}{LINK}")
+        assert reader.settled().title() == "Process"
         assert reader.page.get_by_role("button", name="ana@example.com").is_visible()
         assert reader.page.get_by_role("link", name="Watchlist").count() > 0
+        assert reader.open("/").title() == "Overview"  # it was led there once
         reader.page.get_by_role("button", name="ana@example.com").click()
         reader.page.get_by_role("button", name="Log out").click()
         reader.page.wait_for_url(f"{issuer}/**")  # it ends the session there as well
