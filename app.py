@@ -68,6 +68,7 @@ def _draw() -> None:
     st.logo(LOGO, size="large")
     whoever = access.admit()
     if whoever is None:
+        frame.hold_choices()
         return
     heading = st.container(gap="xsmall", key="heading")
     with heading.container(

@@ -142,6 +142,13 @@ def choose_view() -> None:
     )
 
 
+def hold_choices() -> None:
+    """The same where nobody is admitted, out of sight: what no input stands for is taken out of the
+    URL, and whoever came in again would be shown the present."""
+    with st.container(key="choices_held"):
+        choose_view()
+
+
 def _pick_instant() -> None:
     """A calendar for those who do not write ISO 8601, and the way back."""
     for name, label in moments.ENDS.items():

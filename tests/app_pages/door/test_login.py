@@ -14,6 +14,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qs
 
 import httpx
 import pytest
@@ -228,20 +229,26 @@ a busy machine."""
 
 def test_a_session_ends_though_the_page_stays_open(tmp_path: Path, browser: Browser):
     """The last run ended by `st.stop()`, after which Streamlit keeps the fragments of the run
-    before: the freshness line took the place of the words, and the page never changed again."""
+    before: the freshness line took the place of the words, and the page never changed again. Later
+    the words took the instant out of the address: reloaded, the page showed the present."""
     with (
         behind_a_proxy(tmp_path, PRAZO_SESSION_SECONDS="6") as inner,
         Proxy(port_of(inner), forwarded()).running() as url,
     ):
         tab = browser.new_page(locale="en-GB")
         tab.add_init_script(NEVER_ALONE)
-        reader = Reader(tab, url).open("/")
-        assert reader.title() == "Overview"
+        reader = Reader(tab, url).open("/findings?as_of=2026-06-01T12:00:00Z&severity=breach")
+        assert reader.title() == "Findings"
         reader.page.get_by_text("The session is over").wait_for(timeout=60_000)
         tab.wait_for_timeout(1000)
         assert reader.text() == "Prazo\n\nThe session is over\n\nReload the page to continue."
-        reader.open("/findings")
-        assert reader.title() == "Findings"
+        reader.page.reload()
+        assert reader.settled().title() == "Findings"
+        assert "You are looking at 1 Jun 2026" in reader.text()
+        assert parse_qs(reader.query()) == {
+            "as_of": ["2026-06-01T12:00:00Z"],
+            "severity": ["breach"],
+        }
         reader.page.close()
 
 
