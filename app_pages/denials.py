@@ -1,7 +1,7 @@
 """Denials and retries: why sellers were denied, and how those who came back fared."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -163,12 +163,13 @@ def ask_for(reason: views.Row) -> None:
 
 
 def ask_for_cell(point: Mapping[str, Any]) -> None:
-    """Shows the denials of a reason in the week or month of a cell that was clicked."""
+    """Shows the denials of a reason in the week or month of a cell that was clicked: all that the
+    cell counts, whatever period was chosen."""
     end, row = by_period["data"][1]["meta"][point["point_index"]]
-    show_denials(reason=code_of(drawn[row]), ends=end)
+    show_denials(reason=code_of(drawn[row]), ends=end, period=[])
 
 
-def show_denials(**asked: str) -> None:
+def show_denials(**asked: str | list[str]) -> None:
     """Shows the denials that pass these filters and those that are set already."""
     st.query_params.update(
         {"list": [], address.SORT: [], address.PAGE: [], address.CHOSEN: [], **asked}
@@ -315,11 +316,11 @@ with st.container(border=True):
     )
 
 
-def days_asked(*, of_month: bool) -> tuple[datetime, datetime] | None:
-    """The days of the bar or cell that led to the list, with a way back to all; None without."""
+def days_asked(*, of_month: bool) -> periods.Period:
+    """The days of the bar or cell that led to the list, with a way back to all."""
     ends = address.day("ends")
     if ends is None:
-        return None
+        return None, None
     began = ends.replace(day=1) if of_month else ends - timedelta(days=6)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(
@@ -363,8 +364,9 @@ with lists.filters():
             vain = address.choices(_("New attempt"), {"yes": _("in vain")}, "vain")
     with st.container(width=170):
         seller = address.text(_("Seller"), "of", placeholder=lists.sought_id(), width="stretch")
-between = days_asked(of_month=shown == DENIALS and by_month) or periods.period(
-    period, views.moment(), formats.zone()
+between = periods.common(
+    days_asked(of_month=shown == DENIALS and by_month),
+    periods.period(period, views.moment(), formats.zone()),
 )
 if shown == DENIALS:
     lists.with_card(

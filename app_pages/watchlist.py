@@ -206,7 +206,7 @@ if whose == MINE:
         elements.end_page()
 deadline = periods.period(period or "all", views.moment(), formats.zone())
 if day is not None:
-    deadline = periods.utc_days(day, day)
+    deadline = periods.common(deadline, periods.utc_days(day, day))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(_("Due on **{day}**, a UTC day.", day=formats.day(day)), width="content")
         st.button(_("All days"), icon=":material/close:", on_click=address.leave_out, args=("day",))

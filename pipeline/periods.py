@@ -6,8 +6,11 @@ Days are those on somebody's wall; what is given back is naive UTC, as the views
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+Period = tuple[datetime | None, datetime | None]
+"""When it begins, and when what comes after it does; None for no end."""
 
-def period(name: str, now: datetime, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
+
+def period(name: str, now: datetime, zone: ZoneInfo) -> Period:
     """When this_week, this_month or last_month begins, and when what comes after it does; None for
     no end, as of any other name. `now`: naive UTC."""
     today = now.replace(tzinfo=UTC).astimezone(zone).date()
@@ -27,6 +30,14 @@ def period(name: str, now: datetime, zone: ZoneInfo) -> tuple[datetime | None, d
 def start_of_day(day: date, zone: ZoneInfo) -> datetime:
     """When a day begins on that wall."""
     return datetime.combine(day, time(), zone).astimezone(UTC).replace(tzinfo=None)
+
+
+def common(one: Period, other: Period) -> Period:
+    """What lies in both periods."""
+    firsts, beyonds = (
+        [it for it in ends if it is not None] for ends in zip(one, other, strict=True)
+    )
+    return max(firsts, default=None), min(beyonds, default=None)
 
 
 def utc_days(first: date, last: date) -> tuple[datetime, datetime]:

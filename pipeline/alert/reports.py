@@ -7,7 +7,7 @@ name is made from the report, the recipient and the day, so each occasion exists
 
 import contextlib
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo
@@ -200,8 +200,8 @@ def fits(process: Process, query: str, name: str, rules: AlertRules, now: int) -
     moment = instants.of(now).replace(tzinfo=None)
     first, beyond = periods.period(asked.get("period", ["all"])[0], moment, zone)
     with contextlib.suppress(ValueError, OverflowError):
-        first = datetime.combine(date.fromisoformat(asked.get("day", [""])[0]), time())
-        beyond = first + timedelta(days=1)
+        day = date.fromisoformat(asked.get("day", [""])[0])
+        first, beyond = periods.common((first, beyond), periods.utc_days(day, day))
     return (
         process.state in (states or within)
         and ("due" not in asked or _is_due_soon(process, now))

@@ -107,6 +107,19 @@ def test_denials_are_asked_for_by_reason_and_by_month(open_log: OpenLog, visit: 
     assert list(before_that.dataframe[0].value["seller_id"]) == ["sel_10"]
 
 
+def test_a_week_and_a_period_that_are_both_chosen_both_count(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """The week of a bar alone did, and the period that stood beside it was chosen in vain."""
+    with open_log(HISTORY):
+        week = visit("denials", ends="2026-05-29")
+        assert "From 23 May 2026 to 29 May 2026, UTC days." in page_text(week)
+        week.segmented_control(key="period").set_value("last_month").run()
+        assert list(week.dataframe[0].value["seller_id"]) == ["sel_9"]
+        week.segmented_control(key="period").set_value("this_month").run()
+        assert "No denial matches these filters" in page_text(week)
+
+
 def test_returns_are_drawn_by_week_with_what_became_of_them(drawn: Visit) -> None:
     app = drawn("denials")
     cured, others = chart(app, 2)["data"]

@@ -216,6 +216,14 @@ def test_the_last_day_of_the_calendar_is_no_day_to_look_at(open_log: OpenLog, vi
     assert "No process matches these filters" in page_text(before_it)
 
 
+def test_a_day_and_a_period_that_are_both_chosen_both_count(open_log: OpenLog, visit: Visit):
+    """The day of a bar alone did, and the period was chosen in vain."""
+    with open_log(HISTORY):
+        assert listed(visit("watchlist", day="2026-06-05", period="this_month")) == ["prc_soon"]
+        neither = page_text(visit("watchlist", day="2026-06-05", period="last_month"))
+    assert "No process matches these filters" in neither
+
+
 QUERIES = (
     "",
     "lane=savable",
@@ -225,6 +233,8 @@ QUERIES = (
     "whose=unassigned&state=PENDING&state=EXPIRED",
     "seller=BIA",
     "period=this_month",
+    "period=this_month&day=2026-06-05",
+    "period=last_month&day=2026-06-05",
     "action=submit",
 )
 
