@@ -20,6 +20,7 @@ SORT: Final = "sort"
 FEW_PAGES: Final = 4
 PAGE_WIDTH: Final = 52
 MOST_DIGITS: Final = 9
+EARLIEST_DAY: Final = date(1901, 1, 1)
 
 
 def text(label: str, key: str, *, placeholder: str, width: int | Literal["stretch"]) -> str:
@@ -92,10 +93,11 @@ def one_of(label: str, options: Mapping[str, str], key: str, *, placeholder: str
 
 
 def day(key: str) -> date | None:
-    """A day in the URL, to which a chart led; None without one that can be read, and has an end."""
+    """A day in the URL, to which a chart led; None without one that can be read, and has a week
+    before it and an end."""
     with contextlib.suppress(ValueError):
         found = date.fromisoformat(st.query_params.get(key, ""))
-        return found if found < date.max else None
+        return found if EARLIEST_DAY <= found < date.max else None
     return None
 
 
@@ -110,7 +112,7 @@ def days(label: str, key: str, default: tuple[date, date]) -> tuple[date, ...]:
     asked = default
     with contextlib.suppress(ValueError):
         first, last = map(date.fromisoformat, st.query_params.get_all(key))
-        if date(1901, 1, 1) <= first <= last <= default[1]:
+        if EARLIEST_DAY <= first <= last <= default[1]:
             asked = (first, last)
     _follow(key, asked)
     picked = st.date_input(label, max_value=default[1], format="DD/MM/YYYY", key=key)

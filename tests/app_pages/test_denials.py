@@ -120,6 +120,12 @@ def test_a_week_and_a_period_that_are_both_chosen_both_count(
         assert "No denial matches these filters" in page_text(week)
 
 
+def test_a_week_before_the_calendar_is_none(open_log: OpenLog, visit: Visit) -> None:
+    """It began before the first day that there is: the page failed."""
+    with open_log(HISTORY):
+        assert "10 denials" in page_text(visit("denials", ends="0001-01-03"))
+
+
 def test_returns_are_drawn_by_week_with_what_became_of_them(drawn: Visit) -> None:
     app = drawn("denials")
     cured, others = chart(app, 2)["data"]
