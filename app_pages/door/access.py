@@ -13,7 +13,7 @@ from typing import Final
 import streamlit as st
 
 from app_pages.door import audience
-from app_pages.language import formats
+from app_pages.language import formats, words
 from app_pages.language.i18n import _, declare_language
 from pipeline import instants
 from pipeline.ledger import service
@@ -86,7 +86,7 @@ def leave(whoever: Person) -> None:
     # A label makes no links, so that the name can be read and found as it is.
     name = formats.plain(whoever.name).replace("\N{WORD JOINER}", "")
     with st.popover(name, icon=":material/account_circle:"):
-        st.markdown(", ".join(sorted(_role_names()[it] for it in whoever.roles)))
+        st.markdown(", ".join(sorted(_(words.ROLES[it]) for it in whoever.roles)))
         if service.current().settings.login == "oidc":
             st.button(_("Log out"), on_click=st.logout, width="stretch")
     _watch()
@@ -147,15 +147,6 @@ def _map_at(path: Path) -> RoleMap:
 def _role_map(settings: Settings) -> RoleMap:
     assert settings.roles_file is not None  # the settings are refused without it
     return _map_at(settings.roles_file)
-
-
-def _role_names() -> dict[str, str]:
-    return {
-        "officer": _("Compliance officer"),
-        "analyst": _("Analyst"),
-        "auditor": _("Auditor"),
-        "admin": _("Administrator"),
-    }
 
 
 def _ask_to_log_in(settings: Settings) -> None:

@@ -1,10 +1,13 @@
 """Names the columns of lists for people, where a file of their rows is made for them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
+
+import pyarrow as pa
 
 from app_pages.language import changes, next_actions, occurrences, rulebook, words
 from app_pages.language.i18n import N_, said_in
+from pipeline.serve.compared import THEN
 
 LABELS: Final[Mapping[str, str]] = {
     "acknowledged_at": N_("Acknowledged at"),
@@ -51,7 +54,7 @@ LABELS: Final[Mapping[str, str]] = {
     "is_open": N_("Open"),
     "is_retry_pending": N_("Waiting for a retry"),
     "journey_id": N_("Journey"),
-    "kind": N_("Kind"),
+    "kind": N_("What it is about"),
     "last_attempt_at": N_("Last attempt at"),
     "last_outcome": N_("Last outcome"),
     "next_action": N_("Next action"),
@@ -143,7 +146,11 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "channel": occurrences.CHANNELS,
     "step": occurrences.STEPS,
     "via": occurrences.VIAS,
+    "role": words.ROLES,
+    "source": occurrences.SOURCES,
 }
+_ALERTS: Final[Mapping[str, str]] = {"alerts": "kind", "changes": "code"}
+"""Views -> their column of what an alert is about, or which rule is broken."""
 
 
 def view_name(view: str, into: str) -> str:
@@ -156,11 +163,21 @@ def label(view: str, column: str, into: str) -> str:
     return said_in(into, LABELS[column]) if view in VIEWS and column in LABELS else column
 
 
-def codes(view: str, into: str) -> dict[str, dict[str, str]]:
-    """Columns of a view that pages list -> what stands for their codes in that language."""
+def codes(view: str, into: str, kinds: Iterable[str] = ()) -> dict[str, dict[str, str]]:
+    """Columns of a view that pages list -> what stands for their codes in that language. `kinds`:
+    of the alerts in its rows, of which the settings say how many there are."""
     if view not in VIEWS:
         return {}
-    return {
+    named = {
         column: {code: said_in(into, word) for code, word in meanings.items()}
         for column, meanings in _WORDS.items()
     }
+    if view in _ALERTS:
+        named[_ALERTS[view]] = {kind: occurrences.alert_name(kind, into) for kind in kinds}
+    return named
+
+
+def kinds(view: str, rows: pa.Table) -> set[str]:
+    """What the alerts in some rows of a view are about; in a comparison, at either instant."""
+    found = (it for it in rows.column_names if it.removeprefix(THEN) == _ALERTS.get(view))
+    return {kind for it in found for kind in rows.column(it).unique().to_pylist() if kind}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from app_pages.language import formats, rulebook
-from app_pages.language.i18n import N_, _, language
+from app_pages.language.i18n import N_, _, language, said_in
 from app_pages.language.words import STATES, word
 from pipeline.alert import words as messages
 
@@ -178,11 +178,13 @@ def unreadable(reason: str) -> str:
     return reason
 
 
-def alert_name(kind: str) -> str:
-    """What an alert is about, as the messages say it; a broken rule by its name on the pages."""
+def alert_name(kind: str, into: str | None = None) -> str:
+    """What an alert is about, as the messages say it; a broken rule by its name on the pages. In
+    the reader's language, or in another."""
+    into = into or language()
     if kind in rulebook.RULES:
-        return rulebook.name(kind)
-    spoken: Literal["pt", "en"] = "pt" if language() == "pt" else "en"
+        return said_in(into, rulebook.RULES[kind].name)
+    spoken: Literal["pt", "en"] = "pt" if into == "pt" else "en"
     return messages.title(kind, spoken)
 
 

@@ -57,6 +57,12 @@ COSTS: Final[Mapping[str, str]] = {
     ),
 }
 
+ROLES: Final[Mapping[str, str]] = {
+    "officer": N_("Compliance officer"),
+    "analyst": N_("Analyst"),
+    "auditor": N_("Auditor"),
+    "admin": N_("Administrator"),
+}
 REVIEW_TYPES: Final[Mapping[str, str]] = {
     "ACP": N_("Periodic update (ACP)"),
     "ACI": N_("Inconsistency (ACI)"),

@@ -141,7 +141,7 @@ def maker(
                 notes["compared_with"] = instants.readable(question.compared_with)
             return tables.encode(rows, form, notes)
         words = in_words(question, reader, at=at, last_seq=last_seq, rows=rows.num_rows)
-        return tables.encode(rows, form, words, look(view, reader))
+        return tables.encode(rows, form, words, look(rows, view, reader))
 
     return make
 
@@ -162,10 +162,10 @@ def _rows(question: Question, held: service.LedgerService, at: int) -> pa.Table:
     return compared.table(found, now.schema, key, question.columns)
 
 
-def look(view: str, reader: Reader) -> tables.Look:
+def look(rows: pa.Table, view: str, reader: Reader) -> tables.Look:
     """A spreadsheet of a view as its reader would have made it."""
     into = reader.language
-    codes = columns.codes(view, into)
+    codes = columns.codes(view, into, columns.kinds(view, rows))
     labels = {column: columns.label(view, column, into) for column in public()[view].columns}
     earlier = {
         compared.THEN + column: said_in(into, _THEN, column=label)

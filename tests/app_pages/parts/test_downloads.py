@@ -166,6 +166,39 @@ def test_xlsx_is_as_a_person_would_make_it_and_runs_no_formula(open_log: OpenLog
     assert sheet.column_dimensions["B"].width >= len("'=cmd|' /C calc'!A0")
 
 
+def test_xlsx_says_in_words_what_alerts_changes_and_collections_are_about(
+    open_log: OpenLog,
+) -> None:
+    """It said `officer`, `before_15d`, `expired_unfinished` and `seller`, as programs call them."""
+    at = instants.parse(AS_OF)
+    assert at is not None
+    asked = {
+        "alerts": downloads.Question("alerts", at),
+        "changes": downloads.Question("changes", at),
+        "collections": downloads.Question("collections", at),
+        "compared": downloads.Question(
+            "alerts", at, compared_with=at - instants.DAY, columns=("kind",)
+        ),
+    }
+    history = [
+        *HISTORY,
+        review("prc_due", before(days=27, hours=-1)),
+        collected("prc_evil", "invited", before(days=39)),
+    ]
+    found: dict[str, set[object]] = {}
+    with open_log(history):
+        for name, question in asked.items():
+            content = downloads.maker(question, "xlsx", BIA, lambda: LOCAL)()
+            first, *rows = openpyxl.load_workbook(io.BytesIO(content))["Linhas"].values
+            for place, label in enumerate(first):
+                found[f"{name}: {label}"] = {row[place] for row in rows}
+    assert found["alerts: De que se trata"] == {"Faltam menos de 15 dias", "Faltam menos de 7 dias"}
+    assert found["alerts: Papel"] == {"Compliance"}
+    assert "Vencido sem conclusão" in found["changes: Código"]
+    assert found["collections: Fonte"] == {"o vendedor"}
+    assert found["compared: De que se trata"] == {"Faltam menos de 15 dias"}
+
+
 def test_a_file_is_named_by_view_filters_and_date(open_log: OpenLog) -> None:
     moment = instants.of(instants.parse("2026-06-01T01:30:00Z")).replace(tzinfo=None)
     with open_log(HISTORY):
