@@ -19,6 +19,7 @@ from pipeline.serve.compared import KIND, MOST_ROWS, THEN, Difference
 WITH: Final = "compare"
 """Where the earlier instant stands in the URL: as one of `moments.ENDS`, or as such."""
 SHOWN: Final = 100
+_PICKED: Final = "compare picked"
 _COLOURS: Final = {"changed": "orange", "came": "blue", "went": "gray"}
 
 Grid = Callable[..., None]
@@ -45,7 +46,7 @@ def control() -> None:
         st.datetime_input(
             _("Another instant"),
             value=None,
-            key="compare picked",
+            key=_PICKED,
             format="DD/MM/YYYY",
             on_change=_take_picked,
         )
@@ -53,13 +54,14 @@ def control() -> None:
 
 def _compare(asked: str) -> None:
     st.query_params.update({WITH: [asked] if asked else []})
+    st.session_state[_PICKED] = None  # what stays there cannot be picked again
 
 
 def _take_picked() -> None:
-    picked: datetime | None = st.session_state["compare picked"]
+    picked: datetime | None = st.session_state[_PICKED]
     if picked is not None:
         there = picked.replace(tzinfo=formats.zone())
-        _compare(instants.readable(instants.from_datetime(there)))
+        st.query_params.update({WITH: instants.readable(instants.from_datetime(there))})
 
 
 def show(

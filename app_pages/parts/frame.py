@@ -191,6 +191,7 @@ def _look_at(name: str) -> None:
     now = instants.of(service.current().now()).replace(tzinfo=None)
     there = moments.end_of(name, now, formats.zone())
     st.session_state["as_of"] = instants.readable(instants.from_datetime(there))
+    st.session_state["picked"] = None  # what stays there cannot be picked again
 
 
 def _back_to_now() -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from app_pages.parts import downloads
@@ -47,6 +48,21 @@ def test_rows_that_came_went_and_changed_are_counted_and_shown_side_by_side(
     }
     changed = found["prc_changed"][1]
     assert (list(changed["then_state"]), list(changed["state"])) == (["In tolerance"], ["Expired"])
+
+
+def test_an_instant_is_picked_again_after_another_comparison(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """It stayed in the calendar, where picking it once more changed nothing."""
+    instant = datetime.fromisoformat("2026-05-30T09:00")
+    with open_log(HISTORY):
+        app = visit("watchlist", as_of=LATER)
+        for follows in ("Stop comparing", "Last Friday"):
+            app.datetime_input(key="compare picked").set_value(instant).run()
+            assert app.query_params["compare"] == EARLIER
+            buttons = [it for it in app.button if it.label == follows]
+            buttons[-1].click().run()
+            assert app.datetime_input(key="compare picked").value is None
 
 
 def test_filters_hold_at_both_instants_and_a_name_stands_for_an_instant(

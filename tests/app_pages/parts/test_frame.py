@@ -81,6 +81,8 @@ def test_a_picked_instant_is_read_in_the_readers_zone(open_log: OpenLog, visit: 
         app.datetime_input(key="picked").set_value(datetime.fromisoformat("2026-05-01T09:00")).run()
         assert app.query_params["as_of"] == "2026-05-01T12:00:00Z"
         assert metrics(app)["Expired"][0] == "0"
+        app.button(key="as_of yesterday").click().run()
+        assert app.datetime_input(key="picked").value is None  # else nobody could pick it again
 
 
 def test_the_zone_changes_what_is_written_and_no_state(open_log: OpenLog, visit: Visit) -> None:
