@@ -125,6 +125,10 @@ def test_the_doctor_says_whether_it_runs_and_what_it_cannot_do(begun: Path, file
         inbox.execute("update heartbeats set at = at - 61000000")
         [old, _] = of_forwarding(begun, file)
         assert old.found.startswith("the forwarder was last well 20")
+        inbox.execute("update heartbeats set at = at + 3600000000")
+        [ahead, _] = of_forwarding(begun, file)
+        assert ahead.verdict == "warning", "one that was killed since was called well for an hour"
+        assert "which is yet to come: a clock was ahead" in ahead.found
 
 
 def test_the_doctor_says_who_can_read_the_endpoints_secrets(begun: Path, file: Path) -> None:

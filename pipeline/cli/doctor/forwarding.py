@@ -5,7 +5,7 @@ from typing import Final
 
 from pipeline import instants
 from pipeline.cli.doctor.diagnosis import Diagnosis
-from pipeline.cli.doctor.stores import owners_alone
+from pipeline.cli.doctor.stores import beaten_ahead, owners_alone
 from pipeline.errors import InboxMissing
 from pipeline.forward import endpoints, operating
 from pipeline.forward.operating import State
@@ -37,6 +37,9 @@ def forwarding(settings: Settings) -> Iterator[Diagnosis]:
     if beat is None or now - beat > LONGEST_BEAT:
         said = "no forwarder has run yet" if beat is None else f"the forwarder was last well {last}"
         yield Diagnosis("forwarding", "fault", said, "run `prazo serve`, or `prazo forward run`")
+    elif ahead := beaten_ahead(beat, now):
+        found = f"the forwarder was last well {last}{ahead}"
+        yield Diagnosis("forwarding", "warning", found, "see whether it runs: `prazo serve`")
     else:
         yield Diagnosis("forwarding", "ok", f"the forwarder was last well {last}")
     for state in states:

@@ -390,10 +390,16 @@ def routines(settings: Settings) -> Iterator[Diagnosis]:
 def _beaten(check: str, at: int | None, now: int, patience: int, remedy: str) -> Diagnosis:
     if at is None:
         return Diagnosis(check, "warning", "there has been none yet", remedy)
-    found = f"last {instants.readable(at)}"
-    if at - now > instants.MINUTE:  # of nobody that has ended since it would be noticed until then
-        found += ", which is yet to come: a clock was ahead, and until then nobody knows more"
-        return Diagnosis(check, "warning", found, remedy)
-    if now - at > patience:
+    ahead = beaten_ahead(at, now)
+    found = f"last {instants.readable(at)}{ahead}"
+    if ahead or now - at > patience:
         return Diagnosis(check, "warning", found, remedy)
     return Diagnosis(check, "ok", found)
+
+
+def beaten_ahead(at: int, now: int) -> str:
+    """What there is to say of a heartbeat that is yet to come, after its instant; empty for any
+    other: of nobody that has ended since it would be noticed until then."""
+    if at - now <= instants.MINUTE:
+        return ""
+    return ", which is yet to come: a clock was ahead, and until then nobody knows more"
