@@ -13,8 +13,8 @@ from pipeline import alert_rules, files
 from pipeline.alert.alarms import LASTING
 from pipeline.alert_rules import AlertRules, AlertsFile
 from pipeline.alert_rules.ladder import Condition
-from pipeline.alert_rules.recipients import Recipient
-from pipeline.alert_rules.references import BESIDE_THE_LOG, CONDITIONS
+from pipeline.alert_rules.recipients import Mail, Recipient
+from pipeline.alert_rules.references import BESIDE_THE_LOG, CONDITIONS, FILES
 from pipeline.breaches import BREACHES
 from pipeline.errors import SettingsError
 from pipeline.ledger.catalogue import script
@@ -192,6 +192,25 @@ def test_no_fault_hides_another(file: Path) -> None:
         "recipients.desk.webhook_secret_file: there is no file keys/none: make it, or correct the"
         " path",
     ]
+
+
+@pytest.mark.parametrize("part", [Mail, Recipient])
+def test_every_file_that_a_part_may_name_is_looked_for(part: type[Mail] | type[Recipient]) -> None:
+    """A channel whose secret is in neither list is read by anybody, and nobody is warned."""
+    named = {name for name, it in part.model_fields.items() if Path in get_args(it.annotation)}
+    assert "password_file" in named or "apprise_file" in named
+    assert named - {*FILES} == set(), "FILES of references.py, and SECRETS where it is one"
+
+
+def test_a_secret_that_several_name_is_looked_at_once(file: Path) -> None:
+    file.write_text(
+        """
+        mail = { host = "mail", sender = "p@x", user = "p", password_file = "one", ca_file = "ca" }
+        recipients.ana = { email = "ana@x", apprise_file = "two" }
+        recipients.bia = { webhook = "http://x", webhook_secret_file = "one" }
+        """
+    )
+    assert alert_rules.load(file).secret_files() == [Path("one"), Path("two")]
 
 
 @pytest.mark.parametrize("place", ["constants", "WEEKEND", "list_supported_countries"])

@@ -191,9 +191,8 @@ def _addresses(
     """Every way in which somebody is to be told by now, and whether that can wait until they work.
     Who was reached at a lower level hears no more of it."""
     if due.kind in (DIGEST, REPORT) and due.assignee is not None:
-        for via in rules.recipients[due.assignee].channels:
-            if via != "webhook":  # a program asks the views
-                yield Address(due.assignee, via, 0), False
+        for via in rules.recipients[due.assignee].read_by_people:
+            yield Address(due.assignee, via, 0), False
         return
     addresses: dict[tuple[str, Via], tuple[int, bool]] = {}
     is_routed = False

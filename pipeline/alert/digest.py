@@ -69,9 +69,9 @@ def so_far(alarms: Mapping[str, Alarm], alert: str, now: int) -> Alarm | None:
 
 
 def is_over(alarm: Alarm | None, name: str, rules: AlertRules) -> bool:
-    """Whether a recipient has a digest or a report by each of their channels, or it was given up
-    there. A program asks the views, so none goes to a webhook."""
-    ways = [it for it in rules.recipients[name].channels if it != "webhook"]
+    """Whether a recipient has a digest or a report by each channel by which one goes, or it was
+    given up there."""
+    ways = rules.recipients[name].read_by_people
     ended = [it.is_sent or it.is_given_up for it in _deliveries(alarm, name, ways)]
     return len(ended) == len(ways) and all(ended)
 

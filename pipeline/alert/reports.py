@@ -124,8 +124,8 @@ def subscription(
 
 
 def is_reachable(rules: AlertRules, name: str) -> bool:
-    """Whether reports can go to a recipient: by e-mail or Apprise."""
-    return name in rules.recipients and set(rules.recipients[name].channels) != {"webhook"}
+    """Whether reports can go to a recipient."""
+    return name in rules.recipients and bool(rules.recipients[name].read_by_people)
 
 
 def _latest(report: Report, name: str, rules: AlertRules, now: int) -> date | None:

@@ -8,10 +8,11 @@ from pipeline.alert.decision import Message
 from pipeline.alert.entries import Due, Item
 from pipeline.alert.links import Links
 from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.recipients import Via
 from pipeline.errors import CallerError
 
 
-def try_channels(rules: AlertRules, name: str) -> dict[str, str | None]:
+def try_channels(rules: AlertRules, name: str) -> dict[Via, str | None]:
     """What came of a test message by each channel of a recipient: None where it was taken, else
     why not. Nothing is recorded. Raises `CallerError` where nobody has that name."""
     recipient = rules.recipients.get(name)
@@ -25,7 +26,7 @@ def try_channels(rules: AlertRules, name: str) -> dict[str, str | None]:
     links = Links(None, b"")
     due = Due(secrets.token_hex(16), "test", "notice", recipient.role, now)
     items = (Item(due, 0, 1),)
-    found: dict[str, str | None] = {}
+    found: dict[Via, str | None] = {}
     for via in recipient.channels:
         message = Message(name, via, items)
         content = channels.made(message, rules, now, links, {})

@@ -28,7 +28,12 @@ from pipeline.alert_rules.recipients import (
     Route,
     WorkingHours,
 )
-from pipeline.alert_rules.references import missing_files, unknown_kinds, unknown_recipients
+from pipeline.alert_rules.references import (
+    missing_files,
+    secret_files,
+    unknown_kinds,
+    unknown_recipients,
+)
 from pipeline.alert_rules.reports import NOT_IN_MESSAGES, Report
 from pipeline.alert_rules.untold import untold
 from pipeline.contract.body import canonical_json
@@ -98,15 +103,12 @@ class AlertRules(Part):
                 yield f"reports.{name}: this name looks like {NOT_IN_MESSAGES}"
             for each in report.to:
                 known = self.recipients.get(each)
-                if known is not None and set(known.channels) == {"webhook"}:
+                if known is not None and not known.read_by_people:
                     yield f"reports.{name}: {each!r} has neither an e-mail address nor Apprise"
 
     def secret_files(self) -> list[Path]:
         """The files that whoever sends has to read, and nobody else may."""
-        mail = self.mail.password_file if self.mail else None
-        named = [(it.webhook_secret_file, it.apprise_file) for it in self.recipients.values()]
-        files = [mail, *(file for pair in named for file in pair)]
-        return list(dict.fromkeys(file for file in files if file is not None))
+        return secret_files(self.model_dump())
 
     def assigned(self, assignee: str) -> list[str]:
         """The recipients to whom a process is assigned under a name: their own, another that the

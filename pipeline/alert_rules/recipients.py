@@ -126,6 +126,11 @@ class Recipient(Part):
         }
         return tuple(via for via, value in set_up.items() if value is not None)
 
+    @property
+    def read_by_people(self) -> tuple[Via, ...]:
+        """Those by which digests and reports go: a program asks the views."""
+        return tuple(via for via in self.channels if via != "webhook")
+
     def names(self, name: str) -> tuple[str, ...]:
         """Every name under which processes are assigned to them. `name`: theirs in the file."""
         return (name, *self.assigned_as, *([self.email] if self.email else []))

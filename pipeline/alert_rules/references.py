@@ -19,7 +19,9 @@ BESIDE_THE_LOG: Final = (
 RUNGS: Final = ("opened", "overdue", "expired")
 KINDS: Final = (*RUNGS, *BREACHES, *CONDITIONS, *BESIDE_THE_LOG)
 """Of alerts that routes lead somewhere, beside the rungs before the deadline."""
-FILES: Final = ("password_file", "ca_file", "webhook_secret_file", "apprise_file")
+SECRETS: Final = ("password_file", "webhook_secret_file", "apprise_file")
+"""Names of files that nobody but whoever sends may read."""
+FILES: Final = (*SECRETS, "ca_file")
 
 
 def unknown_recipients(said: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
@@ -63,14 +65,26 @@ def unknown_kinds(said: Mapping[str, Any], rungs: Iterable[str] | None) -> Itera
 def missing_files(said: Mapping[str, Any]) -> Iterator[str]:
     """The files that are named and do not exist. One that we may not look at is none of them: its
     reader may be another user."""
+    for place, path in _files(said, FILES):
+        if _is_missing(path):
+            yield f"{place}: there is no file {path}: make it, or correct the path"
+
+
+def secret_files(said: Mapping[str, Any]) -> list[Path]:
+    """The files that whoever sends has to read, and nobody else may."""
+    return list(dict.fromkeys(path for _, path in _files(said, SECRETS)))
+
+
+def _files(said: Mapping[str, Any], names: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """The files of these names, each after its place in the file."""
     recipients = _table(said, "recipients")
     tables = {"mail": _table(said, "mail")}
     tables |= {f"recipients.{name}": _table(recipients, name) for name in recipients}
     for place, table in tables.items():
-        for name in FILES:
+        for name in names:
             path = table.get(name)
-            if isinstance(path, str | Path) and _is_missing(Path(path)):
-                yield f"{place}.{name}: there is no file {path}: make it, or correct the path"
+            if isinstance(path, str | Path):
+                yield f"{place}.{name}", Path(path)
 
 
 def _is_missing(path: Path) -> bool:

@@ -5,7 +5,7 @@ import contextlib
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import click
 
@@ -15,6 +15,7 @@ from pipeline.settings import Settings
 
 if TYPE_CHECKING:
     from pipeline.alert.links import Fresh
+    from pipeline.alert_rules.recipients import Mail, Via
     from pipeline.inbox import Inbox
 
 _ROWS = click.Choice(["table", "json", "ndjson", "csv"])
@@ -161,18 +162,26 @@ def test(recipient: str) -> None:
         alert_rules.load(Settings.load().alerts_file, tells_people=True)
     )
     found = try_channels(rules, recipient)
-    where = {
-        "email": "[mail]",
-        "webhook": "its `webhook`",
-        "apprise": "what its `apprise_file` says",
-    }
-    if (mail := rules.mail) is not None:
-        where["email"] += f" ({mail.host}, port {mail.port}, security {mail.security})"
     for via, fault in found.items():
         say(f"{via}: {'sent' if fault is None else f'not sent: {fault}'}")
         if fault is not None:
-            say(f"  To fix it: check {where[via]} in the file of PRAZO_ALERTS_FILE", err=True)
+            say(
+                f"  To fix it: check {_leads(via, rules.mail)} in the file of PRAZO_ALERTS_FILE",
+                err=True,
+            )
     sys.exit(1 if any(found.values()) else 0)
+
+
+def _leads(via: "Via", mail: "Mail | None") -> str:
+    """What in the file says where a channel leads."""
+    if via == "email":
+        assert mail is not None  # the settings are refused otherwise
+        return f"[mail] ({mail.host}, port {mail.port}, security {mail.security})"
+    if via == "webhook":
+        return "its `webhook`"
+    if via == "apprise":
+        return "what its `apprise_file` says"
+    assert_never(via)
 
 
 @alerts.command()

@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 import pytest
 
+from pipeline.alert_rules import parts
 from pipeline.cli import main
+from pipeline.forward.endpoints import Endpoint
 from pipeline.settings import Settings
 from tests.docs import pages
 from tests.docs.pages import PAGES, ROOT
@@ -36,6 +38,19 @@ def test_every_setting_is_listed_with_its_default_and_meaning():
     missing = [row for row in settings_table().splitlines() if row not in page.splitlines()]
     assert missing == [], "each setting of pipeline/settings.py is one of these rows there"
     assert settings_table() in page, "the rows are not those of pipeline/settings.py, in its order"
+
+
+@pytest.mark.parametrize(
+    ("page", "parts"),
+    [("docs/alerts.md", parts.Part.__subclasses__()), ("docs/forwarding.md", [Endpoint])],
+)
+def test_every_setting_of_a_file_stands_on_its_page(page, parts):
+    """The authority of a mail server could be named, and no page said how."""
+    written = pages.text(ROOT / page)
+    names = {name for part in parts for name in part.model_fields}
+    assert names & {"seller_links", "give_up_hours"}
+    shown = r"(?:\b{0} *=|`{0}`|\[{0}[].])"
+    assert [it for it in sorted(names) if not re.search(shown.format(it), written)] == []
 
 
 @each_page
