@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pipeline.contract.body import JsonValue
-from pipeline.contract.fields import shown_at
+from pipeline.contract.fields import BODY, shown_at
 
 IDENTITY: Final = frozenset({"process_id", "type"})
 """Keys that say which review is answered and for what kind of seller: no seller's data."""
@@ -93,8 +93,8 @@ def demand_of(
     # What lies below `process_id` or `type` cannot be sent beside them, so it asks for nothing.
     asked = [path for path in process.requested_fields if path.partition(".")[0] not in IDENTITY]
     is_complete = process.review_type == "ACP"
-    of_business = ("owner",) if seller_type == "business" else ()
-    full = ("revenue", "address", *of_business) if is_complete else ()
+    foreseen = (it for it in BODY if it != "owner" or seller_type == "business")
+    full = tuple(foreseen) if is_complete else ()
     needed = dict.fromkeys(
         field for path in (*full, *asked) for field in _stands_for(path, required_fields)
     )

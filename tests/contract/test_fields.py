@@ -12,7 +12,10 @@ from pipeline.contract.fields import (
     flatten,
     flatten_under,
 )
+from pipeline.journey import form, words
+from pipeline.journey.form import Field, Question
 from pipeline.ledger.catalogue import catalogue
+from pipeline.submit.demand import Wanted
 
 
 def test_objects_are_flattened_to_dotted_fields_in_their_order() -> None:
@@ -85,6 +88,20 @@ def test_the_codes_list_each_path_of_the_body_and_the_two_that_identify_it() -> 
 
     listed = ["process_id", "type", *(path for path, _ in every_path(BODY))]
     assert sorted(code for (code,) in rows) == sorted(listed)
+
+
+def test_each_field_of_the_body_has_a_screen_and_words_on_the_sellers_page() -> None:
+    """Without them a seller was asked for "one more thing", by the platform's name for it."""
+    paths = [path for path, shown in every_path(BODY) if isinstance(shown, Format)]
+    screens = form.questions(Wanted(tuple(paths), ()), asks_type=False)
+    assert sorted(field.path for screen in screens for field in screen.fields) == sorted(paths)
+    assert [it.asked for it in screens if it.slug.startswith("other-")] == [], "form.py has none"
+    not_shown = Question("other-1", (Field("x", "other", True),))
+    for language in words.LANGUAGES:
+        for screen in screens:
+            assert words.heading(screen, language) != words.heading(not_shown, language), screen
+        fields = [field for screen in screens for field in screen.fields]
+        assert [it.path for it in fields if words.label(it, language) == it.path] == []
 
 
 def every_path(shown: Mapping[str, Shown], prefix: str = "") -> list[tuple[str, Shown]]:

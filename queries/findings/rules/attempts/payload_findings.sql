@@ -57,8 +57,10 @@ foreseen as (
     from asked
     join sent on sent.attempt_id = asked.attempt_id
     join (
-        values ('process_id'), ('type'), ('revenue'), ('address'), ('owner')
-    ) as fields (path) on fields.path <> 'owner' or sent.payload_type = 'business'
+        select code as path
+        from contract_codes
+        where kind = 'requested path' and not contains(code, '.')
+    ) as fields on fields.path <> 'owner' or sent.payload_type = 'business'
     where asked.object_type = 'REGISTRATION_REVIEW_REQUIRED'
     union
     select attempt_id, path from requested where is_acp
