@@ -1,6 +1,10 @@
 """The rules and kinds of entries that pages explain are those that the report names."""
 
+import ast
+import importlib
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -23,13 +27,47 @@ def test_the_report_has_a_name_for_every_rule_and_every_kind_of_entry(language: 
     assert unnamed == set(), "name them in pipeline/audit/package/words.py"
 
 
-def test_every_kind_of_entry_that_the_rules_list_has_a_name_on_pages() -> None:
+def listed_kinds() -> set[str]:
+    """The kinds of entries that docs/rules.md lists."""
     page = pages.text(pages.ROOT / "docs/rules.md")
     table = page.partition("| kind | happens when |")[2].partition("\n\n")[0]
     cells = re.findall(r"^\|(.*?)\|", table, re.MULTILINE)
-    kinds = {kind for cell in cells for kind in re.findall("`(.*?)`", cell)}
+    return {kind for cell in cells for kind in re.findall("`(.*?)`", cell)}
+
+
+def test_every_kind_of_entry_that_the_rules_list_has_a_name_on_pages() -> None:
+    kinds = listed_kinds()
     assert {"webhook", "ticket"} < kinds
     assert kinds - occurrences.KINDS.keys() == set(), "name them in occurrences.py"
+
+
+def kinds_in(path: Path) -> Iterator[str]:
+    """The kinds of the drafts that a module makes, where it says them by a word or a constant."""
+    if not re.search(r"\b(?:Draft|action|_signed)\(", text := path.read_text(encoding="utf-8")):
+        return
+    makers = {"Draft", "action", *(["_signed"] if path.stem == "actions" else [])}
+    for call in ast.walk(ast.parse(text)):
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id in makers
+        ):
+            said = [it.value for it in call.keywords if it.arg == "kind"]
+            for kind in [*said, *call.args][:1]:
+                if isinstance(kind, ast.Constant):
+                    yield str(kind.value)
+                elif isinstance(kind, ast.Name) and kind.id.isupper():
+                    name = ".".join(path.relative_to(pages.ROOT).with_suffix("").parts)
+                    yield getattr(importlib.import_module(name), kind.id)
+
+
+def test_every_kind_of_entry_that_is_recorded_is_listed_in_the_rules() -> None:
+    """From there its names are asked for; of one that was recorded alone, nothing asked for any."""
+    folders = [pages.ROOT / name for name in ("pipeline", "app_pages")]
+    files = [file for folder in folders for file in folder.rglob("*.py")]
+    kinds = {kind for file in files for kind in kinds_in(file)}
+    assert {"webhook", "reminded", "key_rotation", "note"} < kinds
+    assert kinds - listed_kinds() == set(), "list them in docs/rules.md#occurrences"
 
 
 def test_every_code_of_the_contract_is_on_its_page_and_has_a_name() -> None:
