@@ -1,19 +1,21 @@
-"""Reads a `.env` file, and where settings say that things are kept, in which header they come, and
-whose clock counts; knows which of them is meant by a path.
+"""Reads the environment and a `.env` file, as nobody else does, and where settings say that things
+are kept, in which header they come, and whose clock counts; knows which of them is meant by a path.
 
 An empty value, such as a variable leaves that is not set, is refused: as a path it would be the
 folder that Prazo runs in.
 """
 
 import io
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator
 
+PREFIX: Final = "PRAZO_"
 _LIKE_A_CONNECTION: Final = re.compile(
     r"^\s*[A-Za-z][A-Za-z0-9+.-]+:"  # any scheme, or half of one
     r"|^\s*postgres[a-z]*[:/]*//"
@@ -102,10 +104,24 @@ Zone = Annotated[str, AfterValidator(_known_zone)]
 """The name of an IANA time zone."""
 
 
-def said_in(file: Path, prefix: str) -> dict[str, str | None]:
+def variables() -> dict[str, str | None]:
+    """Every variable of ours, whatever its case, by its name in capitals: of the environment, else
+    of a `.env` file in the folder that Prazo runs in. None: a name in the file without a `=`.
+
+    Raises `ValueError` for a file that cannot be read to its end.
+    """
+    found = _capitals(_said_in(Path(".env"))) | _capitals(os.environ)
+    return {name: value for name, value in found.items() if name.startswith(PREFIX)}
+
+
+def _capitals(variables: Mapping[str, str | None]) -> dict[str, str | None]:
+    return {name.upper(): value for name, value in variables.items()}
+
+
+def _said_in(file: Path) -> dict[str, str | None]:
     """What a `.env` file says, by name; nothing where there is none. Raises `ValueError` where it
-    cannot be read, or a line of it that is about a name with the prefix: without that line a
-    default would be in force, such as deliveries that nobody authenticates."""
+    cannot be read, or a line of it that is about a variable of ours: without that line a default
+    would be in force, such as deliveries that nobody authenticates."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -120,10 +136,10 @@ def said_in(file: Path, prefix: str) -> dict[str, str | None]:
 
     for line in parse_stream(io.StringIO(text)):
         name = (line.key or "").upper()
-        is_other = name.startswith(prefix[:-1]) and not name.startswith(prefix)  # PRAZO-INBOX=
-        if is_other or (line.error and prefix[:-1] in line.original.string.upper()):
+        is_other = name.startswith(PREFIX[:-1]) and not name.startswith(PREFIX)  # PRAZO-INBOX=
+        if is_other or (line.error and PREFIX[:-1] in line.original.string.upper()):
             raise ValueError(
-                f"line {line.original.line} of the {file} file is not like {prefix}NAME=value, with"
+                f"line {line.original.line} of the {file} file is not like {PREFIX}NAME=value, with"
                 " both quotes or none (it is not repeated here, since it may hold a password)"
             )
     return dotenv_values(stream=io.StringIO(text))
@@ -170,7 +186,7 @@ def _paths(settings: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Path]]:
 
 
 def _shown(name: str) -> str:
-    return f"PRAZO_{name.upper()}"
+    return f"{PREFIX}{name.upper()}"
 
 
 def _places(named: Path, beside: tuple[str, ...] = _BESIDE) -> set[str]:

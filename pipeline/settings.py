@@ -1,13 +1,11 @@
-"""Defines every setting, with its default, unit and meaning. The only reader of the environment.
+"""Defines every setting, with its default, unit and meaning.
 
 Set them as `PRAZO_*` environment variables or in a `.env` file. A secret is given as the path of a
 file, so that it appears in no process list and can be rotated without a restart.
 """
 
-import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -24,13 +22,14 @@ from pydantic import (
 from pipeline.errors import SettingsError
 from pipeline.hosts import is_loopback, networks, parts_of_url, words
 from pipeline.places import (
+    PREFIX,
     FilePath,
     FolderPath,
     HeaderName,
     InboxPlace,
     Zone,
     named_twice,
-    said_in,
+    variables,
 )
 
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -40,31 +39,14 @@ _BASE_URLS = ("platform_url", "keeper_url", "journey_url")
 """Behind a query the path of a review would belong to it, and another address be asked."""
 
 
-_PREFIX: Final = "PRAZO_"
-
-
-def variables() -> dict[str, str | None]:
-    """Every variable of ours, whatever its case, by its name in capitals: of the environment, else
-    of a `.env` file in the folder that Prazo runs in. None: a name in the file without a `=`.
-
-    Raises `ValueError` for a file that cannot be read to its end.
-    """
-    found = _capitals(said_in(Path(".env"), _PREFIX)) | _capitals(os.environ)
-    return {name: value for name, value in found.items() if name.startswith(_PREFIX)}
-
-
 def unknown() -> dict[str, str]:
     """The variables of ours that no setting has, which leave a default in force: what to do."""
     import difflib  # nearly every name is right
 
-    known = [f"{_PREFIX}{name.upper()}" for name in Settings.model_fields]
+    known = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
     nearest = {it: difflib.get_close_matches(it, known, 1) for it in variables() if it not in known}
     other = "docs/operations.md lists every setting"
     return {it: f"is it {near[0]}?" if near else other for it, near in sorted(nearest.items())}
-
-
-def _capitals(variables: Mapping[str, str | None]) -> dict[str, str | None]:
-    return {name.upper(): value for name, value in variables.items()}
 
 
 class Settings(BaseModel):
@@ -480,7 +462,7 @@ class Settings(BaseModel):
         Raises `SettingsError`, which names every fault.
         """
         try:
-            given = {name.removeprefix(_PREFIX).lower(): it for name, it in variables().items()}
+            given = {name.removeprefix(PREFIX).lower(): it for name, it in variables().items()}
             known = {name: it for name, it in given.items() if name in cls.model_fields}
             said = [*known.items(), *overrides.items()]
             return cls(**{name: it for name, it in said if it is not None})
