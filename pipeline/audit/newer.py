@@ -1,17 +1,15 @@
 """What this machine's ledger holds beyond a backup, for whoever puts that back."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 from pipeline import files
-from pipeline.errors import LedgerInUse, PrazoError
+from pipeline.audit.held import HeldEntries
+from pipeline.errors import LedgerInUse, LedgerStalled, PrazoError
 from pipeline.inbox import Inbox
 from pipeline.inbox.kept_heads import KeptHead
-from pipeline.keys import secret_key
-from pipeline.ledger.arrow import IS_ERASED
-from pipeline.ledger.facts import Keys
-from pipeline.ledger.store import Ledger
 from pipeline.log.entries import Entry
 from pipeline.settings import Settings
 
@@ -39,41 +37,29 @@ def newer_entries(
 ) -> Newer:
     """What this machine's ledger has after the backup's last entry, if it continues the backup. A
     ledger that does not is set aside. `notes` get what happened. Raises `LedgerInUse` while a
-    process holds it."""
+    process holds it, and `LedgerStalled` where it cannot be read now."""
     size = source.last()[0]
-    if not settings.ledger.exists():
-        return Newer((), (), proof.signed)
     try:
-        ledger = held_ledger(settings, source)
-    except LedgerInUse:
+        with closing(HeldEntries(settings, source.log)) as ledger:
+            if ledger.size <= size:
+                return Newer((), (), proof.signed)
+            if ledger.root_at(size) == proof.root:
+                newer = ledger.recorded(size + 1, ledger.size)
+                notes.append(
+                    f"{len(newer)} entries that are newer than the backup came back from the ledger"
+                )
+                signed = proof.signed
+                continues = kept is not None and size < kept.size <= ledger.size
+                if kept is not None and continues and ledger.root_at(kept.size) == kept.root:
+                    signed = kept.size
+                return Newer(newer, ledger.erased(), signed)
+            notes.append(f"the ledger is of another history: its root at {size} entries differs")
+    except (LedgerInUse, LedgerStalled):  # what cannot be read now may be whole
         raise
     except PrazoError as error:
         notes.append(f"the ledger could not be used: {error.what}")
-        _set_aside(settings.ledger, notes)
-        return Newer((), (), proof.signed)
-    try:
-        if ledger.size <= size:
-            return Newer((), (), proof.signed)
-        if ledger.root_at(size) == proof.root:
-            newer = ledger.recorded(size + 1, ledger.size)
-            notes.append(
-                f"{len(newer)} entries that are newer than the backup came back from the ledger"
-            )
-            continues = kept is not None and size < kept.size <= ledger.size
-            if kept is not None and continues and ledger.root_at(kept.size) == kept.root:
-                return Newer(newer, ledger.select(IS_ERASED, []), kept.size)
-            return Newer(newer, ledger.select(IS_ERASED, []), proof.signed)
-        notes.append(f"the ledger is of another history: its root at {size} entries differs")
-    finally:
-        ledger.close()
     _set_aside(settings.ledger, notes)
     return Newer((), (), proof.signed)
-
-
-def held_ledger(settings: Settings, inbox: Inbox) -> Ledger:
-    """This machine's ledger, of the log of an inbox; raises as `Ledger` does."""
-    keys = Keys(values=inbox.log_key, taxpayer=secret_key(settings.taxpayer_key_file))
-    return Ledger(settings.ledger, log=inbox.log, keys=keys)
 
 
 def _set_aside(path: Path, notes: list[str]) -> None:

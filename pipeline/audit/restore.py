@@ -28,7 +28,8 @@ from pipeline.audit.backup import (
     key_files,
     opened_inbox,
 )
-from pipeline.audit.newer import Proof, held_ledger, newer_entries
+from pipeline.audit.held import HeldEntries
+from pipeline.audit.newer import Proof, newer_entries
 from pipeline.audit.stores import Roots, audit
 from pipeline.audit.verify import Verdict
 from pipeline.errors import (
@@ -160,7 +161,7 @@ def restore_from_ledger(
         from pipeline.audit.set_aside import replaced_tables as replaced  # imports the driver
     with (
         opened_inbox(settings.inbox) as damaged,
-        closing(held_ledger(settings, damaged)) as ledger,
+        closing(HeldEntries(settings, damaged.log)) as ledger,
         replaced(settings, damaged, notes) as inbox,
     ):
         for first in range(1, ledger.size + 1, ENTRIES_PER_BATCH):

@@ -114,8 +114,6 @@ def connected(
     another ledger.
     """
     is_new = path is None or not path.exists()
-    if path is not None and (content := other_content(path)) is not None:
-        raise _foreign(path, content)
     connection = _connection(path, memory, threads)
     with closed_on_error(connection, path):
         if is_new:
@@ -126,6 +124,19 @@ def connected(
         if is_new and path is not None:
             connection.execute("checkpoint")
             sync(path.parent)  # a new file's name is only durable once its folder is
+    return connection
+
+
+def connected_to_entries(
+    path: Path, log: str, *, memory: str, threads: int
+) -> duckdb.DuckDBPyConnection:
+    """A connection to a file that is there, for the entries that it holds of a log: those are the
+    same whichever release made it, and under whichever key of tax ids. Raises as `connected` does
+    otherwise, and `LedgerWithoutBodies` where it holds no bodies."""
+    connection = _connection(path, memory, threads)
+    with closed_on_error(connection, path):
+        identity = Identity(log, is_without_bodies=False, taxpayer_mark="")
+        _check_log(_meta(connection, path, identity), path, identity)
     return connection
 
 
@@ -164,6 +175,8 @@ def _foreign(path: Path, content: str) -> LedgerRefused:
 
 
 def _connection(path: Path | None, memory: str, threads: int) -> duckdb.DuckDBPyConnection:
+    if path is not None and (content := other_content(path)) is not None:
+        raise _foreign(path, content)
     config: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": memory,
         "threads": threads,
@@ -268,6 +281,33 @@ def _create(connection: duckdb.DuckDBPyConnection, identity: Identity) -> None:
 
 
 def _check(connection: duckdb.DuckDBPyConnection, path: Path | None, identity: Identity) -> None:
+    meta = _meta(connection, path, identity)
+    if not made_by().items() <= meta.items():
+        raise LedgerOutdated(
+            f"The ledger {path} is not of this release",
+            "the rules or masks of another one made its tables",
+            _REBUILD,
+        )
+    if int(meta.get(_ERASED_TO, 0)) < identity.erased_to:
+        raise LedgerOutdated(
+            f"The ledger {path} holds what was erased",
+            f"it was begun before entry {identity.erased_to}, an erasure",
+            _REBUILD,
+        )
+    _check_log(meta, path, identity)
+    if meta.get(_TAXPAYER_MARK, identity.taxpayer_mark) != identity.taxpayer_mark:
+        raise LedgerOutdated(
+            f"The ledger {path} compares tax ids under another key",
+            "PRAZO_TAXPAYER_KEY_FILE holds another than when it was made, and none of its tax ids"
+            " would ever equal a later one",
+            _REBUILD,
+        )
+
+
+def _meta(
+    connection: duckdb.DuckDBPyConnection, path: Path | None, identity: Identity
+) -> Mapping[str, str]:
+    """What a file says of itself, where it is a ledger that has the bodies that it should have."""
     try:
         meta = dict(connection.execute("select name, value from meta").fetchall())
     except duckdb.Error:
@@ -289,31 +329,16 @@ def _check(connection: duckdb.DuckDBPyConnection, path: Path | None, identity: I
             if lacks
             else "leave out --without-bodies, or set PRAZO_LEDGER to another file",
         )
-    if not made_by().items() <= meta.items():
-        raise LedgerOutdated(
-            f"The ledger {path} is not of this release",
-            "the rules or masks of another one made its tables",
-            _REBUILD,
-        )
-    if int(meta.get(_ERASED_TO, 0)) < identity.erased_to:
-        raise LedgerOutdated(
-            f"The ledger {path} holds what was erased",
-            f"it was begun before entry {identity.erased_to}, an erasure",
-            _REBUILD,
-        )
+    return meta
+
+
+def _check_log(meta: Mapping[str, str], path: Path | None, identity: Identity) -> None:
     if meta["log"] != identity.log:
         raise LedgerRefused(
             f"The ledger {path} belongs to another log",
             f"it follows {meta['log']}, and the inbox is {identity.log}",
             "set PRAZO_INBOX and PRAZO_LEDGER to files that belong together; if the inbox was"
             " lost, `prazo restore` puts it back from a backup",
-        )
-    if meta.get(_TAXPAYER_MARK, identity.taxpayer_mark) != identity.taxpayer_mark:
-        raise LedgerOutdated(
-            f"The ledger {path} compares tax ids under another key",
-            "PRAZO_TAXPAYER_KEY_FILE holds another than when it was made, and none of its tax ids"
-            " would ever equal a later one",
-            _REBUILD,
         )
 
 
