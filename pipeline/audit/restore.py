@@ -137,7 +137,7 @@ def restore(
             )
     if lacking:
         notes.append(f"the backup was not whole: it lacks {len(lacking)} artifacts")
-    return _verified(settings, proof, artifacts, keys, notes, on_progress)
+    return _verified(settings, proof, against, artifacts, keys, notes, on_progress)
 
 
 def restore_from_ledger(
@@ -177,12 +177,13 @@ def restore_from_ledger(
         _require_signatures(proof.signed, inbox.last()[0], insisted)
         _record(inbox, proof.signed, insisted, notes)
         notes.append(f"{ledger.size} entries of the ledger went into the new inbox")
-    return _verified(settings, proof, 0, (), notes, on_progress)
+    return _verified(settings, proof, against, 0, (), notes, on_progress)
 
 
 def _verified(
     settings: Settings,
     proof: Proof,
+    against: str | None,
     artifacts: int,
     keys: tuple[Path, ...],
     notes: Sequence[str],
@@ -191,7 +192,9 @@ def _verified(
     service = LedgerService(settings, serves_a_fork=True)
     try:
         verdict = audit(
-            service, on_progress=lambda done, all_: on_progress("verifying", done, all_)
+            service,
+            against=against,
+            on_progress=lambda done, all_: on_progress("verifying", done, all_),
         )
         ledger, size = service.ledger, proof.size
         if ledger.size < size or (size and ledger.root_at(size) != proof.root):
