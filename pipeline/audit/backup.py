@@ -50,7 +50,8 @@ class BackedUp:
     """What a backup holds now, what this run added to it, and what it should hold and does not:
     with anything `lacking` it is not whole. `unsigned`: how many of its entries, the newest, no
     signature covers. `changed`: what is wrong with entries that were copied as they stand, so that
-    no restore takes them; empty for nothing."""
+    no restore takes them; empty for nothing. `unnoted`: why the inbox does not say that there is a
+    whole backup now; empty where it does."""
 
     log: str
     entries: int
@@ -60,6 +61,7 @@ class BackedUp:
     lacking: tuple[Lacking, ...]
     unsigned: int
     changed: str = ""
+    unnoted: str = ""
 
 
 def backup(
@@ -122,10 +124,28 @@ def backup(
             if with_keys:
                 _make_way(SigningKeys(source, settings.signing_key_file), folder)
                 keys = copy_keys(key_files(settings, folder))
-            if not (lacking or changed):
-                beat(source, Part.BACKUP)
-            unsigned = max(0, entries - signed)
-            return BackedUp(source.log, entries, added, artifacts, keys, lacking, unsigned, changed)
+            unnoted = "" if lacking or changed else _noted(source)
+            return BackedUp(
+                source.log,
+                entries,
+                added,
+                artifacts,
+                keys,
+                lacking,
+                max(0, entries - signed),
+                changed,
+                unnoted,
+            )
+
+
+def _noted(source: Inbox) -> str:
+    """Says in the inbox that there is a whole backup; why it could not, or nothing. What was copied
+    is whole all the same: it may be made by a user who only reads."""
+    try:
+        beat(source, Part.BACKUP)
+    except InboxUnavailable as error:
+        return error.finding
+    return ""
 
 
 def _require_its_own(settings: Settings, folder: Path, as_it_stands: bool) -> None:

@@ -69,6 +69,11 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
             " insist. Run `prazo backup` where the ledger is that signs, or once it has signed.",
             err=True,
         )
+    if done.unnoted:
+        say(
+            f"The backup is whole, but `prazo doctor` and the metrics do not know: {done.unnoted}",
+            err=True,
+        )
     if done.lacking:
         _name(done.lacking)
         say(f"NOT WHOLE: {len(done.lacking)} artifacts could not be copied", err=True)
