@@ -45,18 +45,18 @@ _COPY_TYPES: Final = (
 _LAST = "select seq, recorded_at from prazo.entries order by seq desc limit 1"
 _UP_TO_MAX_BYTES = """
     where seq > %(after)s
-        and seq <= %(after)s + %(limit)s
+        and seq <= %(last)s
         and seq <= coalesce(
             (
                 select min(seq)
                 from (
                     select seq, sum(octet_length(body)) over (order by seq) as size
                     from prazo.entries
-                    where seq > %(after)s and seq <= %(after)s + %(limit)s
+                    where seq > %(after)s and seq <= %(last)s
                 ) sized
                 where size >= %(max_bytes)s
             ),
-            %(after)s + %(limit)s
+            %(last)s
         )
     order by seq"""
 VERSION_OF = "select value from prazo.meta where name = 'version'"
@@ -367,7 +367,8 @@ class PostgresInbox(Inbox):
 
     def read(self, after: int, limit: int, *, max_bytes: int = MAX_BYTES_PER_READ) -> list[Entry]:
         """The entries after a seq, in order, cut by the server at `max_bytes`."""
-        parameters = {"after": after, "limit": limit, "max_bytes": max_bytes}
+        # A sum of parameters would be as small as both are: of 16 bits up to 32,767.
+        parameters = {"after": after, "last": after + limit, "max_bytes": max_bytes}
         sql = f"select {self.rows.selected} from prazo.entries {_UP_TO_MAX_BYTES}"
         with self._using() as connection:
             return self.rows.to_entries(connection.execute(sql, parameters, binary=True).fetchall())

@@ -256,6 +256,14 @@ def test_read_starts_after_a_seq_and_ends_at_the_limit(inbox: Inbox):
     assert inbox.read(99, 10) == []
 
 
+@pytest.mark.parametrize("most", [2**15 - 1, 2**31 - 1])
+def test_read_goes_on_where_a_seq_takes_another_size_of_integer(inbox: Inbox, most: int):
+    """On PostgreSQL the seq and the limit were added as integers of 16 bits: from entry 24,576 on
+    nothing was followed, no deadline was told of, and no backup could be made."""
+    assert inbox.read(most - 1000, 4096) == []
+    assert inbox.read(most, 4096) == []
+
+
 def test_read_ends_with_the_entry_whose_body_reaches_max_bytes(inbox: Inbox):
     """Else a batch of the ledger could hold thousands of bodies of a megabyte."""
     inbox.append([note(body=b"x" * 10), note(body=None), *(note(body=b"x" * 10) for _ in range(3))])
