@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -11,6 +12,11 @@ from pipeline.cli.views import print_view
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.errors import CallerError, Unreadable, WrongUsage
 from pipeline.settings import Settings
+
+REPLAYED_AT_ONCE: Final = 100
+"""Deliveries of a megabyte each, at most, whose commit no other writer waits long for. Each is read
+again once, however often a replay is cut off."""
+_IN_ORDER: Final = "select seq from entries where kind = $1 order by seq"
 
 
 @main.command()
@@ -129,13 +135,15 @@ def _supply(seq: int, supplied: Mapping[str, JsonValue], reason: str, actor: str
 
     inbox = open_guarded(Settings.load())
     try:
-        held = next((it for it in inbox.find(kind=QUARANTINE) if it.seq == seq), None)
-        if held is None:
+        held = inbox.read(seq - 1, 1) if 1 <= seq <= inbox.last()[0] else []
+        if not held or held[0].kind != QUARANTINE:
             raise CallerError(
                 f"Entry {seq} is not a delivery in quarantine",
                 remedy="`prazo quarantine` lists those that are",
             )
-        drafts = deliveries.supply(held, supplied, reason=reason, actor=actor, recorded_by=user())
+        drafts = deliveries.supply(
+            held[0], supplied, reason=reason, actor=actor, recorded_by=user()
+        )
         _, receipt = inbox.append(drafts)
     finally:
         inbox.close()
@@ -155,19 +163,24 @@ def _replay() -> None:
     from pipeline.log.entries import QUARANTINE, SUPPLY
 
     inbox = open_guarded(Settings.load())
+    readable = still = 0
     try:
-        held = [it for it in inbox.find(kind=QUARANTINE) if not it.is_erased]
-        replays = [deliveries.replay(it, recorded_by=user()) for it in held]
-        receipts = inbox.append([it for it in replays if it is not None])
         # What a person has completed stays unreadable as it came, and is read all the same.
         supplies = [it.received for it in inbox.find(kind=SUPPLY)]
         completed = {parse_json(it)["of"] for it in supplies if it is not None}
+        seqs = [seq for (seq,) in inbox.query(_IN_ORDER, QUARANTINE)]
+        for first in range(0, len(seqs), REPLAYED_AT_ONCE):
+            some = seqs[first : first + REPLAYED_AT_ONCE]
+            found = (entry for seq in some for entry in inbox.read(seq - 1, 1))
+            held = [it for it in found if not it.is_erased]
+            replays = [deliveries.replay(it, recorded_by=user()) for it in held]
+            receipts = inbox.append([it for it in replays if it is not None])
+            readable += sum(it.outcome is Outcome.RECORDED for it in receipts)
+            still += sum(
+                again is None and entry.seq not in completed
+                for entry, again in zip(held, replays, strict=True)
+            )
     finally:
         inbox.close()
-    still = sum(
-        again is None and entry.seq not in completed
-        for entry, again in zip(held, replays, strict=True)
-    )
-    readable = sum(it.outcome is Outcome.RECORDED for it in receipts)
     say(f"{readable} replayed, {still} still cannot be read")
     sys.exit(1 if still else 0)
