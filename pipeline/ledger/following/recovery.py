@@ -373,11 +373,17 @@ class Recovery:
                 f"there was no ledger: it was built from {ledger.size} entries of the inbox, and"
                 " they lead to the root that was kept for them"
             )
-        elif ledger.size > before:
+        elif ledger.size > before and self._had_more_than(before):
             self._note(
                 f"the ledger had lost its last {ledger.size - before} entries; the inbox gave them"
                 " back, and they lead to the root that was kept for them"
             )
+
+    def _had_more_than(self, size: int) -> bool:
+        """Whether a head that was left on this machine is of more entries. Without one, the ledger
+        may have been behind while another machine went on."""
+        left = kept(self._head_file)
+        return left is not None and left.size > size
 
     def head_of(self, signed: SignedHead) -> Head:
         """What a checkpoint of the inbox says; `LedgerRefused` where our key did not sign it."""

@@ -350,6 +350,20 @@ def test_a_second_ledger_that_started_first_is_verified_once_there_is_a_head(
 # --- room ---
 
 
+def test_a_second_ledger_that_was_behind_has_lost_nothing(settings, inbox, tmp_path):
+    """It was stopped while the keeper, on another machine, went on."""
+    own = settings.model_copy(update={"ledger": tmp_path / "own" / "ledger.duckdb"})
+    deliver(inbox, range(3))
+    with closing(LedgerService(own, is_keeper=False)) as second:
+        second.catch_up()
+    with closing(LedgerService(settings)) as keeper:
+        deliver(inbox, range(3, 6))
+        keeper.catch_up()
+    with closing(LedgerService(own, is_keeper=False)) as second:
+        assert second.ledger.size == inbox.last()[0]
+        assert second.status().recovered is None
+
+
 def memory_of_indexes(service: LedgerService) -> int:
     rows = service.ledger.cursor().execute(
         "select sum(memory_usage_bytes) from duckdb_memory() where tag = 'ART_INDEX'"
