@@ -15,12 +15,13 @@ from typing import Any, Final, assert_never
 from pipeline import instants
 from pipeline.alert import words
 from pipeline.alert.decision import Message
+from pipeline.alert.entries import Item
 from pipeline.alert.links import Links
 from pipeline.alert.words import Lists, Text
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Mail, Recipient
 from pipeline.contract.body import canonical_json
-from pipeline.errors import PrazoError
+from pipeline.errors import OperatorError, PrazoError
 from pipeline.files import read_small
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
@@ -57,6 +58,30 @@ def made(message: Message, rules: AlertRules, now: int, links: Links, lists: Lis
         return payload(message, now, links)
     recipient = rules.recipients[message.to]
     return words.message(message.items, message.to, recipient, links, rules.hours.zone, now, lists)
+
+
+def made_apart(
+    message: Message, rules: AlertRules, now: int, links: Links, lists: Lists
+) -> tuple[Text | bytes | None, dict[Item, str]]:
+    """What a message says, without those of its alerts of which it cannot be made, and what
+    each of these raised. None where none is left."""
+    try:
+        return made(message, rules, now, links, lists), {}
+    except OperatorError:
+        raise
+    except Exception as error:
+        LOG.exception("a message to %s could not be made", message.to)
+        fault = type(error).__name__
+    if len(message.items) == 1:
+        return None, {message.items[0]: fault}
+    faults: dict[Item, str] = {}
+    for item in message.items:
+        faults |= made_apart(message._replace(items=(item,)), rules, now, links, lists)[1]
+    rest = tuple(it for it in message.items if it not in faults)
+    if not rest or not faults:  # each can be said, and all together cannot
+        return None, faults or dict.fromkeys(message.items, fault)
+    content, more = made_apart(message._replace(items=rest), rules, now, links, lists)
+    return content, faults | more
 
 
 def send(

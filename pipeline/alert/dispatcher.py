@@ -18,10 +18,10 @@ from pipeline.alert import channels, entries, reports
 from pipeline.alert.alarms import Alarm, Alarms
 from pipeline.alert.decision import GivenUp, Message, Plan, decide
 from pipeline.alert.entries import Due, Item, Subject
-from pipeline.alert.links import Fresh, Links, Unsent
+from pipeline.alert.links import Fresh, Links, Unsent, asking
 from pipeline.alert.summaries import Processes, Summaries
 from pipeline.alert.watch import Watch
-from pipeline.alert.words import Lists, Text
+from pipeline.alert.words import Lists
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Via
 from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError
@@ -45,6 +45,9 @@ LATEST_SECONDS: Final = 60.0
 """From the entry of a try to the moment its message leaves: whoever was paused for longer does not
 send, since somebody else may have taken the try for lost. And from the look at what is due to the
 entry: after that it is looked at again, since it may be over."""
+IN_A_ROW_SECONDS: Final = 15.0
+"""For so long after a look, messages to a recipient follow each other; others may wait for a turn.
+"""
 MAX_AT_ONCE: Final = 8
 """Messages on their way by one channel at a time: a dead server holds no other channel up."""
 RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
@@ -124,7 +127,7 @@ class Dispatcher:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._runs_on = False  # until it is stopped
-        self._looks_again = False  # a message waited for so long that it is to be decided on again
+        self._looks_again = False  # messages that were decided on are to be decided on again
         self._known: dict[str, Due] = {}  # alert -> as it was due when it was looked at last
         self._is_behind = False  # the ledger was catching up when it was asked last
         self._look_at = 0.0  # on the monotonic clock
@@ -143,8 +146,8 @@ class Dispatcher:
             while not stop.is_set():
                 try:
                     self.turn(
-                        lambda message, *how: pools[message.via].submit(
-                            self._deliver_safely, message, *how
+                        lambda messages, *how: pools[messages[0].via].submit(
+                            self._deliver_safely, messages, *how
                         )
                     )
                 except OperatorError as error:
@@ -159,8 +162,9 @@ class Dispatcher:
             self._look_at = self._whole_look_at = self._subscriptions_at = 0.0
             self.turn(self._deliver)
 
-    def turn(self, deliver: Callable[[Message, AlertRules, Lists, int], object]) -> None:
-        """Reads on, decides, and has done what is to be done."""
+    def turn(self, deliver: Callable[[list[Message], AlertRules, Lists, int], object]) -> None:
+        """Reads on, decides, and has done what is to be done: `deliver` is given the messages that
+        go to one recipient in one way, the most urgent first."""
         self._beat()
         loaded = self._load()
         subscribed = self._subscriptions() if loaded.recipients else self._subscribed
@@ -185,12 +189,15 @@ class Dispatcher:
             plan = decide(dues, self._alarms, self._rules, self._now())
         decided = instants.since_boot()
         self._give_up(plan.given_up)
+        ways: dict[tuple[str, Via], list[Message]] = {}
         for message in plan.messages:
+            ways.setdefault((message.to, message.via), []).append(message)
+        for way, messages in ways.items():
             with self._lock:
-                if (message.to, message.via) in self._under_way:
+                if way in self._under_way:
                     continue
-                self._under_way.add((message.to, message.via))
-            deliver(message, self._rules, self._summaries.of(message.items), decided)
+                self._under_way.add(way)
+            deliver(messages, self._rules, self._summaries.of(messages), decided)
 
     def _is_whole_due(self) -> bool:
         """Whether all that is due is to be looked at: now and then, once other rules are in force,
@@ -334,41 +341,56 @@ class Dispatcher:
             _true(due.process_id, found[0].process_id), _true(due.seller_id, found[0].seller_id)
         )
 
-    # --- one message ---
+    # --- messages ---
 
-    def _deliver_safely(self, message: Message, *how: Any) -> None:
+    def _deliver_safely(self, messages: list[Message], *how: Any) -> None:
         try:
-            self._deliver(message, *how)
+            self._deliver(messages, *how)
         except OperatorError as error:
-            LOG.error("a message to %s waits: %s", message.to, error)
+            LOG.error("a message to %s waits: %s", messages[0].to, error)
 
-    def _deliver(self, message: Message, rules: AlertRules, lists: Lists, decided: int) -> None:
-        """`rules`: those by which it was `decided`, on the machine's own clock; others may be in
-        force by now. An error of ours is this message's alone."""
+    def _deliver(
+        self, messages: list[Message], rules: AlertRules, lists: Lists, decided: int
+    ) -> None:
+        """One after the other, until one is not taken, or others may be more urgent by now.
+        `rules`: those by which it was `decided`, on the machine's own clock; others may be in
+        force by now."""
+        first = messages[0]
         try:
-            if _is_late(decided):
-                self._looks_again = True
-            else:
-                self._try(message, rules, lists)
+            for message in messages:
+                is_late = _is_late(
+                    decided, LATEST_SECONDS if message is first else IN_A_ROW_SECONDS
+                )
+                if is_late or not self._try_safely(message, rules, lists):
+                    self._looks_again |= is_late or message is not messages[-1]
+                    break
+                if self._stop.is_set():
+                    break
+        finally:
+            with self._lock:
+                self._under_way.discard((first.to, first.via))
+            self._look_at = 0.0
+
+    def _try_safely(self, message: Message, *how: Any) -> bool:
+        """Whether the next one may be tried now. An error of ours is this message's alone."""
+        try:
+            return self._try(message, *how)
         except OperatorError:
             raise
         except Exception as error:
             LOG.exception("a message to %s ended in an error of ours", message.to)
             self._on_sent(Sent(message, type(error).__name__))
-        finally:
-            with self._lock:
-                self._under_way.discard((message.to, message.via))
-            self._look_at = 0.0
+            return True
 
-    def _try(self, message: Message, rules: AlertRules, lists: Lists) -> None:
+    def _try(self, message: Message, rules: AlertRules, lists: Lists) -> bool:
         began = instants.since_boot()
         # It may have waited for others, on slow channels, and somebody may see to it by now.
         open_ones = tuple(it for it in message.items if self._is_open(it))
         if not open_ones:
-            return
+            return True
         message = message._replace(items=open_ones)
         unsent = self._unsent.setdefault((message.to, message.via), {})
-        message = message._replace(items=tuple(_asking(it, unsent) for it in message.items))
+        message = message._replace(items=tuple(asking(it, unsent) for it in message.items))
         subjects = [self._subject(it.due) for it in message.items]
         tried = [
             entries.tried(item, message.to, message.via, message.name, subject, self._now())
@@ -381,22 +403,22 @@ class Dispatcher:
             if receipt.outcome is Outcome.RECORDED
         }
         if not ours:
-            return
+            return True
         message = message._replace(items=tuple(ours))
         fresh = self._fresh if rules.recipients[message.to].seller_links else None
         links = Links(rules.dashboard_url, self._inbox.log_key, fresh, unsent)
         now = self._now()
-        content, faults = self._made(message, rules, now, links, lists)
+        content, faults = channels.made_apart(message, rules, now, links, lists)
         unsent |= {process: made for process, made in links.made.items() if made is not None}
         if faults:
             lost = message._replace(items=tuple(faults))
             self._answer(lost, ours, faults)
             message = message._replace(items=tuple(it for it in ours if it not in faults))
         if content is None:
-            return
+            return True
         if _is_late(began):
             LOG.warning("a message to %s was not sent: it would come late", message.to)
-            return
+            return False
         fault = channels.send(message, content, rules, now, self._stop)
         if fault is not None:
             LOG.warning("a message to %s by %s failed: %s", message.to, message.via, fault)
@@ -404,33 +426,11 @@ class Dispatcher:
             for process_id in links.made:
                 unsent.pop(process_id, None)
         self._answer(message, ours, dict.fromkeys(message.items, fault))
+        return fault is None
 
     def _is_open(self, item: Item) -> bool:
         alarm = self._alarms.get(item.due.alert)
         return alarm is not None and alarm.is_open(self._now())
-
-    def _made(
-        self, message: Message, rules: AlertRules, now: int, links: Links, lists: Lists
-    ) -> tuple[Text | bytes | None, dict[Item, str]]:
-        """What a message says, without those of its alerts of which it cannot be made, and what
-        each of these raised. None where none is left."""
-        try:
-            return channels.made(message, rules, now, links, lists), {}
-        except OperatorError:
-            raise
-        except Exception as error:
-            LOG.exception("a message to %s could not be made", message.to)
-            fault = type(error).__name__
-        if len(message.items) == 1:
-            return None, {message.items[0]: fault}
-        faults: dict[Item, str] = {}
-        for item in message.items:
-            faults |= self._made(message._replace(items=(item,)), rules, now, links, lists)[1]
-        rest = tuple(it for it in message.items if it not in faults)
-        if not rest or not faults:  # each can be said, and all together cannot
-            return None, faults or dict.fromkeys(message.items, fault)
-        content, more = self._made(message._replace(items=rest), rules, now, links, lists)
-        return content, faults | more
 
     def _answer(
         self, message: Message, subjects: Mapping[Item, Subject], faults: Mapping[Item, str | None]
@@ -477,17 +477,8 @@ class Dispatcher:
             beat(self._inbox, Part.ALERTS)
 
 
-def _is_late(since: int) -> bool:
-    return instants.since_boot() - since > LATEST_SECONDS * instants.SECOND
-
-
-def _asking(item: Item, unsent: Mapping[str, Unsent]) -> Item:
-    """An alert as it was before we made a link for its seller that nobody has. The log has the link
-    as an invitation, so it says to wait."""
-    before = unsent.get(item.due.process_id or "")
-    if before is None or item.due.next_action != "await_seller":
-        return item
-    return item._replace(due=item.due._replace(next_action=before.next_action))
+def _is_late(since: int, seconds: float = LATEST_SECONDS) -> bool:
+    return instants.since_boot() - since > seconds * instants.SECOND
 
 
 def _true(shown: str | None, recorded: str | None) -> str | None:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from pipeline import instants
-from pipeline.alert.entries import Due
+from pipeline.alert.entries import Due, Item
 
 VALID_FOR: Final = 7 * 24 * instants.HOUR
 ASKING: Final = frozenset({"start_collection", "remind_seller"})
@@ -118,3 +118,12 @@ class Links:
     def _mark(self, alert: str, name: str, until: int) -> str:
         text = f"{alert}\n{name}\n{until}".encode()
         return hmac.new(self._key, text, hashlib.sha256).hexdigest()[:_DIGEST_DIGITS]
+
+
+def asking(item: Item, unsent: Mapping[str, Unsent]) -> Item:
+    """An alert as it was before we made a link for its seller that nobody has. The log has the link
+    as an invitation, so it says to wait."""
+    before = unsent.get(item.due.process_id or "")
+    if before is None or item.due.next_action != "await_seller":
+        return item
+    return item._replace(due=item.due._replace(next_action=before.next_action))

@@ -6,8 +6,9 @@ from typing import Protocol
 
 from pipeline.alert import digest, reports
 from pipeline.alert.alarms import Alarm
+from pipeline.alert.decision import Message
 from pipeline.alert.digest import Process
-from pipeline.alert.entries import Due, Item
+from pipeline.alert.entries import Due
 from pipeline.alert.reports import Said
 from pipeline.alert.words import Lists
 from pipeline.alert_rules import AlertRules
@@ -41,10 +42,11 @@ class Summaries:
         awaited = digest.awaited(rules, alarms, now).keys() - self._digests.keys()
         return bool(awaited or reports.awaited(rules, alarms, now).keys() - self._reports.keys())
 
-    def of(self, items: Iterable[Item]) -> Lists:
-        """What those of a message say, to keep: others may be awaited by the time it leaves."""
+    def of(self, messages: Iterable[Message]) -> Lists:
+        """What those of messages say, to keep: others may be awaited by the time they leave."""
         every: Lists = {**self._digests, **self._reports}
-        return {item.due.alert: every[item.due.alert] for item in items if item.due.alert in every}
+        alerts = {item.due.alert for message in messages for item in message.items}
+        return {alert: every[alert] for alert in alerts & every.keys()}
 
     def digests(
         self, rules: AlertRules, alarms: Mapping[str, Alarm], dues: list[Due], now: int

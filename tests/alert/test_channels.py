@@ -173,10 +173,10 @@ def test_a_dead_server_holds_no_other_channel_up(
 
     def turn(_: Dispatcher, deliver: Callable[..., object]) -> None:
         while waiting:
-            deliver(waiting.pop(0), None, None)
+            deliver([waiting.pop(0)], None, None)
 
-    def deliver(_: Dispatcher, message: Message, *__: object) -> None:
-        if message.via == "webhook":
+    def deliver(_: Dispatcher, messages: list[Message], *__: object) -> None:
+        if messages[0].via == "webhook":
             has_arrived.set()
         else:
             is_over.wait(60)

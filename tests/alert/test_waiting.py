@@ -3,6 +3,7 @@
 import shutil
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline import instants
-from pipeline.alert import acting, channels, dispatcher, entries
+from pipeline.alert import acting, channels, decision, dispatcher, entries
 from pipeline.alert.alarms import Alarm
 from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
@@ -60,7 +61,7 @@ class Desk:
         """What another process would send that was started just now; then this one looks."""
         self.now, messages = at(when), list[Message]()
         another = Dispatcher(self.inbox, self, lambda: self.rules, now=lambda: self.now)
-        another.turn(lambda message, *_: messages.append(message))
+        another.turn(lambda some, *_: messages.extend(some))
         self.dispatcher.run_once()
         return [(it.to, item.due.kind) for it in messages for item in it.items]
 
@@ -290,3 +291,80 @@ def test_what_waited_for_long_is_looked_at_again_before_it_leaves(
     monkeypatch.setattr(channels, "send", slowly)
     desk.dispatcher.run_once()
     assert desk.got == [("ana", "expired"), ("bruno", "expired")]
+
+
+# --- many at once --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def crowded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """Five reviews that expire in one moment, two of which fit into a message."""
+    monkeypatch.setattr(decision, "MAX_ITEMS", 2)
+    for number in range(2, 6):
+        of = {"process_id": f"p{number}", "customer_id": f"s{number}", "id": f"evt_{number}"}
+        event = review(**of, status="OVERDUE", deadline_at=DEADLINE)
+        desk.inbox.append([delivery(event, occurred_at=OPENED, recorded_by="webhook")])
+    desk.now = at("2026-04-03T20:00:00Z")
+    return desk
+
+
+def turn(desk: Desk) -> None:
+    """One turn as a process has it that runs on: messages leave on threads of their own."""
+    with ThreadPoolExecutor(8) as pool:
+        desk.dispatcher.turn(lambda *sent: pool.submit(desk.dispatcher._deliver, *sent))
+
+
+def test_of_many_alerts_one_message_follows_the_other_in_one_turn(crowded: Desk) -> None:
+    """Each waited for a turn of its own, five seconds at least: of 20,000 deadlines in one minute
+    the last was told of after twenty."""
+    turn(crowded)
+    assert crowded.got == [("ana", "expired")] * 5
+    turn(crowded)
+    assert len(crowded.got) == 5
+
+
+def test_after_one_that_is_not_taken_no_other_is_tried_in_that_turn(crowded: Desk) -> None:
+    crowded.fault = "451 later"
+    turn(crowded)
+    assert len(crowded.got) == 2
+    crowded.fault = None
+    turn(crowded)  # what failed was as urgent: for a minute nothing less urgent goes before it
+    assert len(crowded.got) == 2
+    crowded.now += decision.HELD + instants.SECOND
+    crowded.start()
+    turn(crowded)
+    assert len(crowded.got) == 2 + 5
+
+
+def test_what_is_seen_to_meanwhile_is_in_no_later_message(
+    crowded: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def acknowledged(message: Message, *how: object) -> str | None:
+        told = {item.due.alert for item in message.items}
+        said = {"actor": "ana", "recorded_by": "user:ana"}
+        others = {it for it in crowded.dispatcher._alarms if it not in told}
+        drafts = [entries.acknowledged(it, Subject(), **said) for it in others]
+        crowded.inbox.append([it._replace(occurred_at=crowded.now) for it in drafts])
+        crowded.dispatcher._read_on()  # as the next turn does
+        return crowded.send(message, *how)
+
+    monkeypatch.setattr(channels, "send", acknowledged)
+    turn(crowded)
+    assert len(crowded.got) == 2
+
+
+def test_a_row_of_messages_ends_for_others_that_may_be_more_urgent(
+    crowded: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = [0]
+    monkeypatch.setattr(instants, "since_boot", lambda: passed[0])
+
+    def slowly(*message: Any) -> str | None:
+        passed[0] += 10 * instants.SECOND
+        return crowded.send(*message)
+
+    monkeypatch.setattr(channels, "send", slowly)
+    turn(crowded)
+    assert len(crowded.got) == 4  # the third would begin 20 s after the look
+    turn(crowded)
+    assert len(crowded.got) == 5
