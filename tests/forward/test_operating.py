@@ -238,3 +238,11 @@ def test_the_log_says_in_the_end_that_nothing_waits_though_no_other_delivery_com
         ended = len(said(inbox, "progress"))
         time.sleep(0.6)
         assert len(said(inbox, "progress")) == ended
+
+
+@pytest.mark.parametrize("location", ["sqlite"], indirect=True)
+def test_looking_for_what_is_wanted_reads_no_dead_letter(inbox: Inbox) -> None:
+    """It is asked each second; of 50,000 dead letters it took a tenth of a core."""
+    asked = f"explain query plan {progress._WAITING} and {progress.WISH} order by seq"
+    plan = inbox.query(asked, "crm")
+    assert any("USING INDEX forward_wishes" in step for *_, step in plan)

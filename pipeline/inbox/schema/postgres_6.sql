@@ -23,3 +23,7 @@ alter table prazo.entries enable always trigger entries_no_truncate;
 
 -- Which entries were erased is asked at each start.
 create index if not exists entries_erasure on prazo.entries (seq) where kind = 'erasure';
+
+-- What commands want sent once more is asked each second: no dead letter is read for that.
+create index if not exists forward_wishes on prazo.forward_waiting (endpoint)
+    where tries = 0 and first_tried_at is null and dead_at is null;

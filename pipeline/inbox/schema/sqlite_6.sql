@@ -18,3 +18,7 @@ begin select raise(abort, 'append-only: entries are never changed'); end;
 
 -- Which entries were erased is asked at each start.
 create index entries_erasure on entries (seq) where kind = 'erasure';
+
+-- What commands want sent once more is asked each second: no dead letter is read for that.
+create index forward_wishes on forward_waiting (endpoint)
+    where tries = 0 and first_tried_at is null and dead_at is null;
