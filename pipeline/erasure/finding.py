@@ -6,15 +6,17 @@ note says of the seller goes, and so does what somebody supplied to a delivery.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox
+from pipeline.inbox.erased import erased_in
 from pipeline.ledger.facts import Keys, facts_of
 from pipeline.ledger.facts.rows import Artifact, SellerEvent
 from pipeline.log.actions import EXPORT
+from pipeline.log.commitments import uncommitted
 from pipeline.log.entries import (
     COLLECTION,
     QUARANTINE,
@@ -31,6 +33,8 @@ ERASED_KINDS: Final = frozenset(
     {WEBHOOK, QUARANTINE, SUBMISSION_STARTED, SUBMISSION_FINISHED, COLLECTION, NOTE, SUPPLY}
 )
 """Whose bytes say something of a seller."""
+
+MAX_NAMED: Final = 20
 
 _DELETED: Final = "seller.deleted"
 _QUARANTINED: Final = f"select seq from entries where kind = '{QUARANTINE}' order by seq"
@@ -55,8 +59,9 @@ class Found:
 
 
 def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
-    """Everything of a seller. Raises `CallerError` where the log knows none, or where its answers
-    are still needed: a process of it is not finished, and the platform has not deleted it."""
+    """Everything of a seller. Raises `CallerError` where the log knows none, where its answers are
+    still needed: a process of it is not finished, and the platform has not deleted it; and where an
+    entry is not as it was recorded, since nothing could tell that afterwards."""
     named = inbox.find(seller_id=seller_id)
     if not named:
         raise CallerError(
@@ -73,9 +78,10 @@ def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
             if entry.seller_id in (None, seller_id)
         }
     of_seller = [by_seq[seq] for seq in sorted(by_seq)]
-    _require_done(inbox, keys, of_seller, processes)
     for entry in _quarantined(inbox, seller_id, of_seller):
         by_seq[entry.seq] = entry
+    _require_as_recorded(inbox, by_seq.values())
+    _require_done(inbox, keys, of_seller, processes)
     entries: dict[str | None, list[Entry]] = defaultdict(list)
     for _, entry in sorted(by_seq.items()):
         if entry.kind in ERASED_KINDS and entry.received is not None:
@@ -86,6 +92,21 @@ def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
         frozenset(_artifacts(of_seller, keys)),
         [it.seq for it in of_seller if it.kind == EXPORT],
     )
+
+
+def _require_as_recorded(inbox: Inbox, entries: Iterable[Entry]) -> None:
+    """What stays of changed bytes would be fixed as if it had been recorded, and the salt that
+    tells would be gone."""
+    erased = erased_in(inbox)
+    changed = sorted(it.seq for it in entries if uncommitted(it, inbox.identity, erased))
+    if changed:
+        more = f" and {len(changed) - MAX_NAMED} more" if len(changed) > MAX_NAMED else ""
+        raise CallerError(
+            "Nothing was erased",
+            f"entries {', '.join(map(str, changed[:MAX_NAMED]))}{more} of the seller are not as"
+            " they were recorded",
+            "put the inbox right first: `prazo restore --from-ledger`, or a backup",
+        )
 
 
 def _require_done(

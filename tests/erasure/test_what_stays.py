@@ -17,7 +17,7 @@ from pipeline.audit.backup import backup
 from pipeline.audit.request import Profile, Scope
 from pipeline.audit.stores import audit
 from pipeline.audit.verify import verify
-from pipeline.errors import InboxChanged, InboxUnavailable
+from pipeline.errors import CallerError, InboxChanged, InboxUnavailable
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.ledger.following.reconcile import reconcile
 from pipeline.ledger.service import LedgerService
@@ -126,6 +126,31 @@ def test_bytes_that_no_erasure_names_are_missed(settings: Settings, tmp_path: Pa
         assert any(f"entry {FIRST}:" in it for it in audit(service).faults)
     with pytest.raises(InboxChanged, match=f"entries {FIRST} "):
         backup(settings, tmp_path / "saved")
+
+
+@pytest.mark.parametrize("body", [b"x", b'{"fields":{"revenue":"9000_to_9999"}}'])
+@ON_SQLITE
+def test_what_was_changed_is_not_erased(body: bytes, settings: Settings) -> None:
+    """What stays of it would be fixed like the truth, and the ledger that knows it be made again:
+    `prazo verify` then found no fault."""
+    with closing(open_inbox(settings.inbox)) as inbox:
+        [answered] = inbox.find(process_id=person.PROCESS, kind="collection")
+    as_owner(settings, body, answered.seq)
+    with pytest.raises(CallerError, match=f"entries {answered.seq} of the seller are not as"):
+        done(settings)
+    assert restore.restore_from_ledger(settings).verdict.faults == []
+    done(settings)
+    verified(settings).close()
+
+
+@ON_SQLITE
+def test_what_stays_and_was_changed_is_no_ground_for_another_erasure(settings: Settings) -> None:
+    """A row that somebody erased by hand, with anything in its place."""
+    with closing(open_inbox(settings.inbox)) as inbox:
+        sql = "update entries set body = $1, salt = null where seq = $2"
+        inbox.execute(sql, b"no JSON", FIRST)
+    with pytest.raises(CallerError, match=f"entries {FIRST} of the seller are not as"):
+        done(settings)
 
 
 # --- copies --------------------------------------------------------------------------------------
