@@ -240,14 +240,15 @@ def set_aside(database: Path) -> Path | None:
     return aside
 
 
-def swap_in(draft: Path, database: Path) -> Path | None:
-    """Puts a closed database in the place of another, which is set aside. Raises an `OSError`, and
-    changes nothing, where a part of it stands in a WAL still: it could not be written to its end
-    when it was closed. `is_full` tells it where there is no room for that part.
+def swap_in(draft: Path, database: Path, *, is_dropped: bool = False) -> Path | None:
+    """Puts a closed database in the place of another, which is set aside, or gone in the same step
+    where it `is_dropped`. Raises an `OSError`, and changes nothing, where a part of it stands in a
+    WAL still: it could not be written to its end when it was closed. `is_full` tells it where that
+    part had no room.
 
     At no moment is there none: the old one gets a second name, then the new one takes its place in
     one step. Its WAL goes first, since it must never be read into the new one; what was in it alone
-    follows again from the inbox. Returns the old one's new path, or None if there was none.
+    follows again from the inbox. Returns the old one's new path, or None if it has none.
     """
     wals = [draft.with_name(draft.name + suffix) for suffix in _WALS]
     if left := [wal.stat().st_size for wal in wals if wal.exists()]:
@@ -255,16 +256,18 @@ def swap_in(draft: Path, database: Path) -> Path | None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(draft.parent))
         raise OSError(errno.EIO, "could not be written to its end", str(draft))
     aside = database.with_name(f"{database.name}.set-aside-{time.time_ns()}")
-    is_there = database.exists()
-    if is_there:
-        for suffix in DATABASE_SUFFIXES:
-            part = database.with_name(database.name + suffix)
-            if suffix and part.exists():
-                part.rename(aside.with_name(aside.name + suffix))
+    is_kept = database.exists() and not is_dropped
+    for suffix in filter(None, DATABASE_SUFFIXES):
+        part = database.with_name(database.name + suffix)
+        if is_dropped:
+            part.unlink(missing_ok=True)
+        elif is_kept and part.exists():
+            part.rename(aside.with_name(aside.name + suffix))
+    if is_kept:
         os.link(database, aside)
     draft.replace(database)
     sync(database.parent)
-    return aside if is_there else None
+    return aside if is_kept else None
 
 
 def remove_database(database: Path) -> None:

@@ -18,7 +18,6 @@ from pipeline.errors import CallerError, InboxForked, LedgerInUse, LedgerWithout
 from pipeline.http.holder import announced
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox, SignedHead, artifacts, open_inbox
-from pipeline.inbox.erased import newest_erasure
 from pipeline.inbox.kept_heads import Guard, open_shared, place
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.keys import secret_key
@@ -72,7 +71,7 @@ class LedgerService:
         self._prove = Guard(settings)
         self.inbox: Inbox = open_shared(settings, create=may_create)
 
-        def open_ledger(path: Path | None) -> Ledger:
+        def open_ledger(path: Path | None, erasure: int) -> Ledger:
             return Ledger(
                 path,
                 log=self.inbox.log,
@@ -80,7 +79,7 @@ class LedgerService:
                 memory=settings.ledger_memory,
                 threads=settings.ledger_threads,
                 without_bodies=without_bodies,
-                erased_to=newest_erasure(self.inbox),
+                erased_to=erasure,
             )
 
         try:

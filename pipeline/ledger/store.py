@@ -100,6 +100,7 @@ class Ledger:
             self._connection = opened
             self._rows(_NO_ROW_OF_THEM)  # else a ledger that lacks one would fail at its next batch
             self._load_position()
+            self._hold_erased(self.newest("kind = ?", [ERASURE]) or 0)
 
     def _load_position(self) -> None:
         heads = self._rows("select size, peaks from tree_heads order by size desc limit 1")
@@ -351,7 +352,6 @@ class Ledger:
             self._shut = None
             try:
                 self._open()
-                self._hold_erased(self.newest("kind = ?", [ERASURE]) or 0)
             except LedgerDamaged as fault:  # `prazo rebuild` would need the file to itself
                 remedy = "what holds it makes it again from the inbox, at once or when it starts"
                 self._shut = LedgerDamaged(fault.what, fault.why, remedy)

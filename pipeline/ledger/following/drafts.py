@@ -63,11 +63,12 @@ def _locked(path: Path, lock: Path) -> int:
         os.close(descriptor)  # whoever had it has just removed it
 
 
-def swapped_in(draft: Path, path: Path) -> Path | None:
-    """The former ledger's new path. Raises `NoRoom`, and leaves the present one where it is,
-    where the new one could not be written to its end: DuckDB says nothing when it closes."""
+def swapped_in(draft: Path, path: Path, *, is_dropped: bool = False) -> Path | None:
+    """The former ledger's new path; None where there is none, or `is_dropped`. Raises `NoRoom`, and
+    leaves the present one where it is, where the new one could not be written to its end: DuckDB
+    says nothing when it closes."""
     try:
-        return files.swap_in(draft, path)
+        return files.swap_in(draft, path, is_dropped=is_dropped)
     except OSError as error:
         files.remove_database(draft)  # it is what fills the disk
         if not files.is_full(error):

@@ -29,6 +29,7 @@ from pipeline.inbox.erased import erase_again, newest_erasure
 from pipeline.inbox.kept_heads import kept, prove
 from pipeline.ledger import file
 from pipeline.ledger.arrow import ERASURES, IS_ERASED, entries_of_former
+from pipeline.ledger.following import former
 from pipeline.ledger.following.appending import append_all
 from pipeline.ledger.following.continuity import check_continuity, fork_of, parting, recorded_after
 from pipeline.ledger.following.drafts import draft_of, making, require_room, swapped_in
@@ -47,8 +48,9 @@ ENTRIES_PER_COMMIT: Final = 4096
 
 _RECORDED_AGAIN: Final = "seq > ? and contains(decode(record), '\"was_seq\":')"
 
-OpenLedger = Callable[[Path | None], Ledger]
-"""Opens the ledger at a path, or makes it; None: in memory."""
+OpenLedger = Callable[[Path | None, int], Ledger]
+"""Opens the ledger at a path, or makes it; None: in memory. With it comes the newest erasure after
+which it has to be begun."""
 
 Abandoned = Callable[[Head], bool]
 """Whether a head is of a past that a reconciliation has ended."""
@@ -81,7 +83,8 @@ class Recovery:
         leaves its newest head."""
         self._inbox = inbox
         self._path = path
-        self._open_ledger = open_ledger
+        self._open_at = open_ledger
+        self._erasure = 0  # one that comes while a ledger is made has the next one made
         self._keys = keys
         self._is_keeper = is_keeper
         self._head_file = head_file
@@ -96,6 +99,7 @@ class Recovery:
         Raises `LedgerRefused` where the ledger and the inbox cannot both be true.
         """
         self._may_go_on, self._is_verified, self._recovered = may_go_on, False, None
+        self._erasure = newest_erasure(self._inbox)
         try:
             ledger = self._opened(damage)
         except (LedgerDamaged, LedgerOutdated):
@@ -137,6 +141,9 @@ class Recovery:
             raise LedgerDamaged(f"The ledger {self._path} is damaged", damage)
         return self._open_ledger(self._path)
 
+    def _open_ledger(self, path: Path | None) -> Ledger:
+        return self._open_at(path, self._erasure)
+
     def rebuild(self, why: str, *, abandoned: Abandoned = lambda _: False) -> Opened:
         """Builds the ledger from the inbox, beside the old file. That stays where it is until the
         new one is proved, and is then set aside for whoever wants to look.
@@ -144,6 +151,7 @@ class Recovery:
         `abandoned`: whether a head in the inbox is of a past that a reconciliation has ended.
         Raises `LedgerInUse` where another process is making it again.
         """
+        self._erasure = newest_erasure(self._inbox)
         with making(self._path):
             return self._rebuilt(why, abandoned=abandoned)
 
@@ -153,10 +161,11 @@ class Recovery:
         """The ledger, built again. Not set aside are one that holds what was erased since, and one
         without bodies that `is_outdated`: it may hold what only the masks of this release hide."""
         LOG.warning("rebuilding the ledger from the inbox: %s", why)
-        draft = self._path and draft_of(self._path)
+        draft, is_outlived = self._path and draft_of(self._path), False
         if self._path is not None and draft is not None:
             files.remove_database(draft)
             require_room(self._path)
+            is_outlived = former.is_outlived(self._path, self._inbox, self._erasure)
         try:
             ledger, fork = self._built(draft, abandoned)
         except BaseException:
@@ -169,24 +178,13 @@ class Recovery:
             raise _unreadable(self._path, f"{fork.why}; {why}")
         if self._path is not None and draft is not None:
             ledger.close()
-            aside = swapped_in(draft, self._path)
+            is_dropped = is_outlived or (is_outdated and ledger.is_without_bodies)
+            aside = swapped_in(draft, self._path, is_dropped=is_dropped)
             ledger = self._open_ledger(self._path)
-            is_masked_otherwise = is_outdated and ledger.is_without_bodies
-            if aside is not None and (is_masked_otherwise or self._holds_erased(aside)):
-                files.remove_database(aside)
-            elif aside is not None:
+            if aside is not None:
                 LOG.warning("the former ledger was kept as %s", aside)
         self._note(f"the ledger was rebuilt from the inbox: {why}")
         return Opened(ledger, self._is_verified and fork is None, self._recovered, fork)
-
-    def _holds_erased(self, former: Path) -> bool:
-        """Whether a former ledger was begun before the newest erasure, as far as it can be read."""
-        try:
-            with closing(duckdb.connect(str(former), read_only=True)) as connection:
-                return file.erased_to(connection) < newest_erasure(self._inbox)
-        except duckdb.Error as error:
-            LOG.warning("the former ledger cannot be read: %s", error)
-            return False
 
     def _carried_over(self, path: Path, why: str) -> Ledger | None:
         """The ledger made again from its own former file; None where the inbox has the newest entry
@@ -196,26 +194,26 @@ class Recovery:
         """
         draft = draft_of(path)
         try:
-            with closing(duckdb.connect(str(path), read_only=True)) as former:
-                meta = dict(former.execute("select name, value from meta").fetchall())
-                [(seq, count)] = former.execute("select max(seq), count(*) from log").fetchall()
-                newest = former.execute("select leaf from log where seq = ?", [seq]).fetchone()
+            with closing(duckdb.connect(str(path), read_only=True)) as theirs:
+                meta = dict(theirs.execute("select name, value from meta").fetchall())
+                [(seq, count)] = theirs.execute("select max(seq), count(*) from log").fetchall()
+                newest = theirs.execute("select leaf from log where seq = ?", [seq]).fetchone()
                 if meta["log"] != self._inbox.log or newest in (None, (self._inbox.leaf(seq),)):
                     return None
                 if count != seq or meta["without_bodies"] != "false":
                     raise _unreadable(path, why)
                 shared = parting(
-                    seq, lambda seq: entries_of_former(former, seq, seq)[0].leaf, self._inbox
+                    seq, lambda seq: entries_of_former(theirs, seq, seq)[0].leaf, self._inbox
                 )
                 if uncommitted(
-                    entries_of_former(former, shared + 1, shared + 1)[0],
+                    entries_of_former(theirs, shared + 1, shared + 1)[0],
                     self._inbox.identity,
-                    erasures.known(former.execute(ERASURES, [ERASURE]).fetchall()),
+                    erasures.known(theirs.execute(ERASURES, [ERASURE]).fetchall()),
                 ):
                     return None  # the file was changed: nothing of that was ever recorded
                 files.remove_database(draft)
                 require_room(path)
-                self._carry_over(former, draft, seq)
+                self._carry_over(theirs, draft, seq)
         except (duckdb.Error, KeyError) as error:
             LOG.warning("the former ledger cannot be read: %s", error)
             return None
@@ -223,12 +221,12 @@ class Recovery:
         LOG.warning("the ledger was made again from its own entries, %s: %s", aside, why)
         return self._open_ledger(path)
 
-    def _carry_over(self, former: duckdb.DuckDBPyConnection, draft: Path, size: int) -> None:
+    def _carry_over(self, theirs: duckdb.DuckDBPyConnection, draft: Path, size: int) -> None:
         ledger = self._open_ledger(draft)
         try:
             for first in range(1, size + 1, ENTRIES_PER_COMMIT):
                 last = min(size, first + ENTRIES_PER_COMMIT - 1)
-                batch = ledger.batch(entries_of_former(former, first, last))
+                batch = ledger.batch(entries_of_former(theirs, first, last))
                 ledger.append(batch, more_follow=last < size)
         except BaseException:
             ledger.close()

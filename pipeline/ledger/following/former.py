@@ -1,0 +1,69 @@
+"""What a ledger's file says before another one, made from the inbox, takes its place."""
+
+import logging
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from pipeline.errors import LedgerRefused
+from pipeline.inbox import Inbox
+from pipeline.inbox.erased import erased_in
+from pipeline.ledger import file
+from pipeline.ledger.arrow import entries_of_former
+from pipeline.log.commitments import uncommitted
+
+LOG = logging.getLogger(__name__)
+
+ENTRIES_PER_READ: Final = 4096
+MAX_NAMED: Final = 20
+
+
+def is_outlived(path: Path, inbox: Inbox, erasure: int) -> bool:
+    """Whether a ledger's file, as far as it can be read, was begun before that erasure, and may
+    therefore not stay once another one was made.
+
+    Raises `LedgerRefused` where the file has entries as they were recorded and the inbox has not:
+    nobody else may have them.
+    """
+    if not path.exists():
+        return False
+    try:
+        with closing(duckdb.connect(str(path), read_only=True)) as former:
+            if file.erased_to(former) >= erasure:
+                return False
+            changed = _changed(former, inbox)
+    except duckdb.Error as error:
+        LOG.warning("the former ledger cannot be read: %s", error)
+        return False
+    if changed:
+        more = f" and {len(changed) - MAX_NAMED} more" if len(changed) > MAX_NAMED else ""
+        raise LedgerRefused(
+            "The ledger is not made again",
+            f"entries {', '.join(map(str, changed[:MAX_NAMED]))}{more} of the inbox were changed,"
+            " and the present ledger, which would be deleted for what was erased since, has them as"
+            " they were recorded",
+            "put the inbox right first: `prazo restore --from-ledger`, or a backup",
+        )
+    return True
+
+
+def _changed(former: duckdb.DuckDBPyConnection, inbox: Inbox) -> list[int]:
+    """The entries that only the file has as they were recorded; none of one without bodies."""
+    [(is_whole, size)] = former.execute(
+        "select (select value from meta where name = 'without_bodies') = 'false',"
+        " coalesce((select max(seq) from log), 0)"
+    ).fetchall()
+    found: list[int] = []
+    erased, identity, last = erased_in(inbox), inbox.identity, 0
+    while is_whole and (entries := inbox.read(last, min(ENTRIES_PER_READ, size - last))):
+        first, last = entries[0].seq, entries[-1].seq
+        held = {it.seq: it for it in entries_of_former(former, first, last)}
+        for entry in entries:
+            other = held.get(entry.seq, entry)
+            if other == entry or other.leaf != entry.leaf:
+                continue  # of another past: a fork is seen by its leaves
+            if uncommitted(entry, identity, erased) and not uncommitted(other, identity, erased):
+                found.append(entry.seq)
+    return found

@@ -1,0 +1,140 @@
+"""Each ledger is made again after an erasure: nothing of the person stays, and nothing is lost."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pipeline.audit import restore
+from pipeline.audit.stores import audit
+from pipeline.errors import LedgerRefused
+from pipeline.inbox import open_inbox
+from pipeline.ledger.following import recovery
+from pipeline.ledger.service import LedgerService
+from pipeline.log.ndjson import read_line
+from pipeline.settings import Settings
+from tests.erasure import person
+from tests.erasure.conftest import ON_SQLITE
+from tests.erasure.test_forgetting import done
+from tests.erasure.test_what_stays import as_owner, verified, words_of
+from tests.support.machine import killed
+
+pytestmark = ON_SQLITE
+
+
+def files_of(settings: Settings) -> list[str]:
+    """The ledger's file, and whatever was left of it under another name."""
+    found = settings.ledger.parent.glob(f"{settings.ledger.name}*")
+    return sorted(it.name for it in found if it.suffix not in (".head", ".wal"))
+
+
+def forgotten_once_more(settings: Settings) -> None:
+    """What came of the person since is erased, too."""
+    line = person.event(
+        "2026-06-01T09:00:00Z", "f1", "seller.updated", {"id": "sel_1", "first_name": "Mariana"}
+    )
+    with closing(open_inbox(settings.inbox)) as inbox:
+        inbox.append([read_line(json.dumps(line).encode(), recorded_by="file")])
+    done(settings)
+
+
+def at_the_first_swap(monkeypatch: pytest.MonkeyPatch, do: Callable[[], None]) -> list[Path]:
+    """Has something happen while the ledger is made again for the first time. The paths at which
+    one was put, as they come."""
+    honest, put = recovery.swapped_in, []
+
+    def swapped_in(draft: Path, path: Path, **more: bool) -> Path | None:
+        put.append(path)
+        if len(put) == 1:
+            do()
+        return honest(draft, path, **more)
+
+    monkeypatch.setattr(recovery, "swapped_in", swapped_in)
+    return put
+
+
+def test_an_erasure_while_the_ledger_is_made_again_at_a_start(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: `prazo serve` did not start, and the former file stayed, with the person in it."""
+    done(settings)
+    put = at_the_first_swap(monkeypatch, lambda: forgotten_once_more(settings))
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+        assert service.ledger.damage == "it holds what entry 20 erased"
+    verified(settings).close()
+    assert len(put) == 2
+    assert files_of(settings) == ["ledger.duckdb"]
+    assert b"Mariana" not in settings.ledger.read_bytes()
+
+
+def test_an_erasure_while_what_follows_makes_its_ledger_again(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = at_the_first_swap(monkeypatch, lambda: forgotten_once_more(settings))
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+        service.start()
+        service.reach(done(settings).seqs[-1])
+        until = time.monotonic() + 60
+        while service.status().recovered is None and time.monotonic() < until:
+            time.sleep(0.05)
+        service.reach(20)
+        assert service.status().problem is None
+        assert (len(put), files_of(settings)) == (1, ["ledger.duckdb"])
+    verified(settings).close()
+    assert (len(put), files_of(settings)) == (2, ["ledger.duckdb"])
+
+
+def test_killed_once_the_new_ledger_is_there_nothing_is_left_of_the_former_one(
+    settings: Settings,
+) -> None:
+    done(settings)
+
+    def start() -> None:
+        def die(*_: object) -> None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        recovery.Recovery._note = die  # type: ignore[method-assign]  # in a process of its own
+        LedgerService(settings)
+
+    killed(start)
+    assert [it for it in files_of(settings) if "set-aside" in it] == []
+    verified(settings).close()
+
+
+def test_a_ledger_that_alone_has_an_entry_as_it_was_recorded_stays(settings: Settings) -> None:
+    """Somebody changed what another seller answered. Before: the ledger was made of that, and the
+    only file that had the truth deleted, whoever was forgotten."""
+    with closing(open_inbox(settings.inbox)) as inbox:
+        [answered] = inbox.find(seller_id=person.OTHER, kind="collection")
+    as_owner(settings, (answered.body or b"").replace(b"up_to_1000", b"up_to_9999"), answered.seq)
+    done(settings)
+    with pytest.raises(LedgerRefused, match=f"entries {answered.seq} of the inbox were changed"):
+        LedgerService(settings)
+    insisted = restore.Insisted("nobody signed the erasure yet", "ana", "user:ana")
+    assert restore.restore_from_ledger(settings, insisted=insisted).verdict.faults == []
+    with closing(verified(settings)) as service:
+        assert service.ledger.recorded(answered.seq, answered.seq) == [answered]
+    assert words_of(settings) == []
+    assert b"Mariana" not in settings.ledger.read_bytes()
+
+
+def test_what_follows_goes_on_showing_a_ledger_that_alone_has_an_entry(settings: Settings) -> None:
+    with closing(open_inbox(settings.inbox)) as inbox:
+        [answered] = inbox.find(seller_id=person.OTHER, kind="collection")
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+        as_owner(settings, b"{}", answered.seq)
+        service.start()
+        done(settings)
+        until = time.monotonic() + 60
+        while "were changed" not in (service.status().problem or "") and time.monotonic() < until:
+            time.sleep(0.05)
+        assert service.ledger.recorded(answered.seq, answered.seq) == [answered]
+        assert [it for it in audit(service).faults if f"entry {answered.seq}:" in it] != []
