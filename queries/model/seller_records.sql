@@ -19,9 +19,10 @@
 with known as (
     select
         seller_id,
-        -- An id without letters and digits is a value too.
-        arg_max(coalesce(taxpayer_key, ''::blob), struct_pack(created_at, occurred_at, event_id))
-            filter (where taxpayer_id is not null) as taxpayer_key,
+        -- The key of an id without letters and digits is empty: it is a value too. By the key alone,
+        -- since that stays where the id is erased.
+        arg_max(taxpayer_key, struct_pack(created_at, occurred_at, event_id))
+            filter (where taxpayer_key is not null) as taxpayer_key,
         arg_max(record_created_at, struct_pack(created_at, occurred_at, event_id))
             as record_created_at,
         min(created_at) as first_event_at,

@@ -20,6 +20,6 @@ select
         personal(last_name, mask_text(last_name))
     ), '') as seller_name,
     personal(email, mask_text(email)) as email,
-    personal(lower(hex(taxpayer_key)), null) as taxpayer_key
+    personal(nullif(lower(hex(taxpayer_key)), ''), null) as taxpayer_key
 from seller_events
 where coalesce(first_name, last_name, email, taxpayer_id) is not null

@@ -16,7 +16,7 @@
 -- column: last_name | personal
 -- column: email | personal
 -- column: taxpayer_id | personal
--- column: taxpayer_key | equal for equal letters and digits of the taxpayer id; null without any
+-- column: taxpayer_key | equal for equal letters and digits of the taxpayer id; empty without any, null without an id
 -- column: phone_number | personal
 -- column: birthdate | personal
 -- column: address | personal

@@ -113,6 +113,32 @@ def test_every_view_says_the_same_but_for_what_is_of_the_person(settings: Settin
     assert process["state"] == "FINISHED"
 
 
+@ON_SQLITE
+def test_who_came_back_still_did(settings: Settings) -> None:
+    """By tax ids. Before: with the id gone nobody had ever come back, or been cured."""
+    told = [
+        ("2026-03-10T09:00:00Z", "seller.denied", "sel_2", "111.444.777-35"),
+        ("2026-03-11T09:00:00Z", "seller.created", "sel_3", "11144477735"),
+        ("2026-03-12T09:00:00Z", "seller.enabled", "sel_3", "11144477735"),
+        ("2026-03-10T10:00:00Z", "seller.denied", "sel_4", "22255588846"),
+        ("2026-03-10T11:00:00Z", "seller.updated", "sel_4", "--"),  # no other id than that now
+        ("2026-03-11T10:00:00Z", "seller.created", "sel_5", "22255588846"),
+    ]
+    lines = [
+        person.event(at, f"r{n}", kind, {"id": seller_id, "taxpayer_id": taxpayer_id})
+        for n, (at, kind, seller_id, taxpayer_id) in enumerate(told)
+    ]
+    with closing(open_inbox(settings.inbox)) as inbox:
+        inbox.append([read_line(json.dumps(it).encode(), recorded_by="file") for it in lines])
+    asked = ("denial_retries", "denial_headline", "return_weeks", "returned_sellers")
+    before = views(settings)
+    assert [it["reonboarded"] for it in before["denial_retries"]] == [1]
+    for seller_id in ("sel_2", "sel_3", "sel_4", "sel_5"):
+        done(settings, seller_id)
+    after = views(settings)
+    assert [after.get(it) for it in asked] == [before.get(it) for it in asked]
+
+
 def test_the_log_verifies_and_a_rebuilt_ledger_is_the_same(settings: Settings) -> None:
     done(settings)
     with closing(LedgerService(settings)) as service:

@@ -58,12 +58,15 @@ class Keys:
 
     def of_taxpayer(self, taxpayer_id: str | None) -> bytes | None:
         """Compares tax ids by their letters A to Z and digits, however they are punctuated or
-        cased (a CNPJ may carry letters since July 2026); None where nothing of these is left."""
-        known = taxpayer_id or ""
+        cased (a CNPJ may carry letters since July 2026); empty where nothing of these is left, and
+        None without an id."""
+        if taxpayer_id is None:
+            return None
+        known = taxpayer_id
         if not (known.isascii() and known.isalnum()):
             known = "".join(it for it in known if it.isascii() and it.isalnum())
         known = known.upper()
-        return hmac.digest(self.taxpayer, known.encode(), "sha256") if known else None
+        return hmac.digest(self.taxpayer, known.encode(), "sha256") if known else b""
 
 
 def extract(entries: Iterable[Entry], keys: Keys) -> dict[type[Fact], list[Fact]]:
