@@ -4,7 +4,7 @@ What people of the marketplace did stays, with their names and reasons: an audit
 note says of the seller goes, and so does what somebody supplied to a delivery.
 """
 
-import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +37,7 @@ ERASED_KINDS: Final = frozenset(
 MAX_NAMED: Final = 20
 
 _DELETED: Final = "seller.deleted"
+_ESCAPED: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 _QUARANTINED: Final = f"select seq from entries where kind = '{QUARANTINE}' order by seq"
 
 
@@ -72,11 +73,7 @@ def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
     processes = list(dict.fromkeys(it.process_id for it in named if it.process_id))
     by_seq = {it.seq: it for it in named}
     for process_id in processes:
-        by_seq |= {
-            entry.seq: entry
-            for entry in inbox.find(process_id=process_id)
-            if entry.seller_id in (None, seller_id)
-        }
+        by_seq |= {it.seq: it for it in _in_process(inbox, process_id, seller_id)}
     of_seller = [by_seq[seq] for seq in sorted(by_seq)]
     for entry in _quarantined(inbox, seller_id, of_seller):
         by_seq[entry.seq] = entry
@@ -92,6 +89,19 @@ def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
         frozenset(_artifacts(of_seller, keys)),
         [it.seq for it in of_seller if it.kind == EXPORT],
     )
+
+
+def _in_process(inbox: Inbox, process_id: str, seller_id: str) -> Iterator[Entry]:
+    """What a process has of the seller, and what names nobody. The end of an attempt that names
+    nobody is whose its start is: events may put one process to two sellers."""
+    entries = inbox.find(process_id=process_id)
+    senders = {it.attempt_id: it.seller_id for it in entries if it.kind == SUBMISSION_STARTED}
+    for entry in entries:
+        whose = entry.seller_id
+        if entry.kind == SUBMISSION_FINISHED:
+            whose = whose or senders.get(entry.attempt_id)
+        if whose in (None, seller_id):
+            yield entry
 
 
 def _require_as_recorded(inbox: Inbox, entries: Iterable[Entry]) -> None:
@@ -136,11 +146,27 @@ def _quarantined(inbox: Inbox, seller_id: str, of_seller: Sequence[Entry]) -> It
     """Deliveries that could not be read when they came: those whose bytes were read since, or were
     completed by hand, as an entry of the seller; and those that name the seller's id somewhere."""
     read_as = {it.particulars.get("replay_of") for it in of_seller if it.kind == WEBHOOK}
-    id_bytes = json.dumps(seller_id, ensure_ascii=False).encode()
     for (seq,) in inbox.query(_QUARANTINED):
         for entry in inbox.read(seq - 1, 1):
-            if seq in read_as or id_bytes in (entry.received or b""):
+            if seq in read_as or _names(entry.received or b"", seller_id):
                 yield entry
+
+
+def _names(body: bytes, seller_id: str) -> bool:
+    """Whether a delivery that may break off anywhere has the id as a text, whatever in it is
+    escaped, or as the whole number under a name that ends in `id`: it is read as its digits."""
+    text = _ESCAPED.sub(_unescaped, body.decode("utf-8", "replace"))
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if f'"{seller_id}"' in text:
+        return True
+    return seller_id.isdecimal() and bool(
+        re.search(rf'id"\s*:\s*{seller_id}(?![\w.+-])', text, re.ASCII)
+    )
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code, other = found.groups()
+    return chr(int(code, 16)) if code else str(other)
 
 
 def _artifacts(of_seller: Sequence[Entry], keys: Keys) -> Iterator[str]:

@@ -22,7 +22,7 @@ from pipeline.inbox.artifacts import artifact_store
 from pipeline.ledger.catalogue import catalogue
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import ERASURE
+from pipeline.log.entries import ERASURE, QUARANTINE, Draft
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from tests.erasure import person
@@ -172,6 +172,61 @@ def test_a_redelivery_afterwards_counts_as_one_and_brings_nothing_back_of_what_w
 def _id(line: dict[str, Any]) -> str | None:
     body = line["body"]
     return body.get("id") if isinstance(body, dict) else None
+
+
+# --- whose it is ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("seller_id", "body", "is_hers"),
+    [
+        ("sel_2", r'{"x":{"id":"sel\u005F2","n":"Mariana"', True),
+        ("sel/2", r'{"x":{"id":"sel\/2","n":"Mariana"', True),
+        ("joão", r'{"x":{"id":"jo\u00e3o","n":"Mariana"', True),
+        ("\N{GRINNING FACE}", r'{"x":{"id":"\ud83d\ude00","n":"Mariana"', True),
+        ('s"2', r'{"x":{"id":"s\"2","n":"Mariana"', True),
+        ("77", '{"x":{"id": 77,"n":"Mariana"', True),
+        ("77", '{"x":{"id":770,"n":"Mariana"', False),
+        ("77", '{"x":{"id":"s","retries":77,"n":"Mariana"', False),
+        ("sel_2", '{"x":{"id":"sel_20","n":"Mariana"', False),
+        ("sel_2", '{"x":{"id":"a sel_2","n":"Mariana"', False),
+    ],
+)
+@ON_SQLITE
+def test_what_was_in_quarantine_is_of_whom_it_names(
+    seller_id: str, body: str, is_hers: bool, settings: Settings
+) -> None:
+    """Before: a broken delivery that escaped the id, or had it as a number, stayed."""
+    known = person.event("2026-03-10T09:00:00Z", "q1", "seller.created", {"id": seller_id})
+    with closing(open_inbox(settings.inbox)) as inbox:
+        inbox.append([read_line(json.dumps(known).encode(), recorded_by="file")])
+        [receipt] = inbox.append(
+            [Draft(QUARANTINE, AS_OF, "webhook", body.encode(), {"reason": "it breaks off"})]
+        )
+        done(settings, seller_id)
+        assert receipt.entry is not None
+        [held] = inbox.read(receipt.entry.seq - 1, 1)
+        assert held.is_erased is is_hers
+
+
+@ON_SQLITE
+def test_the_end_of_another_sellers_attempt_stays(settings: Settings) -> None:
+    """Of a process that was put to two of them; a line of a file names nobody at the end. Before:
+    what the platform had answered the other one went, too."""
+    of_attempt = {"process_id": person.PROCESS, "attempt_id": "b1"}
+    at = "2026-03-06T10:00:00Z"
+    lines: list[dict[str, Any]] = [
+        {"kind": "submission_started", "seller_id": person.OTHER, "body": {"of": "Joana"}},
+        {"kind": "submission_finished", "status": 400, "error": None, "body": {"of": "Joana"}},
+    ]
+    with closing(open_inbox(settings.inbox)) as inbox:
+        told = [json.dumps(of_attempt | {"occurred_at": at} | it).encode() for it in lines]
+        inbox.append([read_line(it, recorded_by="file") for it in told])
+        before = inbox.find(attempt_id="b1")
+        done(settings)
+        assert inbox.find(attempt_id="b1") == before
+        done(settings, person.OTHER)
+        assert [it.is_erased for it in inbox.find(attempt_id="b1")] == [True, True]
 
 
 # --- what is refused -----------------------------------------------------------------------------
