@@ -18,6 +18,11 @@ SECONDS_TO_CUT: Final = 5.0
 _ERASE: Final = "update entries set body = $1, salt = null where seq = $2 and salt is not null"
 _UNLESS_RECORDED: Final = " and not exists (select 1 from entries where ingest_key = $3)"
 
+_VACUUM: Final = (
+    "vacuum prazo.entries, prazo.artifact_chunks,"
+    " prazo.journeys, prazo.journey_sessions, prazo.journey_flow"
+)
+
 
 def erased_in(inbox: Inbox) -> dict[int, bytes]:
     """Of each entry that the inbox's erasures name, the digest of what stays of it."""
@@ -70,9 +75,10 @@ def erase_again(inbox: Inbox, erased: Iterable[Entry]) -> int:
 def cut(inbox: Inbox, location: str) -> bool:
     """Has the database let go of pages that hold what was erased, as far as it can while others
     use it; whether it did. In an SQLite file, freed bytes are zeros, and what is left stands in its
-    WAL, which is emptied once nobody reads. PostgreSQL is told to reuse the rows' place."""
+    WAL, which is emptied once nobody reads. PostgreSQL is told to reuse the place of the rows, in
+    each table that something was erased from."""
     if not isinstance(inbox, SqliteInbox):
-        inbox.execute("vacuum prazo.entries")
+        inbox.execute(_VACUUM)
         return True
     until = time.monotonic() + SECONDS_TO_CUT
     while True:

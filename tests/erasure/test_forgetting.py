@@ -174,6 +174,18 @@ def _id(line: dict[str, Any]) -> str | None:
     return body.get("id") if isinstance(body, dict) else None
 
 
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+def test_postgres_may_overwrite_what_every_table_let_go_of(settings: Settings) -> None:
+    """Before: it was told of the entries alone, and artifacts stayed for as long as it liked."""
+    done(settings)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        asked = "select relname from pg_stat_user_tables where vacuum_count > 0"
+        vacuumed = {name for (name,) in inbox.query(asked)}
+    assert vacuumed == {
+        *("entries", "artifact_chunks", "journeys", "journey_sessions", "journey_flow")
+    }
+
+
 # --- whose it is ---------------------------------------------------------------------------------
 
 
