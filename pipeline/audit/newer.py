@@ -41,8 +41,9 @@ def newer_entries(
     size = source.last()[0]
     try:
         with closing(HeldEntries(settings, source.log)) as ledger:
+            erased = ledger.erased()  # also of a copy that was cut off before it erased
             if ledger.size <= size:
-                return Newer((), (), proof.signed)
+                return Newer((), erased, proof.signed)
             if ledger.root_at(size) == proof.root:
                 newer = ledger.recorded(size + 1, ledger.size)
                 notes.append(
@@ -52,7 +53,7 @@ def newer_entries(
                 continues = kept is not None and size < kept.size <= ledger.size
                 if kept is not None and continues and ledger.root_at(kept.size) == kept.root:
                     signed = kept.size
-                return Newer(newer, ledger.erased(), signed)
+                return Newer(newer, erased, signed)
             notes.append(f"the ledger is of another history: its root at {size} entries differs")
     except (LedgerInUse, LedgerStalled):  # what cannot be read now may be whole
         raise

@@ -2,7 +2,9 @@
 is put back brings a person back, and packages prove what there is."""
 
 import hashlib
+import os
 import shutil
+import signal
 import sqlite3
 import time
 from contextlib import closing
@@ -12,6 +14,7 @@ from zipfile import ZipFile
 import psycopg
 import pytest
 
+from pipeline.audit import backup as audit_backup
 from pipeline.audit import export, restore
 from pipeline.audit.backup import backup
 from pipeline.audit.request import Profile, Scope
@@ -27,6 +30,7 @@ from tests.audit.conftest import request
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
 from tests.erasure.test_forgetting import bodies, done
+from tests.support.machine import killed
 from tests.support.stores import settings_in
 
 FIRST = 1
@@ -180,6 +184,28 @@ def test_an_older_backup_brings_nothing_back_where_the_ledger_knows_better(
     with closing(verified(settings)) as service:
         service.sign()
     assert restore.restore(settings, tmp_path / "saved").verdict.faults == []
+    assert words_of(settings) == []
+
+
+@ON_SQLITE
+def test_a_backup_that_was_cut_off_before_it_erased_brings_nothing_back(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """It has all entries, and so nothing newer came from the ledger. Before: nor the erasure."""
+
+    def die() -> None:
+        audit_backup.erase_again = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
+        backup(settings, tmp_path / "saved")
+
+    backup(settings, tmp_path / "saved")
+    done(settings)
+    with closing(verified(settings)) as service:
+        service.sign()
+    killed(die)
+    assert words_of(settings_in(tmp_path, inbox=str(tmp_path / "saved" / "inbox.db"))) != []
+    insisted = restore.Insisted("it was cut off", "ana", "user:ana")
+    restored = restore.restore(settings, tmp_path / "saved", insisted=insisted)
+    assert restored.verdict.faults == []
     assert words_of(settings) == []
 
 
