@@ -123,6 +123,7 @@ def _erase(
             recorded_by=recorded_by,
             seller_id=found.seller_id,
             process_id=process_id,
+            taxpayer_mark=keys.taxpayer_mark,
             **said,
         )
         if clearance is not None and not seqs:

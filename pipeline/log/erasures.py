@@ -11,7 +11,7 @@ from typing import Final
 
 from pipeline.contract.body import JsonValue
 from pipeline.log.actions import action
-from pipeline.log.entries import ERASURE, Draft
+from pipeline.log.entries import ERASURE, Draft, Entry
 
 MOST_ENTRIES: Final = 1000
 """That one erasure names: its entry stays small, and one commit short."""
@@ -22,6 +22,7 @@ NEWEST: Final = f"select coalesce(max(seq), 0) from entries where kind = '{ERASU
 """The seq of the newest erasure of an inbox; 0 while nothing was erased."""
 
 _ERASED: Final = "erased"
+_TAXPAYER_MARK: Final = "taxpayer_mark"
 
 
 def erasure(
@@ -32,9 +33,11 @@ def erasure(
     recorded_by: str,
     seller_id: str,
     process_id: str | None,
+    taxpayer_mark: str,
     **content: JsonValue,
 ) -> Draft:
     """The draft that says: the bytes of these entries were erased. `remains`: seq -> what stays.
+    `taxpayer_mark`: of the key under which tax ids stay comparable.
 
     Raises `WrongUsage` as `action` does.
     """
@@ -46,10 +49,17 @@ def erasure(
         seller_id=seller_id,
         process_id=process_id,
         entries=len(remains),
+        **{_TAXPAYER_MARK: taxpayer_mark},
         **content,
     )
     named: JsonValue = [f"{seq}:{digest_of(it).hex()}" for seq, it in sorted(remains.items())]
     return draft._replace(particulars={_ERASED: named})
+
+
+def taxpayer_marks(made: Iterable[Entry]) -> set[str]:
+    """Of the keys under which tax ids stay comparable after these erasures, as far as they say."""
+    said = (json.loads(it.body or b"{}").get(_TAXPAYER_MARK) for it in made)
+    return {it for it in said if it is not None}
 
 
 def digest_of(remains: bytes) -> bytes:

@@ -13,6 +13,7 @@ from pipeline.forward import messages
 from pipeline.forward.endpoints import Endpoint
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.artifacts import artifact_store, named
+from pipeline.keys import secret_key
 from pipeline.ledger.facts import facts_of, remains
 from pipeline.log.deliveries import replay, supply
 from pipeline.log.entries import QUARANTINE, WEBHOOK, Draft, Entry, Place, record_entry
@@ -113,6 +114,18 @@ def test_the_doctor_says_what_came_back(erased: Settings, tmp_path: Path) -> Non
     assert (back.verdict, back.found[:9]) == ("fault", "1 entries")
     assert back.remedy.endswith("`prazo forget` erases it again; it is of sel_1")
     assert (former.verdict, str(aside) in former.found) == ("warning", True)
+
+
+@ON_SQLITE
+def test_the_doctor_says_where_tax_ids_compare_under_another_key(
+    erased: Settings, tmp_path: Path
+) -> None:
+    """A second machine makes itself a key where it has none. Before: who had come back was counted
+    there no more, and nothing said why."""
+    elsewhere = erased.model_copy(update={"taxpayer_key_file": tmp_path / "other.key"})
+    secret_key(elsewhere.taxpayer_key_file)
+    [_, other] = erasures(elsewhere)
+    assert (other.verdict, "does not count who" in other.found) == ("warning", True)
 
 
 @ON_SQLITE

@@ -9,6 +9,10 @@ from pipeline.erasure.forgetting import former_files
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
 from pipeline.inbox.erased import unerased
+from pipeline.keys import read_key
+from pipeline.ledger.facts import Keys
+from pipeline.log.entries import ERASURE
+from pipeline.log.erasures import taxpayer_marks
 from pipeline.settings import Settings
 
 MOST_NAMED: Final = 10
@@ -19,6 +23,8 @@ def erasures(settings: Settings) -> Iterator[Diagnosis]:
     try:
         with closing(open_inbox(settings.inbox, create=False)) as inbox:
             is_any, back = unerased(inbox)
+            marks = taxpayer_marks(inbox.find(kind=ERASURE))
+            log_key = inbox.log_key
     except InboxUnavailable:
         return
     if not is_any:
@@ -35,6 +41,15 @@ def erasures(settings: Settings) -> Iterator[Diagnosis]:
         )
     else:
         yield Diagnosis("erasures", "ok", "what was erased is gone from the inbox")
+    key = settings.taxpayer_key_file
+    if key.exists() and marks - {Keys(values=log_key, taxpayer=read_key(key)).taxpayer_mark}:
+        yield Diagnosis(
+            "erasures",
+            "warning",
+            f"something was erased under another key of tax ids than {key}: a ledger here does not"
+            " count who of these sellers came back",
+            "have the same PRAZO_TAXPAYER_KEY_FILE on every machine, then start its ledger again",
+        )
     if former := former_files(settings):
         yield Diagnosis(
             "erasures",
