@@ -190,7 +190,7 @@ class CaseFiles:
         """The process for which these bytes were last sent for the seller; None: for none."""
         starts = self._inbox.find(seller_id=seller_id, kind=SUBMISSION_STARTED)
         for start in reversed(starts):
-            if start.body == payload and start.process_id and not self._was_refused(start):
+            if start.received == payload and start.process_id and not self._was_refused(start):
                 return start.process_id
         return None
 

@@ -16,7 +16,15 @@ from pipeline.inbox.artifacts import artifact_store, named
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import facts_of, remains
 from pipeline.log.deliveries import replay, supply
-from pipeline.log.entries import QUARANTINE, WEBHOOK, Draft, Entry, Place, record_entry
+from pipeline.log.entries import (
+    QUARANTINE,
+    SUBMISSION_STARTED,
+    WEBHOOK,
+    Draft,
+    Entry,
+    Place,
+    record_entry,
+)
 from pipeline.settings import Settings
 from pipeline.submit.casefile import CaseFiles
 from tests.erasure import person
@@ -73,6 +81,13 @@ def test_a_case_file_has_no_answer_and_no_payload_of_what_was_erased(erased: Set
     assert case.process is not None
     assert case.process.state == "FINISHED"
     assert (case.answers, set(case.payloads.values())) == ({}, {b""})
+
+
+@ON_SQLITE
+def test_a_call_with_the_bytes_that_stay_is_no_repetition_of_a_payload(erased: Settings) -> None:
+    with closing(open_inbox(erased.inbox)) as inbox:
+        [start] = inbox.find(attempt_id="a1", kind=SUBMISSION_STARTED)
+        assert CaseFiles(inbox).process_of(person.SELLER, start.body or b"") is None
 
 
 @ON_SQLITE

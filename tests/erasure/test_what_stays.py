@@ -244,7 +244,9 @@ def test_an_inbox_that_was_put_back_and_went_on_forgets_again(
             inbox, b'{"id":"other","type":"seller.updated","payload":{"object":{"id":"sel_10"}}}'
         )
     reconcile(settings, reason="an older copy", actor="ana", recorded_by="user:ana")
-    verified(settings).close()
+    with closing(verified(settings)) as service:
+        said = service.reader.read("log_entries", where={"event_id": "late"}).to_pylist()
+        assert [it["body"] for it in said] == ["erased"]  # what stays was recorded again, salted
     assert words_of(settings) == []
     with closing(open_inbox(settings.inbox)) as inbox:
         [late] = [it for it in inbox.find(seller_id=person.SELLER) if it.event_id == "late"]
