@@ -112,7 +112,9 @@ def _erase(
         actor=actor,
         recorded_by=recorded_by,
     )
-    said: dict[str, JsonValue] = {} if clearance is None else clearance.named
+    said: dict[str, JsonValue] = {}
+    if clearance is not None:
+        said, reason = clearance.named, clearance.reason
     seqs: list[int] = []
     for process_id, entries in _portions(found):
         remains = {it.seq: kept.of(facts_of(it, keys)) for it in entries}

@@ -291,7 +291,10 @@ def test_it_waits_for_a_second_person_and_is_done_once(settings: Settings) -> No
         with pytest.raises(CallerError, match="ana asked for it"):
             decide(inbox, terms, waits.value.request_id, "approved", actor="ana", **said)
         decide(inbox, terms, waits.value.request_id, "approved", actor="bia", **said)
-        assert forget(of_two, inbox, person.SELLER, **SAID).kinds == person.ERASED
+        reworded = SAID | {"reason": "nobody said so"}
+        assert forget(of_two, inbox, person.SELLER, **reworded).kinds == person.ERASED
+        said_why = [json.loads(it.body or b"")["reason"] for it in inbox.find(kind=ERASURE)]
+        assert said_why == ["she asked"] * len(said_why)  # as the second person read it
         person_again = person.event("2026-06-01T09:00:00Z", "f1", "seller.updated", {"id": "sel_1"})
         inbox.append([read_line(json.dumps(person_again).encode(), recorded_by="file")])
         with pytest.raises(Awaited):  # what came since waits for a word of its own
