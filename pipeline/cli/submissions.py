@@ -449,8 +449,8 @@ def _conclude(process: str, ended: "Ended") -> int:
             return NOT_REACHED
         case Waiting(due_at=None):
             say(
-                f"{process}: our rules now refuse what waits to be sent again: correct what they"
-                " name and resume it, or submit another payload with --replace",
+                f"{process}: our rules now refuse what waits to be sent again, or it was erased:"
+                " correct what they name and resume it, or submit another payload with --replace",
                 err=True,
             )
             return ANSWERED_NO

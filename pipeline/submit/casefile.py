@@ -9,7 +9,7 @@ them is ahead of it: an entry that was read is never invisible (docs/decisions/r
 """
 
 import queue
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -91,7 +91,7 @@ class CaseFile:
     overridden: frozenset[str]
     """Attempts for which a person overrode a gate."""
     payloads: Mapping[int, bytes]
-    """The payload by the seq of the attempt's start."""
+    """The payload by the seq of the attempt's start; of none that was erased."""
     spent: Spent
     """What its starts say of the process's leases."""
 
@@ -134,8 +134,9 @@ class CaseFiles:
             actions = _rows(connection, "overrides_now", process_id) if has - _NO_ACTIONS else []
             types = dict(_asked(connection, "types_now")) if records else {}
         by_seq = {entry.seq: entry for entry in own}
-        made = tuple(Attempt._make(it[1:]) for it in attempts)
-        starts = [it.start_seq for it in made if it.start_seq is not None]
+        erased = {it.seq for it in own if it.is_erased}
+        made = tuple(_as_it_may_go_on(Attempt._make(it[1:]), erased) for it in attempts)
+        starts = {it.start_seq for it in made if it.start_seq is not None} - erased
         process = _process(rows[0]) if rows else None
         return CaseFile(
             now=now,
@@ -145,7 +146,7 @@ class CaseFiles:
             answers=_answers(answers, by_seq),
             attempts=made,
             overridden=frozenset(it for _, it in actions),
-            payloads={seq: by_seq[seq].received or b"" for seq in starts if seq in by_seq},
+            payloads={seq: by_seq[seq].body or b"" for seq in starts if seq in by_seq},
             required_fields=required_fields(),
             spent=_spent(own),
             seller_type=types.get(process.seller_id) if process is not None else None,
@@ -317,6 +318,11 @@ def _answers(rows: Sequence[Sequence[Any]], by_seq: Mapping[int, Entry]) -> dict
         if path in fields[seq]:  # else it was erased
             answers[path] = Answer(fields[seq][path], source, answered_at, seq, final[seq])
     return answers
+
+
+def _as_it_may_go_on(attempt: Attempt, erased: Collection[int]) -> Attempt:
+    """The attempt; without an instant at which its payload is due again, if that was erased."""
+    return attempt._replace(retry_due_at=None) if attempt.start_seq in erased else attempt
 
 
 @cache

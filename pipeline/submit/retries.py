@@ -87,7 +87,8 @@ class Waiting(NamedTuple):
 
     tried: Try
     due_at: int | None
-    """None: our own rules have refused these bytes since, and only a person can go on."""
+    """None: our own rules have refused these bytes since, or they were erased, and only a person
+    can go on."""
 
     @property
     def is_held(self) -> bool:

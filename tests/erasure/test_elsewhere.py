@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline import instants
 from pipeline.cli.doctor.erasures import erasures
 from pipeline.errors import CallerError
 from pipeline.forward import messages
@@ -26,12 +27,17 @@ from pipeline.log.entries import (
     record_entry,
 )
 from pipeline.settings import Settings
+from pipeline.submit import resume as sending
+from pipeline.submit import retries
 from pipeline.submit.casefile import CaseFiles
+from pipeline.submit.decision import NotDue
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
 from tests.erasure.test_forgetting import done
+from tests.submit.attempts import a_waiting_retry
 from tests.support.commands import here
 from tests.support.ledgers import KEYS
+from tests.support.marketplace import Marketplace
 from tests.support.stores import environment_in
 
 
@@ -80,7 +86,31 @@ def test_a_case_file_has_no_answer_and_no_payload_of_what_was_erased(erased: Set
         case = CaseFiles(inbox).open(person.PROCESS)
     assert case.process is not None
     assert case.process.state == "FINISHED"
-    assert (case.answers, set(case.payloads.values())) == ({}, {b""})
+    assert (case.answers, case.payloads) == ({}, {})
+
+
+def test_a_payload_that_was_to_be_sent_again_waits_for_a_person(marketplace: Marketplace) -> None:
+    """The platform deleted its seller. What was left of it was looked at over and over, for a day:
+    a retry was due, and never sent."""
+    review = a_waiting_retry(marketplace, seconds=0)
+    deleted = person.event(
+        instants.canonical(instants.now()), "gone", "seller.deleted", {"id": review.seller_id}
+    )
+    marketplace.append(**deleted)
+    settings = marketplace.settings()
+    secret_key(settings.taxpayer_key_file)
+    done(settings, review.seller_id)
+    case = CaseFiles(marketplace.inbox).open(review.process_id)
+    standing = retries.standing(case.attempts)
+    assert isinstance(standing, retries.Waiting)
+    assert standing.is_held
+    left = sending.resume_all(
+        settings, recorded_by="test", patience_seconds=1, on_attempt=lambda *_: None
+    )
+    assert left == []
+    ended = sending.resume(settings, review.process_id, recorded_by="test", patience_seconds=1)
+    assert isinstance(ended.result, NotDue)
+    assert len(marketplace.puts(review.process_id)) == 1
 
 
 @ON_SQLITE
