@@ -16,10 +16,10 @@ import duckdb
 from pipeline.audit import definitions, earlier
 from pipeline.audit.backup import batches
 from pipeline.audit.verify import SIGNATURE, Verdict
-from pipeline.errors import CallerError, InboxForked, InboxUnavailable
+from pipeline.errors import CallerError, InboxForked, InboxUnavailable, LedgerBehind
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.artifacts import artifact_store, named
-from pipeline.inbox.erased import erased_in
+from pipeline.inbox.erased import erased_in, newest_erasure
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.signing_keys import registered
 from pipeline.inbox.store import COUNTED_ONCE
@@ -70,7 +70,8 @@ def audit(
     in the meantime.
 
     `against`: an earlier signed checkpoint that was kept elsewhere. Without one, a person who has
-    the key and both stores could have rewritten all three.
+    the key and both stores could have rewritten all three. Raises `LedgerBehind` where the ledger
+    is to be made again after an erasure, or somebody was forgotten meanwhile.
     """
     verdict = Verdict()
     if service.fork is not None:
@@ -80,6 +81,11 @@ def audit(
     head, signed = service.inbox.head(), service.inbox.checkpoints()
     size = service.inbox.last()[0]
     service.reach(size)
+    for seq in _changed_beside_erasure(service):
+        verdict.fault(f"entry {seq}: the ledger alone has it as recorded; {_REMEDY['inbox']}")
+    if verdict.faults:
+        return verdict
+    _require_forgotten(service, service.ledger.erased_to)
     try:
         service.check_continuity()  # what a shorter inbox still has is the same in both
     except InboxForked as fork:
@@ -88,7 +94,9 @@ def audit(
     if recovered := service.status().recovered:
         verdict.notes.append(recovered)
     vouched = {it.size for it in (head, *signed) if it is not None}
+    erased_to = newest_erasure(service.inbox)
     roots = _entries(service, size, vouched, verdict, on_progress)
+    _require_forgotten(service, erased_to)
     _streams(service.ledger, verdict)
     verdict.passed(f"{size} entries stand in inbox and ledger, the same, as their leaves commit to")
     _tree(service.ledger, size, roots, verdict)
@@ -107,6 +115,26 @@ def audit(
         with contextlib.suppress(InboxUnavailable):  # the verdict holds all the same
             beat(service.inbox, Part.VERIFICATION)
     return verdict
+
+
+def _changed_beside_erasure(service: LedgerService) -> list[int]:
+    """The entries for which a ledger is not made again though something was erased since: it alone
+    has them as they were recorded."""
+    is_behind = newest_erasure(service.inbox) > service.ledger.erased_to
+    return changed_in_inbox(service) if is_behind else []
+
+
+def _require_forgotten(service: LedgerService, erased_to: int) -> None:
+    """Raises `LedgerBehind` where the inbox has a newer erasure than `erased_to`: the stores differ
+    in what it erased until the ledger is made again, and neither of them is wrong."""
+    if (erasure := newest_erasure(service.inbox)) > erased_to:
+        raise LedgerBehind(
+            "The stores were not verified",
+            f"entry {erasure} erased what the ledger may still hold: it is made again from the"
+            " inbox, or was meanwhile",
+            "try again in a while: it begins within ten minutes, and takes as long as `prazo"
+            " rebuild`",
+        )
 
 
 def invariants(service: LedgerService, *, on_progress: OnProgress = lambda *_: None) -> Verdict:

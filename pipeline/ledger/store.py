@@ -113,7 +113,7 @@ class Ledger:
             why = f"its log ends at {self.last_entry.seq}, its tree at {self.size}"
             raise self._damaged("contradicts itself", why)
         self.last_named = LastNamed(self.size)
-        self._erased_to = file.erased_to(self._connection)
+        self.erased_to = file.erased_to(self._connection)  # the newest when the file was begun
         watermarks = self._rows("select entries from materialized.watermark")
         if len(watermarks) != 1:
             why = f"how far its materialized rows are is said {len(watermarks)} times"
@@ -228,7 +228,7 @@ class Ledger:
 
     def _hold_erased(self, erasure: int) -> None:
         """Has the file made again, where it was begun before an erasure."""
-        if erasure > self._erased_to:
+        if erasure > self.erased_to:
             self._damage = f"it holds what entry {erasure} erased"
 
     @contextlib.contextmanager

@@ -9,6 +9,7 @@ import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import psycopg
@@ -20,7 +21,7 @@ from pipeline.audit.backup import backup
 from pipeline.audit.request import Profile, Scope
 from pipeline.audit.stores import audit
 from pipeline.audit.verify import verify
-from pipeline.errors import CallerError, InboxChanged, InboxUnavailable
+from pipeline.errors import CallerError, InboxChanged, InboxUnavailable, LedgerBehind
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.ledger.following.reconcile import reconcile
 from pipeline.ledger.service import LedgerService
@@ -175,6 +176,35 @@ def test_a_backup_is_brought_up_to_date_with_an_erasure(settings: Settings, tmp_
     assert words_of(elsewhere) == []
 
 
+@pytest.mark.parametrize("step", ["erased_in", "copy_entries"])
+@ON_SQLITE
+def test_a_backup_during_which_somebody_is_forgotten_can_be_restored(
+    step: str, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It held what stays of entries, without the erasure, which was newer: no restore took that. Or
+    it said of these entries that somebody had changed them."""
+    from pipeline.audit import backup as module
+
+    honest, forgotten = getattr(module, step), []
+
+    def meanwhile(*given: Any, **more: Any) -> Any:
+        found = honest(*given, **more) if step == "erased_in" else None
+        if not forgotten:
+            forgotten.append(done(settings))
+        return honest(*given, **more) if found is None else found
+
+    monkeypatch.setattr(module, step, meanwhile)
+    made = backup(settings, tmp_path / "saved", with_keys=True)
+    assert forgotten
+    with closing(open_inbox(settings.inbox)) as inbox:
+        assert (made.entries, made.new_entries) == (inbox.last()[0], inbox.last()[0])
+    elsewhere = settings_in(tmp_path / "elsewhere")
+    insisted = restore.Insisted("nobody signed the erasure yet", "ana", "user:ana")
+    restored = restore.restore(elsewhere, tmp_path / "saved", insisted=insisted)
+    assert restored.verdict.faults == []
+    assert words_of(elsewhere) == []
+
+
 @ON_SQLITE
 def test_an_older_backup_brings_nothing_back_where_the_ledger_knows_better(
     settings: Settings, tmp_path: Path
@@ -277,6 +307,31 @@ def test_a_ledger_that_follows_is_made_again_and_its_former_file_is_gone(
     finally:
         service.close()
     assert [it.name for it in own.ledger.parent.glob("*set-aside*")] == []
+
+
+@ON_SQLITE
+def test_stores_are_not_called_wrong_before_the_ledger_is_made_again(settings: Settings) -> None:
+    """The ledger still has what the inbox has no more. That was a fault of one of them, and whoever
+    believed it put the person back."""
+    with closing(LedgerService(settings)) as service:
+        done(settings)
+        with pytest.raises(LedgerBehind, match="it is made again from the inbox"):
+            audit(service)
+
+
+@ON_SQLITE
+def test_stores_are_not_called_wrong_where_somebody_is_forgotten_meanwhile(
+    settings: Settings,
+) -> None:
+    with closing(LedgerService(settings)) as service:
+        began = []
+
+        def forgets(*_: int) -> None:
+            if not began:
+                began.append(done(settings))
+
+        with pytest.raises(LedgerBehind, match="or was meanwhile"):
+            audit(service, on_progress=forgets)
 
 
 def unpacked(package: Path) -> str:
