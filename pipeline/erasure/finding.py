@@ -38,7 +38,17 @@ MAX_NAMED: Final = 20
 
 _DELETED: Final = "seller.deleted"
 _ESCAPED: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
-_QUARANTINED: Final = f"select seq from entries where kind = '{QUARANTINE}' order by seq"
+_OF_NOBODY: Final = f"""
+    select {{columns}} from entries
+    where seq > $1 and seq <= $2
+        and (
+            kind = '{QUARANTINE}'
+            or (kind = '{WEBHOOK}' and seller_id is null and process_id is null)
+        )
+    order by seq
+    limit $3"""
+SEQS_PER_QUESTION: Final = 100_000
+ENTRIES_PER_READ: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +85,7 @@ def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
     for process_id in processes:
         by_seq |= {it.seq: it for it in _in_process(inbox, process_id, seller_id)}
     of_seller = [by_seq[seq] for seq in sorted(by_seq)]
-    for entry in _quarantined(inbox, seller_id, of_seller):
+    for entry in _unplaced(inbox, seller_id, of_seller):
         by_seq[entry.seq] = entry
     _require_as_recorded(inbox, by_seq.values())
     _require_done(inbox, keys, of_seller, processes)
@@ -142,14 +152,26 @@ def _require_done(
         )
 
 
-def _quarantined(inbox: Inbox, seller_id: str, of_seller: Sequence[Entry]) -> Iterator[Entry]:
-    """Deliveries that could not be read when they came: those whose bytes were read since, or were
-    completed by hand, as an entry of the seller; and those that name the seller's id somewhere."""
+def _unplaced(inbox: Inbox, seller_id: str, of_seller: Sequence[Entry]) -> Iterator[Entry]:
+    """Deliveries of which the log does not say whose they are: those in quarantine whose bytes were
+    read since, or were completed by hand, as an entry of the seller; and those that name the
+    seller's id somewhere."""
     read_as = {it.particulars.get("replay_of") for it in of_seller if it.kind == WEBHOOK}
-    for (seq,) in inbox.query(_QUARANTINED):
-        for entry in inbox.read(seq - 1, 1):
-            if seq in read_as or _names(entry.received or b"", seller_id):
-                yield entry
+    for entry in _of_nobody(inbox):
+        if entry.seq in read_as or _names(entry.received or b"", seller_id):
+            yield entry
+
+
+def _of_nobody(inbox: Inbox) -> Iterator[Entry]:
+    """Some at a time: a body may have a megabyte, and a question must not look through all of a
+    large log."""
+    sql = _OF_NOBODY.format(columns=inbox.rows.selected)
+    after, last = 0, inbox.last()[0]
+    while after < last:
+        until = after + SEQS_PER_QUESTION
+        found = inbox.rows.to_entries(inbox.query(sql, after, until, ENTRIES_PER_READ))
+        yield from found
+        after = found[-1].seq if len(found) == ENTRIES_PER_READ else until
 
 
 def _names(body: bytes, seller_id: str) -> bool:

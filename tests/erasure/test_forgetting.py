@@ -14,7 +14,7 @@ import pytest
 from pipeline.audit.stores import audit
 from pipeline.clearance import acts
 from pipeline.clearance.clearances import Awaited, decide
-from pipeline.erasure import forgetting
+from pipeline.erasure import finding, forgetting
 from pipeline.erasure.forgetting import Forgotten, forget
 from pipeline.errors import CallerError, OperatorError, WrongUsage
 from pipeline.inbox import Inbox, open_inbox
@@ -25,6 +25,7 @@ from pipeline.log.deliveries import delivery
 from pipeline.log.entries import ERASURE, QUARANTINE, Draft
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
+from tests.audit import story
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE, stores
 from tests.support.machine import killed
@@ -153,6 +154,25 @@ def _facts(service: LedgerService) -> dict[str, list[tuple[Any, ...]]]:
     from pipeline.ledger.facts import TABLES
 
     return {it: service.ledger.facts_between(it, 1, service.ledger.size) for it in TABLES.values()}
+
+
+def test_events_that_nobody_can_place_go_where_they_name_the_seller(settings: Settings) -> None:
+    """Of a type that the contract does not list, with the whole record: they stayed for ever."""
+    with closing(open_inbox(settings.inbox)) as inbox:
+        for number in range(finding.ENTRIES_PER_READ):
+            story.deliver_bytes(inbox, b'{"id":"u%d","type":"seller.checked"}' % number)
+        for seller_id, name in ((person.SELLER, "Mariana"), (person.OTHER, "Joana")):
+            record = {"person": {"seller": seller_id, "first_name": name}}
+            event = {"id": f"of {seller_id}", "type": "seller.checked", "payload": record}
+            story.deliver_bytes(inbox, json.dumps(event).encode())
+        assert forget(settings, inbox, person.SELLER, **SAID).kinds["webhook"] == 7
+        held = {it.event_id: it for it in inbox.read(0, 200) if it.event_id is not None}
+    assert held["of sel_1"].is_erased
+    assert not held["of sel_10"].is_erased
+    assert b"Mariana" not in (held["of sel_1"].body or b"")
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+        assert audit(service).faults == []
 
 
 def test_a_redelivery_afterwards_counts_as_one_and_brings_nothing_back_of_what_was(
