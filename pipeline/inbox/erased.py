@@ -4,6 +4,7 @@ go, and what stays of them takes their place.
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from pipeline.log.entries import Entry
 SECONDS_TO_CUT: Final = 5.0
 
 _ERASE: Final = "update entries set body = $1, salt = null where seq = $2 and salt is not null"
+_IS_THERE: Final = "select 1 from entries where seq = $1 and salt is not null"
 _UNLESS_RECORDED: Final = " and not exists (select 1 from entries where ingest_key = $3)"
 
 _VACUUM: Final = (
@@ -60,16 +62,22 @@ def erased_entries(inbox: Inbox) -> Iterator[Entry]:
 
 def erase_again(inbox: Inbox, erased: Iterable[Entry]) -> int:
     """Puts what stays of erased entries, as another store holds them, in the place of bytes that
-    this inbox still has, or has again. Returns how many. Only those that its own erasures name, by
-    that digest; raises `InboxUnavailable`."""
+    this inbox still has, or has again: many in one commit. Returns how many. Only those that its
+    own erasures name, by that digest; raises `InboxUnavailable`."""
     named = erased_in(inbox)
-    return sum(
-        inbox.execute(_ERASE, entry.body, entry.seq)
+    remains = (
+        (entry.seq, entry.body)
         for entry in erased
         if entry.salt is None
         and entry.body is not None
         and named.get(entry.seq) == erasures.digest_of(entry.body)
+        and inbox.query(_IS_THERE, entry.seq)
     )
+    changed = 0
+    while some := dict(islice(remains, erasures.MOST_ENTRIES)):
+        claim, *besides = erasing(some)
+        changed += len(some) if inbox.change(claim, besides) else 0
+    return changed
 
 
 def cut(inbox: Inbox, location: str) -> bool:

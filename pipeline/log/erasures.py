@@ -6,7 +6,9 @@ tree holds like any other, fixes what stays by its digest: nobody can change it 
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from pipeline.contract.body import JsonValue
@@ -23,6 +25,7 @@ NEWEST: Final = f"select coalesce(max(seq), 0) from entries where kind = '{ERASU
 
 _ERASED: Final = "erased"
 _TAXPAYER_MARK: Final = "taxpayer_mark"
+_NAMED: Final = re.compile("([1-9][0-9]{0,17}):([0-9a-f]{64})")
 
 
 def erasure(
@@ -67,23 +70,22 @@ def digest_of(remains: bytes) -> bytes:
     return hashlib.sha256(remains).digest()
 
 
-def named_in(particulars: Mapping[str, JsonValue]) -> dict[int, bytes]:
+def named_in(particulars: JsonValue) -> dict[int, bytes]:
     """What the particulars of an erasure name: seq -> digest of what stays. Nothing for what is
     not as this release writes it."""
-    named = {}
-    for name in particulars.get(_ERASED) or ():
-        seq, _, digest = str(name).partition(":")
-        if seq.isdecimal() and len(digest) == 64:
-            named[int(seq)] = bytes.fromhex(digest)
-    return named
+    named = particulars.get(_ERASED) if isinstance(particulars, dict) else None
+    found = (_NAMED.fullmatch(str(it)) for it in (named if isinstance(named, list) else ()))
+    return {int(it[1]): bytes.fromhex(it[2]) for it in found if it is not None}
 
 
 def known(rows: Iterable[tuple[int, bytes | None]]) -> dict[int, bytes]:
     """Of each entry that was erased, the digest of what stays of it, by its newest erasure. `rows`:
-    (seq, record) of the erasures, in order."""
+    (seq, record) of the erasures, in order. A record that cannot be read names nothing: whoever
+    compares that erasure with its leaf says what is wrong."""
     found: dict[int, bytes] = {}
     for _, record in rows:
-        found |= named_in(json.loads(record or b"{}"))
+        with suppress(ValueError, TypeError):
+            found |= named_in(json.loads(record or b"{}"))
     return found
 
 
@@ -92,6 +94,8 @@ def up_to(particulars: Mapping[str, JsonValue], fork: int) -> dict[str, JsonValu
     that. Those behind it have other seqs now: what stays of them is recorded, and their own leaves
     fix it."""
     named: JsonValue = [
-        f"{seq}:{digest.hex()}" for seq, digest in named_in(particulars).items() if seq <= fork
+        f"{seq}:{digest.hex()}"
+        for seq, digest in named_in(dict(particulars)).items()
+        if seq <= fork
     ]
     return {**particulars, _ERASED: named}

@@ -86,12 +86,13 @@ def test_what_stays_cannot_be_erased_once_more(settings: Settings, inbox: Inbox)
 # --- an insider ----------------------------------------------------------------------------------
 
 
-def as_owner(settings: Settings, body: bytes, seq: int) -> None:
-    """Somebody who owns the tables changes what stays of an entry."""
+def as_owner(settings: Settings, value: bytes, seq: int, column: str = "body") -> None:
+    """Somebody who owns the tables changes what stays of an entry, or says of one."""
     if "postgres" in settings.inbox:
         with psycopg.connect(settings.inbox, autocommit=True) as connection:
             connection.execute("alter table prazo.entries disable trigger all")
-            connection.execute("update prazo.entries set body = %s where seq = %s", (body, seq))
+            change = f"update prazo.entries set {column} = %s where seq = %s"
+            connection.execute(change, (value, seq))
             connection.execute("alter table prazo.entries enable always trigger all")
         return
     with closing(sqlite3.connect(settings.inbox)) as connection, connection:
@@ -99,7 +100,7 @@ def as_owner(settings: Settings, body: bytes, seq: int) -> None:
         triggers = connection.execute(held).fetchall()
         for name, _ in triggers:
             connection.execute(f"drop trigger {name}")
-        connection.execute("update entries set body = ? where seq = ?", (body, seq))
+        connection.execute(f"update entries set {column} = ? where seq = ?", (value, seq))
         for _, sql in triggers:
             connection.execute(sql)
 
@@ -156,6 +157,24 @@ def test_what_stays_and_was_changed_is_no_ground_for_another_erasure(settings: S
         inbox.execute(sql, b"no JSON", FIRST)
     with pytest.raises(CallerError, match=f"entries {FIRST} of the seller are not as"):
         done(settings)
+
+
+@pytest.mark.parametrize(
+    "record", [b"x", b"[1]", b'{"erased":7}', b'{"erased":["1:%s"]}' % (b"z" * 64)]
+)
+@ON_SQLITE
+def test_an_erasure_that_somebody_changed_is_named(
+    record: bytes, settings: Settings, tmp_path: Path
+) -> None:
+    """What it named was read without a look, and verifying ended with a traceback."""
+    seq = done(settings).seqs[0]
+    verified(settings).close()
+    as_owner(settings, record, seq, column="record")
+    with closing(LedgerService(settings)) as service:
+        faults = audit(service).faults
+    assert any(it.startswith(f"entry {seq}: ") and "the inbox is wrong" in it for it in faults)
+    with pytest.raises(InboxChanged, match="not as they were recorded"):
+        backup(settings, tmp_path / "saved")
 
 
 # --- copies --------------------------------------------------------------------------------------
