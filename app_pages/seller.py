@@ -46,10 +46,18 @@ def say_what_is_late(processes: Sequence[views.Row]) -> None:
             )
 
 
-def was_erased(newest: Sequence[views.Row], last_event_at: datetime | None) -> bool:
-    """Whether what the platform sent was erased since it last sent anything."""
-    at = max((it["occurred_at"] for it in newest if it["kind"] == ERASURE), default=None)
-    return at is not None and (last_event_at is None or at > last_event_at)
+def was_erased(seller_id: str, last_event_at: datetime | None) -> bool:
+    """Whether what the platform sent was erased since it last sent anything. As of an earlier
+    instant, too: it is gone from every page."""
+    rows = service.current().reader.read(
+        "timeline",
+        as_of=max(views.as_of() or 0, service.current().now()),
+        where={"seller_id": seller_id, "kind": ERASURE},
+        order_by="occurred_at desc",
+        limit=1,
+    )
+    erased = [it["occurred_at"] for it in rows.to_pylist()]
+    return any(last_event_at is None or it > last_event_at for it in erased)
 
 
 def unmasked(seller_id: str) -> views.Row:
@@ -211,7 +219,7 @@ with left:
             for column, label in sellers.SELLER_RECORD.items()
             if known[column] is not None
         }
-        if was_erased(newest.entries, seller["last_event_at"]):
+        if was_erased(asked, seller["last_event_at"]):
             st.markdown(formats.muted(_("Personal data was erased, as the audit trail says.")))
         elif record:
             st.markdown(

@@ -1,13 +1,16 @@
 """The seller page shows one seller's open processes at once, its denials and its trail."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from app_pages.language import formats, sellers
-from app_pages.parts import views
+from app_pages.parts import timeline, views
+from pipeline import instants
 from pipeline.erasure.forgetting import forget
 from pipeline.ledger.reader import Reader
+from pipeline.log.ndjson import read_line
 from tests.app_pages.conftest import OpenLog, Visit, fill, follow
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event, text
 from tests.app_pages.support.reading import links, metrics, page_text, press, texts
@@ -215,7 +218,9 @@ def test_personal_data_is_masked_until_a_reason_and_a_name_stand_in_the_log(
         assert "ana@example.com" not in page_text(visit("seller", seller_id="sel_ana"))
 
 
-def test_pages_say_what_was_erased_and_show_the_rest(open_log: OpenLog, visit: Visit) -> None:
+def test_pages_say_what_was_erased_and_show_the_rest(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     history = [
         seller_event("sel_ana", "created", before(days=100)),
         review("prc_old", before(days=80), kind="ACP", seller="sel_ana"),
@@ -235,9 +240,19 @@ def test_pages_say_what_was_erased_and_show_the_rest(open_log: OpenLog, visit: V
         service.rebuild()
         service.catch_up()
         seller = page_text(visit("seller", seller_id="sel_ana", as_of=None))
+        earlier = page_text(visit("seller", seller_id="sel_ana"))
+        monkeypatch.setattr(timeline, "MAX_ENTRIES", 1)
+        ticket = {"kind": "ticket", "process_id": "prc_old", "seller_id": "sel_ana"}
+        ticket |= {"actor": "bia", "step": "opened", "number": "T-1"}
+        ticket |= {"occurred_at": instants.canonical(instants.now())}
+        service.inbox.append([read_line(json.dumps(ticket).encode(), recorded_by="test")])
+        service.catch_up()
+        busy = page_text(visit("seller", seller_id="sel_ana", as_of=None))
         process = page_text(visit("process", process="prc_old", as_of=None))
     assert erased.entries == 4  # the answer has no body
-    assert "Personal data was erased, as the audit trail says." in seller
+    for page in (seller, earlier, busy):  # as of an earlier day, and where much came since
+        assert "Personal data was erased, as the audit trail says." in page
+    assert "Erasure" not in busy
     assert "Erased, as the audit trail says." in process
     assert "Erasure" in seller
     assert "Finished" in process

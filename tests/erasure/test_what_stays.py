@@ -18,6 +18,7 @@ import pytest
 from pipeline.audit import backup as audit_backup
 from pipeline.audit import export, restore
 from pipeline.audit.backup import backup
+from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Profile, Scope
 from pipeline.audit.stores import audit
 from pipeline.audit.verify import verify
@@ -380,6 +381,7 @@ def test_a_package_says_what_was_erased_and_verifies(
         made = export.export(service, request(scope, profile), tmp_path / "p.zip")
         verdict = verify(made.path, made.key)
     assert verdict.faults == []
+    assert verify_package(made.path, key=made.key).faults == []
     assert any("bodies that are withheld (erased)" in it for it in verdict.unchecked)
     assert [it for it in person.WORDS if it in unpacked(made.path)] == []
 
