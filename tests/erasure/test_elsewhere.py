@@ -31,9 +31,10 @@ from pipeline.submit import resume as sending
 from pipeline.submit import retries
 from pipeline.submit.casefile import CaseFiles
 from pipeline.submit.decision import NotDue
+from tests.audit import story
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
-from tests.erasure.test_forgetting import done
+from tests.erasure.test_forgetting import done, views
 from tests.submit.attempts import a_waiting_retry
 from tests.support.commands import here
 from tests.support.ledgers import KEYS
@@ -78,6 +79,25 @@ def test_what_was_in_quarantine_is_neither_read_again_nor_completed(
     environment = environment_in(erased.ledger.parent)
     ran = here("quarantine", "--replay", environment=environment, folder=tmp_path)
     assert (ran.returncode, ran.stdout) == (1, "0 replayed, 1 still cannot be read\n")  # another's
+
+
+@ON_SQLITE
+def test_what_somebody_supplied_goes_with_the_delivery_that_lacked_it(settings: Settings) -> None:
+    """And nothing is in quarantine, or is to be read again, that was not before."""
+    lacks = {"type": "REGISTRATION_REVIEW_REQUIRED", "customer_id": "sel_7", "status": "FINISHED"}
+    event = {"id": "e7", "type": "regulatory.registration.review.required"}
+    event |= {"created_at": "2026-03-02T09:00:00Z", "payload": {"object": lacks}}
+    said = {"reason": "Joaquim said so", "actor": "ana", "recorded_by": "user:ana"}
+    with closing(open_inbox(settings.inbox)) as inbox:
+        story.deliver_bytes(inbox, json.dumps(event).encode())
+        held = inbox.find(kind=QUARANTINE)[-1]
+        inbox.append(supply(held, {"payload.object.process_id": "prc_7"}, **said))
+    before = views(settings)
+    assert done(settings, "sel_7").kinds == {"quarantine": 1, "supply": 1, "webhook": 1}
+    assert b"Joaquim" not in b"".join(it.body or b"" for it in entries(settings))
+    after = views(settings)
+    assert after["quarantine"] == before["quarantine"]
+    assert after["process_state"] == before["process_state"]
 
 
 @ON_SQLITE
