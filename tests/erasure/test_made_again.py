@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -18,6 +19,7 @@ from pipeline.ledger.following import recovery
 from pipeline.ledger.service import LedgerService
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
+from tests.audit import story
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
 from tests.erasure.test_forgetting import done
@@ -138,3 +140,23 @@ def test_what_follows_goes_on_showing_a_ledger_that_alone_has_an_entry(settings:
             time.sleep(0.05)
         assert service.ledger.recorded(answered.seq, answered.seq) == [answered]
         assert [it for it in audit(service).faults if f"entry {answered.seq}:" in it] != []
+
+
+def test_a_ledger_that_is_made_of_its_own_entries_forgets_as_well(settings: Settings) -> None:
+    """It had followed the erasure and more, and was not made again yet when the inbox lost that."""
+    erased = done(settings)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        story.deliver(inbox, "later")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(recovery, "newest_erasure", lambda _: 0)
+        with closing(LedgerService(settings)) as service:
+            service.catch_up()
+    assert b"Mariana" in settings.ledger.read_bytes()
+    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+        connection.execute("drop trigger entries_no_delete")
+        connection.execute("delete from entries where seq > ?", (erased.seqs[-1],))
+        connection.execute("delete from heads")
+        connection.execute("delete from checkpoints where size > ?", (erased.seqs[-1],))
+    with closing(LedgerService(settings, serves_a_fork=True)) as service:
+        held = b"\n".join(it.body or b"" for it in service.ledger.select("true", []))
+    assert [word for word in person.WORDS if word.encode() in held] == []

@@ -25,7 +25,7 @@ import duckdb
 from pipeline import files
 from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRefused
 from pipeline.inbox import Head, Inbox, SignedHead
-from pipeline.inbox.erased import erase_again, newest_erasure
+from pipeline.inbox.erased import erase_again, erased_entries, newest_erasure
 from pipeline.inbox.kept_heads import kept, prove
 from pipeline.ledger import file
 from pipeline.ledger.arrow import ERASURES, IS_ERASED, entries_of_former
@@ -223,10 +223,12 @@ class Recovery:
 
     def _carry_over(self, theirs: duckdb.DuckDBPyConnection, draft: Path, size: int) -> None:
         ledger = self._open_ledger(draft)
+        erased = {it.seq: it for it in erased_entries(self._inbox)}  # since it followed them
         try:
             for first in range(1, size + 1, ENTRIES_PER_COMMIT):
                 last = min(size, first + ENTRIES_PER_COMMIT - 1)
-                batch = ledger.batch(entries_of_former(theirs, first, last))
+                entries = entries_of_former(theirs, first, last)
+                batch = ledger.batch([erased.get(it.seq, it) for it in entries])
                 ledger.append(batch, more_follow=last < size)
         except BaseException:
             ledger.close()
