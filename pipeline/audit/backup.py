@@ -445,24 +445,27 @@ def _make_way(signing: SigningKeys, folder: Path) -> None:
 def copy_keys(pairs: Sequence[tuple[Path, Path]]) -> tuple[Path, ...]:
     """Copies the key files that exist, so that only their owner can read them.
 
-    `pairs`: (source, target). Returns the files that were written. Raises `OperatorError` if there
-    is another key already: a key is never replaced.
+    `pairs`: (source, target). Returns the files that were written. Raises `OperatorError`, and
+    copies none, as `require_no_other_key` does.
     """
+    require_no_other_key(pairs)
     copied = []
     for source, target in pairs:
-        if not source.exists():
-            continue
-        content = source.read_bytes()
         files.remove_left(f".{target.name}.", target.parent)  # by one that was killed
-        if target.exists():
-            if target.read_bytes() != content:
-                raise OperatorError(
-                    f"The key {target} was not replaced",
-                    f"it differs from {source}",
-                    "move it away if the other one is right",
-                )
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        files.write_whole(target, content, may_replace=False)
-        copied.append(target)
+        if source.exists() and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            files.write_whole(target, source.read_bytes(), may_replace=False)
+            copied.append(target)
     return tuple(copied)
+
+
+def require_no_other_key(pairs: Sequence[tuple[Path, Path]]) -> None:
+    """Raises `OperatorError` where another key lies in the place of one that is to be copied: a key
+    is never replaced. `pairs`: (source, target)."""
+    for source, target in pairs:
+        if source.exists() and target.exists() and target.read_bytes() != source.read_bytes():
+            raise OperatorError(
+                f"The key {target} was not replaced",
+                f"it differs from {source}",
+                "move it away if the other one is right",
+            )

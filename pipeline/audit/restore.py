@@ -27,6 +27,7 @@ from pipeline.audit.backup import (
     copy_keys,
     key_files,
     opened_inbox,
+    require_no_other_key,
 )
 from pipeline.audit.held import HeldEntries
 from pipeline.audit.newer import Proof, newer_entries
@@ -112,15 +113,16 @@ def restore(
         has_key = settings.signing_key_file.exists()  # it was compared with the backup's
         newer = newer_entries(settings, source, proof, kept, notes)
         _require_signatures(newer.signed, source.last()[0] + len(newer.entries), insisted)
-        keys = copy_keys(
-            [
-                (kept, used)
-                for used, kept in key_files(settings, folder)
-                if not (has_key and used == settings.signing_key_file)
-            ]
-        )
+        pairs = [
+            (kept, used)
+            for used, kept in key_files(settings, folder)
+            if not (has_key and used == settings.signing_key_file)
+        ]
+        require_no_other_key(pairs)
         with _replaced_inbox(settings, source, notes) as inbox:
             _require_the_same(source, inbox)
+            # Before the entries: whatever is started on them without a key would make another one.
+            keys = copy_keys(pairs)
             # First, so that nobody takes a database for whole that was filled up to the middle.
             Vouchers.of(source).put(inbox)
             copy_entries(source, inbox, on_progress)
