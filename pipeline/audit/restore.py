@@ -41,7 +41,7 @@ from pipeline.errors import (
     OperatorError,
     PrazoError,
 )
-from pipeline.inbox import Inbox, kept_heads, migrations, schema
+from pipeline.inbox import Head, Inbox, kept_heads, migrations, schema
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.erased import erase_again, erased_entries, erased_in
 from pipeline.inbox.kept_heads import KeptHead
@@ -111,8 +111,14 @@ def restore(
             kept = _kept_head(settings, source, known)
             proof = _proved(source, known, against=against, kept=kept)
         has_key = settings.signing_key_file.exists()  # it was compared with the backup's
-        newer = newer_entries(settings, source, proof, kept, notes)
-        _require_signatures(newer.signed, source.last()[0] + len(newer.entries), insisted)
+        stated = [Head(kept.size, kept.root)] if kept is not None else []
+        stated += [proof.beyond] if proof.beyond is not None else []
+        newer = newer_entries(settings, source, proof, stated, notes)
+        size = proof.size + len(newer.entries)
+        if proof.beyond is not None and proof.beyond not in newer.reached:
+            raise _not_continued(proof.beyond, size)
+        signed = max([proof.signed, *(it.size for it in newer.reached)])
+        _require_signatures(signed, size, insisted)
         pairs = [
             (kept, used)
             for used, kept in key_files(settings, folder)
@@ -129,7 +135,7 @@ def restore(
             if newer.entries:
                 inbox.copy(newer.entries)
             erase_again(inbox, newer.erased)
-            _record(inbox, newer.signed, insisted, notes)
+            _record(inbox, signed, insisted, notes)
             # A new inbox file takes its place after this: its entries name what is there.
             artifacts, lacking = copy_artifacts(
                 source,
@@ -137,6 +143,8 @@ def restore(
                 artifact_store(settings, inbox),
                 on_progress,
             )
+    if newer.is_other and (aside := files.set_aside(settings.ledger)) is not None:
+        notes.append(f"the former {settings.ledger.name} was kept as {aside.name}")
     if lacking:
         notes.append(f"the backup was not whole: it lacks {len(lacking)} artifacts")
     return _verified(settings, proof, against, artifacts, keys, notes, on_progress)
@@ -176,6 +184,8 @@ def restore_from_ledger(
         known = _keys(inbox, settings, None)
         kept = _kept_head(settings, inbox, known)
         proof = _proved(inbox, known, against=against, kept=kept)
+        if proof.beyond is not None:
+            raise _not_continued(proof.beyond, proof.size)
         _require_signatures(proof.signed, inbox.last()[0], insisted)
         _record(inbox, proof.signed, insisted, notes)
         notes.append(f"{ledger.size} entries of the ledger went into the new inbox")
@@ -364,21 +374,25 @@ def _keys_here(settings: Settings, log: str) -> list[VerificationKey]:
     return [Signer(log, it).key for it in files_here]
 
 
-def _checkpoint_of(against: str, source: Inbox, keys: LogKeys | None) -> tuple[int, bytes]:
-    """The size and the root that a checkpoint kept elsewhere states; ValueError where it is not
-    signed with the log's keys, or is newer than what is to be put back."""
+def _checkpoint_of(against: str, source: Inbox, keys: LogKeys | None) -> Head:
+    """What a checkpoint kept elsewhere states; ValueError where it is not signed with the log's
+    keys."""
     if keys is None:
         raise ValueError("no key of the log is known here, so the checkpoint given proves nothing")
     try:
         checkpoint = open_checkpoint(against, keys, log=source.log)
     except ValueError as error:
         raise ValueError(f"the checkpoint given is not this log's: {error}") from None
-    if checkpoint.size > source.last()[0]:
-        raise ValueError(
-            f"the checkpoint given is of {checkpoint.size} entries, and here are"
-            f" {source.last()[0]}: others are missing"
-        )
-    return checkpoint.size, checkpoint.root
+    return Head(checkpoint.size, checkpoint.root)
+
+
+def _not_continued(given: Head, size: int) -> NotRestored:
+    """Why what is to be put back, of so many entries, does not continue the checkpoint given."""
+    if given.size > size:
+        why = f"of {given.size} entries, and here are {size}: others are missing"
+    else:
+        why = f"over other entries than the first {given.size} of what was to be put back"
+    return NotRestored("Nothing was restored", f"the checkpoint given is {why}", _ANOTHER)
 
 
 def _require_signatures(signed: int, size: int, insisted: Insisted | None) -> None:
@@ -419,18 +433,20 @@ def _proved(
 
     Every entry must be what its leaf commits to, and the leaves must lead to the head and to the
     root of every signed checkpoint: those in the inbox, the one that this machine keeps, the one
-    that was kept elsewhere (`against`). Otherwise raises `OperatorError`.
+    that was kept elsewhere (`against`) unless that is newer. Otherwise raises `OperatorError`.
     """
     size = source.last()[0]
     head, signed = source.head(), source.checkpoints()
     try:
-        vouched = [] if against is None else [_checkpoint_of(against, source, keys)]
+        given = None if against is None else _checkpoint_of(against, source, keys)
+        beyond = given if given is not None and given.size > size else None
+        vouched = [given] if given is not None and beyond is None else []
         if kept is not None and kept.size <= size:
-            vouched.append((kept.size, kept.root))
+            vouched.append(Head(kept.size, kept.root))
         for stored in signed:
             checkpoint = open_checkpoint(stored.note, keys, log=source.log, size=stored.size)
-            vouched.append((checkpoint.size, checkpoint.root))
-        expected = vouched if head is None else [*vouched, (head.size, head.root)]
+            vouched.append(Head(checkpoint.size, checkpoint.root))
+        expected = vouched if head is None else [*vouched, head]
         roots = Roots({size, *(at for at, _ in expected)})
         changed: list[str] = []
         erased = erased_in(source)
@@ -448,4 +464,4 @@ def _proved(
         ) from None
     # A checkpoint whose signature no key here can check covers nothing.
     covered = 0 if keys is None else max((at for at, _ in vouched), default=0)
-    return Proof(size, roots.at[size][0] if size else b"", covered)
+    return Proof(size, roots.at[size][0] if size else b"", covered, beyond)

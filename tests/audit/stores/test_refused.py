@@ -1,5 +1,6 @@
 """A restore that is refused leaves keys, ledger and inbox as they were."""
 
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -8,10 +9,12 @@ import pytest
 from pipeline.audit import backup as backups
 from pipeline.audit import restore as restores
 from pipeline.errors import NotRestored, OperatorError
-from pipeline.inbox import open_inbox
+from pipeline.inbox import kept_heads, open_inbox
+from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.audit import story
 from tests.audit.conftest import entries_alone
+from tests.audit.test_stores import in_inbox
 from tests.support.stores import settings_in
 
 
@@ -49,3 +52,57 @@ def test_a_database_of_another_log_keeps_the_keys_from_being_put_there(
         restores.restore(elsewhere, tmp_path / "saved")
     assert not elsewhere.signing_key_file.exists()
     assert not elsewhere.taxpayer_key_file.exists()
+
+
+def followed(settings: Settings, *events: str) -> str:
+    """Records events, follows them, and signs; the checkpoint over all."""
+    with closing(LedgerService(settings)) as service:
+        for event in events:
+            story.deliver(service.inbox, event)
+        service.catch_up()
+        return service.signed_checkpoint().note
+
+
+@entries_alone
+def test_a_ledger_of_another_history_stays_in_its_place(settings: Settings, tmp_path: Path) -> None:
+    """It was set aside before the backup was refused, and nothing said so: the next start made
+    another from the inbox, without what it alone held. A restore that is done sets it aside."""
+    other = settings_in(tmp_path / "other")
+    shutil.copytree(tmp_path, other.ledger.parent, ignore=shutil.ignore_patterns("other"))
+    followed(other, "of the other past")
+    backups.backup(other, tmp_path / "saved")
+    in_inbox(settings_in(tmp_path / "saved"), "delete from heads", "delete from checkpoints")
+    followed(settings, "of this past", "and one more")
+    kept_heads.place(settings).unlink()
+    ledger = settings.ledger.read_bytes()
+    with pytest.raises(NotRestored, match="no signature covers"):
+        restores.restore(settings, tmp_path / "saved")
+    assert settings.ledger.read_bytes() == ledger
+    insisted = restores.Insisted("this past is the right one", "ana", "user:root")
+    done = restores.restore(settings, tmp_path / "saved", insisted=insisted)
+    assert "the ledger is of another history: its root at 17 entries differs" in done.notes
+    [aside] = tmp_path.glob("ledger.duckdb.set-aside-*")
+    assert aside.read_bytes() == ledger
+
+
+@entries_alone
+def test_a_checkpoint_that_is_newer_than_the_backup_is_held_against_what_the_ledger_adds(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """With `--against` it was refused as if entries were missing, though the ledger had them; and
+    without it too, for want of a signature over them: the head beside the ledger was lost."""
+    backups.backup(settings, tmp_path / "saved")
+    other = settings_in(tmp_path / "other")
+    shutil.copytree(tmp_path, other.ledger.parent, ignore=shutil.ignore_patterns("other", "saved"))
+    of_the_other = followed(other, "of the other past")
+    kept = followed(settings, "since the backup", "and one more")
+    for file in tmp_path.glob("inbox.db*"):
+        file.unlink()
+    kept_heads.place(settings).unlink()
+    with pytest.raises(NotRestored, match="no signature covers entries 17 to 18"):
+        restores.restore(settings, tmp_path / "saved")
+    with pytest.raises(NotRestored, match="over other entries than the first 17"):
+        restores.restore(settings, tmp_path / "saved", against=of_the_other)
+    done = restores.restore(settings, tmp_path / "saved", against=kept)
+    assert (done.entries, done.verdict.faults) == (18, [])
+    assert "  checked  the log continues the earlier checkpoint at 18" in done.verdict.lines()
