@@ -13,6 +13,7 @@ import duckdb
 from pipeline.ledger import arrow, file
 from pipeline.log import tree
 from pipeline.log.entries import Entry
+from pipeline.log.signing import KEY_ROTATION
 from pipeline.settings import Settings
 
 _LEAVES_AT_ONCE: Final = 100_000
@@ -48,6 +49,15 @@ class HeldEntries:
             return []
         with file.closed_on_error(self._connection, self._path):
             return arrow.entries_of(self._connection, arrow.IS_ERASED, [])
+
+    def rotations(self, after: int) -> list[tuple[int, bytes]]:
+        """The (seq, body) of the rotations of the log's key after so many entries."""
+        if self._connection is None:
+            return []
+        with file.closed_on_error(self._connection, self._path):
+            rotations = "kind = ? and seq > ? and body is not null"
+            found = arrow.entries_of(self._connection, rotations, [KEY_ROTATION, after])
+            return [(it.seq, it.body or b"") for it in found]
 
     def root_at(self, size: int) -> bytes:
         """The root over the leaves of the first entries, as many as `size`."""

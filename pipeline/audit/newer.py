@@ -60,3 +60,16 @@ def newer_entries(
     except PrazoError as error:
         notes.append(f"the ledger could not be used: {error.what}")
     return Newer(is_other=True)
+
+
+def rotations_since(settings: Settings, source: Inbox) -> Sequence[tuple[int, bytes]]:
+    """The (seq, body) of the rotations of the log's key that this machine's ledger has after a
+    backup's last entry. In a ledger of another history they lead nowhere: the key in force there
+    signed none of them. Raises as `newer_entries` does."""
+    try:
+        with closing(HeldEntries(settings, source.log)) as ledger:
+            return ledger.rotations(source.last()[0])
+    except (LedgerInUse, LedgerStalled):
+        raise
+    except PrazoError:
+        return ()

@@ -30,7 +30,7 @@ from pipeline.audit.backup import (
     require_no_other_key,
 )
 from pipeline.audit.held import HeldEntries
-from pipeline.audit.newer import Proof, newer_entries
+from pipeline.audit.newer import Proof, newer_entries, rotations_since
 from pipeline.audit.stores import Roots, audit
 from pipeline.audit.verify import Verdict
 from pipeline.errors import (
@@ -107,7 +107,7 @@ def restore(
             at = opened_inbox(str(folder / INBOX), version=version, is_at_rest=True)
             source = opened.enter_context(at)
             on_progress("proving the backup", 0, 1)
-            known = _keys(source, settings, folder)
+            known = _keys(source, settings, folder, rotations_since(settings, source))
             kept = _kept_head(settings, source, known)
             proof = _proved(source, known, against=against, kept=kept)
         has_key = settings.signing_key_file.exists()  # it was compared with the backup's
@@ -328,13 +328,18 @@ def _damaged(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _keys(source: Inbox, settings: Settings, folder: Path | None) -> LogKeys | None:
-    """The log's keys, as the inbox to be put back names them; where it names none, the one that
-    lies in the backup or on this machine.
+def _keys(
+    source: Inbox,
+    settings: Settings,
+    folder: Path | None,
+    later: Sequence[tuple[int, bytes]] = (),
+) -> LogKeys | None:
+    """The log's keys, as the inbox to be put back names them, and those that took over in `later`
+    rotations; where it names none, the one that lies in the backup or on this machine.
 
     Raises `OperatorError` where this machine signs with another key than these.
     """
-    keys, path = log_keys(source), settings.signing_key_file
+    keys, path = log_keys(source, later), settings.signing_key_file
     for place in (folder and folder / KEYS / SIGNING_KEY, path):
         if keys is None and place is not None and place.exists():
             keys = LogKeys(Signer(source.log, place).key)

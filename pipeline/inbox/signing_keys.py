@@ -8,7 +8,7 @@ starts next puts it in its place.
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -52,8 +52,9 @@ def register(inbox: Inbox, number: int, key: str) -> None:
     inbox.execute(_REGISTER, number, key, inbox.now())
 
 
-def log_keys(inbox: Inbox) -> LogKeys | None:
-    """The keys that sign for the log; None while none is registered.
+def log_keys(inbox: Inbox, later: Sequence[tuple[int, bytes]] = ()) -> LogKeys | None:
+    """The keys that sign for the log; None while none is registered. `later`: (seq, body) of
+    rotations that are newer than the inbox.
 
     The first is the one that is registered as number 1, and each other follows from an entry that
     the key before it signed: no row of the table alone brings a key into force. Raises
@@ -70,7 +71,7 @@ def log_keys(inbox: Inbox) -> LogKeys | None:
             "row 1 of its table signing_keys was changed, and holds no verification key",
             "stop what runs on it, and put a backup back (`prazo restore`)",
         ) from None
-    return LogKeys(key, inbox.query(_ROTATIONS))
+    return LogKeys(key, [*inbox.query(_ROTATIONS), *later])
 
 
 class SigningKeys:

@@ -346,6 +346,24 @@ def test_a_backup_from_before_a_rotation_is_put_back_where_the_new_key_is(
         after.close()
 
 
+@entries_alone
+@pytest.mark.parametrize("lost", ["signing.key.1", "signing.key"])
+def test_a_backup_from_before_a_rotation_is_put_back_without_the_former_key_and_without_the_new_one(
+    settings: Settings, tmp_path: Path, lost: str
+) -> None:
+    """Whoever had destroyed the former key, as the docs ask for, was refused: this machine's key
+    was none of the backup's, though the ledger had the rotation to it. Moved away, as the refusal
+    said, nobody's signature covered what came since."""
+    backups.backup(settings, tmp_path / "saved", with_keys=True)
+    with closing(LedgerService(settings)) as before:
+        before.signing.rotate(**WHO)
+        before.catch_up()
+        kept = before.signed_checkpoint().note
+    settings.signing_key_file.with_name(lost).unlink()
+    done = restores.restore(settings, tmp_path / "saved", against=kept)
+    assert (done.entries, done.verdict.faults) == (17, [])
+
+
 def test_a_backup_of_another_key_is_not_put_back_over_this_machines(
     settings: Settings, tmp_path: Path
 ) -> None:
