@@ -19,7 +19,7 @@ from pipeline.audit.backup import batches, opened_inbox
 from pipeline.errors import OperatorError
 from pipeline.inbox import Inbox, schema
 from pipeline.inbox.postgres import PostgresInbox
-from pipeline.inbox.session import ADVISORY_LOCK, Session
+from pipeline.inbox.session import ADVISORY_LOCK, Session, said
 from pipeline.log.entries import Entry
 from pipeline.settings import Settings
 
@@ -104,7 +104,7 @@ def _rename(session: Session, aside: str) -> None:
     except psycopg.errors.InsufficientPrivilege as error:
         raise OperatorError(
             "The inbox was not rebuilt",
-            f"this user may not rename the schema prazo: {str(error).strip()}",
+            f"this user may not rename the schema prazo: {said(error)}",
             "run it as the user who owns that schema",
         ) from None
 

@@ -148,7 +148,7 @@ def _session(url: str) -> Iterator[tuple[Any, str]]:
     import psycopg
     from psycopg.conninfo import make_conninfo
 
-    from pipeline.inbox.session import Session, connection_of
+    from pipeline.inbox.session import Session, connection_of, said
 
     conninfo, place = connection_of(url)
     try:
@@ -158,7 +158,7 @@ def _session(url: str) -> Iterator[tuple[Any, str]]:
     except psycopg.Error as error:
         raise InboxUnavailable(
             f"The inbox {place} cannot be migrated",
-            str(error).strip() or type(error).__name__,
+            said(error),
             "check that the server runs, its disk, and this user's rights; then run it again",
         ) from error
 

@@ -20,7 +20,13 @@ from pipeline.inbox import schema
 from pipeline.inbox.clock import TOLERANCE
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import Rows
-from pipeline.inbox.session import ADVISORY_LOCK, STATEMENT_SECONDS, Session, connection_of
+from pipeline.inbox.session import (
+    ADVISORY_LOCK,
+    STATEMENT_SECONDS,
+    Session,
+    connection_of,
+    said,
+)
 from pipeline.inbox.store import (
     MAX_BYTES_PER_READ,
     Asked,
@@ -243,7 +249,7 @@ class PostgresInbox(Inbox):
         except psycopg.Error as error:
             raise InboxUnavailable(
                 f"The inbox {self._place_name} cannot be {done}",
-                str(error).strip() or type(error).__name__,
+                said(error),
                 "check that the server runs, its disk, and this user's rights; then try again",
             ) from error
 

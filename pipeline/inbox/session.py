@@ -206,6 +206,12 @@ def _check(place: str, *, fsync: str, encoding: str) -> None:
         )
 
 
+def said(error: psycopg.Error) -> str:
+    """What the server or the driver says, in one line: messages come with hints on lines of their
+    own, and places that show one line would show how those are written."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def connection_of(url: str) -> tuple[str, str]:
     """(connection string with our defaults, name to show, which never holds the password)."""
     try:

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli.backups import reconcile as reconcile_command
-from pipeline.cli.doctor import examine, stores
+from pipeline.cli.doctor import examine
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import InboxForked, InboxMissing
 from pipeline.inbox import open_inbox
@@ -305,7 +305,7 @@ def test_a_keeper_begins_no_other_log_in_a_new_database(
     place(settings).write_text("a head of the log that was lost")
     with pytest.raises(InboxMissing, match="no other is begun in its place"):
         opened(settings)
-    [found] = stores.inbox(settings)
+    [found] = [it for it in examine(settings) if it.check == "inbox"]
     assert found.remedy.startswith("run `prazo restore` on its backup")
 
 

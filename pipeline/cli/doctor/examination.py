@@ -1,9 +1,11 @@
 """Runs the checks of an installation in turn."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 from pipeline.cli.doctor import doors, erasures, forwarding, journeys, platform, stores
+from pipeline.cli.doctor.at_hand import AtHand, SaidBefore
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import PrazoError, of_the_machine
 from pipeline.settings import Settings, unknown
@@ -14,12 +16,26 @@ def examine(settings: Settings, *, asks_platform: bool = False) -> Iterator[Diag
 
     Nothing is sent to the platform unless `asks_platform` says so.
     """
-    for name, check in (*_CHECKS, *(_WITH_THE_PLATFORM if asks_platform else ())):
-        try:
-            yield from check(settings)
-        except (PrazoError, OSError) as error:
-            fault = of_the_machine(error) if isinstance(error, OSError) else error
-            yield Diagnosis(name, "fault", fault.finding, fault.remedy)
+    with AtHand(settings) as inbox:
+        checks = [
+            *((name, partial(check, settings)) for name, check in _OF_SETTINGS),
+            *((name, partial(check, settings, inbox)) for name, check in _OF_THE_INBOX),
+            *((name, partial(check, settings)) for name, check in _OF_WHAT_RUNS),
+            *(
+                (name, partial(check, settings))
+                for name, check in _OF_THE_PLATFORM
+                if asks_platform
+            ),
+        ]
+        for name, check in checks:
+            try:
+                yield from check()
+            except SaidBefore:
+                continue
+            except (PrazoError, OSError) as error:
+                inbox.hear(error)
+                fault = of_the_machine(error) if isinstance(error, OSError) else error
+                yield Diagnosis(name, "fault", fault.finding, fault.remedy)
 
 
 def _names(_: Settings) -> Iterator[Diagnosis]:
@@ -28,7 +44,9 @@ def _names(_: Settings) -> Iterator[Diagnosis]:
         yield Diagnosis("settings", "warning", f"there is no setting {name}", remedy)
 
 
-_CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]] = (
+_Checks = tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]
+
+_OF_SETTINGS: Final[_Checks] = (
     ("settings", _names),
     ("receiver", doors.receiver),
     ("deliveries", doors.authenticity),
@@ -39,16 +57,18 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]
     ("platform", platform.platform),
     ("packages", stores.packages),
     ("disk", stores.disk),
+)
+_OF_THE_INBOX: Final[tuple[tuple[str, Callable[[Settings, AtHand], Iterator[Diagnosis]]], ...]] = (
     ("inbox", stores.inbox),
     ("signing key", stores.signing_key),
     ("artifacts", stores.artifacts),
     ("heartbeats", stores.routines),
     ("forwarding", forwarding.forwarding),
+    ("kept head", stores.kept_head),
+)
+_OF_WHAT_RUNS: Final[_Checks] = (
     ("seller's page", journeys.journey),
     ("erasures", erasures.erasures),
-    ("kept head", stores.kept_head),
     ("ledger", stores.ledger),
 )
-_WITH_THE_PLATFORM: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]] = (
-    ("handshake", platform.asked_platform),
-)
+_OF_THE_PLATFORM: Final[_Checks] = (("handshake", platform.asked_platform),)

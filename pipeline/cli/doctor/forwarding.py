@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from pipeline import instants
+from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.cli.doctor.stores import beaten_ahead, owners_alone
-from pipeline.errors import InboxMissing
 from pipeline.forward import endpoints, operating
 from pipeline.forward.operating import State
-from pipeline.inbox import open_inbox
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.settings import Settings
 
@@ -18,21 +17,15 @@ LONGEST_LAG: Final = 10 * instants.MINUTE
 """Of a delivery that is not passed on, while nothing says why."""
 
 
-def forwarding(settings: Settings) -> Iterator[Diagnosis]:
+def forwarding(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     """Nothing where there are no endpoints."""
     if settings.forward_file is None:
         return
     given = endpoints.load(settings.forward_file)
     yield from map(owners_alone, dict.fromkeys(it.secret_file for it in given))
-    try:
-        inbox = open_inbox(settings.inbox, create=False)
-    except InboxMissing:
-        return
-    try:
-        beat, now = heartbeats(inbox).get(Part.FORWARDER), inbox.now()
-        states = operating.states(inbox, given)
-    finally:
-        inbox.close()
+    inbox = at_hand()
+    beat, now = heartbeats(inbox).get(Part.FORWARDER), inbox.now()
+    states = operating.states(inbox, given)
     last = operating.readable(beat)
     if beat is None or now - beat > LONGEST_BEAT:
         said = "no forwarder has run yet" if beat is None else f"the forwarder was last well {last}"

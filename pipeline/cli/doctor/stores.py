@@ -12,10 +12,11 @@ import duckdb
 
 from pipeline import alert_rules, instants
 from pipeline.audit.export import Seals
+from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis, Verdict
 from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError, PrazoError
 from pipeline.http import addresses
-from pipeline.inbox import kept_heads, open_inbox
+from pipeline.inbox import kept_heads
 from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.inbox.clock import DATABASE, TOLERANCE, Clock
 from pipeline.inbox.heartbeats import Part, heartbeats
@@ -100,10 +101,10 @@ def _existing(path: Path) -> Path:
     return path.resolve()
 
 
-def inbox(settings: Settings) -> Iterator[Diagnosis]:
+def inbox(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     """Whether the inbox can be read, and how its clock stands."""
     try:
-        inbox = open_inbox(settings.inbox, create=False)
+        inbox = at_hand()
     except InboxMissing as missing:
         _, remedy = kept_heads.other_beginning(settings) or (
             "",
@@ -111,13 +112,10 @@ def inbox(settings: Settings) -> Iterator[Diagnosis]:
         )
         yield Diagnosis("inbox", "warning", missing.what, remedy)
         return
-    try:
-        last_seq, recorded_at = inbox.last()
-        yield Diagnosis("inbox", "ok", f"can be read; its last entry is {last_seq}")
-        inbox.compare_clocks()
-        yield clock(inbox.machine, recorded_at)
-    finally:
-        inbox.close()
+    last_seq, recorded_at = inbox.last()
+    yield Diagnosis("inbox", "ok", f"can be read; its last entry is {last_seq}")
+    inbox.compare_clocks()
+    yield clock(inbox.machine, recorded_at)
 
 
 def clock(machine: Clock, recorded_at: int) -> Diagnosis:
@@ -164,48 +162,35 @@ def clock(machine: Clock, recorded_at: int) -> Diagnosis:
     return Diagnosis("clock", "ok", f"{instants.readable(now)}{beside}")
 
 
-def signing_key(settings: Settings) -> Iterator[Diagnosis]:
+def signing_key(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     """Whether the log's signing key is on this machine; nothing is made or registered."""
-    try:
-        opened = open_inbox(settings.inbox, create=False)
-    except InboxMissing:
+    signing = SigningKeys(at_hand(), settings.signing_key_file)
+    if signing.known() is None:
+        yield Diagnosis(
+            "signing key",
+            "warning",
+            "the log has none yet: nothing is signed",
+            "`prazo serve` registers one when it starts",
+        )
         return
     try:
-        signing = SigningKeys(opened, settings.signing_key_file)
-        if signing.known() is None:
-            yield Diagnosis(
-                "signing key",
-                "warning",
-                "the log has none yet: nothing is signed",
-                "`prazo serve` registers one when it starts",
-            )
-            return
-        try:
-            key = signing.present()
-        except InboxUnavailable:
-            raise
-        except OperatorError as missing:
-            # Where a head was kept, this machine has signed; any other may do without the key.
-            has_signed = kept_heads.place(settings).exists()
-            verdict: Verdict = "fault" if has_signed else "warning"
-            yield Diagnosis("signing key", verdict, missing.why, missing.remedy)
-        else:
-            yield Diagnosis("signing key", "ok", f"{key} is here")
-    finally:
-        opened.close()
+        key = signing.present()
+    except InboxUnavailable:
+        raise
+    except OperatorError as missing:
+        # Where a head was kept, this machine has signed; any other may do without the key.
+        has_signed = kept_heads.place(settings).exists()
+        verdict: Verdict = "fault" if has_signed else "warning"
+        yield Diagnosis("signing key", verdict, missing.why, missing.remedy)
+    else:
+        yield Diagnosis("signing key", "ok", f"{key} is here")
 
 
-def artifacts(settings: Settings) -> Iterator[Diagnosis]:
+def artifacts(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     """Whether the bytes of every artifact that entries name are there, as far as sizes tell."""
-    try:
-        inbox = open_inbox(settings.inbox, create=False)
-    except InboxMissing:
-        return
-    try:
-        store = artifact_store(settings, inbox)
-        held = look(inbox, store)
-    finally:
-        inbox.close()
+    inbox = at_hand()
+    store = artifact_store(settings, inbox)
+    held = look(inbox, store)
     if held.lacking:
         yield Diagnosis(
             "artifacts",
@@ -224,38 +209,30 @@ def artifacts(settings: Settings) -> Iterator[Diagnosis]:
         yield Diagnosis("artifacts", "ok", f"{held.named}, all in {store.place}")
 
 
-def kept_head(settings: Settings) -> Iterator[Diagnosis]:
+def kept_head(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     """Whether the inbox has what was signed, by the newest head that can be reached."""
-    try:
-        inbox = open_inbox(settings.inbox, create=False)
-    except InboxMissing:
-        return  # the check of the inbox says so
-    try:
-        guard = kept_heads.Guard(settings)
-        guard(inbox)
-        if guard.unreached is not None:
-            yield Diagnosis(
-                "kept head",
-                "warning",
-                guard.unreached,
-                "without it, an inbox that was put back from an older copy may be written to; see"
-                " PRAZO_KEEPER_URL",
-            )
-        file = kept_heads.place(settings)
-        head = kept_heads.kept(file)
-        if head is not None:
-            found = f"the inbox has the {head.size} entries that {file} vouches for"
-            yield Diagnosis("kept head", "ok", found)
-        elif settings.keeper_url is None:
-            yield Diagnosis(
-                "kept head",
-                "warning",
-                f"none at {file}: nothing here tells an older copy of the inbox",
-                "the dashboard leaves one as it follows; where it runs elsewhere, set"
-                " PRAZO_KEEPER_URL",
-            )
-    finally:
-        inbox.close()
+    guard = kept_heads.Guard(settings)
+    guard(at_hand())
+    if guard.unreached is not None:
+        yield Diagnosis(
+            "kept head",
+            "warning",
+            guard.unreached,
+            "without it, an inbox that was put back from an older copy may be written to; see"
+            " PRAZO_KEEPER_URL",
+        )
+    file = kept_heads.place(settings)
+    head = kept_heads.kept(file)
+    if head is not None:
+        found = f"the inbox has the {head.size} entries that {file} vouches for"
+        yield Diagnosis("kept head", "ok", found)
+    elif settings.keeper_url is None:
+        yield Diagnosis(
+            "kept head",
+            "warning",
+            f"none at {file}: nothing here tells an older copy of the inbox",
+            "the dashboard leaves one as it follows; where it runs elsewhere, set PRAZO_KEEPER_URL",
+        )
 
 
 def ledger(settings: Settings) -> Iterator[Diagnosis]:
@@ -340,16 +317,10 @@ def _submissions(holder: remote.Holder) -> Iterator[Diagnosis]:
     yield Diagnosis("attempts", "ok", counted or "there has been none yet")
 
 
-def routines(settings: Settings) -> Iterator[Diagnosis]:
+def routines(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     """When somebody last looked after retries, made a backup, verified the stores."""
-    try:
-        inbox = open_inbox(settings.inbox, create=False)
-    except InboxMissing:
-        return
-    try:
-        beats, now = heartbeats(inbox), inbox.now()
-    finally:
-        inbox.close()
+    inbox = at_hand()
+    beats, now = heartbeats(inbox), inbox.now()
     if settings.platform_url is not None:
         yield _beaten("resumer", beats.get(Part.RESUMER), now, instants.MINUTE, "run `prazo serve`")
     rules = alert_rules.load(settings.alerts_file)
