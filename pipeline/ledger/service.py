@@ -65,7 +65,7 @@ class LedgerService:
 
         Raises `LedgerInUse`, `LedgerRefused` or `InboxUnavailable`.
         """
-        self.settings = settings
+        self.settings, self._is_keeper = settings, is_keeper
         if settings.alerts_file is not None:
             self.alert_rules.get()  # a file may be wrong, which is said before anything is opened
         self._prove = Guard(settings)
@@ -115,7 +115,7 @@ class LedgerService:
         self._follower = Follower(
             self.inbox,
             opened.ledger,
-            self.signing if self.signer else None,
+            self.signing if self._is_keeper else None,
             is_verified=opened.is_verified,
             recovered=opened.recovered,
             head_file=place(self.settings),

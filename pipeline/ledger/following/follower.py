@@ -101,16 +101,17 @@ class Follower:
         fork: InboxForked | None = None,
         recover: Recover | None = None,
     ) -> None:
-        """`signing`: given to the keeper, which leaves heads in the inbox and signs them; an inbox
-        has one. `is_verified`, `recovered`: of `Status`, from when the ledger was opened.
-        `head_file`: where the keeper leaves its newest head. `fork`: why the inbox is not to be
-        followed at all. `recover`: has the ledger's damaged file made again."""
+        """`signing`: given to whoever may be the keeper, which leaves heads in the inbox and signs
+        them once the log's key is on this machine. `is_verified`, `recovered`: of `Status`, from
+        when the ledger was opened. `head_file`: where the keeper leaves its newest head. `fork`:
+        why the inbox is not to be followed at all. `recover`: has the ledger's damaged file made
+        again."""
         self.ledger = ledger
         self._inbox = inbox
         self._newest = Newest(inbox)
         self._appending = Appending(ledger, inbox)
-        self._signing = signing  # None as well while the log's key is elsewhere
         self._keys = signing
+        self._signing = signing if signing is not None and signing.signer is not None else None
         self._look_for_key_at = 0.0  # on the monotonic clock
         self._sign_at = 0.0  # on the monotonic clock
         self._compare_at = time.monotonic() + COMPARE_SECONDS  # it was done when it was opened
@@ -194,7 +195,7 @@ class Follower:
             self._signing = None
 
     def _look_for_key_in_time(self) -> None:
-        """Whether somebody has brought the key that another machine made."""
+        """Whether somebody has brought the key, which another machine has or had."""
         if self._keys is None or self._signing is not None:
             return
         if time.monotonic() >= self._look_for_key_at:

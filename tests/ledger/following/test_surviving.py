@@ -3,6 +3,7 @@ full disk is called one."""
 
 import contextlib
 import random
+import shutil
 import signal
 import subprocess
 import threading
@@ -167,6 +168,35 @@ def test_a_second_machine_that_may_sign_follows_on_once_the_first_has_rotated_th
             assert not kept.exists()
             copy.write_bytes(key.read_bytes())
             until(kept.exists)
+
+
+def test_a_machine_that_never_had_the_key_signs_once_it_is_brought_there(
+    tmp_path: Path, monkeypatch
+):
+    """The machine that signed was lost, and its key put there from a backup. `prazo doctor` said
+    that it is here, and nothing was signed until the dashboard was started again. Who only looks
+    signs nothing with it either."""
+    monkeypatch.setattr(follower, "LOOK_FOR_KEY_SECONDS", 0.0)
+    first = settings_in(tmp_path)
+    brought = tmp_path / "brought" / "signing.key"
+    named = {"ledger": tmp_path / "second.duckdb", "signing_key_file": brought}
+    looking = {"ledger": tmp_path / "third.duckdb", "signing_key_file": brought}
+    with closing(LedgerService(first)) as keeper:
+        keeper.signing.rotate(actor="Ana", reason="yearly", recorded_by="test")
+        keeper.catch_up()
+    with (
+        closing(LedgerService(first.model_copy(update=named))) as second,
+        closing(LedgerService(first.model_copy(update=looking), is_keeper=False)) as third,
+    ):
+        second.start()
+        third.start()
+        until(lambda: second.status().is_verified and third.status().is_verified)
+        assert second.signer is None
+        shutil.copy(first.signing_key_file, brought)
+        until(place(second.settings).exists)
+        assert second.signer is not None
+        time.sleep(0.05)
+        assert not place(third.settings).exists()
 
 
 # --- a full disk -------------------------------------------------------------------------------
