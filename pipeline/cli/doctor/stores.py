@@ -178,9 +178,10 @@ def signing_key(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     except InboxUnavailable:
         raise
     except OperatorError as missing:
-        # Where a head was kept, this machine has signed; any other may do without the key.
-        has_signed = kept_heads.place(settings).exists()
-        verdict: Verdict = "fault" if has_signed else "warning"
+        # Where a head was kept, this machine has signed; any other may do without the key, and so
+        # may one that names another by now.
+        signs = settings.keeper_url is None and kept_heads.place(settings).exists()
+        verdict: Verdict = "fault" if signs else "warning"
         yield Diagnosis("signing key", verdict, missing.why, missing.remedy)
     else:
         yield Diagnosis("signing key", "ok", f"{key} is here")

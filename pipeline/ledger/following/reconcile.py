@@ -226,7 +226,9 @@ def _found(service: LedgerService, head: KeptHead | None, missed: Missed | None)
     if not has_key and (head is None or not signing.has_signed(head.note)):
         raise _helpless(
             f"the key that signs for the log is not in {service.settings.signing_key_file}",
-            "run it where the dashboard signs, or bring the key from there",
+            "run it where the dashboard signs; if this ledger says afterwards that it still holds"
+            " entries that the inbox lacks, no other has them: bring the key's file here, and run"
+            " it again",
         )
     if ledger.is_without_bodies:
         raise _helpless("this ledger holds no bodies", "run it where a whole ledger is")

@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.audit import stores
 from pipeline.audit.backup import backup
+from pipeline.cli.doctor import examine
 from pipeline.errors import InboxForked, NoRoom, OperatorError
 from pipeline.inbox import Head, SignedHead, open_inbox
 from pipeline.inbox.heartbeats import heartbeats
@@ -21,7 +22,7 @@ from pipeline.log.ndjson import read_collection
 from pipeline.serve.commands import audit
 from pipeline.settings import Settings
 from tests import depth
-from tests.ledger.conftest import entries_alone
+from tests.ledger.conftest import deliver, entries_alone
 from tests.ledger.older import (
     LOST,
     ON_SQLITE,
@@ -109,6 +110,43 @@ def test_with_a_key_of_another_log_nothing_is_reconciled(
     assert size(settings) == SHARED + MORE
     settings.signing_key_file.write_bytes(key)
     assert reconciled(settings).seq == SHARED + MORE + 1
+
+
+@ON_SQLITE
+def test_what_only_the_ledger_of_another_machine_holds_is_recorded_once_the_key_is_there(
+    settings: Settings, past: Past, lost: Lost, tmp_path: Path
+):
+    """It had followed more than the ledger that signs, when the server was lost. It sent people to
+    that one, which found nothing to reconcile; deliveries that had been acknowledged stayed lost.
+    """
+    shutil.copytree(lost.folder, settings.ledger.parent, dirs_exist_ok=True)
+    past.put_back("whole")
+    in_inbox(settings, range(300, 303))
+    named = {"ledger": tmp_path / "2nd.duckdb", "signing_key_file": tmp_path / "2nd" / "key"}
+    second = settings.model_copy(update={**named, "keeper_url": "http://127.0.0.1:9"})
+    followed(second)
+    past.put_back("shared")
+    with closing(LedgerService(settings)) as keeper:
+        assert "gave them back" in (keeper.status().recovered or "")
+        deliver(keeper.inbox, range(200, 200 + MORE))
+        keeper.catch_up()
+    with pytest.raises(OperatorError) as refused:
+        reconciled(second)
+    assert "run it where the dashboard signs" in refused.value.remedy
+    assert reconciled(settings) == Reconciled(None, None)
+    assert "bring the key's file here" in refused.value.remedy
+    shutil.copy(settings.signing_key_file, second.signing_key_file)
+    done = reconciled(second)
+    assert done.fork is not None
+    assert (done.fork.in_ledger, done.fork.others) == (3, MORE)
+    second.signing_key_file.unlink()
+    for each in (settings, second):
+        with closing(LedgerService(each)) as service:
+            service.catch_up()
+            assert service.reader.count("process_state") == SHARED + LOST + MORE + 3
+    # It has left a head, and the machine that it names goes on signing.
+    [found] = [it for it in examine(second) if it.check == "signing key"]
+    assert found.verdict == "warning"
 
 
 @ON_SQLITE
