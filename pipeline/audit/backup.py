@@ -26,7 +26,7 @@ from pipeline.inbox.artifacts import Lacking, artifact_store, named
 from pipeline.inbox.erased import erase_again, erased_entries, erased_in, newest_erasure
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.kept_heads import Guard
-from pipeline.inbox.signing_keys import Registered, SigningKeys, register, registered
+from pipeline.inbox.signing_keys import Registered, SigningKeys, log_keys, register, registered
 from pipeline.log import tree
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts, Keeper
 from pipeline.log.checkpoints import Checkpoint, Signer
@@ -51,7 +51,8 @@ class BackedUp:
     with anything `lacking` it is not whole. `unsigned`: how many of its entries, the newest, no
     signature covers. `changed`: what is wrong with entries that were copied as they stand, so that
     no restore takes them; empty for nothing. `unnoted`: why the inbox does not say that there is a
-    whole backup now; empty where it does."""
+    whole backup now; empty where it does. `lacks_key`: keys were asked for, and the one that signs
+    is not in it."""
 
     log: str
     entries: int
@@ -62,6 +63,7 @@ class BackedUp:
     unsigned: int
     changed: str = ""
     unnoted: str = ""
+    lacks_key: bool = False
 
 
 def backup(
@@ -135,6 +137,7 @@ def backup(
                 max(0, entries - signed),
                 changed,
                 unnoted,
+                with_keys and not _has_key(source, folder),
             )
         if as_it_stands or newest_erasure(source) <= entries:
             return done
@@ -145,6 +148,12 @@ def backup(
         new_entries=added + again.new_entries,
         new_artifacts=artifacts + again.new_artifacts,
     )
+
+
+def _has_key(source: Inbox, folder: Path) -> bool:
+    """Whether the key that signs for the log is in a backup; so it is where there is none yet."""
+    keys, kept = log_keys(source), folder / KEYS / SIGNING_KEY
+    return keys is None or (kept.exists() and Signer(source.log, kept).key == keys.current)
 
 
 def _noted(source: Inbox) -> str:

@@ -63,6 +63,13 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
     )
     if not with_keys:
         say("The keys were not copied: keep them apart, or use --with-keys.", err=True)
+    if done.lacks_key:
+        say(
+            "The log's signing key is not in it, since it is not on this machine: run `prazo backup"
+            " --with-keys` where the ledger is that signs, too. Without any copy of it nobody can"
+            " sign again.",
+            err=True,
+        )
     if done.unsigned:
         say(
             f"No signature covers the newest {done.unsigned} entries yet: a restore will ask you to"

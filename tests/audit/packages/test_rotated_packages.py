@@ -326,6 +326,27 @@ def test_a_backup_follows_a_rotation_and_is_put_back_with_all_keys(
 
 
 @entries_alone
+def test_a_backup_with_keys_says_that_the_one_that_signs_is_not_in_it(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """Made on a machine that only follows, or that has a former key, it said "keys: 1": when the
+    machine that signed was lost, nobody had the key."""
+    first = command(settings, "backup", str(tmp_path / "saved"), "--with-keys")
+    assert (first.returncode, "signing key is not in it" in first.stderr) == (0, False)
+    with closing(LedgerService(settings)) as service:
+        service.signing.rotate(**WHO)
+        service.catch_up()
+    new = settings.signing_key_file.rename(tmp_path / "new.key")
+    for folder in ("saved", "empty"):
+        done = command(settings, "backup", str(tmp_path / folder), "--with-keys")
+        assert (done.returncode, "signing key is not in it" in done.stderr) == (0, True)
+    new.rename(settings.signing_key_file)
+    for _ in range(2):
+        done = command(settings, "backup", str(tmp_path / "saved"), "--with-keys")
+        assert (done.returncode, "signing key is not in it" in done.stderr) == (0, False)
+
+
+@entries_alone
 def test_a_backup_from_before_a_rotation_is_put_back_where_the_new_key_is(
     settings: Settings, tmp_path: Path
 ) -> None:
