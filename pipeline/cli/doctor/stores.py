@@ -82,9 +82,22 @@ def disk(settings: Settings) -> Iterator[Diagnosis]:
                 f"{link} leads to {link.readlink()}, which is not there",
                 "mount that disk, or make that folder: nothing can be recorded there",
             )
+    if not settings.has_inbox_file and settings.artifacts_in != "folder":
+        places.remove(settings.artifacts)  # nothing is written there: it may be read, as before
     for place in dict.fromkeys(_existing(it) for it in places):
         free = shutil.disk_usage(place).free
-        if free < FREE_BYTES:
+        if not os.access(place, os.W_OK | os.X_OK):
+            is_mounted_so = os.statvfs(place).f_flag & os.ST_RDONLY
+            yield Diagnosis(
+                "disk",
+                "fault",
+                f"{place} is mounted read-only"
+                if is_mounted_so
+                else f"this user may not write to {place}",
+                "mount it for writing, or give the right to whoever runs Prazo: what has its place"
+                " there is not recorded, or not followed, and then nobody is told of anything",
+            )
+        elif free < FREE_BYTES:
             yield Diagnosis(
                 "disk",
                 "fault",
