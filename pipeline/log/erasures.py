@@ -13,13 +13,14 @@ from typing import Final
 
 from pipeline.contract.body import JsonValue
 from pipeline.log.actions import action
-from pipeline.log.entries import ERASURE, Draft, Entry
+from pipeline.log.entries import ERASURE, Draft
 
 MOST_ENTRIES: Final = 1000
 """That one erasure names: its entry stays small, and one commit short."""
 
 ASKED: Final = f"select seq, record from entries where kind = '{ERASURE}' order by seq"
 """Gives the rows of an inbox that `known` reads."""
+BODIES: Final = f"select body from entries where kind = '{ERASURE}' order by seq"
 NEWEST: Final = f"select coalesce(max(seq), 0) from entries where kind = '{ERASURE}'"
 """The seq of the newest erasure of an inbox; 0 while nothing was erased."""
 
@@ -59,9 +60,9 @@ def erasure(
     return draft._replace(particulars={_ERASED: named})
 
 
-def taxpayer_marks(made: Iterable[Entry]) -> set[str]:
+def taxpayer_marks(bodies: Iterable[bytes | None]) -> set[str]:
     """Of the keys under which tax ids stay comparable after these erasures, as far as they say."""
-    said = (json.loads(it.body or b"{}").get(_TAXPAYER_MARK) for it in made)
+    said = (json.loads(body or b"{}").get(_TAXPAYER_MARK) for body in bodies)
     return {it for it in said if it is not None}
 
 

@@ -1,6 +1,5 @@
 """Whatever happened, once all bytes are erased every view says of it what it said before."""
 
-from datetime import datetime
 from typing import Any
 
 import pytest
@@ -16,8 +15,9 @@ from tests import depth
 from tests.erasure.test_forgetting import PERSONAL
 from tests.support.histories.whole import histories
 from tests.support.ledgers import KEYS, ledger_of, rows
+from tests.support.lines import at
 
-AS_OF = datetime(2026, 6, 1)
+AS_OF = at("2026-06-01T00:00:00")
 NAMES = {"seller_identities", "seller_names"}
 VIEWS = [
     name

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from pipeline import instants
-from pipeline.cli.doctor.erasures import erasures
+from pipeline.cli.doctor import erasures
+from pipeline.cli.doctor.at_hand import AtHand
+from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import CallerError
 from pipeline.forward import messages
 from pipeline.forward.endpoints import Endpoint
@@ -46,6 +48,11 @@ from tests.support.stores import environment_in
 def erased(settings: Settings) -> Settings:
     done(settings)
     return settings
+
+
+def found_by_doctor(settings: Settings) -> list[Diagnosis]:
+    with AtHand(settings) as inbox:
+        return list(erasures.erasures(settings, inbox))
 
 
 def entries(settings: Settings) -> list[Entry]:
@@ -169,13 +176,13 @@ def test_the_command_says_what_it_did_and_where_more_may_be(
 
 @ON_SQLITE
 def test_the_doctor_says_what_came_back(erased: Settings, tmp_path: Path) -> None:
-    assert [it.verdict for it in erasures(erased)] == ["ok"]
+    assert [it.verdict for it in found_by_doctor(erased)] == ["ok"]
     with closing(sqlite3.connect(erased.inbox)) as connection, connection:
         connection.execute("drop trigger entries_no_update")
         connection.execute("update entries set body = x'78', salt = x'79' where seq = ?", (1,))
     aside = erased.ledger.with_name("ledger.duckdb.set-aside-1")
     aside.write_bytes(b"")
-    back, former = erasures(erased)
+    back, former = found_by_doctor(erased)
     assert (back.verdict, back.found[:9]) == ("fault", "1 entries")
     assert back.remedy.endswith("`prazo forget` erases it again; it is of sel_1")
     assert (former.verdict, str(aside) in former.found) == ("warning", True)
@@ -189,13 +196,13 @@ def test_the_doctor_says_where_tax_ids_compare_under_another_key(
     there no more, and nothing said why."""
     elsewhere = erased.model_copy(update={"taxpayer_key_file": tmp_path / "other.key"})
     secret_key(elsewhere.taxpayer_key_file)
-    [_, other] = erasures(elsewhere)
+    [_, other] = found_by_doctor(elsewhere)
     assert (other.verdict, "does not count who" in other.found) == ("warning", True)
 
 
 @ON_SQLITE
 def test_the_doctor_says_nothing_where_nobody_was_forgotten(settings: Settings) -> None:
-    assert list(erasures(settings)) == []
+    assert found_by_doctor(settings) == []
 
 
 # --- what stays, as it is written ----------------------------------------------------------------

@@ -1,32 +1,24 @@
 """Examines whether what was erased is gone: an older copy may have brought it back."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Final
 
+from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.erasure.forgetting import former_files
-from pipeline.errors import InboxUnavailable
-from pipeline.inbox import open_inbox
 from pipeline.inbox.erased import unerased
 from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys
-from pipeline.log.entries import ERASURE
-from pipeline.log.erasures import taxpayer_marks
+from pipeline.log.erasures import BODIES, taxpayer_marks
 from pipeline.settings import Settings
 
 MOST_NAMED: Final = 10
 
 
-def erasures(settings: Settings) -> Iterator[Diagnosis]:
-    """Nothing where nobody was ever forgotten; the inbox's own check says why it cannot be read."""
-    try:
-        with closing(open_inbox(settings.inbox, create=False)) as inbox:
-            is_any, back = unerased(inbox)
-            marks = taxpayer_marks(inbox.find(kind=ERASURE))
-            log_key = inbox.log_key
-    except InboxUnavailable:
-        return
+def erasures(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
+    """Nothing where nobody was ever forgotten."""
+    inbox = at_hand()
+    is_any, back = unerased(inbox)
     if not is_any:
         return
     if back:
@@ -42,7 +34,8 @@ def erasures(settings: Settings) -> Iterator[Diagnosis]:
     else:
         yield Diagnosis("erasures", "ok", "what was erased is gone from the inbox")
     key = settings.taxpayer_key_file
-    if key.exists() and marks - {Keys(values=log_key, taxpayer=read_key(key)).taxpayer_mark}:
+    marks = taxpayer_marks(body for (body,) in inbox.query(BODIES))
+    if key.exists() and marks - {Keys(values=b"", taxpayer=read_key(key)).taxpayer_mark}:
         yield Diagnosis(
             "erasures",
             "warning",

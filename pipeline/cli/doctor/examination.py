@@ -64,11 +64,11 @@ _OF_THE_INBOX: Final[tuple[tuple[str, Callable[[Settings, AtHand], Iterator[Diag
     ("artifacts", stores.artifacts),
     ("heartbeats", stores.routines),
     ("forwarding", forwarding.forwarding),
+    ("erasures", erasures.erasures),
     ("kept head", stores.kept_head),
 )
 _OF_WHAT_RUNS: Final[_Checks] = (
     ("seller's page", journeys.journey),
-    ("erasures", erasures.erasures),
     ("ledger", stores.ledger),
 )
 _OF_THE_PLATFORM: Final[_Checks] = (("handshake", platform.asked_platform),)
