@@ -1,11 +1,12 @@
 """Names the columns of lists for people, where a file of their rows is made for them."""
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
 
 import pyarrow as pa
 
-from app_pages.language import changes, next_actions, occurrences, rulebook, words
+from app_pages.language import changes, next_actions, occurrences, rulebook, sellers, words
 from app_pages.language.i18n import N_, said_in
 from pipeline.serve.compared import THEN
 
@@ -25,7 +26,7 @@ LABELS: Final[Mapping[str, str]] = {
     "changed_at": N_("When"),
     "channel": N_("Channel"),
     "code": N_("Code"),
-    "codes": N_("Reasons as text"),
+    "codes": N_("Reasons as codes"),
     "days_to_deadline": N_("Days to the deadline"),
     "days_to_overdue": N_("Days to the tolerance period"),
     "deadline_at": N_("Deadline"),
@@ -145,6 +146,8 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "change": {code: it.name for code, it in changes.CHANGES.items()},
     "channel": occurrences.CHANNELS,
     "step": occurrences.STEPS,
+    "error": occurrences.ERRORS,
+    "origin": occurrences.ORIGINS,
     "via": occurrences.VIAS,
     "role": words.ROLES,
     "source": occurrences.SOURCES,
@@ -175,6 +178,19 @@ def codes(view: str, into: str, kinds: Iterable[str] = ()) -> dict[str, dict[str
     if view in _ALERTS:
         named[_ALERTS[view]] = {kind: occurrences.alert_name(kind, into) for kind in kinds}
     return named
+
+
+def sentences(view: str, into: str) -> dict[str, Callable[[Any], str]]:
+    """Columns of a view with other values than one code -> what says them in that language."""
+
+    def of_denial(reasons: Sequence[Mapping[str, str | None]]) -> str:
+        return "; ".join(sellers.reason(pair, into) for pair in reasons)
+
+    said: dict[str, dict[str, Callable[[Any], str]]] = {
+        "denials": {"reasons": of_denial},
+        "quarantine": {"reason": partial(occurrences.unreadable, into=into)},
+    }
+    return said.get(view, {})
 
 
 def kinds(view: str, rows: pa.Table) -> set[str]:

@@ -41,6 +41,7 @@ VIAS: Final[Mapping[str, str]] = {
     "gateway": N_("gateway"),
     "ingested": N_("ingested"),
 }
+ORIGINS: Final[Mapping[str, str]] = {"live": N_("live"), "ingested": N_("ingested")}
 SOURCES: Final[Mapping[str, str]] = {"seller": N_("the seller")}
 KINDS: Final[Mapping[str, str]] = {
     "webhook": N_("Delivery"),
@@ -167,14 +168,16 @@ _UNREADABLE: Final = [
 ]
 
 
-def unreadable(reason: str) -> str:
-    """Why a delivery is in quarantine, in the reader's language; one not listed as it is."""
+def unreadable(reason: str, into: str | None = None) -> str:
+    """Why a delivery is in quarantine, in the reader's language or another; one not listed as it
+    is."""
+    into = into or language()
     for text, pattern in _UNREADABLE:
         if found := pattern.fullmatch(reason):
             named = found.groupdict()
             if named.get("why") in NO_JSON:
-                named["why"] = _(named["why"])
-            return _(text, **named)
+                named["why"] = said_in(into, named["why"])
+            return said_in(into, text, **named)
     return reason
 
 

@@ -149,8 +149,7 @@ def _in_one_line(address: str) -> str:
     return " · ".join(it for it in lines if it)
 
 
-def reason(pair: Mapping[str, str | None]) -> str:
-    """A denial's reason, and its detail where it has one."""
-    if pair["detail"] is None:
-        return word(REASONS, pair["reason"])
-    return f"{word(REASONS, pair['reason'])}: {word(DETAILS, pair['detail'])}"
+def reason(pair: Mapping[str, str | None], into: str | None = None) -> str:
+    """A denial's reason, and its detail where it has one: in the reader's language, or another."""
+    said = word(REASONS, pair["reason"], into)
+    return said if pair["detail"] is None else f"{said}: {word(DETAILS, pair['detail'], into)}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from app_pages.language import formats
-from app_pages.language.i18n import N_, _
+from app_pages.language.i18n import N_, language, said_in
 from pipeline.ledger import service
 from pipeline.serve.identifiers import mask_within
 from pipeline.texts import PERSONAL
@@ -109,13 +109,14 @@ ENDS: Final[Mapping[str, str]] = {
 }
 
 
-def word(words: Mapping[str, str], code: str | None) -> str:
-    """The code in words; itself where it is not listed, but for an id in it that looks personal,
-    which is masked: who sends one may write anything in its place. A dash for none."""
+def word(words: Mapping[str, str], code: str | None, into: str | None = None) -> str:
+    """The code in words, in the reader's language or another; itself where it is not listed, but
+    for an id in it that looks personal, which is masked: who sends one may write anything in its
+    place. A dash for none."""
     if code is None:
         return "–"
     if code in words:
-        return _(words[code])
+        return said_in(into or language(), words[code])
     is_personal = PERSONAL.search(code) is not None
     return mask_within(code, service.current().inbox.log_key) if is_personal else code
 

@@ -175,13 +175,19 @@ def look(rows: pa.Table, view: str, reader: Reader) -> tables.Look:
     return tables.Look(
         reader.zone,
         {**labels, **earlier, compared.KIND: said_in(into, columns.DIFFERENCE)},
-        {**codes, **{compared.THEN + it: codes[it] for it in codes}, compared.KIND: kinds},
+        _at_both(codes) | {compared.KIND: kinds},
+        _at_both(columns.sentences(view, into)),
         formats.SHEET_MINUTE[into],
         formats.SHEET_DAY[into],
         said_in(into, _ROWS_SHEET),
         said_in(into, _ABOUT_SHEET),
         said_in(into, _ZONE),
     )
+
+
+def _at_both(of: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of columns, for the earlier instant of a comparison, too."""
+    return {**of, **{compared.THEN + column: it for column, it in of.items()}}
 
 
 def in_words(

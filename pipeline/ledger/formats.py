@@ -109,6 +109,7 @@ class Look(NamedTuple):
     zone: tzinfo = UTC  # of its instants
     labels: Mapping[str, str] = {}  # column -> its header, where that is not its name
     words: Mapping[str, Mapping[str, str]] = {}  # column -> code -> what stands for it
+    sentences: Mapping[str, Callable[[Any], str]] = {}  # column -> what says its values
     minute: str = "yyyy-mm-dd hh:mm"
     day: str = "yyyy-mm-dd"
     rows: str = "rows"  # the names of its two sheets
@@ -262,6 +263,8 @@ def _write_sheets(book: "Workbook", rows: "pa.Table", notes: Mapping[str, str], 
     widths = [len(max(label.split(), key=len, default="")) + 3 for label in labels]
     for number, row in enumerate(_rows(rows), start=1):
         for place, (column, raw) in enumerate(row.items()):
+            if raw is not None and (say := look.sentences.get(column)):
+                raw = say(raw)
             value = _sheet_value(raw, look.words.get(column, {}), look.zone)
             if isinstance(value, datetime):
                 sheet.write_datetime(number, place, value, instant)

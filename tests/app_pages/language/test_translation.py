@@ -127,12 +127,11 @@ def test_no_fuzzy_guess_passes_for_a_translation() -> None:
     ],
 )
 def test_why_a_delivery_is_in_quarantine_is_said_in_the_readers_language(
-    body: bytes, monkeypatch: pytest.MonkeyPatch
+    body: bytes,
 ) -> None:
-    monkeypatch.setattr(i18n, "language", lambda: "pt")
     with pytest.raises(Unreadable) as unreadable:
         read_event(body)
-    translated = occurrences.unreadable(unreadable.value.what)
+    translated = occurrences.unreadable(unreadable.value.what, "pt")
     assert translated != unreadable.value.what
     english = r"\b(?:not|the|beyond|without|levels|twice|Expecting|Unterminated|Invalid|invalid)\b"
     assert not re.search(english, translated), translated

@@ -199,6 +199,44 @@ def test_xlsx_says_in_words_what_alerts_changes_and_collections_are_about(
     assert found["compared: De que se trata"] == {"Faltam menos de 15 dias"}
 
 
+def test_xlsx_says_in_words_why_sellers_were_denied_and_deliveries_could_not_be_read(
+    open_log: OpenLog,
+) -> None:
+    """The reasons stood there as JSON, with the codes of the contract, and what was wrong with a
+    delivery in English."""
+    at = instants.parse(AS_OF)
+    assert at is not None
+    quality = {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"}
+    reasons = [quality, {"reason": "NEW"}, {"reason": "FRAUD_PREVENTION", "detail": ""}]
+    asked = {
+        "denials": downloads.Question("denials", at),
+        "attempts": downloads.Question("submission_attempts", at),
+        "quarantine": downloads.Question("quarantine", at),
+        "compared": downloads.Question(
+            "denials", at, compared_with=at - 2 * instants.DAY, columns=("reasons",)
+        ),
+    }
+    history = [
+        *attempt("prc_00", before(days=9), error="timeout"),
+        seller_event("sel_1", "denied", before(days=3), decision_reasons=reasons, retry=True),
+        seller_event("sel_2", "denied", before(days=1), decision_reasons=[quality], retry=True),
+        {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"},
+    ]
+    found: dict[str, list[object]] = {}
+    with open_log(history):
+        for name, question in asked.items():
+            content = downloads.maker(question, "xlsx", BIA, lambda: LOCAL)()
+            first, *rows = openpyxl.load_workbook(io.BytesIO(content))["Linhas"].values
+            for place, label in enumerate(first):
+                found[f"{name}: {label}"] = [row[place] for row in rows]
+    said = "Documento: qualidade da foto insuficiente"
+    assert found["denials: Motivos"] == [said, f"{said}; Prevenção a fraudes; NEW"]
+    assert found["compared: Motivos"] == [said]
+    assert found["attempts: Erro"] == ["sem resposta a tempo"]
+    assert found["quarantine: Origem"] == ["importado"]
+    assert found["quarantine: Motivo"] == ["não é JSON: falta um valor (linha 1, coluna 1)"]
+
+
 def test_a_file_is_named_by_view_filters_and_date(open_log: OpenLog) -> None:
     moment = instants.of(instants.parse("2026-06-01T01:30:00Z")).replace(tzinfo=None)
     with open_log(HISTORY):
