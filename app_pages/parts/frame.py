@@ -39,21 +39,36 @@ KEYBOARD_SCRIPT: Final = """(() => {
         const opener = pressed.target.closest('[data-testid="stPopoverButton"]')
         if (opener?.getAttribute('aria-expanded') === 'true') enter(opener, 60)
     })
-    const card = '.st-key-card_first, .st-key-card_chosen'
-    let was = null
-    document.addEventListener('focusin', ({target}) => { was = target.closest(card) && target })
-    new MutationObserver(() => {
-        if (was === null || was.isConnected || document.activeElement !== document.body) return
-        const now = document.querySelector(card)
-        if (now === null) return
+    const places = ['[data-testid="stPopoverBody"]', '.st-key-compared', '.st-key-card']
+    let was = null, place = -1, byKeys = false
+    document.addEventListener('keydown', () => { byKeys = true }, true)
+    document.addEventListener('pointerdown', () => { byKeys = false }, true)
+    document.addEventListener('focusin', ({target}) => {
+        was = target
+        place = places.findIndex(it => target.closest(it))
+    })
+    const isLost = () =>
+        place >= 0 && !was.isConnected && document.activeElement === document.body
+    const follow = () => {
+        if (!isLost()) return
+        const now = places.slice(place).map(it => document.querySelector(it)).find(it => it)
+        if (!now) return
         now.tabIndex = -1
         now.focus({preventScroll: true})
+    }
+    const later = (act, frames) =>
+        requestAnimationFrame(() => frames ? later(act, frames - 1) : act())
+    new MutationObserver(() => {
+        if (!isLost()) return
+        if (place > 0) follow()
+        else if (byKeys) later(follow, 3)
     }).observe(document.body, {childList: true, subtree: true})
 })()"""
 """What a button opens stands at the end of the page, behind all that Tab goes through first: so
-whoever opens it by the keyboard is led into it. Escape leads back to the button. A card that is
-drawn for another row, or once something was done, has other buttons: Tab would begin at the top of
-the page. So the card itself gets the focus, and none of its buttons: Enter was meant for another.
+whoever opens it by the keyboard is led into it. Escape leads back to the button, some frames later.
+A card that is drawn for another row, or what is open once something was done, has other buttons:
+Tab would begin at the top of the page. So the card itself gets the focus, or what is still open, or
+the comparison that was asked for there; and none of its buttons: Enter was meant for another.
 """
 ZONES: Final = (
     "America/Sao_Paulo",

@@ -170,7 +170,7 @@ def with_card(
     if page.drawn is not None:
         # On a phone the card of a row that was chosen lies over the list, and there is none before.
         is_chosen = bool(address.chosen())
-        with beside.container(border=True, key="card_chosen" if is_chosen else "card_first"):
+        with beside.container(border=True, key="card"):
             if is_chosen:
                 st.button(
                     _("Back to the list"),
@@ -178,6 +178,8 @@ def with_card(
                     on_click=_close_card,
                     key="card_closed",
                 )
+            else:
+                st.empty()
             if page.drawn.row is None:
                 _say_left(view)
             else:

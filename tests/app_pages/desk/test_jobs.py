@@ -31,7 +31,7 @@ MOST_PRESSES = 90
 """From one thing to the next: further away nobody looks for it with Tab."""
 HAS_FOCUS = "it => it === document.activeElement || it.contains(document.activeElement)"
 SQUEEZED = """() => {
-    const texts = '[data-testid="stMetric"] *, .st-key-card_first button *'
+    const texts = '[data-testid="stMetric"] *, .st-key-card button *'
     const cut = [...document.querySelectorAll(texts)].filter(
         it => getComputedStyle(it).textOverflow === 'ellipsis' && it.scrollWidth > it.clientWidth)
     const narrow = [...document.querySelectorAll('[class*="st-key-todo_"] > :first-child')].filter(
@@ -39,7 +39,7 @@ SQUEEZED = """() => {
     return [...cut, ...narrow].map(it => it.innerText)
 }"""
 """What a figure counts, what a card offers and what there is to do, where it is not shown well."""
-CARD_HAS_FOCUS = "document.activeElement.matches('.st-key-card_chosen')"
+CARD_HAS_FOCUS = "() => document.activeElement.matches('.st-key-card')"
 IS_NEAR = "it => it.closest('[role=radiogroup]')?.contains(document.activeElement) ?? false"
 
 
@@ -304,16 +304,15 @@ def test_a_phone_shows_the_first_row_opens_its_card_over_the_list_and_closes_the
             page.set_viewport_size({"width": width, "height": PHONE["height"]})
             page.wait_for_function(FITS)
             if width == ZOOMED:
-                page.locator(".st-key-card_first button").first.wait_for()
+                page.locator(".st-key-card button").first.wait_for()
                 assert page.evaluate(SQUEEZED) == []
         page.set_viewport_size(PHONE)
         box = grid.bounding_box()
         assert box is not None
         assert box["y"] + 2 * ROW < PHONE["height"] / 2, "head and first row, without scrolling"
-        closed = page.locator(".st-key-card_first")
-        assert not closed.is_visible()
+        card = page.locator(".st-key-card")
+        assert not card.is_visible()
         page.touchscreen.tap(box["x"] + 150, box["y"] + ROW * 1.5)
-        card = page.locator(".st-key-card_chosen")
         card.wait_for()
         page.get_by_role("button", name="Back to the list").wait_for()
         tab.settled()
@@ -327,7 +326,7 @@ def test_a_phone_shows_the_first_row_opens_its_card_over_the_list_and_closes_the
         )
         assert card.evaluate(inside), "nothing of the list shows through"
         page.get_by_role("button", name="Back to the list").click()
-        card.wait_for(state="detached")
+        card.wait_for(state="hidden")
         assert "row=" not in tab.settled().query()
 
         page.locator('[data-testid="stExpandSidebarButton"]').click()

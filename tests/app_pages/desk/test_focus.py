@@ -1,0 +1,86 @@
+"""Whoever works by the keyboard is where their work is after each act."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.app_pages.conftest import fill
+from tests.app_pages.support.occurrences import review
+from tests.support.dashboard import Reader, dashboard
+
+TODAY = datetime.now(UTC).replace(microsecond=0)
+HISTORY = [
+    review("prc_late", TODAY - timedelta(days=31)),
+    review("prc_soon", TODAY - timedelta(days=28)),
+]
+HEAD, ROW = 36, 36
+OPENED = '[data-testid="stPopoverBody"]'
+IN_OPENED = f"() => document.activeElement.closest('{OPENED}') !== null"
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    folder = tmp_path_factory.mktemp("focus")
+    fill(folder, HISTORY)
+    with dashboard(folder) as url:
+        page = browser.new_page(locale="en-GB", viewport={"width": 1440, "height": 1100})
+        page.context.add_cookies([{"name": "prazo_name", "value": "Ana", "url": url}])
+        yield Reader(page, url).open("/watchlist")
+        page.close()
+
+
+def open_by_key(tab: Reader, name: str) -> None:
+    """As somebody does who came to the button by Tab; what it opens has the focus then."""
+    tab.page.get_by_role("button", name=name, exact=True).focus()
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_function(IN_OPENED)
+
+
+def comes_to(tab: Reader, selector: str) -> bool:
+    """Whether the focus comes there; the test ends here where it does not."""
+    tab.page.wait_for_function(f"() => document.activeElement.matches('{selector}')")
+    return True
+
+
+def test_a_card_keeps_what_is_being_done_on_it_as_its_row_becomes_the_chosen_one(
+    tab: Reader,
+) -> None:
+    """Whoever came to it through the cells of the first row chose that row by it, a moment later:
+    what they had opened was shut, and what they went on to type went nowhere."""
+    page = tab.go("/watchlist").page
+    opener = page.get_by_role("button", name="Write a note").element_handle()
+    box = page.locator('[data-testid="stDataFrame"] canvas').first.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 300, box["y"] + HEAD + ROW / 2)
+    page.wait_for_url("**row=prc_late**")
+    tab.settled()
+    assert opener is not None
+    assert opener.evaluate("it => it.isConnected")
+
+
+def test_what_stays_open_has_the_focus_once_its_form_is_gone(tab: Reader) -> None:
+    """Tab went on at the top of the page. No button has it: Enter was meant for the one before."""
+    page = tab.go("/watchlist").page
+    open_by_key(tab, "Record a ticket")
+    page.keyboard.type("T-1")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Record it as closed").wait_for()
+    assert comes_to(tab, OPENED)
+    page.keyboard.press("Escape")
+    assert comes_to(tab, '[data-testid="stPopoverButton"]')
+
+
+def test_the_comparison_that_was_asked_for_has_the_focus(tab: Reader) -> None:
+    page = tab.go("/watchlist").page
+    open_by_key(tab, "Compare")
+    page.keyboard.press("Escape")
+    assert comes_to(tab, '[data-testid="stPopoverButton"]')
+    page.keyboard.press("Enter")
+    page.wait_for_function(IN_OPENED)
+    page.keyboard.press("Enter")
+    assert comes_to(tab, ".st-key-compared")
+    page.get_by_role("button", name="Stop comparing").focus()
+    page.keyboard.press("Enter")
+    assert comes_to(tab, ".st-key-card")
