@@ -123,13 +123,13 @@ def _take(row: views.Row) -> None:
     with st.container(horizontal=True, gap="small"):
         if row["acknowledged_at"] is None:
             with (
-                st.popover(_("I see to it"), icon=":material/check:"),
+                st.popover(_("I see to it"), icon=":material/check:", key=f"see {own}"),
                 st.form(f"acknowledge {own}", border=False),
             ):
                 acting.name_of_reader(f"acknowledge_actor {own}")
                 _submit("acknowledge", _("Record it: nobody else is told"), _acknowledge, row, own)
         with (
-            st.popover(_("Put off"), icon=":material/snooze:"),
+            st.popover(_("Put off"), icon=":material/snooze:", key=f"put_off {own}"),
             st.form(f"snooze {own}", border=False),
         ):
             st.selectbox(

@@ -1,11 +1,19 @@
 """Whoever works by the keyboard is where their work is after each act."""
 
+import contextlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import httpx
 import pytest
 from playwright.sync_api import Browser
 
+from pipeline import instants
+from pipeline.alert import entries
+from pipeline.alert.entries import Due, Subject
+from pipeline.inbox import open_inbox
+from pipeline.log.entries import Draft
 from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import review
 from tests.support.dashboard import Reader, dashboard
@@ -25,10 +33,19 @@ def tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("focus")
     fill(folder, HISTORY)
     with dashboard(folder) as url:
+        due = httpx.get(f"{url}/api/views/alerts").json()
+        with contextlib.closing(open_inbox(str(folder / "inbox.db"))) as inbox:
+            inbox.append([raised(it) for it in due])
         page = browser.new_page(locale="en-GB", viewport={"width": 1440, "height": 1100})
         page.context.add_cookies([{"name": "prazo_name", "value": "Ana", "url": url}])
         yield Reader(page, url).open("/watchlist")
         page.close()
+
+
+def raised(alert: dict[str, Any]) -> Draft:
+    named = Due(*(alert[it] for it in ("alert_id", "kind", "severity", "role")), since=0)
+    subject = Subject(alert["process_id"], alert["seller_id"])
+    return entries.raised(named, subject, instants.now())
 
 
 def open_by_key(tab: Reader, name: str) -> None:
@@ -84,3 +101,13 @@ def test_the_comparison_that_was_asked_for_has_the_focus(tab: Reader) -> None:
     page.get_by_role("button", name="Stop comparing").focus()
     page.keyboard.press("Enter")
     assert comes_to(tab, ".st-key-card")
+
+
+def test_an_alert_that_was_taken_opens_nothing_else(tab: Reader) -> None:
+    """The form that puts an alert off stood open in the place of the one that had taken it."""
+    page = tab.go("/alerts").page
+    open_by_key(tab, "I see to it")
+    page.keyboard.press("Enter")
+    page.get_by_text("Recorded for").wait_for()
+    assert comes_to(tab, ".st-key-card")
+    assert page.locator(OPENED).count() == 0
