@@ -180,7 +180,8 @@ class Told(NamedTuple):
 
     text: str
     is_done: bool = False
-    """Then it is said only where the button is gone: else the page shows it."""
+    """Then it is said to the eye only where the button is gone: else the page shows it, and says it
+    to those who have it read aloud."""
     error: PrazoError | None = None
     kept: str = ""
     """What was typed, shown again where the form is gone; or what was made."""
@@ -339,7 +340,12 @@ def _unbroken() -> Iterator[None]:
 
 def _tell(key: str) -> None:
     told: Told | None = st.session_state.get(_TOLD, {}).pop(key, None)
-    if told is not None and not (told.is_done and told.is_shown):
+    if told is None:
+        return
+    if told.is_done and told.is_shown:
+        with st.container(key=f"heard {key}"):
+            _say(told)
+    else:
         _say(told)
 
 

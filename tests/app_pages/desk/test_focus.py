@@ -1,4 +1,5 @@
-"""Whoever works by the keyboard is where their work is after each act."""
+"""Whoever works by the keyboard, or has the page read aloud, is where their work is after each act,
+and is told that it was done."""
 
 import contextlib
 from collections.abc import Iterator
@@ -111,3 +112,17 @@ def test_an_alert_that_was_taken_opens_nothing_else(tab: Reader) -> None:
     page.get_by_text("Recorded for").wait_for()
     assert comes_to(tab, ".st-key-card")
     assert page.locator(OPENED).count() == 0
+
+
+def test_what_the_eye_sees_done_is_said_to_the_ear(tab: Reader) -> None:
+    """A note that was recorded was said to nobody: the form stayed open, and empty."""
+    page = tab.go("/watchlist").page
+    open_by_key(tab, "Write a note")
+    page.keyboard.type("called")
+    page.keyboard.press("Control+Enter")
+    said = page.get_by_role("status").filter(has_text="Recorded for prc_late.")
+    said.wait_for(state="attached")
+    box = said.locator("xpath=ancestor::*[@data-testid='stLayoutWrapper'][1]").bounding_box()
+    assert box is not None
+    assert box["height"] == 1
+    assert page.get_by_label("Note", exact=True).input_value() == ""
