@@ -1,5 +1,5 @@
-"""Shows text from outside so that no character in it moves, hides, colours or reverses others, and
-tells what in it looks like the id of a person."""
+"""Shows text from outside so that no character in it moves, hides, colours or reverses others,
+tells what in it looks like the id of a person, and says how many there are of something."""
 
 import logging
 import operator
@@ -96,6 +96,13 @@ def _check_digits(number: str) -> str:
         rest = sum(map(operator.mul, values, weights)) % 11
         number += str(0 if rest < 2 else 11 - rest)
     return number[-2:]
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with what it counts: `1 entry`, `2 entries`. `many`: with a verb, for one."""
+    if number == 1:
+        return f"1 {one}"
+    return f"{number} {many or re.sub('(?<![aeo])y$', 'ie', one) + 's'}"
 
 
 def printable(text: object) -> str:

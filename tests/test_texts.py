@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from pipeline.texts import LogLines, printable
+from pipeline.texts import LogLines, counted, printable
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,16 @@ from pipeline.texts import LogLines, printable
 def test_what_a_terminal_would_obey_is_written_out(text: object, shown: str) -> None:
     assert printable(text) == shown
     assert printable(printable(text)) == shown
+
+
+def test_one_is_not_said_as_if_it_were_many() -> None:
+    """`prazo doctor` said that 1 deliveries were given up."""
+    assert [counted(n, "entry") for n in (0, 1, 2)] == ["0 entries", "1 entry", "2 entries"]
+    assert [counted(n, "day") for n in (1, 7)] == ["1 day", "7 days"]
+    assert [counted(n, "artifact is", "artifacts are") for n in (1, 2)] == [
+        "1 artifact is",
+        "2 artifacts are",
+    ]
 
 
 def test_no_line_from_outside_looks_like_a_record_of_the_log() -> None:

@@ -9,6 +9,7 @@ from pipeline.errors import LedgerInUse, LedgerStalled, PrazoError
 from pipeline.inbox import Head, Inbox
 from pipeline.log.entries import Entry
 from pipeline.settings import Settings
+from pipeline.texts import counted
 
 
 class Proof(NamedTuple):
@@ -49,7 +50,8 @@ def newer_entries(
             if ledger.root_at(size) == proof.root:
                 newer = ledger.recorded(size + 1, ledger.size)
                 notes.append(
-                    f"{len(newer)} entries that are newer than the backup came back from the ledger"
+                    f"{counted(len(newer), 'entry that is', 'entries that are')} newer than the"
+                    " backup came back from the ledger"
                 )
                 within = [it for it in stated if it.size <= ledger.size]
                 reached = [it for it in within if ledger.root_at(it.size) == it.root]

@@ -56,6 +56,7 @@ from pipeline.log.commitments import uncommitted
 from pipeline.log.entries import RESTORATION, Entry
 from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.settings import Settings
+from pipeline.texts import counted
 
 _ANOTHER: Final = "try another backup"
 _WRITABLE: Final = "copy it to where you may write, and restore the copy; else try another backup"
@@ -146,7 +147,7 @@ def restore(
     if newer.is_other and (aside := files.set_aside(settings.ledger)) is not None:
         notes.append(f"the former {settings.ledger.name} was kept as {aside.name}")
     if lacking:
-        notes.append(f"the backup was not whole: it lacks {len(lacking)} artifacts")
+        notes.append(f"the backup was not whole: it lacks {counted(len(lacking), 'artifact')}")
     return _verified(settings, proof, against, artifacts, keys, notes, on_progress)
 
 
@@ -188,7 +189,7 @@ def restore_from_ledger(
             raise _not_continued(proof.beyond, proof.size)
         _require_signatures(proof.signed, inbox.last()[0], insisted)
         _record(inbox, proof.signed, insisted, notes)
-        notes.append(f"{ledger.size} entries of the ledger went into the new inbox")
+        notes.append(f"{counted(ledger.size, 'entry')} of the ledger went into the new inbox")
     return _verified(settings, proof, against, 0, (), notes, on_progress)
 
 

@@ -34,6 +34,7 @@ from pipeline.log.artifacts import Keeper
 from pipeline.log.commitments import uncommitted
 from pipeline.log.entries import Entry
 from pipeline.log.signing import LogKeys, open_checkpoint
+from pipeline.texts import counted
 
 ENTRIES_PER_BATCH: Final = 4096
 ENTRIES_PER_MINUTE: Final = 100_000
@@ -98,7 +99,10 @@ def audit(
     roots = _entries(service, size, vouched, verdict, on_progress)
     _require_forgotten(service, erased_to)
     _streams(service.ledger, verdict)
-    verdict.passed(f"{size} entries stand in inbox and ledger, the same, as their leaves commit to")
+    verdict.passed(
+        f"{counted(size, 'entry stands', 'entries stand')} in inbox and ledger, the same, as their"
+        " leaves commit to"
+    )
     _tree(service.ledger, size, roots, verdict)
     _signed(service, head, signed, roots, verdict)
     _invariants(service.ledger, verdict)
@@ -472,13 +476,20 @@ def _artifacts(service: LedgerService, size: int, verdict: Verdict) -> None:
                 verdict.fault(f"entry {artifact.seq}: {fault}; {_REMEDY['artifact']}")
     notes = verdict.notes
     if broken:
-        notes.append(f"{broken} of {len(judged)} artifacts are missing or damaged")
+        notes.append(f"missing or damaged: {broken} of {counted(len(judged), 'artifact')}")
     for keeper, keys in away.items():
         if not_checked := len(keys - judged):
-            notes.append(f"{not_checked} artifacts were not checked: {_NOT_CHECKED[keeper]}")
+            notes.append(
+                f"{counted(not_checked, 'artifact was', 'artifacts were')} not checked:"
+                f" {_NOT_CHECKED[keeper]}"
+            )
     if unnamed := sum(bytes.fromhex(it) not in judged for it in store.names()):
-        notes.append(f"{unnamed} artifacts in the store are named by no entry: they do no harm")
-    verdict.passed(f"{len(judged) - broken} artifacts are as they were collected")
+        notes.append(
+            f"{counted(unnamed, 'artifact is', 'artifacts are')} in the store that no entry names:"
+            " that does no harm"
+        )
+    as_collected = ("artifact is as it was", "artifacts are as they were")
+    verdict.passed(f"{counted(len(judged) - broken, *as_collected)} collected")
 
 
 _NOT_CHECKED: Final = {

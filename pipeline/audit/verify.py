@@ -210,6 +210,11 @@ def plain(text: str) -> str:
     return "".join(written) + more
 
 
+def number_of(number: int, one: str, many: str) -> str:
+    """How many there are of something, and what is said of it."""
+    return f"{number} {one if number == 1 else many}"
+
+
 def quoted(text: object) -> str:
     """What a package says, in a line of the verdict: between quotation marks that it cannot end,
     short, and without blanks that could move a part of it to where a line begins."""
@@ -1856,18 +1861,20 @@ def _check_completeness(sealed: Sealed, entries: Entries, verdict: Verdict) -> N
     else:
         _check_range(sealed, entries, verdict)
     if scope.stream != "process" and processes:
-        verdict.passed(f"{processes} processes are there from their first entry on, without gap")
+        theirs = ("process is there from its", "processes are there from their")
+        verdict.passed(f"{number_of(processes, *theirs)} first entry on, without gap")
     _, after = sealed.parameters.get("range") or (0, 0)
     if scope.stream == "seller" or (not scope.stream and after + 1 < entries.export["seq"]):
         verdict.unchecked.append(
-            f"whether {processes} processes go on in entries"
+            f"whether {number_of(processes, 'process goes', 'processes go')} on in entries"
             + (" that do not name the seller" if scope.stream else f" after {after}")
             + ": where a process ends is the exporter's word. A package of one process shows it"
         )
     if entries.others:
+        named = ("seller that entries name, and that is", "sellers that entries name, and that are")
         verdict.unchecked.append(
-            f"what else the log holds of {len(entries.others)} sellers that entries name, and that"
-            f" are not complete here: {_some(entries.others)}"
+            f"what else the log holds of {number_of(len(entries.others), *named)} not complete"
+            f" here: {_some(entries.others)}"
         )
 
 
@@ -1967,10 +1974,14 @@ def _check_artifacts(
     ):
         if elsewhere[kept]:
             verdict.unchecked.append(
-                f"{len(elsewhere[kept])} artifacts, which are not here: {said};"
-                f" {_some(elsewhere[kept])}"
+                f"{number_of(len(elsewhere[kept]), 'artifact, which is', 'artifacts, which are')}"
+                f" not here: {said}; {_some(elsewhere[kept])}"
             )
-    verdict.passed(f"{len(there)} artifacts are those that their collections name")
+    theirs = (
+        "artifact is the one that its collection names",
+        "artifacts are those that their collections name",
+    )
+    verdict.passed(number_of(len(there), *theirs))
 
 
 def _check_erased(entries: Entries, verdict: Verdict) -> None:
@@ -1982,8 +1993,8 @@ def _check_erased(entries: Entries, verdict: Verdict) -> None:
             verdict.fault(f"entry {seq}: its body is withheld as erased, and no erasure names it")
     elif unsaid:
         verdict.unchecked.append(
-            f"whether {len(unsaid)} bodies were erased: the entries that would say so are not of"
-            " this period"
+            f"whether {number_of(len(unsaid), 'body was', 'bodies were')} erased: the entries that"
+            " would say so are not of this period"
         )
 
 
@@ -2027,17 +2038,22 @@ def _check_tables(
         reasons[why] += bodies
     for why, bodies in sorted(reasons.items()):
         verdict.unchecked.append(
-            f"the content of {bodies} bodies that are withheld ({why}): they are bound by their"
-            " commitments, and what is said of them is the exporter's word"
+            f"the content of {number_of(bodies, 'body that is', 'bodies that are')} withheld"
+            f" ({why}): it is bound by commitments, and what is said of it is the exporter's word"
         )
     if entries.stated_rows:
+        said = ("row in data/stated, which says", "rows in data/stated, which say")
         verdict.unchecked.append(
-            f"{entries.stated_rows} rows in data/stated, which say what withheld bodies hold and"
+            f"{number_of(entries.stated_rows, *said)} what withheld bodies hold and"
             " which tables rest on: the exporter's word"
         )
     if entries.names:
+        hashed = (
+            "name in the tables is the one whose keyed hash stands",
+            "names in the tables are those whose keyed hashes stand",
+        )
         verdict.unchecked.append(
-            f"whether {len(entries.names)} names in the tables are those whose keyed hashes stand"
+            f"whether {number_of(len(entries.names), *hashed)}"
             " in the leaves: only the log's key and the bodies can tell"
         )
     verdict.unchecked.append(DERIVED)

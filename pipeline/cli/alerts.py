@@ -12,6 +12,7 @@ import click
 from pipeline.cli.group import main, say, user
 from pipeline.errors import CallerError
 from pipeline.settings import Settings
+from pipeline.texts import counted
 
 if TYPE_CHECKING:
     from pipeline.alert.links import Fresh
@@ -124,7 +125,7 @@ def send() -> None:
         faults += done.fault is not None
         to, how_many = done.message.to, len(done.message.items)
         said = "sent" if done.fault is None else f"not sent: {done.fault}"
-        say(f"{to} by {done.message.via}: {_counted(how_many)} {said}")
+        say(f"{to} by {done.message.via}: {counted(how_many, 'alert')} {said}")
 
     with (
         contextlib.closing(open_guarded(settings)) as inbox,
@@ -221,10 +222,6 @@ def snooze(alert: str, until: str, reason: str, actor: str) -> None:
     with contextlib.closing(open_guarded(Settings.load(), create=False)) as inbox:
         acting.snooze(inbox, alert, until=at, reason=reason, actor=actor, recorded_by=user())
     say(f"Alert {alert} waits until {instants.readable(at)}.")
-
-
-def _counted(alerts: int) -> str:
-    return f"{alerts} alert" if alerts == 1 else f"{alerts} alerts"
 
 
 # --- calendars -----------------------------------------------------------------------------------

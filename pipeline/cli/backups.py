@@ -11,6 +11,7 @@ import click
 from pipeline.cli.group import main, say, user
 from pipeline.errors import CallerError, WrongUsage
 from pipeline.settings import Settings
+from pipeline.texts import counted
 
 if TYPE_CHECKING:
     from pipeline.inbox.artifacts import Lacking
@@ -58,8 +59,8 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
             on_progress=on_progress,
         )
     say(
-        f"{folder}: {done.entries} entries of {done.log}, {done.new_entries} of them new;"
-        f" {done.new_artifacts} new artifacts; keys: {len(done.keys)}"
+        f"{folder}: {counted(done.entries, 'entry')} of {done.log}, {done.new_entries} of them new;"
+        f" {counted(done.new_artifacts, 'new artifact')}; keys: {len(done.keys)}"
     )
     if not with_keys:
         say("The keys were not copied: keep them apart, or use --with-keys.", err=True)
@@ -72,8 +73,9 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
         )
     if done.unsigned:
         say(
-            f"No signature covers the newest {done.unsigned} entries yet: a restore will ask you to"
-            " insist. Run `prazo backup` where the ledger is that signs, or once it has signed.",
+            f"No signature covers the newest {counted(done.unsigned, 'entry')} yet: a restore will"
+            " ask you to insist. Run `prazo backup` where the ledger is that signs, or once it has"
+            " signed.",
             err=True,
         )
     if done.unnoted:
@@ -83,7 +85,10 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
         )
     if done.lacking:
         _name(done.lacking)
-        say(f"NOT WHOLE: {len(done.lacking)} artifacts could not be copied", err=True)
+        say(
+            f"NOT WHOLE: {counted(len(done.lacking), 'artifact')} could not be copied",
+            err=True,
+        )
     if done.changed:
         say(f"NO BACKUP, but a copy of what stands: {done.changed}", err=True)
     if done.lacking or done.changed:
@@ -152,7 +157,10 @@ def restore(
             done = restores.restore(
                 settings, folder, against=note, insisted=insisted, on_progress=on_progress
             )
-    say(f"{done.entries} entries of {done.log}, {done.artifacts} artifacts put back")
+    say(
+        f"{counted(done.entries, 'entry')} of {done.log},"
+        f" {counted(done.artifacts, 'artifact')} put back"
+    )
     for note in done.notes:
         say(f"  note     {note}")
     for line in done.verdict.lines():
@@ -183,12 +191,15 @@ def artifacts(folder: Path | None) -> None:
         if folder is None and not isinstance(store, FolderArtifacts):
             folder = settings.artifacts
         if folder is not None:
-            say(f"{take_in(inbox, store, folder)} artifacts taken in from {folder}")
+            say(f"{counted(take_in(inbox, store, folder), 'artifact')} taken in from {folder}")
         held = look(inbox, store)
     finally:
         inbox.close()
     _name(held.lacking)
-    say(f"{held.named} artifacts should be in {store.place}: {len(held.lacking)} are lacking")
+    say(
+        f"{counted(held.named, 'artifact')} should be in {store.place}:"
+        f" {counted(len(held.lacking), 'is', 'are')} lacking"
+    )
     sys.exit(1 if held.lacking else 0)
 
 
@@ -235,7 +246,7 @@ def migrate(dry_run: bool, folder: Path | None) -> None:
     with terminal.progress() as on_progress:
         copied = backups.backup_before_migration(settings, folder, on_progress=on_progress)
     kept = migrations.version_of(folder / backups.INBOX)
-    say(f"{folder}: a copy of version {kept}, {copied.entries} entries of {copied.log}")
+    say(f"{folder}: a copy of version {kept}, {counted(copied.entries, 'entry')} of {copied.log}")
     taken = migrations.migrate(settings.inbox)
     say(
         f"The inbox has version {schema.VERSION} now; steps taken: "
@@ -267,7 +278,7 @@ def rebuild() -> None:
         service.rebuild()
         reader.install(service.ledger)
         after = service.ledger.frontier.root()
-        say(f"{service.ledger.size} entries, root {after.hex()}")
+        say(f"{counted(service.ledger.size, 'entry')}, root {after.hex()}")
         if after != before:
             raise CallerError(
                 "The rebuilt ledger has another root",
@@ -326,8 +337,8 @@ def reconcile(reason: str, actor: str, dry_run: bool, accept_loss: bool, lost: s
     fork = done.fork
     again = fork.lost - fork.beyond_help
     say(
-        f"Ledger and inbox share {fork.at} entries. The inbox lost {fork.lost}"
-        f" and holds {fork.others} others."
+        f"Ledger and inbox share {counted(fork.at, 'entry')}. The inbox lost {fork.lost}"
+        f" and holds {counted(fork.others, 'other')}."
     )
     if fork.beyond_help:
         say(f"{fork.beyond_help} of those that it lost are in the ledger neither.")

@@ -9,6 +9,7 @@ import click
 from pipeline.cli.group import main, say, user
 from pipeline.errors import SettingsError, WrongUsage
 from pipeline.settings import Settings
+from pipeline.texts import counted
 
 if TYPE_CHECKING:
     from pipeline.forward.operating import State
@@ -93,12 +94,12 @@ def _lines(state: "State") -> list[str]:
     lines = [f"{state.name}{is_set}", f"  position     entry {row.position}"]
     if state.behind:
         since = readable(state.behind_since)
-        lines.append(f"  to do        {state.behind} deliveries, the first of {since}")
+        lines.append(f"  to do        {counted(state.behind, 'delivery')}, the first of {since}")
     lines.append(f"  last taken   {readable(row.last_success_at)}")
     if row.failing_since:
         lines.append(f"  failing      since {readable(row.failing_since)}")
     for letter in state.waiting:
-        tried = f"{letter.tries} tries, {letter.error}" if letter.tries else "to be tried"
+        tried = f"{counted(letter.tries, 'try')}, {letter.error}" if letter.tries else "to be tried"
         lines.append(f"  waiting      entry {letter.seq}, {letter.lane}: {tried}")
     if state.dead:
         lines.append(f"  dead letters {len(state.dead)}: see `prazo forward dead {state.name}`")
@@ -120,11 +121,11 @@ def dead(endpoint: str) -> None:
     with _opened(Settings.load()) as inbox:
         letters = operating.dead(inbox, endpoint)
     for letter in letters:
-        since = f"{letter.tries} tries since {readable(letter.first_tried_at)}"
+        since = f"{counted(letter.tries, 'try')} since {readable(letter.first_tried_at)}"
         say(
             f"entry {letter.seq}  given up {readable(letter.dead_at)} after {since}: {letter.error}"
         )
-    say(f"{len(letters)} dead letters" if letters else "No delivery was given up.")
+    say(counted(len(letters), "dead letter") if letters else "No delivery was given up.")
 
 
 @forward.command()

@@ -9,7 +9,7 @@ from pipeline.cli.group import main, say, user
 from pipeline.errors import CallerError
 from pipeline.files import check_place
 from pipeline.settings import Settings
-from pipeline.texts import printable
+from pipeline.texts import counted, printable
 
 
 @main.command()
@@ -80,8 +80,8 @@ def export(
     with open_ledger(settings) as ledger, terminal.progress() as on_progress:
         exported = ledger.export(request, out, on_progress)
     say(
-        f"{out}: {exported.entries} entries, {exported.withheld} bodies withheld; the export is"
-        f" entry {exported.seq}",
+        f"{out}: {counted(exported.entries, 'entry')}, {counted(exported.withheld, 'body')}"
+        f" withheld; the export is entry {exported.seq}",
         f"sha256  {exported.sha256}",
         f"verify  prazo verify {out} --key '{exported.key}'",
     )
@@ -94,15 +94,16 @@ def export(
         )
     if elsewhere := exported.artifacts_left_out - exported.artifacts_lost:
         say(
-            f"{elsewhere} artifacts are not in it: their entries say that another system keeps"
-            " them, or are older and do not say who does.",
+            f"{counted(elsewhere, 'artifact is', 'artifacts are')} not in it:"
+            " their entries say that another system keeps them, or are older and do not say who"
+            " does.",
             err=True,
         )
     if exported.artifacts_lost:
         say(
-            f"NOT WHOLE: {exported.artifacts_lost} artifacts that should be in our store are"
-            " missing or damaged. The package says so and does not verify; `prazo verify` names"
-            " them.",
+            f"NOT WHOLE: our store lacks {counted(exported.artifacts_lost, 'artifact')} that should"
+            " be there, or has other bytes. The package says so and does not verify; `prazo verify`"
+            " names each.",
             err=True,
         )
         sys.exit(1)

@@ -13,6 +13,7 @@ from pipeline.ledger import materialized
 from pipeline.ledger.catalogue import View, catalogue, whole_sql
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.syntax.parsed import parsed
+from pipeline.texts import counted
 
 SHOWN_ROWS: Final = 5
 
@@ -27,7 +28,8 @@ class Broken(NamedTuple):
 
     def __str__(self) -> str:
         more = f", the first {SHOWN_ROWS}" if self.rows > SHOWN_ROWS else ""
-        return f"{self.check}: {self.rows} rows{more}: {'; '.join(self.shown)}. {self.summary}"
+        found = f"{counted(self.rows, 'row')}{more}: {'; '.join(self.shown)}"
+        return f"{self.check}: {found}. {self.summary}"
 
 
 def names() -> tuple[str, ...]:

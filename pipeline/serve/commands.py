@@ -11,6 +11,7 @@ from pipeline.ledger import formats
 from pipeline.ledger.syntax import filters as filtering
 from pipeline.serve import identifiers
 from pipeline.settings import Settings
+from pipeline.texts import counted
 
 # Templates, HTTP, proofs, DuckDB and Arrow take most of a command's start, and none needs them all:
 # a holder of the ledger answers in JSON (docs/decisions/programs.md#a-command-loads-what-it-uses).
@@ -130,7 +131,7 @@ def lacking(ledger: Ledger) -> str | None:
     behind = ledger.catch_up(CATCH_UP_SECONDS)
     if (stuck := not_following(ledger)) is not None:
         return stuck
-    return f"The ledger is still {behind} entries behind the inbox." if behind else None
+    return f"The ledger is still {counted(behind, 'entry')} behind the inbox." if behind else None
 
 
 def not_following(ledger: Ledger) -> str | None:

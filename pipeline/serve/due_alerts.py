@@ -18,6 +18,7 @@ from pipeline.serve.commands import CATCH_UP_SECONDS, Ledger
 from pipeline.serve.identifiers import mask_within
 from pipeline.serve.remote import holder
 from pipeline.settings import Settings
+from pipeline.texts import counted
 
 VIEW: Final = "alerts"
 NEW_VIEW: Final = "new_alerts"
@@ -66,7 +67,7 @@ def _due(row: dict[str, Any]) -> Due:
 def _behind(lacking: int) -> LedgerBehind:
     return LedgerBehind(
         "The ledger is catching up",
-        f"it lacks {lacking} entries, and what it shows is past",
+        f"it lacks {counted(lacking, 'entry')}, and what it shows is past",
         "wait until it has them",
     )
 

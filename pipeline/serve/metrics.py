@@ -16,6 +16,7 @@ from pipeline.ledger.following.follower import Status
 from pipeline.ledger.service import LedgerService
 from pipeline.serve import calendar, figures
 from pipeline.serve.figures import Figures
+from pipeline.texts import counted
 
 MAX_LAG_SECONDS: Final = 60.0
 """A ledger that is further behind does not show what a person has to know now."""
@@ -36,7 +37,10 @@ def readiness(status: Status) -> Readiness:
         return Readiness(False, "its root has not been compared with the one in the inbox yet")
     if status.lag_seconds > MAX_LAG_SECONDS:
         behind = status.inbox_seq - status.last_seq
-        return Readiness(False, f"it is {behind} entries and {status.lag_seconds:.0f} s behind")
+        return Readiness(
+            False,
+            f"it is {counted(behind, 'entry')} and {status.lag_seconds:.0f} s behind",
+        )
     return Readiness(True, None)
 
 

@@ -54,7 +54,7 @@ def test_verifying_reads_every_entry_and_says_what_it_found(
         app = visit("ledger", lang="pt")
         press(app, "Verificar agora")
         found = Verdict()
-        found.fault("materialized_sellers_disagree: 1 rows: seller_id 529.982.247-25, side log.")
+        found.fault("materialized_sellers_disagree: 1 row: seller_id 529.982.247-25, side log.")
         monkeypatch.setattr(stores, "audit", lambda *_, **__: found)
         masked = visit("ledger")
         press(masked, "Verify now")

@@ -99,7 +99,7 @@ def test_lost_artifacts_are_faults_and_a_backup_without_them_is_not_whole(
     found = verdict(stores)
     missing = [f"entry 5: The artifact {name} is missing from " for name in (SCREEN, JOURNEY_LOG)]
     assert [fault[: len(missing[0])] for fault in found.faults] == missing
-    assert "2 of 2 artifacts are missing or damaged" in found.notes
+    assert "missing or damaged: 2 of 2 artifacts" in found.notes
     done = backups.backup(stores, tmp_path / "saved")
     assert (done.entries, done.new_artifacts) == (16, 0)
     assert [str(lacking)[: len(missing[0])] for lacking in done.lacking] == missing
@@ -162,7 +162,7 @@ def test_bytes_that_no_entry_names_are_counted_and_kept(stores: Settings) -> Non
         artifact_store(stores, inbox).keep(b"its entry was never recorded")
     found = verdict(stores)
     assert found.faults == []
-    assert "1 artifacts in the store are named by no entry: they do no harm" in found.notes
+    assert "1 artifact is in the store that no entry names: that does no harm" in found.notes
     assert "2 artifacts are as they were collected" in found.checked
 
 
@@ -202,8 +202,8 @@ def test_an_artifact_that_another_system_keeps_is_not_missed(settings: Settings)
     take(settings, collected("j10", sha256="2" * 64, size_bytes=7), is_old=True)
     found = verdict(settings)
     assert found.notes[2:] == [
-        "1 artifacts were not checked: their entries say that another system keeps them",
-        "1 artifacts were not checked: their entries are of an older version and do not say who"
+        "1 artifact was not checked: their entries say that another system keeps them",
+        "1 artifact was not checked: their entries are of an older version and do not say who"
         " keeps them",
     ]
     [fault] = found.faults
@@ -270,11 +270,11 @@ def test_a_package_without_artifacts_of_ours_is_not_verified_and_names_each(
         f'the artifact "{SCREEN}" of entry 5 is lost: "not in the artifact store"',
     ]
     assert (
-        "1 artifacts, which are not here: another system keeps them, as their entries say; "
+        "1 artifact, which is not here: another system keeps them, as their entries say; "
         + f'"{OTHERS}"'
     ) in found.unchecked
     assert (
-        "1 artifacts, which are not here: their entries are of an older version and do not say who"
+        "1 artifact, which is not here: their entries are of an older version and do not say who"
         f' keeps them; "{"1" * 64}"'
     ) in found.unchecked
     files = forgery.read(exported.path)
@@ -313,7 +313,7 @@ def test_a_backup_that_is_not_whole_is_put_back_and_says_so(
     elsewhere = settings_in(tmp_path / "elsewhere")
     done = restores.restore(elsewhere, tmp_path / "saved")
     assert (done.entries, done.artifacts) == (16, 1)
-    assert "the backup was not whole: it lacks 1 artifacts" in done.notes
+    assert "the backup was not whole: it lacks 1 artifact" in done.notes
     [fault] = done.verdict.faults
     assert fault.startswith(f"entry 5: The artifact {SCREEN} is missing")
 

@@ -287,7 +287,7 @@ def test_a_backup_is_not_put_back_over_other_rows_of_a_database(
         moved = settings_in(machine.ledger.parent, inbox=empty)
         done = restores.restore(moved, tmp_path / "saved")
         assert (done.entries, done.verdict.faults) == (17, [])
-        assert done.notes[0].startswith("1 entries that are newer than the backup came back")
+        assert done.notes[0].startswith("1 entry that is newer than the backup came back")
     finally:
         postgres.execute(postgres.url(), "drop database led_out with (force)")
 

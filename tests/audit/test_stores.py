@@ -379,7 +379,7 @@ def test_an_old_copy_of_the_ledger_put_back_is_recovered(settings: Settings, at_
     shutil.copy(at_rest / "ledger.duckdb", settings.ledger)
     service = LedgerService(settings)
     try:
-        assert "the ledger had lost its last 1 entries" in (service.status().recovered or "")
+        assert "the ledger had lost its last 1 entry" in (service.status().recovered or "")
         assert audit(service).faults == []
     finally:
         service.close()
@@ -392,7 +392,7 @@ def test_what_a_check_of_the_queries_finds_is_a_fault(
     found = checks.Broken("sums_disagree", "Figures that must agree.", 1, ("what x",))
     monkeypatch.setattr(checks, "run", lambda name, _: found if name == "sums_disagree" else None)
     [fault] = faults(settings)
-    assert fault.startswith("the check sums_disagree: 1 rows: what x. Figures that must agree.")
+    assert fault.startswith("the check sums_disagree: 1 row: what x. Figures that must agree.")
 
 
 @entries_alone

@@ -64,11 +64,11 @@ def test_how_it_stands_and_what_was_given_up(prazo, begun) -> None:
     assert shown.returncode == 0
     lines = shown.stdout.splitlines()
     assert lines[:2] == ["erp", "  position     entry 2"]
-    assert lines[2].startswith("  to do        1 deliveries, the first of 20")
+    assert lines[2].startswith("  to do        1 delivery, the first of 20")
     assert "  dead letters 1: see `prazo forward dead erp`" in lines
     dead = prazo("forward", "dead", "erp").stdout
     assert dead.startswith("entry 2  given up 20")
-    assert ": status 422\n1 dead letters" in dead
+    assert ": status 422\n1 dead letter" in dead
 
 
 def test_what_a_person_asks_for_is_done_and_recorded(prazo, begun) -> None:
@@ -114,7 +114,7 @@ def test_the_doctor_says_whether_it_runs_and_what_it_cannot_do(begun: Path, file
     assert of_forwarding(begun, None) == []
     [running, erp] = of_forwarding(begun, file)
     assert (running.verdict, running.found) == ("fault", "no forwarder has run yet")
-    assert (erp.verdict, erp.found) == ("warning", "1 deliveries were given up for erp")
+    assert (erp.verdict, erp.found) == ("warning", "1 delivery was given up for erp")
     with closing(open_inbox(begun / "inbox.db")) as inbox:
         beat(inbox, Part.FORWARDER)
         inbox.execute("delete from forward_waiting")

@@ -243,10 +243,10 @@ def test_stores_are_verified_and_checkpoints_signed_on_request(
         assert answer.status_code == 400
     assert own.get("/api/checkpoint").status_code == 401
     found = Verdict()
-    found.fault("materialized_sellers_disagree: 1 rows: seller_id 529.982.247-25, side log.")
+    found.fault("materialized_sellers_disagree: 1 row: seller_id 529.982.247-25, side log.")
     monkeypatch.setattr(stores, "audit", lambda *_, **__: found)
     [fault] = own.post("/api/audits", json={}, headers=bearer("reader")).json()["faults"]
-    assert fault.startswith("materialized_sellers_disagree: 1 rows: seller_id ***25~")
+    assert fault.startswith("materialized_sellers_disagree: 1 row: seller_id ***25~")
 
 
 @entries_alone

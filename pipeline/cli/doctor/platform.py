@@ -22,6 +22,7 @@ from pipeline.settings import Settings
 from pipeline.submit.decision import Terms
 from pipeline.submit.platform import Answer, Platform
 from pipeline.submit.platform import faults as platform_faults
+from pipeline.texts import counted
 
 UNAUTHORIZED: Final = 401
 SERVER_ERRORS: Final = 500
@@ -123,6 +124,9 @@ def _validity(
         )
     if days < EXPIRY_DAYS:
         return Diagnosis(
-            "certificates", "warning", f"{found}, in {days} days", "order its successor"
+            "certificates",
+            "warning",
+            f"{found}, in {counted(days, 'day')}",
+            "order its successor",
         )
-    return Diagnosis("certificates", "ok", f"{found}, in {days} days")
+    return Diagnosis("certificates", "ok", f"{found}, in {counted(days, 'day')}")

@@ -26,6 +26,7 @@ from pipeline.ledger.formats import Asked
 from pipeline.serve import remote
 from pipeline.serve.metrics import MAX_LAG_SECONDS
 from pipeline.settings import Settings
+from pipeline.texts import counted
 
 FREE_BYTES: Final = 2**30
 NO_SPACE: Final = "No space left"
@@ -287,7 +288,11 @@ def ledger(settings: Settings) -> Iterator[Diagnosis]:
             "ledger", "warning", "another release wrote it", "the next start makes it again"
         )
     else:
-        yield Diagnosis("ledger", "ok", f"{size} entries of {known.get('log')}; nobody holds it")
+        yield Diagnosis(
+            "ledger",
+            "ok",
+            f"{counted(size, 'entry')} of {known.get('log')}; nobody holds it",
+        )
 
 
 def _unreadable_ledger(settings: Settings, why: str) -> Diagnosis:
@@ -309,9 +314,9 @@ def _held(holder: remote.Holder) -> Diagnosis:
     if status["problem"]:
         return Diagnosis("ledger", "fault", status["problem"])
     if status["lag_seconds"] > MAX_LAG_SECONDS:
-        lag = f"{behind} entries and {status['lag_seconds']:.0f} s behind"
+        lag = f"{counted(behind, 'entry')} and {status['lag_seconds']:.0f} s behind"
         return Diagnosis("ledger", "warning", f"held by {holder.url}, {lag}", "look at its load")
-    return Diagnosis("ledger", "ok", f"held by {holder.url}, {behind} entries behind")
+    return Diagnosis("ledger", "ok", f"held by {holder.url}, {counted(behind, 'entry')} behind")
 
 
 def _submissions(holder: remote.Holder) -> Iterator[Diagnosis]:

@@ -29,6 +29,7 @@ from pipeline.log import reconciling, tree
 from pipeline.log.commitments import uncommitted
 from pipeline.log.entries import COLLECTION, QUARANTINE, RECONCILIATION, Draft, Entry
 from pipeline.settings import Settings
+from pipeline.texts import counted
 
 ENTRIES_PER_COMMIT: Final = 256
 
@@ -154,15 +155,16 @@ def reconcile(
 def _foreseen(fork: Fork) -> Reconciled:
     if fork.others or fork.beyond_help:
         return Reconciled(fork, None)
-    note = f"The inbox lacks {fork.lost} entries, which would be given back as they were."
+    note = f"The inbox lacks {counted(fork.lost, 'entry')}, which would be given back as they were."
     return Reconciled(None, note)
 
 
 def _beyond_help(fork: Fork) -> CallerError:
+    recorded = ("entry that was recorded is", "entries that were recorded are")
+    lost = counted(fork.beyond_help, *recorded)
     return CallerError(
         "Nothing was reconciled",
-        f"{fork.beyond_help} entries that were recorded are neither in the inbox nor in this"
-        " ledger",
+        f"{lost} neither in the inbox nor in this ledger",
         "put back a ledger or a backup that holds them (`prazo restore`); if there is none, say"
         " --accept-loss",
     )

@@ -41,6 +41,7 @@ from pipeline.log.commitments import uncommitted
 from pipeline.log.entries import COLLECTION, ERASURE, RECONCILIATION, Entry, Identity
 from pipeline.log.reconciling import Reconciliation, abandoned_root
 from pipeline.log.signing import KEY_ROTATION, LogKeys, open_checkpoint
+from pipeline.texts import counted
 
 LOG = logging.getLogger(__name__)
 
@@ -293,8 +294,8 @@ class Recovery:
         last, _ = self._inbox.last()
         return InboxForked(
             "The ledger does not follow the inbox any further",
-            f"the inbox lacks the last {ledger.size - last} of {ledger.size} entries, and holds"
-            " nothing in their place: they would be given back as they were",
+            f"the inbox lacks the last {ledger.size - last} of {counted(ledger.size, 'entry')}, and"
+            " holds nothing in their place: they would be given back as they were",
             "if another inbox than the usual one is in its place, put that one back; if its entries"
             " are lost, start what signs (`prazo serve`), or run `prazo reconcile` there",
         )
@@ -355,8 +356,8 @@ class Recovery:
             is_keeper, vouchers = self._vouchers(ledger)
             count = give_back(ledger, self._inbox, vouchers if is_keeper else [])
             self._note(
-                f"the inbox had lost its last {count} entries; the ledger gave them back, and they"
-                " lead to the root that was kept for them"
+                f"the inbox had lost its last {counted(count, 'entry')}; the ledger gave them back,"
+                " and they lead to the root that was kept for them"
             )
         before = ledger.size
         for expected, how in ((signed, "signed"), (head, "kept")):
@@ -370,13 +371,13 @@ class Recovery:
             self._is_verified = True
         if before == 0 < ledger.size:
             self._note(
-                f"there was no ledger: it was built from {ledger.size} entries of the inbox, and"
-                " they lead to the root that was kept for them"
+                f"there was no ledger: it was built from {counted(ledger.size, 'entry')} of the"
+                " inbox, and they lead to the root that was kept for them"
             )
         elif ledger.size > before and self._had_more_than(before):
             self._note(
-                f"the ledger had lost its last {ledger.size - before} entries; the inbox gave them"
-                " back, and they lead to the root that was kept for them"
+                f"the ledger had lost its last {counted(ledger.size - before, 'entry')}; the inbox"
+                " gave them back, and they lead to the root that was kept for them"
             )
 
     def _had_more_than(self, size: int) -> bool:

@@ -136,8 +136,8 @@ def test_a_withheld_body_still_verifies_and_the_verdict_says_what_was_withheld(
     verdict = verify_package(made.path, key=made.key, against=made.earlier)
     assert verdict.faults == []
     assert (
-        "the content of 1 bodies that are withheld (by the exporter): they are bound by their"
-        " commitments, and what is said of them is the exporter's word"
+        "the content of 1 body that is withheld (by the exporter): it is bound by"
+        " commitments, and what is said of it is the exporter's word"
     ) in verdict.unchecked
 
 

@@ -251,7 +251,7 @@ def test_a_period_whose_range_is_cut_at_both_ends_says_which_entries_it_cannot_s
         "whether an entry before 9 belongs to the period: all were recorded before it",
         f"whether an entry from 15 to {last} belongs to the period: they were recorded at any time,"
         " and are not here",
-        "whether 1 processes go on in entries after 14: where a process ends is the exporter's"
+        "whether 1 process goes on in entries after 14: where a process ends is the exporter's"
         " word. A package of one process shows it",
     ]
     monkeypatch.setattr(preparing, "_range", lambda *_: [10, 14])
@@ -293,7 +293,7 @@ def test_sellers_that_entries_name_are_listed_where_they_are_not_complete(
     found = verdict(made(honest, tmp_path / "p2.zip", Scope(process_id="p2")))
     assert found.faults == []
     assert (
-        "what else the log holds of 1 sellers that entries name, and that are not complete here:"
+        "what else the log holds of 1 seller that entries name, and that is not complete here:"
         f' "{story.TAX_ID}"'
     ) in found.unchecked
 
@@ -368,4 +368,4 @@ def test_a_name_stands_in_columns_of_identifiers_alone(
     """A row of entries.csv that quotes a restored name where the leaf has its hash."""
     found = verdict(made(honest, tmp_path / "p2.zip", Scope(process_id="p2")))
     assert found.faults == []
-    assert any(it.startswith("whether 1 names in the tables are those") for it in found.unchecked)
+    assert any(it.startswith("whether 1 name in the tables is the one") for it in found.unchecked)

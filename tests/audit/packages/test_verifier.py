@@ -76,7 +76,7 @@ def test_the_copy_in_the_package_verifies_it_and_names_a_fault(
     assert right.stdout.splitlines()[-1].startswith("VERIFIED, but for what is not checked: 5")
     assert "  checked  17 entries stand in the log of 17, canonical" in right.stdout
     assert "  checked  the log continues the earlier checkpoint at 16" in right.stdout
-    assert "  NOT CHECKED the content of 1 bodies that are withheld (by the exp" in right.stdout
+    assert "  NOT CHECKED the content of 1 body that is withheld (by the exp" in right.stdout
 
     forged = forgery.write(tmp_path / "f.zip", forgery.seal(with_longer_body(files), made.signer))
     wrong = run(interpreter, script, forged, "--key", made.key)
