@@ -31,7 +31,7 @@ from pipeline.audit.backup import (
 )
 from pipeline.audit.held import HeldEntries
 from pipeline.audit.newer import Proof, newer_entries, rotations_since
-from pipeline.audit.stores import Roots, audit
+from pipeline.audit.stores import audit
 from pipeline.audit.verify import Verdict
 from pipeline.errors import (
     CallerError,
@@ -49,6 +49,7 @@ from pipeline.inbox.signing_keys import log_keys
 from pipeline.inbox.sqlite import make_whole
 from pipeline.inbox.store import Statement
 from pipeline.ledger.service import LedgerService
+from pipeline.log import tree
 from pipeline.log.actions import action
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.checkpoints import Signer, VerificationKey
@@ -453,7 +454,7 @@ def _proved(
             checkpoint = open_checkpoint(stored.note, keys, log=source.log, size=stored.size)
             vouched.append(Head(checkpoint.size, checkpoint.root))
         expected = vouched if head is None else [*vouched, head]
-        roots = Roots({size, *(at for at, _ in expected)})
+        roots = tree.Roots({size, *(at for at, _ in expected)})
         changed: list[str] = []
         erased = erased_in(source)
         for entries in batches(source, 0, size):

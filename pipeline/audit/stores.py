@@ -148,35 +148,14 @@ def invariants(service: LedgerService, *, on_progress: OnProgress = lambda *_: N
     return verdict
 
 
-class Roots:
-    """Rebuilds the tree from the leaves, and keeps its root at each of the given sizes."""
-
-    def __init__(self, sizes: set[int]) -> None:
-        self._sizes = sorted(sizes, reverse=True)
-        self.at: dict[int, tuple[bytes, list[bytes]]] = {}
-        self.nodes: list[tree.Node] = []
-        self.frontier = tree.Frontier()
-
-    def extend(self, leaves: Sequence[bytes]) -> None:
-        """Appends leaves, in the order of the log."""
-        hashes = [tree.leaf_hash(it) for it in leaves]
-        done, before = 0, self.frontier.size
-        while self._sizes and self._sizes[-1] <= before + len(hashes):
-            size = self._sizes.pop()
-            self.nodes += self.frontier.extend(hashes[done : size - before])
-            done = size - before
-            self.at[size] = (self.frontier.root(), list(self.frontier.peaks))
-        self.nodes += self.frontier.extend(hashes[done:])
-
-
 def _entries(
     service: LedgerService, size: int, vouched: set[int], verdict: Verdict, on_progress: OnProgress
-) -> Roots:
+) -> tree.Roots:
     """Compares the stores entry by entry, and rebuilds the tree from the inbox's leaves, with its
     roots at the sizes in `vouched`."""
     inbox, ledger = service.inbox, service.ledger
     sizes = {*vouched, *(it[0] for it in ledger.tree_table(_HEADS)), size}
-    roots = Roots({it for it in sizes if 0 < it <= size})
+    roots = tree.Roots({it for it in sizes if 0 < it <= size})
     copy, erased = Copy.taken(), erased_in(inbox)
     try:
         for first in range(1, size + 1, ENTRIES_PER_BATCH):
@@ -342,7 +321,7 @@ def _streams(ledger: Ledger, verdict: Verdict) -> None:
         verdict.fault(f"the ledger's log has {rows} rows up to entry {last}; {_REMEDY['ledger']}")
 
 
-def _tree(ledger: Ledger, size: int, roots: Roots, verdict: Verdict) -> None:
+def _tree(ledger: Ledger, size: int, roots: tree.Roots, verdict: Verdict) -> None:
     """Checks the stored nodes and heads against the leaves. The tree may have grown since."""
     nodes = [it for it in ledger.tree_table("tree_nodes") if it[1] + 1 << it[0] <= size]
     if sorted(roots.nodes) != nodes:
@@ -362,7 +341,7 @@ def _signed(
     service: LedgerService,
     head: Head | None,
     signed: Sequence[SignedHead],
-    roots: Roots,
+    roots: tree.Roots,
     verdict: Verdict,
 ) -> None:
     """Checks that the inbox's head and checkpoints are of this tree, and signed by the log's keys,

@@ -248,3 +248,24 @@ class TlogProof(NamedTuple):
         if any(len(it) != HASH_BYTES for it in hashes):
             raise ValueError("not a proof: one of its hashes is not a SHA-256")
         return cls(int(lines[0].removeprefix("index ")), hashes, checkpoint)
+
+
+class Roots:
+    """Rebuilds the tree from the leaves, and keeps its root at each of the given sizes."""
+
+    def __init__(self, sizes: set[int]) -> None:
+        self._sizes = sorted(sizes, reverse=True)
+        self.at: dict[int, tuple[bytes, list[bytes]]] = {}
+        self.nodes: list[Node] = []
+        self.frontier = Frontier()
+
+    def extend(self, leaves: Sequence[bytes]) -> None:
+        """Appends leaves, in the order of the log."""
+        hashes = [leaf_hash(it) for it in leaves]
+        done, before = 0, self.frontier.size
+        while self._sizes and self._sizes[-1] <= before + len(hashes):
+            size = self._sizes.pop()
+            self.nodes += self.frontier.extend(hashes[done : size - before])
+            done = size - before
+            self.at[size] = (self.frontier.root(), list(self.frontier.peaks))
+        self.nodes += self.frontier.extend(hashes[done:])
