@@ -183,7 +183,7 @@ def test_the_doctor_says_what_came_back(erased: Settings, tmp_path: Path) -> Non
     aside = erased.ledger.with_name("ledger.duckdb.set-aside-1")
     aside.write_bytes(b"")
     back, former = found_by_doctor(erased)
-    assert (back.verdict, back.found[:9]) == ("fault", "1 entries")
+    assert (back.verdict, back.found[:18]) == ("fault", "1 entry was erased")
     assert back.remedy.endswith("`prazo forget` erases it again; it is of sel_1")
     assert (former.verdict, str(aside) in former.found) == ("warning", True)
 

@@ -11,6 +11,7 @@ from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys
 from pipeline.log.erasures import BODIES, taxpayer_marks
 from pipeline.settings import Settings
+from pipeline.texts import counted
 
 MOST_NAMED: Final = 10
 
@@ -27,7 +28,8 @@ def erasures(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "erasures",
             "fault",
-            f"{len(back)} entries were erased, and what came is there again",
+            f"{counted(len(back), 'entry was', 'entries were')} erased, and what came is there"
+            " again",
             "an older copy was put back: `prazo forget` erases it again; it is of"
             f" {named or 'whoever the erasures name'}",
         )

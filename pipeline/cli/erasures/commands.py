@@ -1,13 +1,14 @@
 """The command that erases what came of a seller."""
 
 import contextlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from pipeline.cli.group import main, say, user
 from pipeline.settings import Settings
-from pipeline.texts import printable
+from pipeline.texts import counted, printable
 
 if TYPE_CHECKING:
     from pipeline.erasure.forgetting import Forgotten
@@ -45,23 +46,24 @@ def forget(seller: str, reason: str, actor: str, dry_run: bool) -> None:
 
 def _say(seller: str, done: "Forgotten", *, is_dry_run: bool) -> None:
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(done.kinds.items()))
+    entries, artifacts = counted(done.entries, "entry"), counted(done.artifacts, "artifact")
     if is_dry_run:
         say(
-            f"{seller}: {done.entries} entries would be erased{kinds and f' ({kinds})'}, and up to"
-            f" {done.artifacts} artifacts removed; nothing was"
+            f"{seller}: {entries} would be erased{kinds and f' ({kinds})'}, and up to"
+            f" {artifacts} removed; nothing was"
         )
     elif done.seqs:
-        named = ", ".join(map(str, done.seqs))
         say(
-            f"{seller}: {done.entries} entries erased ({kinds}) and {done.artifacts} artifacts"
-            f" removed, as entry {named} says",
+            f"{seller}: {entries} erased ({kinds}) and {artifacts} removed, as"
+            f" {_listed(done.seqs, 'says', 'say')}",
             "Each ledger that follows is made again from the inbox, within ten minutes or when it"
             " starts.",
         )
     else:
-        say(f"{seller}: nothing was left to erase; {done.artifacts} artifacts removed")
+        say(f"{seller}: nothing was left to erase; {artifacts} removed")
     if done.shared_artifacts:
-        say(f"{done.shared_artifacts} artifacts stay: entries of others name the same bytes.")
+        shared = counted(done.shared_artifacts, "artifact stays", "artifacts stay")
+        say(f"{shared}: entries of others name the same bytes.")
     if not done.is_cut:
         say(
             "The inbox's WAL still holds pages of before: somebody reads it. Run this again once"
@@ -72,7 +74,14 @@ def _say(seller: str, done: "Forgotten", *, is_dry_run: bool) -> None:
     for path in done.former:
         say(f"  {path}: a former file, which nothing opens")
     if done.exports:
-        named = ", ".join(map(str, done.exports))
-        say(f"  packages that were handed out: entries {named} say to whom, and what is in them")
+        named = _listed(done.exports, "says", "say")
+        say(f"  packages that were handed out: {named} to whom, and what is in them")
     say("  backups from before, and packages of a period; a later `prazo backup` into the same")
     say("  folder erases it there, too")
+
+
+def _listed(seqs: Sequence[int], one: str, many: str) -> str:
+    """Entries by their numbers, with a verb: `entry 7 says`, `entries 7, 9 say`."""
+    is_one = len(seqs) == 1
+    named = ", ".join(map(str, seqs))
+    return f"{'entry' if is_one else 'entries'} {named} {one if is_one else many}"
