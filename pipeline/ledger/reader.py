@@ -47,21 +47,24 @@ Answered: TypeAlias = duckdb.DuckDBPyConnection | duckdb.DuckDBPyRelation
 def install(ledger: Ledger) -> None:
     """Makes every view in the file, for whoever opens it with DuckDB alone; nothing of ours reads
     them. Binding them all takes a second: an unchanged file is left. Raises as `append` does."""
-    statements = [
-        f"create or replace view {view.name} as {whole_sql(view, order=view.order_by)}"
-        for view in catalogue().values()
-    ]
-    digest = hashlib.sha256("\n".join(statements).encode()).hexdigest()
+    statements = {
+        name: f"create or replace view {name} as {whole_sql(view, order=view.order_by)}"
+        for name, view in catalogue().items()
+    }
+    digest = hashlib.sha256("\n".join(statements.values()).encode()).hexdigest()
     cursor = ledger.cursor()
+    failed = "did not take its views"
     try:
         if cursor.execute("select value from meta where name = 'views'").fetchall() == [(digest,)]:
             return
         with file.transaction(cursor):
-            for statement in statements:
+            for name, statement in statements.items():
+                failed = f"did not take its view {name}"
                 cursor.execute(statement)
+            failed = "did not take its views"
             cursor.execute("insert or replace into meta values ('views', ?)", [digest])
     except duckdb.Error as error:
-        raise file.fault(ledger.path, error, "did not take its views") from error
+        raise file.fault(ledger.path, error, failed) from error
 
 
 @contextlib.contextmanager

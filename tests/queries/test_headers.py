@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -140,6 +141,19 @@ def test_views_are_made_again_where_they_changed_alone_and_no_start_waits_for_th
     with installed_later(reader._ledger, seconds=0):
         made = "from duckdb_views() where view_name = 'watchlist'"
         wait_until(lambda: cursor.execute(made).fetchall(), pause=0.2)
+    assert cursor.execute("select count(*) from watchlist").fetchall() == [(5,)]
+
+
+def test_a_view_that_does_not_fit_is_named_and_the_others_stay(reader, monkeypatch):
+    """Whoever wrote it read which column was missing, of some hundred files."""
+    whole = catalogue()
+    misspelled = replace(whole["watchlist"], sql="select no_such_column from log")
+    monkeypatch.setattr(
+        "pipeline.ledger.reader.catalogue", lambda: {**whole, "watchlist": misspelled}
+    )
+    with pytest.raises(LedgerDamaged, match=r"its view watchlist: .*no_such_column"):
+        install(reader._ledger)
+    cursor = cursor_of(reader)
     assert cursor.execute("select count(*) from watchlist").fetchall() == [(5,)]
 
 
