@@ -334,11 +334,11 @@ class Dispatcher:
         """The true ids of what an alert is about: views may show them masked."""
         if due.seq is None or (due.process_id is None and due.seller_id is None):
             return Subject()
-        found = self._inbox.read(due.seq - 1, 1)
-        if not found:
+        found = self._inbox.entry(due.seq)
+        if found is None:
             return Subject()
         return Subject(
-            _true(due.process_id, found[0].process_id), _true(due.seller_id, found[0].seller_id)
+            _true(due.process_id, found.process_id), _true(due.seller_id, found.seller_id)
         )
 
     # --- messages ---

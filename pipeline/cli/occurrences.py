@@ -135,15 +135,13 @@ def _supply(seq: int, supplied: Mapping[str, JsonValue], reason: str, actor: str
 
     inbox = open_guarded(Settings.load())
     try:
-        held = inbox.read(seq - 1, 1) if 1 <= seq <= inbox.last()[0] else []
-        if not held or held[0].kind != QUARANTINE:
+        held = inbox.entry(seq) if 1 <= seq <= inbox.last()[0] else None
+        if held is None or held.kind != QUARANTINE:
             raise CallerError(
                 f"Entry {seq} is not a delivery in quarantine",
                 remedy="`prazo quarantine` lists those that are",
             )
-        drafts = deliveries.supply(
-            held[0], supplied, reason=reason, actor=actor, recorded_by=user()
-        )
+        drafts = deliveries.supply(held, supplied, reason=reason, actor=actor, recorded_by=user())
         _, receipt = inbox.append(drafts)
     finally:
         inbox.close()
@@ -171,8 +169,7 @@ def _replay() -> None:
         seqs = [seq for (seq,) in inbox.query(_IN_ORDER, QUARANTINE)]
         for first in range(0, len(seqs), REPLAYED_AT_ONCE):
             some = seqs[first : first + REPLAYED_AT_ONCE]
-            found = (entry for seq in some for entry in inbox.read(seq - 1, 1))
-            held = [it for it in found if not it.is_erased]
+            held = [it for it in map(inbox.entry, some) if it is not None and not it.is_erased]
             replays = [deliveries.replay(it, recorded_by=user()) for it in held]
             receipts = inbox.append([it for it in replays if it is not None])
             readable += sum(it.outcome is Outcome.RECORDED for it in receipts)

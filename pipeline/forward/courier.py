@@ -245,7 +245,7 @@ class Courier:
 
     async def _try(self, tried: Try, lanes: Lanes) -> None:
         try:
-            entry = tried.entry or await self._ask(self._entry, tried.seq)
+            entry = tried.entry or await self._ask(self._inbox.entry, tried.seq)
             if entry is not None and not messages.is_for(entry, self._endpoint):
                 await self._drop(tried, entry, lanes)
                 return
@@ -265,7 +265,7 @@ class Courier:
         """What came of it; a bug of ours is a failure of this message alone."""
         name = self._endpoint.name
         seq = messages.replay_of(entry)
-        first = None if seq is None else await self._ask(self._entry, seq)
+        first = None if seq is None else await self._ask(self._inbox.entry, seq)
         message_id = messages.message_id(self._inbox.log, first or entry, name)
         try:
             return await self._post.send(
@@ -336,14 +336,11 @@ class Courier:
     def _next_of(self, seller: str, after: int, until: int) -> int | None:
         while rows := self._inbox.query(NEXT_OF_SELLER, seller, after, until):
             for (seq,) in rows:
-                entry = self._entry(seq)
+                entry = self._inbox.entry(seq)
                 if entry is not None and messages.is_for(entry, self._endpoint):
                     return int(seq)
             after = rows[-1][0]
         return None
-
-    def _entry(self, seq: int) -> Entry | None:
-        return next((it for it in self._inbox.read(seq - 1, 1) if it.seq == seq), None)
 
     # --- keeping ---
 

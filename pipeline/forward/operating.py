@@ -130,7 +130,7 @@ def _for_it(inbox: Inbox, given: Sequence[Endpoint], name: str, seq: int) -> Ent
             "the file of endpoints has no such part any more, and so nothing is for it",
             "add the endpoint to the file that PRAZO_FORWARD_FILE names",
         )
-    found = next((it for it in inbox.read(seq - 1, 1) if it.seq == seq), None)
+    found = inbox.entry(seq)
     why_not = "there is no such entry"
     if found is not None:
         why_not = messages.why_not_for(found, endpoint) or ""

@@ -49,15 +49,17 @@ def erasing(remains: Mapping[int, bytes], ingest_key: bytes | None = None) -> li
 
 def unerased(inbox: Inbox) -> tuple[bool, list[Entry]]:
     """Whether anything was ever erased; and the entries whose bytes are there all the same."""
-    named = sorted(erased_in(inbox))
-    there = (entry for seq in named for entry in inbox.read(seq - 1, 1) if entry.seq == seq)
-    return bool(named), [it for it in there if not it.is_erased]
+    named = erased_in(inbox)
+    return bool(named), [it for it in _entries(inbox, named) if not it.is_erased]
 
 
 def erased_entries(inbox: Inbox) -> Iterator[Entry]:
     """Entries whose bytes are erased, as an erasure of the inbox says."""
-    for seq in sorted(erased_in(inbox)):
-        yield from (it for it in inbox.read(seq - 1, 1) if it.seq == seq and it.is_erased)
+    return (it for it in _entries(inbox, erased_in(inbox)) if it.is_erased)
+
+
+def _entries(inbox: Inbox, seqs: Iterable[int]) -> Iterator[Entry]:
+    return (it for it in map(inbox.entry, sorted(seqs)) if it is not None)
 
 
 def erase_again(inbox: Inbox, erased: Iterable[Entry]) -> int:

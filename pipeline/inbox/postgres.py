@@ -37,8 +37,8 @@ from pipeline.inbox.store import (
     Statement,
     Tail,
     Transaction,
-    in_turn,
 )
+from pipeline.inbox.turns import in_turn
 from pipeline.log.entries import Entry, Identity, new_identity
 
 _COPY_TYPES: Final = (

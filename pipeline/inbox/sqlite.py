@@ -31,8 +31,8 @@ from pipeline.inbox.store import (
     Statement,
     Tail,
     Transaction,
-    in_turn,
 )
+from pipeline.inbox.turns import in_turn
 from pipeline.log.entries import Entry, Identity, new_identity
 from pipeline.places import DATABASE_SUFFIXES
 

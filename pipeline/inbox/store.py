@@ -9,13 +9,12 @@ import logging
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from enum import StrEnum
-from threading import Lock
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pipeline import instants
-from pipeline.errors import InboxForked, InboxUnavailable
+from pipeline.errors import InboxForked
 from pipeline.inbox import schema
 from pipeline.inbox.clock import Clock
 from pipeline.inbox.schema.rows import Rows
@@ -36,9 +35,6 @@ from pipeline.log.entries import (
 LOG = logging.getLogger(__name__)
 
 MAX_BYTES_PER_READ = 64 * 2**20
-
-TURN_SECONDS = 10.0
-"""The longest that a thread waits for another thread's write."""
 
 COUNTED_ONCE = frozenset({WEBHOOK, SUBMISSION_STARTED, SUBMISSION_FINISHED})
 """Kinds that may come again under the same id and then count once (docs/rules.md#counting-once)."""
@@ -441,6 +437,10 @@ class Inbox(ABC):
         bodies stand in the table: a compressed one may be 4 KiB once it is read.
         """
 
+    def entry(self, seq: int) -> Entry | None:
+        """The entry of a seq; None where there is no such entry."""
+        return next((it for it in self.read(seq - 1, 1) if it.seq == seq), None)
+
     def find(
         self,
         *,
@@ -482,19 +482,3 @@ class Inbox(ABC):
     @abstractmethod
     def close(self) -> None:
         """Closes every connection. Later calls raise `InboxUnavailable`."""
-
-
-@contextmanager
-def in_turn(writing_alone: Lock) -> Iterator[None]:
-    """Holds an inbox's lock among the threads of this process; `InboxUnavailable` where another
-    thread's write does not end within `TURN_SECONDS`."""
-    if not writing_alone.acquire(timeout=TURN_SECONDS):
-        raise InboxUnavailable(
-            "The inbox cannot be written",
-            f"another write of this process has not ended for {TURN_SECONDS:g} s",
-            "look at the disk of the inbox, or at its server",
-        )
-    try:
-        yield
-    finally:
-        writing_alone.release()
