@@ -6,6 +6,7 @@ which values are compared. No I/O.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final, get_args, get_type_hints
 
 from pipeline.contract.body import canonical_json
@@ -55,7 +56,7 @@ def facts_in(entry: Entry) -> Iterator[Fact]:
     where there must be one, in the place of what is gone."""
     for table, kept in json.loads(entry.body or b"{}")["facts"]:
         kind = _KINDS[table]
-        yield kind(**{name: _value(entry, name, of, kept) for name, of in _types(kind).items()})
+        yield kind(**{name: _value(entry, name, of, kept) for name, of in _types(table).items()})
 
 
 def _value(entry: Entry, name: str, of: Any, kept: Mapping[str, Any]) -> Any:
@@ -70,5 +71,6 @@ def _value(entry: Entry, name: str, of: Any, kept: Mapping[str, Any]) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _types(kind: type[Fact]) -> dict[str, Any]:
-    return get_type_hints(kind)
+@cache
+def _types(table: str) -> dict[str, Any]:
+    return get_type_hints(_KINDS[table])
