@@ -5,8 +5,11 @@ import logging
 import operator
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
+
+MOST_NAMED: Final = 20
+"""Names in one line; of others, how many there are is said."""
 
 _SEPARATOR: Final = "[-./ \u00a0\u2007\u202f\u2010-\u2015\u2212]"
 """Of a tax id; text programs write blanks and hyphens at which no line ends, and dashes."""
@@ -103,6 +106,12 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     if number == 1:
         return f"1 {one}"
     return f"{number} {many or re.sub('(?<![aeo])y$', 'ie', one) + 's'}"
+
+
+def some_of(names: Sequence[object]) -> str:
+    """The first names of many, and how many more there are: `3, 5 and 7 more`."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(map(str, names[:MOST_NAMED])) + more
 
 
 def printable(text: object) -> str:

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from pipeline.texts import LogLines, counted, printable
+from pipeline.texts import LogLines, counted, printable, some_of
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,13 @@ def test_one_is_not_said_as_if_it_were_many() -> None:
         "1 artifact is",
         "2 artifacts are",
     ]
+
+
+def test_of_many_names_the_first_twenty_stand_and_the_number_of_the_others() -> None:
+    twenty = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20"
+    assert some_of([3]) == "3"
+    assert some_of(range(1, 21)) == twenty
+    assert some_of(range(1, 24)) == f"{twenty} and 3 more"
 
 
 def test_no_line_from_outside_looks_like_a_record_of_the_log() -> None:

@@ -22,7 +22,7 @@ from pipeline.errors import (
     WrongUsage,
 )
 from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox, schema
-from pipeline.inbox.artifacts import Lacking, artifact_store, named
+from pipeline.inbox.artifacts import Lacking, artifact_store, digests_named, named
 from pipeline.inbox.erased import erase_again, erased_entries, erased_in, newest_erasure
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.kept_heads import Guard
@@ -33,12 +33,12 @@ from pipeline.log.checkpoints import Checkpoint, Signer
 from pipeline.log.commitments import uncommitted
 from pipeline.log.entries import Entry, Identity
 from pipeline.settings import Settings
+from pipeline.texts import some_of
 
 ENTRIES_PER_BATCH: Final = 4096
 INBOX, ARTIFACTS, KEYS = "inbox.db", "artifacts", "keys"
 CHANGED: Final = "CHANGED.txt"
 """Beside a backup of what stands, which is none to go on with."""
-MAX_NAMED: Final = 20
 SIGNING_KEY: Final = "signing.key"
 
 OnProgress = Callable[[str, int, int], None]
@@ -209,9 +209,7 @@ def _changed(source: Inbox, before: int, last: int, vouchers: "Vouchers") -> str
             erased = erased_in(source)
         found += [it.seq for it in new if uncommitted(it, source.identity, erased)]
     if found:
-        more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
-        named = ", ".join(map(str, found[:MAX_NAMED]))
-        return f"entries {named}{more} of the inbox are not as they were recorded"
+        return f"entries {some_of(found)} of the inbox are not as they were recorded"
     if frontier.size != last:
         return f"the inbox lacks entries between the first and entry {last}"
     if expected is not None and root != expected.root:
@@ -416,8 +414,8 @@ def copy_artifacts(
 def _remove_erased(copy: Inbox, kept: ArtifactStore) -> None:
     """Removes artifacts of a backup that its entries named once, and name no more."""
     if erased_in(copy):
-        still_named = {it.sha256 for artifacts in named(copy) for it in artifacts}
-        for digest in [it for it in kept.names() if it not in still_named]:
+        still_named = digests_named(copy)
+        for digest in [it for it in kept.names() if bytes.fromhex(it) not in still_named]:
             kept.remove(digest)
 
 

@@ -5,8 +5,9 @@ that nobody may be served from them. Its entries are those of the log all the sa
 of them may be nowhere else.
 """
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import duckdb
 
@@ -17,6 +18,8 @@ from pipeline.log.signing import KEY_ROTATION
 from pipeline.settings import Settings
 
 _LEAVES_AT_ONCE: Final = 100_000
+
+T = TypeVar("T")
 
 
 class HeldEntries:
@@ -38,26 +41,18 @@ class HeldEntries:
 
     def recorded(self, first: int, last: int) -> list[Entry]:
         """The entries `first` to `last`, as an inbox takes them."""
-        if self._connection is None:
-            return []
-        with file.closed_on_error(self._connection, self._path):
-            return arrow.entries_of_former(self._connection, first, last)
+        return self._asked(lambda held: arrow.entries_of_former(held, first, last))
 
     def erased(self) -> list[Entry]:
         """The entries whose bytes are erased."""
-        if self._connection is None:
-            return []
-        with file.closed_on_error(self._connection, self._path):
-            return arrow.entries_of(self._connection, arrow.IS_ERASED, [])
+        return self._asked(lambda held: arrow.entries_of(held, arrow.IS_ERASED, []))
 
     def rotations(self, after: int) -> list[tuple[int, bytes]]:
         """The (seq, body) of the rotations of the log's key after so many entries."""
-        if self._connection is None:
-            return []
-        with file.closed_on_error(self._connection, self._path):
-            rotations = "kind = ? and seq > ? and body is not null"
-            found = arrow.entries_of(self._connection, rotations, [KEY_ROTATION, after])
-            return [(it.seq, it.body or b"") for it in found]
+        rotations = "kind = ? and seq > ? and body is not null"
+        asked = [KEY_ROTATION, after]
+        found = self._asked(lambda held: arrow.entries_of(held, rotations, asked))
+        return [(it.seq, it.body or b"") for it in found]
 
     def root_at(self, size: int) -> bytes:
         """The root over the leaves of the first entries, as many as `size`."""
@@ -69,6 +64,13 @@ class HeldEntries:
                 while some := leaves.fetchmany(_LEAVES_AT_ONCE):
                     frontier.extend([tree.leaf_hash(leaf) for (leaf,) in some])
         return frontier.root()
+
+    def _asked(self, ask: Callable[[duckdb.DuckDBPyConnection], list[T]]) -> list[T]:
+        """What the file answers; nothing where there is none."""
+        if self._connection is None:
+            return []
+        with file.closed_on_error(self._connection, self._path):
+            return ask(self._connection)
 
     def close(self) -> None:
         """Lets others open the file."""

@@ -31,7 +31,7 @@ from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
 from pipeline.log.artifacts import Keeper
-from pipeline.log.commitments import uncommitted
+from pipeline.log.commitments import is_changed, uncommitted
 from pipeline.log.entries import Entry
 from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.texts import counted
@@ -228,10 +228,7 @@ def _sound(
     right, and a rebuild from the inbox would make them wrong."""
     if held is None or held == kept or ledger.is_without_bodies:
         return kept
-    is_wrong = uncommitted(kept, inbox.identity, erased) and not uncommitted(
-        held, inbox.identity, erased
-    )
-    return held if is_wrong else kept
+    return held if is_changed(kept, held, inbox.identity, erased) else kept
 
 
 def changed_in_inbox(service: LedgerService) -> list[int]:

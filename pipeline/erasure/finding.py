@@ -27,14 +27,13 @@ from pipeline.log.entries import (
     Entry,
 )
 from pipeline.submit.casefile import CaseFiles
+from pipeline.texts import some_of
 
 NOTE: Final = "note"
 ERASED_KINDS: Final = frozenset(
     {WEBHOOK, QUARANTINE, SUBMISSION_STARTED, SUBMISSION_FINISHED, COLLECTION, NOTE, SUPPLY}
 )
 """Whose bytes say something of a seller."""
-
-MAX_NAMED: Final = 20
 
 _DELETED: Final = "seller.deleted"
 _ESCAPED: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
@@ -120,11 +119,9 @@ def _require_as_recorded(inbox: Inbox, entries: Iterable[Entry]) -> None:
     erased = erased_in(inbox)
     changed = sorted(it.seq for it in entries if uncommitted(it, inbox.identity, erased))
     if changed:
-        more = f" and {len(changed) - MAX_NAMED} more" if len(changed) > MAX_NAMED else ""
         raise CallerError(
             "Nothing was erased",
-            f"entries {', '.join(map(str, changed[:MAX_NAMED]))}{more} of the seller are not as"
-            " they were recorded",
+            f"entries {some_of(changed)} of the seller are not as they were recorded",
             "put the inbox right first: `prazo restore --from-ledger`, or a backup",
         )
 

@@ -18,7 +18,7 @@ from pipeline.contract.body import JsonValue
 from pipeline.erasure.finding import Found, find
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Inbox
-from pipeline.inbox.artifacts import artifact_store, named
+from pipeline.inbox.artifacts import artifact_store, digests_named
 from pipeline.inbox.erased import cut, erasing
 from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys, facts_of
@@ -41,8 +41,8 @@ _FORGET_VISITS: Final = (
 class Forgotten:
     """What was erased, and where it may still be."""
 
-    entries: int
     kinds: dict[str, int]
+    """How many entries of each kind."""
     artifacts: int  # that were removed
     shared_artifacts: int  # that another entry names, too
     seqs: tuple[int, ...]
@@ -53,6 +53,11 @@ class Forgotten:
     """Former files of this machine, set aside, that may hold it."""
     is_cut: bool
     """Whether the inbox's file was cut down: somebody who reads it holds that up."""
+
+    @property
+    def entries(self) -> int:
+        """How many entries."""
+        return sum(self.kinds.values())
 
 
 def forget(
@@ -74,14 +79,12 @@ def forget(
     found = find(inbox, keys, seller_id)
     former = tuple(former_files(settings))
     if is_dry_run:
-        count = sum(found.kinds.values())
         digests = len(found.artifacts)
-        return Forgotten(count, found.kinds, digests, 0, (), tuple(found.exports), former, True)
+        return Forgotten(found.kinds, digests, 0, (), tuple(found.exports), former, True)
     seqs = _erase(settings, inbox, keys, found, reason, actor, recorded_by)
     _forget_links(inbox, seller_id)
     removed, shared = _remove_artifacts(settings, inbox, found)
     return Forgotten(
-        entries=sum(found.kinds.values()),
         kinds=found.kinds,
         artifacts=removed,
         shared_artifacts=shared,
@@ -159,8 +162,8 @@ def _remove_artifacts(settings: Settings, inbox: Inbox, found: Found) -> tuple[i
     """Removes those that no entry names any more; how many, and how many another one names."""
     if not found.artifacts:
         return 0, 0
-    still_named = {it.sha256 for artifacts in named(inbox) for it in artifacts}
-    shared = found.artifacts & still_named
+    still_named = digests_named(inbox)
+    shared = {it for it in found.artifacts if bytes.fromhex(it) in still_named}
     store = artifact_store(settings, inbox)
     return sum(store.remove(it) for it in sorted(found.artifacts - shared)), len(shared)
 

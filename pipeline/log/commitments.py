@@ -22,6 +22,12 @@ _OF_BODY: Final = ("body_commitment", "body_size")
 _UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
 
 
+def is_changed(entry: Entry, other: Entry, identity: Identity, erased: Mapping[int, bytes]) -> bool:
+    """Whether `other` alone, the same entry in another store, is as it was recorded. `erased`: as
+    below."""
+    return bool(uncommitted(entry, identity, erased)) and not uncommitted(other, identity, erased)
+
+
 def uncommitted(
     entry: Entry, identity: Identity, erased: Mapping[int, bytes] = MappingProxyType({})
 ) -> list[str]:

@@ -66,6 +66,11 @@ def named(inbox: Inbox, last: int | None = None) -> Iterator[list[Named]]:
         after = rows[-1][0]
 
 
+def digests_named(inbox: Inbox) -> set[bytes]:
+    """Digests of all artifacts that entries name, whoever keeps them."""
+    return {bytes.fromhex(it.sha256) for artifacts in named(inbox) for it in artifacts}
+
+
 def _artifacts(seq: int, origin: str, body: bytes | None) -> Iterator[Named]:
     try:
         content = parse_json(body or b"")
@@ -146,7 +151,7 @@ def looks(settings: Settings, open_inbox: Callable[[], Inbox]) -> Looks[Held]:
 def take_in(inbox: Inbox, store: ArtifactStore, folder: Path) -> int:
     """Stores every file in a folder, or below it, that is an artifact of an entry and is not in the
     store, or damaged there; returns how many. A file's name does not matter, its digest does."""
-    wanted = {bytes.fromhex(it.sha256) for artifacts in named(inbox) for it in artifacts}
+    wanted = digests_named(inbox)
     taken = 0
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() or not path.is_file():

@@ -12,12 +12,12 @@ from pipeline.inbox import Inbox
 from pipeline.inbox.erased import erased_in
 from pipeline.ledger import file
 from pipeline.ledger.arrow import entries_of_former
-from pipeline.log.commitments import uncommitted
+from pipeline.log.commitments import is_changed
+from pipeline.texts import some_of
 
 LOG = logging.getLogger(__name__)
 
 ENTRIES_PER_READ: Final = 4096
-MAX_NAMED: Final = 20
 
 
 def is_outlived(path: Path, inbox: Inbox, erasure: int) -> bool:
@@ -38,12 +38,10 @@ def is_outlived(path: Path, inbox: Inbox, erasure: int) -> bool:
         LOG.warning("the former ledger cannot be read: %s", error)
         return False
     if changed:
-        more = f" and {len(changed) - MAX_NAMED} more" if len(changed) > MAX_NAMED else ""
         raise LedgerRefused(
             "The ledger is not made again",
-            f"entries {', '.join(map(str, changed[:MAX_NAMED]))}{more} of the inbox were changed,"
-            " and the present ledger, which would be deleted for what was erased since, has them as"
-            " they were recorded",
+            f"entries {some_of(changed)} of the inbox were changed, and the present ledger, which"
+            " would be deleted for what was erased since, has them as they were recorded",
             "put the inbox right first: `prazo restore --from-ledger`, or a backup",
         )
     return True
@@ -64,6 +62,6 @@ def _changed(former: duckdb.DuckDBPyConnection, inbox: Inbox) -> list[int]:
             other = held.get(entry.seq, entry)
             if other == entry or other.leaf != entry.leaf:
                 continue  # of another past: a fork is seen by its leaves
-            if uncommitted(entry, identity, erased) and not uncommitted(other, identity, erased):
+            if is_changed(entry, other, identity, erased):
                 found.append(entry.seq)
     return found
