@@ -17,6 +17,7 @@ from pipeline.errors import LedgerRefused
 from pipeline.inbox import open_inbox
 from pipeline.ledger.following import recovery
 from pipeline.ledger.service import LedgerService
+from pipeline.ledger.store import Ledger
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from tests.audit import story
@@ -79,6 +80,13 @@ def test_an_erasure_while_what_follows_makes_its_ledger_again(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put = at_the_first_swap(monkeypatch, lambda: forgotten_once_more(settings))
+    reopen = Ledger.reopen
+
+    def reopened_slowly(ledger: Ledger) -> None:
+        time.sleep(0.5)  # before: so long it said that it was being made, and that it was made
+        reopen(ledger)
+
+    monkeypatch.setattr(Ledger, "reopen", reopened_slowly)
     with closing(LedgerService(settings)) as service:
         service.catch_up()
         service.start()
@@ -86,8 +94,8 @@ def test_an_erasure_while_what_follows_makes_its_ledger_again(
         until = time.monotonic() + 60
         while service.status().recovered is None and time.monotonic() < until:
             time.sleep(0.05)
-        service.reach(20)
         assert service.status().problem is None
+        service.reach(20)
         assert (len(put), files_of(settings)) == (1, ["ledger.duckdb"])
     verified(settings).close()
     assert (len(put), files_of(settings)) == (2, ["ledger.duckdb"])

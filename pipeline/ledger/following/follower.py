@@ -334,9 +334,11 @@ class Follower:
             raise
         self._make_again_at = time.monotonic() + MAKE_AGAIN_SECONDS
         opened.ledger.close()
-        self._recovered, self.fork = opened.recovered, opened.fork
+        self.fork = opened.fork
         self.ledger.reopen()
-        self._is_verified = opened.is_verified
+        # What was recovered comes last: whoever reads it reads of no problem beside it.
+        self._is_verified, self._problem = opened.is_verified, None
+        self._recovered = opened.recovered
 
     def reach(self, seq: int) -> None:
         """Returns once the ledger holds that entry of the inbox: waits for the thread that
@@ -356,6 +358,7 @@ class Follower:
 
     def status(self) -> Status:
         """How far the ledger is now; never fails, nor waits for an inbox that hangs."""
+        recovered = self._recovered  # before the problem, which ends first
         problem = self._problem if self.fork is None else self.fork.in_one_line
         size = self.ledger.size
         try:
@@ -371,7 +374,7 @@ class Follower:
             lag_seconds=lag,
             is_verified=self._is_verified and problem is None and lag < BEHIND_SECONDS,
             problem=problem,
-            recovered=self._recovered,
+            recovered=recovered,
         )
 
     def _note_lag(self) -> int:
