@@ -9,7 +9,7 @@ from app_pages.language import formats
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, address, compared, views
 from pipeline.alert import hours
-from pipeline.alert.reports import is_reachable, subscription
+from pipeline.alert.summaries.reports import is_reachable, subscription
 from pipeline.alert_rules.reports import Report
 from pipeline.log.actions import report_step
 from pipeline.serve.roles import Permission

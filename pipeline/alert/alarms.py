@@ -11,7 +11,14 @@ from pipeline.alert.entries import Address
 from pipeline.alert_rules import LONGEST_SNOOZE_DAYS
 
 LASTING: Final = frozenset(
-    {"receiver_down", "ledger_down", "ledger_behind", "ledger_unverified", "platform_files"}
+    {
+        "inbox_down",
+        "receiver_down",
+        "ledger_down",
+        "ledger_behind",
+        "ledger_unverified",
+        "platform_files",
+    }
 )
 """Kinds of what begins and ends, and that only a `cleared` entry ends: `lasts` in
 `queries/macros.sql` has them, too."""

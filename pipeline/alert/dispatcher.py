@@ -11,15 +11,18 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, NamedTuple, Protocol, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from pipeline import instants
-from pipeline.alert import channels, entries, reports
+from pipeline.alert import channels, entries
 from pipeline.alert.alarms import Alarm, Alarms
 from pipeline.alert.decision import GivenUp, Message, Plan, decide
 from pipeline.alert.entries import Due, Item, Subject
 from pipeline.alert.links import Fresh, Links, Unsent, asking
-from pipeline.alert.summaries import Processes, Summaries
+from pipeline.alert.source import Source
+from pipeline.alert.summaries import reports
+from pipeline.alert.summaries.kept import Summaries
+from pipeline.alert.unrecorded import Unrecorded
 from pipeline.alert.watch import Watch
 from pipeline.alert.words import Lists
 from pipeline.alert_rules import AlertRules
@@ -27,7 +30,7 @@ from pipeline.alert_rules.recipients import Via
 from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import Part, beat
-from pipeline.inbox.store import Outcome
+from pipeline.inbox.store import Outcome, Receipt
 from pipeline.log.entries import LIVE, Draft
 
 LOG = logging.getLogger(__name__)
@@ -55,7 +58,6 @@ RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
 MARGIN: Final = instants.DAY
 """For so much longer than its alerts are due an alert is remembered: clocks differ."""
 READ_AT_ONCE: Final = 10_000
-
 # What a file says of alerts is history: it begins and ends nothing here.
 _ENTRIES = f"""
     select seq, occurred_at, process_id, body, leaf from entries
@@ -63,23 +65,7 @@ _ENTRIES = f"""
     limit {READ_AT_ONCE}"""
 _BEFORE = "select seq from entries where recorded_at < $1 order by seq desc limit 1"
 
-
-class Source(Processes, Protocol):
-    """The ledger, from which what is due comes."""
-
-    def due(self) -> list[Due]:
-        """The alerts that are due now. Raises `OperatorError` where that cannot be said, and
-        `LedgerBehind` where it soon can."""
-
-    def new(self) -> list[Due]:
-        """Those of them that were not raised, at least. Raises `OperatorError` likewise."""
-
-    def subscriptions(self) -> list[dict[str, Any]]:
-        """Reports that people subscribed to on pages: rows of the view `report_subscriptions`.
-        Raises as `open_processes` does."""
-
-    def status(self) -> Mapping[str, object] | None:
-        """How it stands (`Status` of the follower); None where it does not answer."""
+Deliver = Callable[[list[Message], AlertRules, Lists, int], object]
 
 
 class Sent(NamedTuple):
@@ -102,9 +88,11 @@ class Dispatcher:
         on_sent: Callable[[Sent], None] = lambda sent: None,
         now: Callable[[], int] | None = None,
         fresh: Fresh | None = None,
+        unrecorded: Unrecorded | None = None,
     ) -> None:
         """`load`: the rules in force, which every turn asks for. `fresh`: makes a link by which the
-        seller of a process answers, where sellers have a page."""
+        seller of a process answers, where sellers have a page. `unrecorded`: what was done before
+        the inbox could be opened."""
         self._fresh = fresh
         self._inbox = inbox
         self._source = source
@@ -113,7 +101,8 @@ class Dispatcher:
         self._subscribed: list[dict[str, Any]] = []  # rows of `report_subscriptions`
         self._watch = watch
         self._on_sent = on_sent
-        self._now = now or inbox.now
+        self._now = now or inbox.now_or_believed
+        self._unrecorded = unrecorded or Unrecorded()
         self.given_up = 0
         """How often somebody could not be told, and is not tried any longer."""
         self._alarms = Alarms()
@@ -144,15 +133,23 @@ class Dispatcher:
                 for via in get_args(Via)
             }
             while not stop.is_set():
-                try:
-                    self.turn(
-                        lambda messages, *how: pools[messages[0].via].submit(
-                            self._deliver_safely, messages, *how
-                        )
+                self._turn_safely(
+                    lambda messages, *how: pools[messages[0].via].submit(
+                        self._deliver_safely, messages, *how
                     )
-                except OperatorError as error:
-                    LOG.error("alerts wait: %s", error)
+                )
                 stop.wait(TURN_SECONDS)
+        self._unrecorded.end(self._inbox, self._subject)
+
+    def _turn_safely(self, deliver: Deliver) -> None:
+        try:
+            try:
+                self.turn(deliver)
+            except InboxUnavailable as error:
+                LOG.error("alerts wait: %s", error)
+                self._do_without_the_log()
+        except OperatorError as error:
+            LOG.error("alerts wait: %s", error)
 
     def run_once(self) -> None:
         """Raises and sends what is due now, one message after the other. Raises `OperatorError`."""
@@ -162,9 +159,10 @@ class Dispatcher:
             self._look_at = self._whole_look_at = self._subscriptions_at = 0.0
             self.turn(self._deliver)
 
-    def turn(self, deliver: Callable[[list[Message], AlertRules, Lists, int], object]) -> None:
+    def turn(self, deliver: Deliver) -> None:
         """Reads on, decides, and has done what is to be done: `deliver` is given the messages that
         go to one recipient in one way, the most urgent first."""
+        self._unrecorded.record(self._inbox, self._subject)
         self._beat()
         loaded = self._load()
         subscribed = self._subscriptions() if loaded.recipients else self._subscribed
@@ -267,7 +265,7 @@ class Dispatcher:
         now = self._now()
         found = self._watch.look(status, self._alarms, self._rules.watch, now)
         if found.over:
-            self._inbox.append([entries.cleared(name, now) for name in found.over])
+            self._append([entries.cleared(name, now) for name in found.over])
         return found.dues
 
     def _subscriptions(self) -> list[dict[str, Any]]:
@@ -280,6 +278,21 @@ class Dispatcher:
             return self._subscribed
         self._subscriptions_at = time.monotonic() + SUBSCRIPTIONS_SECONDS
         return found
+
+    # --- while there is no log ---
+
+    def _do_without_the_log(self) -> None:
+        """Once the inbox has been away for a while, tells people without it."""
+        self._unrecorded.note(self._inbox.clock())
+        rules = self._load()
+        if not self._unrecorded.has_lasted or not rules.recipients:
+            return
+        is_known = self._after is not None  # who has been told of what
+        found = self._asked(is_whole=is_known)
+        found = [*self._known.values()] if found is None else found
+        dues = [it for it in found if is_known or it.raised_at is None]
+        links, now = Links(rules.dashboard_url, self._inbox.log_key), self._inbox.clock
+        self._unrecorded.tell(dues, self._alarms, rules, links, now, self._stop)
 
     # --- the log ---
 
@@ -296,14 +309,15 @@ class Dispatcher:
             lasting = [] if self._watch is None else self._watch.lasting()
             self._after = min([before[0][0] if before else 0, *(seq - 1 for seq in lasting)])
         is_new = False
-        while True:
-            found = self._inbox.query(_ENTRIES, self._after)
-            for seq, at, process_id, body, leaf in found:
-                self._alarms.take(body, at, process_id)
-                self._after, self._leaf = seq, leaf
-            is_new = is_new or bool(found)
-            if len(found) < READ_AT_ONCE:
-                break
+        with self._unrecorded.reading():
+            while True:
+                found = self._inbox.query(_ENTRIES, self._after)
+                for seq, at, process_id, body, leaf in found:
+                    self._alarms.take(body, at, process_id)
+                    self._after, self._leaf = seq, leaf
+                is_new = is_new or bool(found)
+                if len(found) < READ_AT_ONCE:
+                    break
         self._alarms.forget_before(self._forgot_before)
         return is_new
 
@@ -313,7 +327,12 @@ class Dispatcher:
 
     def _raise(self, dues: Iterable[Due]) -> None:
         now = self._now()
-        self._inbox.append([entries.raised(due, self._subject(due), now) for due in dues])
+        self._append([entries.raised(due, self._subject(due), now) for due in dues])
+
+    def _append(self, drafts: list[Draft]) -> list[Receipt]:
+        receipts = self._inbox.append(drafts)
+        self._unrecorded.remember(drafts)
+        return receipts
 
     def _give_up(self, given_up: Iterable[GivenUp]) -> None:
         now = self._now()
@@ -327,7 +346,7 @@ class Dispatcher:
             for due, address, why, _ in given_up:
                 said = f"{address.to} is not told" if address.to else "nobody is told"
                 LOG.error("%s of alert %s: %s", said, due.alert, why)
-            self._inbox.append(drafts)
+            self._append(drafts)
             self.given_up += len(drafts)
 
     def _subject(self, due: Due) -> Subject:
@@ -335,11 +354,7 @@ class Dispatcher:
         if due.seq is None or (due.process_id is None and due.seller_id is None):
             return Subject()
         found = self._inbox.entry(due.seq)
-        if found is None:
-            return Subject()
-        return Subject(
-            _true(due.process_id, found.process_id), _true(due.seller_id, found.seller_id)
-        )
+        return Subject() if found is None else Subject.of(due, found)
 
     # --- messages ---
 
@@ -348,6 +363,8 @@ class Dispatcher:
             self._deliver(messages, *how)
         except OperatorError as error:
             LOG.error("a message to %s waits: %s", messages[0].to, error)
+            if isinstance(error, InboxUnavailable):
+                self._unrecorded.note(self._inbox.clock())
 
     def _deliver(
         self, messages: list[Message], rules: AlertRules, lists: Lists, decided: int
@@ -396,7 +413,7 @@ class Dispatcher:
             entries.tried(item, message.to, message.via, message.name, subject, self._now())
             for item, subject in zip(message.items, subjects, strict=True)
         ]
-        receipts = self._inbox.append(tried)
+        receipts = self._append(tried)
         ours: dict[Item, Subject] = {
             item: subject
             for item, subject, receipt in zip(message.items, subjects, receipts, strict=True)
@@ -454,22 +471,24 @@ class Dispatcher:
         waits for an inbox that is away; who sends but once waits for a moment."""
         ended = instants.since_boot()
 
-        def record() -> None:
-            now = self._now()  # asks the inbox
+        def drafts() -> list[Draft]:
+            now = self._now()
             waited = instants.since_boot() - ended
-            self._inbox.append(made(now - waited if waited > instants.SECOND else now))
+            return made(now - waited if waited > instants.SECOND else now)
 
         lasting = itertools.repeat(RECORD_PAUSES[-1]) if self._runs_on else ()
         for pause in itertools.chain(RECORD_PAUSES, lasting):
             try:
-                record()
+                self._append(drafts())
             except InboxUnavailable as error:
                 LOG.error("what came of a message waits to be recorded: %s", error)
+                self._unrecorded.note(self._inbox.clock())
+                self._unrecorded.remember(drafts())
                 if self._stop.wait(pause):
                     break
             else:
                 return
-        record()
+        self._append(drafts())
 
     def _beat(self) -> None:
         if time.monotonic() >= self._beat_at:
@@ -479,8 +498,3 @@ class Dispatcher:
 
 def _is_late(since: int, seconds: float = LATEST_SECONDS) -> bool:
     return instants.since_boot() - since > seconds * instants.SECOND
-
-
-def _true(shown: str | None, recorded: str | None) -> str | None:
-    """The id that an entry has, where the one that is shown is its mask."""
-    return recorded if shown is not None and "***" in shown else shown

@@ -6,14 +6,14 @@ log says who was told what and when. None of them names an address: the recipien
 
 import hashlib
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, Self
 
 from pipeline import instants
 from pipeline.alert_rules.recipients import Via
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import CallerError
 from pipeline.log.actions import MAX_REASON_CHARACTERS
-from pipeline.log.entries import Draft
+from pipeline.log.entries import Draft, Entry
 
 ALERT: Final = "alert"
 DIGEST: Final = "digest"
@@ -57,6 +57,15 @@ class Subject(NamedTuple):
 
     process_id: str | None = None
     seller_id: str | None = None
+
+    @classmethod
+    def of(cls, due: Due, entry: Entry) -> Self:
+        """By an entry about the same: it has the ids that may be shown masked."""
+        return cls(_true(due.process_id, entry.process_id), _true(due.seller_id, entry.seller_id))
+
+
+def _true(shown: str | None, recorded: str | None) -> str | None:
+    return recorded if shown is not None and "***" in shown else shown
 
 
 class Address(NamedTuple):

@@ -11,10 +11,10 @@ from typing import Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
 from pipeline import instants
-from pipeline.alert.digest import Part
 from pipeline.alert.entries import DIGEST, REPORT, Due, Item
 from pipeline.alert.links import Links
-from pipeline.alert.reports import Said
+from pipeline.alert.summaries.digest import Part
+from pipeline.alert.summaries.reports import Said
 from pipeline.alert_rules.recipients import Recipient
 from pipeline.breaches import BREACHES
 from pipeline.texts import printable
@@ -41,6 +41,7 @@ _CONDITIONS: Final[_BOTH] = {
     "retries_exhausted": ("Tentativas esgotadas", "Retries given up"),
     "quarantined": ("Entregas em quarentena", "Deliveries in quarantine"),
     "silence": ("A plataforma está em silêncio", "The platform is silent"),
+    "inbox_down": ("Nada pode ser registrado agora", "Nothing can be recorded now"),
     "receiver_down": ("O receptor não responde", "The receiver does not answer"),
     "ledger_down": ("O livro-razão não responde", "The ledger does not answer"),
     "ledger_behind": ("O livro-razão está atrasado", "The ledger lags behind"),
@@ -82,6 +83,15 @@ _ASKED: Final = (
     "Confirmar que o vendedor foi consultado, e aguardar a resposta",
     "Make sure that the seller was asked, and wait for the answer",
 )
+_ADVICE: Final[_BOTH] = {
+    "inbox_down": (
+        "Rodar `prazo doctor`: ele diz por quê. Até lá nenhuma entrega da plataforma é aceita, e"
+        " ninguém pode confirmar alertas",
+        "Run `prazo doctor`: it says why. Until then no delivery of the platform's is taken, and"
+        " nobody can acknowledge alerts",
+    ),
+}
+"""What to do about what lies beside the log."""
 _LOST: Final = (
     "a lista não pôde ser feita: a visão salva não existe mais, ou cita um vendedor por CPF, CNPJ"
     " ou e-mail",
@@ -311,6 +321,8 @@ def _lines(
         # It alarms because waiting is no longer safe, or because the link for the seller is in
         # somebody's mail and may be there alone.
         lines.append((label("next"), said(_ASKED, language)))
+    elif due.kind in _ADVICE:
+        lines.append((label("next"), said(_ADVICE[due.kind], language)))
     elif due.next_action:
         lines.append((label("next"), next_action(due.next_action, language)))
     if (page := links.page(due)) is not None:

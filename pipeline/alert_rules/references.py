@@ -13,7 +13,7 @@ from pipeline.breaches import BREACHES
 CONDITIONS: Final = tuple(it for it in get_args(Condition) if it != "breach")
 """Each is a kind of its own; of breaches each finding is."""
 BESIDE_THE_LOG: Final = (
-    *("receiver_down", "ledger_down", "ledger_behind", "ledger_unverified"),
+    *("inbox_down", "receiver_down", "ledger_down", "ledger_behind", "ledger_unverified"),
     *("platform_files", "certificate_ends"),
 )
 RUNGS: Final = ("opened", "overdue", "expired")

@@ -9,7 +9,9 @@ from pipeline.alert_rules.references import BESIDE_THE_LOG
 from pipeline.breaches import BREACHES
 
 _FOR_ADMINS: Final = {"unauthorized", "tls_refused", "quarantined", "silence"}
-_BREACHES_BESIDE_THE_LOG: Final = {"receiver_down", "ledger_down", "ledger_unverified"}
+_BREACHES_BESIDE_THE_LOG: Final = {
+    *("inbox_down", "receiver_down", "ledger_down", "ledger_unverified"),
+}
 _RISK_HOURS: Final = 72
 """With less time left to the deadline, a rung is a risk."""
 

@@ -84,6 +84,8 @@ def run() -> None:
 
     Example: prazo alerts run
     """
+    from pipeline import instants
+    from pipeline.alert import unrecorded
     from pipeline.alert.dispatcher import Dispatcher
     from pipeline.alert.watch import Watch
     from pipeline.alert_rules import AlertsFile
@@ -95,12 +97,19 @@ def run() -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    with contextlib.closing(open_guarded(settings)) as inbox:
-        fresh = _fresh_links(settings, inbox)
+    done = unrecorded.Unrecorded()
+    inbox = unrecorded.opened(lambda: open_guarded(settings), done, rules.get, instants.now, stop)
+    if inbox is None:
+        return
+    with contextlib.closing(inbox):
         source = HeldLedger(
-            settings, inbox.now, inbox.log_key, lambda: rules.get().watch.lag_minutes * 60
+            settings,
+            inbox.now_or_believed,
+            inbox.log_key,
+            lambda: rules.get().watch.lag_minutes * 60,
         )
-        Dispatcher(inbox, source, rules.get, Watch(settings, inbox), fresh=fresh).run(stop)
+        fresh, watch = _fresh_links(settings, inbox), Watch(settings, inbox)
+        Dispatcher(inbox, source, rules.get, watch, fresh=fresh, unrecorded=done).run(stop)
 
 
 @alerts.command()

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pipeline import instants
-from pipeline.errors import InboxForked
+from pipeline.errors import InboxForked, InboxUnavailable
 from pipeline.inbox import schema
 from pipeline.inbox.clock import Clock
 from pipeline.inbox.schema.rows import Rows
@@ -398,6 +398,13 @@ class Inbox(ABC):
     def now(self) -> int:
         """The one clock of everybody who shares the inbox, in microseconds: the database server's
         where there is one that has not jumped, else this machine's as it is believed."""
+
+    def now_or_believed(self) -> int:
+        """The same; where it cannot be asked for, the time that this machine believes."""
+        try:
+            return self.now()
+        except InboxUnavailable:
+            return self.clock()
 
     @abstractmethod
     def steady(self) -> int:

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.alert.digest import Process
 from pipeline.alert.entries import Due
+from pipeline.alert.summaries.digest import Process
 from pipeline.errors import LedgerBehind, OperatorError
 from pipeline.serve.commands import CATCH_UP_SECONDS, Ledger
 from pipeline.serve.identifiers import mask_within

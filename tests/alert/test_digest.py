@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.alert import digest, entries, words
+from pipeline.alert import entries, words
 from pipeline.alert.alarms import Alarms
 from pipeline.alert.decision import decide
-from pipeline.alert.digest import Process
 from pipeline.alert.entries import Item, Subject
 from pipeline.alert.links import Links
+from pipeline.alert.summaries import digest
+from pipeline.alert.summaries.digest import Process
 from pipeline.alert_rules import AlertRules
 from tests.alert.test_decision import ANA, BRUNO, MONDAY, at, due, rules
 

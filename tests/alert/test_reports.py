@@ -6,11 +6,12 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline import instants
-from pipeline.alert import digest, reports, words
+from pipeline.alert import words
 from pipeline.alert.alarms import Alarm, Alarms, Delivery
 from pipeline.alert.entries import Address, Item
 from pipeline.alert.links import Links
-from pipeline.alert.reports import Occasion
+from pipeline.alert.summaries import digest, reports
+from pipeline.alert.summaries.reports import Occasion
 from pipeline.alert_rules import AlertRules
 from pipeline.log.actions import report_step, view_step
 from tests.alert.sinks import MailServer, WebhookServer

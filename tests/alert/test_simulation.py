@@ -138,6 +138,8 @@ class World:
     def now(self) -> int:
         return self.clock
 
+    now_or_believed = now
+
     def append(self, drafts: list[Draft]) -> list[Receipt]:
         try:
             self.may_crash()

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from pipeline import instants
-from pipeline.alert import reports
+from pipeline.alert.summaries import reports
 from pipeline.alert_rules import AlertRules
 from pipeline.serve.due_alerts import processes_in
 from tests.app_pages.conftest import OpenLog, Visit

@@ -1,6 +1,8 @@
 """What tests ask of the machine that they run on."""
 
+import contextlib
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -8,13 +10,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+_PORTS = range(10_000, 32_000)
+"""Below those that the system gives to whoever connects: one of these may be somebody's by the time
+that the program for which it was found has started."""
+
 
 def free_port() -> int:
     """A port of the loopback address on which nothing listened just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    while True:
+        port = secrets.choice(_PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def memory(size: int) -> Path | None:

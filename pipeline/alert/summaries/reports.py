@@ -18,8 +18,8 @@ from pipeline import instants, periods
 from pipeline.alert import hours
 from pipeline.alert.alarms import Alarm
 from pipeline.alert.decision import present
-from pipeline.alert.digest import MAX_LISTED, Part, Process, is_over, so_far, urgency
 from pipeline.alert.entries import REPORT, Due
+from pipeline.alert.summaries.digest import MAX_LISTED, Part, Process, is_over, so_far, urgency
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import WorkingHours

@@ -2,30 +2,18 @@
 
 import logging
 from collections.abc import Iterable, Mapping
-from typing import Protocol
 
-from pipeline.alert import digest, reports
 from pipeline.alert.alarms import Alarm
 from pipeline.alert.decision import Message
-from pipeline.alert.digest import Process
 from pipeline.alert.entries import Due
-from pipeline.alert.reports import Said
+from pipeline.alert.source import Processes
+from pipeline.alert.summaries import digest, reports
+from pipeline.alert.summaries.reports import Said
 from pipeline.alert.words import Lists
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import OperatorError
 
 LOG = logging.getLogger(__name__)
-
-
-class Processes(Protocol):
-    """What a digest and a report are made from."""
-
-    def open_processes(self) -> list[Process]:
-        """The unfinished processes. Raises `OperatorError` where that cannot be said."""
-
-    def saved_views(self, names: Iterable[str]) -> dict[str, str]:
-        """Those of these views of the Watchlist that are saved for all -> their filters. Raises as
-        `open_processes` does."""
 
 
 class Summaries:

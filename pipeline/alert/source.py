@@ -1,0 +1,36 @@
+"""What whoever sends asks of a ledger: what is due, and what digests and reports are made from."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from pipeline.alert.entries import Due
+from pipeline.alert.summaries.digest import Process
+
+
+class Processes(Protocol):
+    """What a digest and a report are made from."""
+
+    def open_processes(self) -> list[Process]:
+        """The unfinished processes. Raises `OperatorError` where that cannot be said."""
+
+    def saved_views(self, names: Iterable[str]) -> dict[str, str]:
+        """Those of these views of the Watchlist that are saved for all -> their filters. Raises as
+        `open_processes` does."""
+
+
+class Source(Processes, Protocol):
+    """The ledger, from which what is due comes."""
+
+    def due(self) -> list[Due]:
+        """The alerts that are due now. Raises `OperatorError` where that cannot be said, and
+        `LedgerBehind` where it soon can."""
+
+    def new(self) -> list[Due]:
+        """Those of them that were not raised, at least. Raises `OperatorError` likewise."""
+
+    def subscriptions(self) -> list[dict[str, Any]]:
+        """Reports that people subscribed to on pages: rows of the view `report_subscriptions`.
+        Raises as `open_processes` does."""
+
+    def status(self) -> Mapping[str, object] | None:
+        """How it stands (`Status` of the follower); None where it does not answer."""
