@@ -48,14 +48,21 @@ STATES: Final[Mapping[str, str]] = {
     "TO": "Tocantins",
 }
 TYPE_PATH: Final = "type"
+_UNSEEN: Final = r"\u00ad\u200b-\u200f\u202a-\u202c\u2060\u2066-\u2069\ufeff"
+"""Marks without a width that come along with what is copied from chats and contacts. Nobody sees
+them to take them out, so they are left out; those that turn a text around are refused."""
 PATTERNS: Final[Mapping[Kind, str]] = {
-    "postal_code": r"[\s.\-]*(?:[0-9][\s.\-]*){8}",
-    "band": rf"\s*(?:R\$)?\s*(?:[0-9][\s.]*){{1,{MAX_AMOUNT_DIGITS}}}",
+    "postal_code": rf"[\s.\-{_UNSEEN}]*(?:[0-9][\s.\-{_UNSEEN}]*){{8}}",
+    "band": (
+        rf"[\s{_UNSEEN}]*(?:R[{_UNSEEN}]*\$)?[\s{_UNSEEN}]*"
+        rf"(?:[0-9][\s.{_UNSEEN}]*){{1,{MAX_AMOUNT_DIGITS}}}"
+    ),
     "line": r".*\S.*",
     "other": r".*\S.*",
 }
 """What a browser without scripts refuses by itself: nothing that `read` takes."""
 
+_UNSEEN_MARK: Final = re.compile(f"[{_UNSEEN}]")
 _AMOUNT: Final = re.compile(r"[0-9]+|[0-9]{1,3}(?:[. ][0-9]{3})+")
 """Points and spaces part thousands: `1000.00` has cents, and is not a hundred thousand."""
 _TOGETHER: Final = (
@@ -216,7 +223,7 @@ def read(question: Question, typed: Mapping[str, str], bands: Collection[str] | 
 def _value(
     each: Field, text: str, bands: Collection[str] | None
 ) -> tuple[JsonValue, FaultCode | None]:
-    value = " ".join(unicodedata.normalize("NFC", text).split())
+    value = " ".join(unicodedata.normalize("NFC", _UNSEEN_MARK.sub("", text)).split())
     if not value:
         return ("", None) if not each.is_required else (None, "missing")
     if len(value) > MAX_CHARACTERS:
@@ -249,7 +256,7 @@ def _accepted(each: Field, value: str, otherwise: FaultCode) -> tuple[JsonValue,
 
 
 def _band(lower: str, upper: str) -> tuple[JsonValue, FaultCode | None]:
-    ends = [it.strip().removeprefix("R$") for it in (lower, upper)]
+    ends = [_UNSEEN_MARK.sub("", it).strip().removeprefix("R$") for it in (lower, upper)]
     ends = [" ".join(it.split()) for it in ends]
     if not all(ends):
         return None, "missing"

@@ -210,7 +210,7 @@ def test_what_was_typed_beside_a_fault_answers_no_other_question_that_takes_its_
 ) -> None:
     process = page.review(["mother_name"])
     seller = page.seller()
-    wrong = seller.answer(seller.open(page.mint(process).url), f0="Maria\u200b")
+    wrong = seller.answer(seller.open(page.mint(process).url), f0="Maria\u202e")
     assert (wrong.status, wrong.slug) == (422, "other-1")
     page.review(["profession"], process_id=process)
     changed = seller.answer(wrong, f0="Maria")

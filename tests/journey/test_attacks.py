@@ -199,6 +199,16 @@ def test_what_cannot_be_sent_or_shown_is_refused_in_words(page: Page, typed: str
     assert seller.answer(refused, f0="Recife").slug == "review"
 
 
+def test_marks_without_a_width_that_were_copied_along_are_left_out(page: Page) -> None:
+    """Nobody sees them, so who had copied an address from a chat could not correct it."""
+    process = page.review(["address.city"])
+    seller = page.seller()
+    typed = "\u202aSão Jo\u00ads\u00e9\u200b do\ufeff Rio\u2060 Preto\u202c\u200e"
+    seller.confirm(seller.answer(seller.open(page.mint(process).url), f0=typed))
+    *_, (_, whole), _ = page.collections(process)
+    assert whole["fields"] == {"address.city": "São José do Rio Preto"}
+
+
 def test_bodies_and_heads_have_a_most(page: Page) -> None:
     minted = page.mint(page.review())
     stranger = page.seller()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pipeline.journey import form
 from pipeline.journey.form import PATTERNS, Field, Question
 
-TYPED = st.text(st.sampled_from("0123456789.- R$aé\t\u00a0"), max_size=24)
+TYPED = st.text(st.sampled_from("0123456789.- R$aé\t\u00a0\u200b\u202a"), max_size=24)
 
 
 def fault(kind: form.Kind, path: str, **typed: str) -> str | None:
