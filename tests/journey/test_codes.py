@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from pipeline.journey.entrance import codes
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.journey.seller import Screen, Seller
 from tests.journey.served import Page, served
+from tests.support.machine import wait_until
 
 SECRET = base64.b64encode(b"a secret of the marketplace's own").decode()
 
@@ -142,6 +144,33 @@ def test_where_the_endpoint_fails_the_seller_hears_it(page: Page, endpoint: Webh
         endpoint.status = 204
     assert failed.status == 422
     assert "Não conseguimos enviar o código agora" in failed.html
+
+
+def test_whoever_needs_no_code_is_answered_while_the_endpoint_hangs(
+    page: Page, endpoint: WebhookServer
+) -> None:
+    """Sixteen who asked for a code held all threads of the page, and nobody could answer."""
+    urls = [page.mint(page.review()).url for _ in range(17)]
+    for url in urls:
+        page.seller().open(url)  # from now on others need a code
+    before = len(endpoint.taken)
+    endpoint.gate.clear()
+    try:
+        with ThreadPoolExecutor(17) as pool:
+            asked = [pool.submit(page.seller().post, url, do="send") for url in urls]
+            wait_until(lambda: len(endpoint.taken) == before + codes.AT_ONCE)
+            process = page.review(["address.city"])
+            seller = page.seller()
+            screen = seller.answer(seller.open(page.mint(process).url), f0="Recife")
+            assert screen.slug == "review"
+            assert len(endpoint.taken) == before + codes.AT_ONCE
+            endpoint.gate.set()
+            answers = [it.result() for it in asked]
+    finally:
+        endpoint.gate.set()
+    assert [it.status for it in answers].count(422) == 17 - codes.AT_ONCE
+    waits = [url for url, it in zip(urls, answers, strict=True) if it.status == 422]
+    assert 'name="code"' in page.seller().post(waits[0], do="send").html  # it cost no code
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import hmac
 import logging
 import secrets
 import smtplib
+import threading
 from typing import Final, Literal
 
 from pipeline import alert_rules, instants
@@ -30,6 +31,9 @@ PAUSE: Final = 20 * instants.SECOND
 """Between two codes of one link."""
 MAX_CODES: Final = 5
 MAX_TRIES: Final = 5
+AT_ONCE: Final = 8
+"""Codes on their way; more are not sent. Each takes one of the page's threads for as long as the
+server that is to send it says nothing, and others answer meanwhile."""
 TYPE: Final = "prazo.journey.code"
 VERSION: Final = 1
 
@@ -65,6 +69,7 @@ class Codes:
             else RereadFile(path, lambda text: standard_webhooks.secrets_in(text, path))
         )
         self._key = hmac.digest(inbox.log_key, b"codes of journeys", hashlib.sha256)
+        self._places = threading.BoundedSemaphore(AT_ONCE)
 
     def has_way(self, journey: Journey) -> bool:
         """Whether a code can reach this seller."""
@@ -75,7 +80,17 @@ class Codes:
         return bool(self._inbox.query(_IS_SENT, journey.ref, now - LIFE))
 
     def send(self, journey: Journey, language: Language, now: int) -> Sending:
-        """Makes a code and sends it; it counts, whether it arrives or not."""
+        """Makes a code and sends it; it counts, whether it arrives or not. Where so many are under
+        way that this one has to wait, none is made."""
+        if not self._places.acquire(blocking=False):
+            LOG.error("no code was sent: %d are still under way", AT_ONCE)
+            return "failed"
+        try:
+            return self._send(journey, language, now)
+        finally:
+            self._places.release()
+
+    def _send(self, journey: Journey, language: Language, now: int) -> Sending:
         code = f"{secrets.randbelow(10**6):06d}"
         made = (self._kept(journey, code), now, journey.ref, now - PAUSE)
         if self._inbox.execute(_MADE, *made) != 1:
