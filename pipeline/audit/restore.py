@@ -57,7 +57,7 @@ from pipeline.log.commitments import uncommitted
 from pipeline.log.entries import RESTORATION, Entry
 from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.settings import Settings
-from pipeline.texts import counted
+from pipeline.texts import counted, some_of
 
 _ANOTHER: Final = "try another backup"
 _WRITABLE: Final = "copy it to where you may write, and restore the copy; else try another backup"
@@ -455,13 +455,13 @@ def _proved(
             vouched.append(Head(checkpoint.size, checkpoint.root))
         expected = vouched if head is None else [*vouched, head]
         roots = tree.Roots({size, *(at for at, _ in expected)})
-        changed: list[str] = []
+        changed: list[int] = []
         erased = erased_in(source)
         for entries in batches(source, 0, size):
             roots.extend([it.leaf for it in entries])
-            changed += [str(it.seq) for it in entries if uncommitted(it, source.identity, erased)]
+            changed += [it.seq for it in entries if uncommitted(it, source.identity, erased)]
         if changed:
-            raise ValueError(f"its entries {', '.join(changed[:20])} are not as they were recorded")
+            raise ValueError(f"its entries {some_of(changed)} are not as they were recorded")
         for at, root in expected:
             if roots.frontier.size != size or roots.at.get(at, (b"",))[0] != root:
                 raise ValueError(f"its first {at} entries lead to another root than was signed")

@@ -34,7 +34,7 @@ from pipeline.log.artifacts import Keeper
 from pipeline.log.commitments import is_changed, uncommitted
 from pipeline.log.entries import Entry
 from pipeline.log.signing import LogKeys, open_checkpoint
-from pipeline.texts import counted
+from pipeline.texts import counted, some_of
 
 ENTRIES_PER_BATCH: Final = 4096
 ENTRIES_PER_MINUTE: Final = 100_000
@@ -286,8 +286,7 @@ def _compare_facts(
         if expected != stored:
             seqs = sorted({it[0] for it in _difference(expected, stored)})
             verdict.fault(
-                f"{table} does not say what the entries say: {', '.join(map(str, seqs[:20]))};"
-                f" {_REMEDY['ledger']}"
+                f"{table} does not say what the entries say: {some_of(seqs)}; {_REMEDY['ledger']}"
             )
 
 

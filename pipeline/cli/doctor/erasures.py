@@ -1,7 +1,6 @@
 """Examines whether what was erased is gone: an older copy may have brought it back."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
@@ -11,9 +10,7 @@ from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys
 from pipeline.log.erasures import BODIES, taxpayer_marks
 from pipeline.settings import Settings
-from pipeline.texts import counted
-
-MOST_NAMED: Final = 10
+from pipeline.texts import counted, some_of
 
 
 def erasures(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
@@ -24,14 +21,13 @@ def erasures(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
         return
     if back:
         sellers = sorted({it.seller_id for it in back if it.seller_id is not None})
-        named = ", ".join(sellers[:MOST_NAMED]) + (" and others" if sellers[MOST_NAMED:] else "")
         yield Diagnosis(
             "erasures",
             "fault",
             f"{counted(len(back), 'entry was', 'entries were')} erased, and what came is there"
             " again",
             "an older copy was put back: `prazo forget` erases it again; it is of"
-            f" {named or 'whoever the erasures name'}",
+            f" {some_of(sellers) or 'whoever the erasures name'}",
         )
     else:
         yield Diagnosis("erasures", "ok", "what was erased is gone from the inbox")
