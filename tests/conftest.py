@@ -48,7 +48,7 @@ WAITING: Final = {
     "submit/test_resumer.py": 35,
     "submit/test_outcomes.py": 25,
     "submit/gateway/test_gateway.py": 25,
-    "alert/test_unrecorded.py": 25,
+    "alert/away/test_processes.py": 25,
     "journey/test_submitting.py": 20,
     "submit/test_sent_once.py": 20,
     "submit/test_kill.py": 20,

@@ -18,6 +18,7 @@ from pipeline.alert import channels, entries
 from pipeline.alert.alarms import Alarm, Alarms
 from pipeline.alert.decision import GivenUp, Message, Plan, decide
 from pipeline.alert.entries import Due, Item, Subject
+from pipeline.alert.lateness import is_late
 from pipeline.alert.links import Fresh, Links, Unsent, asking
 from pipeline.alert.source import Source
 from pipeline.alert.summaries import reports
@@ -44,13 +45,6 @@ in a fraction of the time. Before a message about what was raised, all is looked
 SUBSCRIPTIONS_SECONDS: Final = 30.0
 """Between two looks at the reports that people subscribed to."""
 BEAT_SECONDS: Final = 15.0
-LATEST_SECONDS: Final = 60.0
-"""From the entry of a try to the moment its message leaves: whoever was paused for longer does not
-send, since somebody else may have taken the try for lost. And from the look at what is due to the
-entry: after that it is looked at again, since it may be over."""
-IN_A_ROW_SECONDS: Final = 15.0
-"""For so long after a look, messages to a recipient follow each other; others may wait for a turn.
-"""
 MAX_AT_ONCE: Final = 8
 """Messages on their way by one channel at a time: a dead server holds no other channel up."""
 RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
@@ -145,6 +139,7 @@ class Dispatcher:
         try:
             try:
                 self.turn(deliver)
+                self._unrecorded.went_well()
             except InboxUnavailable as error:
                 LOG.error("alerts wait: %s", error)
                 self._do_without_the_log()
@@ -287,10 +282,15 @@ class Dispatcher:
         rules = self._load()
         if not self._unrecorded.has_lasted or not rules.recipients:
             return
-        is_known = self._after is not None  # who has been told of what
-        found = self._asked(is_whole=is_known)
-        found = [*self._known.values()] if found is None else found
-        dues = [it for it in found if is_known or it.raised_at is None]
+        with contextlib.suppress(InboxUnavailable):  # it may be read, and others may write to it
+            self._read_on()
+        if time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + LOOK_SECONDS
+            found = self._asked(is_whole=self._after is not None)
+            self._known = self._known if found is None else {it.alert: it for it in found}
+        # Where nobody knows who has been told of what, only of what was never raised.
+        is_read = self._after is not None
+        dues = [it for it in self._known.values() if is_read or it.raised_at is None]
         links, now = Links(rules.dashboard_url, self._inbox.log_key), self._inbox.clock
         self._unrecorded.tell(dues, self._alarms, rules, links, now, self._stop)
 
@@ -330,8 +330,12 @@ class Dispatcher:
         self._append([entries.raised(due, self._subject(due), now) for due in dues])
 
     def _append(self, drafts: list[Draft]) -> list[Receipt]:
-        receipts = self._inbox.append(drafts)
-        self._unrecorded.remember(drafts)
+        try:
+            receipts = self._inbox.append(drafts)
+        except InboxUnavailable:
+            self._unrecorded.note(self._inbox.clock(), is_unwritten=True)
+            raise
+        self._unrecorded.recorded(drafts)
         return receipts
 
     def _give_up(self, given_up: Iterable[GivenUp]) -> None:
@@ -354,7 +358,7 @@ class Dispatcher:
         if due.seq is None or (due.process_id is None and due.seller_id is None):
             return Subject()
         found = self._inbox.entry(due.seq)
-        return Subject() if found is None else Subject.of(due, found)
+        return Subject() if found is None else Subject.of(due, found, self._source.is_mask)
 
     # --- messages ---
 
@@ -363,8 +367,6 @@ class Dispatcher:
             self._deliver(messages, *how)
         except OperatorError as error:
             LOG.error("a message to %s waits: %s", messages[0].to, error)
-            if isinstance(error, InboxUnavailable):
-                self._unrecorded.note(self._inbox.clock())
 
     def _deliver(
         self, messages: list[Message], rules: AlertRules, lists: Lists, decided: int
@@ -375,11 +377,9 @@ class Dispatcher:
         first = messages[0]
         try:
             for message in messages:
-                is_late = _is_late(
-                    decided, LATEST_SECONDS if message is first else IN_A_ROW_SECONDS
-                )
-                if is_late or not self._try_safely(message, rules, lists):
-                    self._looks_again |= is_late or message is not messages[-1]
+                comes_late = is_late(decided, is_first=message is first)
+                if comes_late or not self._try_safely(message, rules, lists):
+                    self._looks_again |= comes_late or message is not messages[-1]
                     break
                 if self._stop.is_set():
                     break
@@ -433,7 +433,7 @@ class Dispatcher:
             message = message._replace(items=tuple(it for it in ours if it not in faults))
         if content is None:
             return True
-        if _is_late(began):
+        if is_late(began):
             LOG.warning("a message to %s was not sent: it would come late", message.to)
             return False
         fault = channels.send(message, content, rules, now, self._stop)
@@ -482,7 +482,6 @@ class Dispatcher:
                 self._append(drafts())
             except InboxUnavailable as error:
                 LOG.error("what came of a message waits to be recorded: %s", error)
-                self._unrecorded.note(self._inbox.clock())
                 self._unrecorded.remember(drafts())
                 if self._stop.wait(pause):
                     break
@@ -492,9 +491,5 @@ class Dispatcher:
 
     def _beat(self) -> None:
         if time.monotonic() >= self._beat_at:
-            self._beat_at = time.monotonic() + BEAT_SECONDS
             beat(self._inbox, Part.ALERTS)
-
-
-def _is_late(since: int, seconds: float = LATEST_SECONDS) -> bool:
-    return instants.since_boot() - since > seconds * instants.SECOND
+            self._beat_at = time.monotonic() + BEAT_SECONDS

@@ -5,7 +5,7 @@ log says who was told what and when. None of them names an address: the recipien
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple, Self
 
 from pipeline import instants
@@ -59,13 +59,16 @@ class Subject(NamedTuple):
     seller_id: str | None = None
 
     @classmethod
-    def of(cls, due: Due, entry: Entry) -> Self:
-        """By an entry about the same: it has the ids that may be shown masked."""
-        return cls(_true(due.process_id, entry.process_id), _true(due.seller_id, entry.seller_id))
+    def of(cls, due: Due, entry: Entry, is_mask: Callable[[str, str], bool]) -> Self:
+        """By an entry about the same: it has the ids that may be shown masked. An id is left out
+        where what is shown is not its mask: the inbox may be another since that was shown."""
 
+        def true(shown: str | None, recorded: str | None) -> str | None:
+            if shown is None or "***" not in shown:
+                return shown
+            return recorded if recorded is not None and is_mask(shown, recorded) else None
 
-def _true(shown: str | None, recorded: str | None) -> str | None:
-    return recorded if shown is not None and "***" in shown else shown
+        return cls(true(due.process_id, entry.process_id), true(due.seller_id, entry.seller_id))
 
 
 class Address(NamedTuple):

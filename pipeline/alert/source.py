@@ -32,5 +32,8 @@ class Source(Processes, Protocol):
         """Reports that people subscribed to on pages: rows of the view `report_subscriptions`.
         Raises as `open_processes` does."""
 
+    def is_mask(self, shown: str, recorded: str) -> bool:
+        """Whether what a row shows is the mask of an id."""
+
     def status(self) -> Mapping[str, object] | None:
         """How it stands (`Status` of the follower); None where it does not answer."""

@@ -14,10 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
+from pipeline import instants
 from pipeline.alert import channels, entries
 from pipeline.alert.alarms import Alarms
 from pipeline.alert.decision import Message, decide
 from pipeline.alert.entries import Due, Subject
+from pipeline.alert.lateness import is_late
 from pipeline.alert.links import Links
 from pipeline.alert.watch import GRACE_SECONDS, name_of
 from pipeline.alert_rules import AlertRules
@@ -30,7 +32,9 @@ LOG = logging.getLogger(__name__)
 
 KIND: Final = "inbox_down"
 OPEN_AGAIN_SECONDS: Final = 5.0
-AT_ONCE: Final = 500
+AT_ONCE: Final = 32
+"""Recipients by a channel each, to whom messages are on their way."""
+AT_A_TIME: Final = 500
 """Drafts in one commit."""
 
 
@@ -42,16 +46,20 @@ class _Step(NamedTuple):
 
 
 class Unrecorded:
-    """What one process did about alerts since its inbox went away. Safe from several threads."""
+    """What one process did about alerts that its inbox does not have. Safe from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._away_since: float | None = None  # on the monotonic clock
         self._began = 0  # the same by the believed time, in microseconds
-        self._alarms: Alarms | None = None  # as they are, with what is not recorded; None: all is
+        self._is_unwritten = False  # it took no entries: a heartbeat may find room where none does
         self._steps: list[_Step] = []
         # What this process had recorded, or tried to, and has not read yet, by ingest key.
         self._own: dict[bytes | None, Draft] = {}
+        self._under_way: set[tuple[str, str]] = set()
+        self._pool: ThreadPoolExecutor | None = None
+
+    # --- whether it is away ---
 
     @property
     def has_lasted(self) -> bool:
@@ -59,11 +67,27 @@ class Unrecorded:
         since = self._away_since
         return since is not None and time.monotonic() - since >= GRACE_SECONDS
 
-    def note(self, now: int) -> None:
-        """Notes that the inbox cannot be read or written; `now`: in microseconds."""
+    def note(self, now: int, *, is_unwritten: bool = False) -> None:
+        """Notes that the inbox failed; `now`: in microseconds. `is_unwritten`: it took no entries,
+        so that only entries that it takes end this."""
         with self._lock:
+            self._is_unwritten |= is_unwritten
             if self._away_since is None:
                 self._away_since, self._began = time.monotonic(), now
+
+    def went_well(self) -> None:
+        """Notes that all that was asked of the inbox in a turn was done."""
+        with self._lock:
+            if not self._is_unwritten and not self._steps:
+                self._away_since = None
+
+    def recorded(self, drafts: Iterable[Draft]) -> None:
+        """Notes that the inbox took entries, and remembers them until they are read."""
+        self.remember(drafts)
+        with self._lock:
+            self._is_unwritten = False
+
+    # --- what is known ---
 
     def remember(self, drafts: Iterable[Draft]) -> None:
         """Remembers what this process did, until it has read what stands in the log."""
@@ -79,13 +103,17 @@ class Unrecorded:
         with self._lock:
             self._own = {key: it for key, it in self._own.items() if key not in before}
 
-    def _begin(self, alarms: Alarms) -> Alarms:
-        """Every alert as it is, with what this process did since it has read the log."""
+    def _known(self, alarms: Alarms) -> Alarms:
+        """Every alert as it is: as it was read, with what this process did since."""
         known = copy.deepcopy(alarms)
         with self._lock:
-            for draft in self._own.values():
-                known.take(draft.body, draft.occurred_at or 0, draft.process_id)
+            done = [(it, it.process_id) for it in self._own.values()]
+            done += [(draft, due.process_id) for draft, due in self._steps]
+        for draft, process_id in done:
+            known.take(draft.body, draft.occurred_at or 0, process_id)
         return known
+
+    # --- telling ---
 
     def tell(
         self,
@@ -96,19 +124,19 @@ class Unrecorded:
         now: Callable[[], int],
         stop: threading.Event,
     ) -> None:
-        """Tells of the inbox, and of what else is due: whom, how often and when, as ever.
+        """Tells of the inbox, and of what else is due: whom, how often and when, as ever. Nobody
+        waits here for a message on its way.
 
-        `alarms`: as they were recorded. `now`: the believed time, which must not ask the inbox.
+        `alarms`: as they were read last. `now`: the believed time, which must not ask the inbox.
         """
-        if self._alarms is None:
-            self._alarms = self._begin(alarms)
         name = name_of(KIND, str(self._began))
         dues = [Due(name, KIND, "breach", "admin", self._began), *dues]
-        for due in decide(dues, self._alarms, rules, now()).raises:
+        for due in decide(dues, self._known(alarms), rules, now()).raises:
             self._take(entries.raised(due, Subject(), now()), due)
-        plan = decide(dues, self._alarms, rules, now())
+        plan = decide(dues, self._known(alarms), rules, now())
         for due, address, why, before in plan.given_up:
-            LOG.error("%s is not told of alert %s: %s", address.to or "nobody", due.alert, why)
+            said = f"{address.to} is not told" if address.to else "nobody is told"
+            LOG.error("%s of alert %s: %s", said, due.alert, why)
             draft = entries.undelivered(
                 due.alert, address, why, Subject(), now(), tries_before=before
             )
@@ -116,14 +144,38 @@ class Unrecorded:
         ways: dict[tuple[str, str], list[Message]] = {}
         for message in plan.messages:
             ways.setdefault((message.to, message.via), []).append(message)
+        decided = instants.since_boot()
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(AT_ONCE, "alerts without the log")
+        for way, messages in ways.items():
+            with self._lock:
+                if way in self._under_way:
+                    continue
+                self._under_way.add(way)
+            self._pool.submit(self._send_all, messages, rules, links, now, stop, decided)
 
-        def send_all(messages: list[Message]) -> None:
+    def _send_all(
+        self,
+        messages: list[Message],
+        rules: AlertRules,
+        links: Links,
+        now: Callable[[], int],
+        stop: threading.Event,
+        decided: int,
+    ) -> None:
+        """Sends one after the other, until one is not taken, or others may be due by now."""
+        first = messages[0]
+        try:
             for message in messages:
-                if stop.is_set() or not self._send(message, rules, links, now, stop):
+                if stop.is_set() or is_late(decided, is_first=message is first):
                     break
-
-        with ThreadPoolExecutor(len(ways) or 1, "alerts without the log") as pool:
-            list(pool.map(send_all, ways.values()))
+                if not self._send(message, rules, links, now, stop):
+                    break
+        except Exception:
+            LOG.exception("a message to %s ended in an error of ours", first.to)
+        finally:
+            with self._lock:
+                self._under_way.discard((first.to, first.via))
 
     def _send(
         self,
@@ -133,17 +185,20 @@ class Unrecorded:
         now: Callable[[], int],
         stop: threading.Event,
     ) -> bool:
-        """Whether the next message may be tried: a channel that took none is left alone."""
-        how = message.to, message.via, message.name
+        """Whether the channel took it; one that took none is left alone for now."""
+        to, via = message.to, message.via
         for item in message.items:
-            self._take(entries.tried(item, *how, Subject(), now()), item.due)
+            draft = entries.tried(item, to, via, message.name, Subject(), now())
+            self._take(draft, item.due)
         content, faults = channels.made_apart(message, rules, now(), links, {})
         left = message._replace(items=tuple(it for it in message.items if it not in faults))
         fault = None if content is None else channels.send(left, content, rules, now(), stop)
         for item in message.items:
             draft = entries.answered(
                 item,
-                *how,
+                to,
+                via,
+                (message if item in faults else left).name,
                 Subject(),
                 now(),
                 fault=faults.get(item, fault),
@@ -151,46 +206,51 @@ class Unrecorded:
             )
             self._take(draft, item.due)
         LOG.warning(
-            "%s about %s by %s, which nothing could record: %s",
-            message.to,
+            "while nothing can be recorded, %s by %s: %s of %s sent%s",
+            to,
+            via,
+            0 if fault is not None else len(left.items),
             counted(len(message.items), "alert"),
-            message.via,
-            fault or "told",
+            "" if fault is None else f": {fault}",
         )
         return fault is None
 
     def _take(self, draft: Draft, due: Due) -> None:
-        assert self._alarms is not None
-        assert draft.occurred_at is not None
         with self._lock:
             self._steps.append(_Step(draft, due))
-            self._alarms.take(draft.body, draft.occurred_at, due.process_id)
+
+    # --- recording ---
 
     def record(self, inbox: Inbox, subject_of: Callable[[Due], Subject]) -> None:
-        """Records what was done, if the inbox was away and takes entries again. `subject_of`: by
-        true ids. Raises `InboxUnavailable` where it does not; what is recorded by then stays so."""
-        if self._away_since is None:
-            return
-        inbox.prove()
-        inbox.probe()
-        count = len(self._steps)
+        """Records what was done, if the inbox takes entries again. `subject_of`: by true ids.
+        Raises `InboxUnavailable` where it does not; what is recorded by then stays so."""
         subjects: dict[str, Subject] = {}
-        while self._steps:
-            steps = self._steps[:AT_ONCE]
+        count = 0
+        while steps := self._steps[:AT_A_TIME]:
             for _, due in steps:
                 if due.alert not in subjects:
                     subjects[due.alert] = subject_of(due)
-            inbox.append([it._replace(**subjects[due.alert]._asdict()) for it, due in steps])
-            del self._steps[: len(steps)]
-        with self._lock:
-            self._away_since = self._alarms = None
-        LOG.warning("the inbox is back: %s about alerts recorded", counted(count, "step"))
+            drafts = [it._replace(**subjects[due.alert]._asdict()) for it, due in steps]
+            inbox.append(drafts)
+            self.recorded(drafts)
+            with self._lock:
+                del self._steps[: len(steps)]
+            count += len(steps)
+        if count:
+            LOG.warning("the inbox is back: %s about alerts recorded", counted(count, "step"))
 
     def end(self, inbox: Inbox, subject_of: Callable[[Due], Subject]) -> None:
-        """The same for the last time: says what this process leaves unrecorded."""
+        """The same for the last time, once messages on their way have come to their end."""
+        if self._pool is not None:
+            self._pool.shutdown()
         try:
             self.record(inbox, subject_of)
         except OperatorError as error:
+            self.say_what_is_lost(error)
+
+    def say_what_is_lost(self, error: OperatorError) -> None:
+        """Says in the text log what this process, which ends, leaves unrecorded."""
+        if self._steps:
             LOG.error(
                 "%s about alerts could not be recorded, so whoever was told is told once more: %s",
                 counted(len(self._steps), "step"),
@@ -207,16 +267,18 @@ def opened(
 ) -> Inbox | None:
     """The inbox, however long it cannot be opened; None once `stop` is set. People are told of that
     meanwhile, and of nothing else: what they know already stands in the log."""
-    said = ""
+    failed: InboxUnavailable | None = None
     while not stop.is_set():
         try:
             return open_inbox()
         except InboxUnavailable as error:
-            if str(error) != said:
-                said = str(error)
-                LOG.error("alerts wait: %s", said)
+            if str(error) != str(failed):
+                LOG.error("alerts wait: %s", error)
+            failed = error
         unrecorded.note(now())
         if unrecorded.has_lasted and rules().recipients:
             unrecorded.tell((), Alarms(), rules(), Links(None, b""), now, stop)
         stop.wait(OPEN_AGAIN_SECONDS)
+    if failed is not None:
+        unrecorded.say_what_is_lost(failed)
     return None

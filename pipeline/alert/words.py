@@ -85,10 +85,10 @@ _ASKED: Final = (
 )
 _ADVICE: Final[_BOTH] = {
     "inbox_down": (
-        "Rodar `prazo doctor`: ele diz por quê. Até lá nenhuma entrega da plataforma é aceita, e"
-        " ninguém pode confirmar alertas",
-        "Run `prazo doctor`: it says why. Until then no delivery of the platform's is taken, and"
-        " nobody can acknowledge alerts",
+        "Rodar `prazo doctor` onde o Prazo é executado: ele diz por quê. Até lá, dali nenhuma"
+        " entrega da plataforma é aceita e nenhum alerta pode ser confirmado",
+        "Run `prazo doctor` where Prazo runs: it says why. Until then no delivery of the platform's"
+        " is taken there, and no alert can be acknowledged",
     ),
 }
 """What to do about what lies beside the log."""

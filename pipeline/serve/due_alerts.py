@@ -15,7 +15,7 @@ from pipeline.alert.entries import Due
 from pipeline.alert.summaries.digest import Process
 from pipeline.errors import LedgerBehind, OperatorError
 from pipeline.serve.commands import CATCH_UP_SECONDS, Ledger
-from pipeline.serve.identifiers import mask_within
+from pipeline.serve.identifiers import mask, mask_within
 from pipeline.serve.remote import holder
 from pipeline.settings import Settings
 from pipeline.texts import counted
@@ -101,6 +101,10 @@ class _DueAlerts(ABC):
     def subscriptions(self) -> list[dict[str, Any]]:
         """Rows of the view `report_subscriptions`."""
         return _dictionaries(self._read(SUBSCRIPTIONS))
+
+    def is_mask(self, shown: str, recorded: str) -> bool:
+        """Whether what a row shows is the mask of an id."""
+        return shown == mask(recorded, self._log_key)
 
     @abstractmethod
     def _read(self, view: str, filters: Sequence[str] = ()) -> pa.Table: ...

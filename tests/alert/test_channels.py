@@ -15,8 +15,9 @@ from pipeline import instants
 from pipeline.alert import channels
 from pipeline.alert.channels import Unsure
 from pipeline.alert.decision import UNANSWERED, Message
-from pipeline.alert.dispatcher import LATEST_SECONDS, MAX_AT_ONCE, Dispatcher
+from pipeline.alert.dispatcher import MAX_AT_ONCE, Dispatcher
 from pipeline.alert.entries import Item
+from pipeline.alert.lateness import LATEST_SECONDS
 from pipeline.alert.words import Text
 from pipeline.alert_rules import AlertRules
 from pipeline.cli.supervisor import STOP_SECONDS
@@ -75,7 +76,7 @@ def test_a_mail_server_that_falls_silent_may_have_the_message_or_has_it_or_has_n
     monkeypatch: pytest.MonkeyPatch, verb: bytes, expected: type
 ) -> None:
     """After the message it was repeated as if it had been refused; after the farewell, too."""
-    monkeypatch.setattr(mails, "SMTP_SECONDS", 0.5)
+    monkeypatch.setattr(mails, "SMTP_SECONDS", 3)
     with silent_after(verb) as port:
         assert type(channels.send(MESSAGE, TEXT, by(port), NOON)) is expected
 

@@ -32,6 +32,7 @@ from pipeline.log.entries import COLLECTION, Draft
 from pipeline.serve.commands import OwnLedger
 from pipeline.serve.due_alerts import OpenLedger
 from tests import depth, fork_server
+from tests.alert.asked import Asked
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.support.events import review
 from tests.support.machine import wait_until
@@ -85,25 +86,6 @@ def rules(tmp_path: Path, mail: MailServer, webhook: WebhookServer) -> AlertRule
         """
     )
     return alert_rules.load(file)
-
-
-class Asked:
-    """A ledger that was asked once: what was due then is due."""
-
-    def __init__(self, dues: list[Due]) -> None:
-        self.dues = dues
-
-    def due(self) -> list[Due]:
-        return self.dues
-
-    def new(self) -> list[Due]:
-        return self.due()
-
-    def subscriptions(self) -> list[dict[str, Any]]:
-        return []
-
-    def status(self) -> None:
-        return None
 
 
 class Stores:

@@ -200,6 +200,9 @@ class World:
     def compare_clocks(self) -> None:
         return None
 
+    def is_mask(self, shown: str, recorded: str) -> bool:
+        return False
+
     def subscriptions(self) -> list[dict[str, Any]]:
         return []
 

@@ -87,6 +87,9 @@ class Desk:
         reader = Reader(self.service.reader._ledger, alert_rules=self.rules.for_views)
         return due_in(reader.read(view, as_of=self.now))
 
+    def is_mask(self, shown: str, recorded: str) -> bool:
+        return False
+
     def subscriptions(self) -> list[dict[str, Any]]:
         return []
 

@@ -138,6 +138,9 @@ def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
         def status(self) -> None:
             return None
 
+        def is_mask(self, shown: str, recorded: str) -> bool:
+            return False
+
         def subscriptions(self) -> list[dict[str, Any]]:
             return []
 

@@ -46,7 +46,7 @@ def request(scope: Scope, profile: Profile = "full", **more: object) -> Request:
     return Request(scope, "yearly audit", "Ana Auditor", "user:test", profile=profile, **more)
 
 
-EVERYTHING = Scope(since=0, until=instants.parse("2027-01-01T00:00:00Z"))
+EVERYTHING = Scope(since=0, until=instants.parse("9999-01-01T00:00:00Z"))
 
 
 @pytest.fixture(scope="session")

@@ -39,8 +39,12 @@ def start(location: str, inbox: Inbox, market: Sink, tmp_path: Path) -> Iterator
         process.kill()
 
 
-def begin(started: list[Forwarder], folder: Path, location: str, market: Sink) -> Forwarder:
-    file = endpoints_file(folder, {"url": market.url, "timeout_seconds": 0.5})
+def begin(
+    started: list[Forwarder], folder: Path, location: str, market: Sink, seconds: float = 0.5
+) -> Forwarder:
+    """`seconds`: for an answer, and for the lease of one that is killed; where nothing may be sent
+    twice, more than a busy machine takes."""
+    file = endpoints_file(folder, {"url": market.url, "timeout_seconds": seconds})
     started.append(Forwarder(folder, location, file))
     return started[-1]
 
@@ -80,12 +84,12 @@ def test_a_forwarder_that_is_killed_again_and_again_leaves_nothing_out(
 def test_one_that_ends_by_a_signal_keeps_all_that_it_did(
     location: str, inbox: Inbox, market: Sink, tmp_path: Path, start: list[Forwarder]
 ) -> None:
-    first = begin(start, tmp_path, location, market)
+    first = begin(start, tmp_path, location, market, 10)
     has_begun(inbox)
     deliver(inbox, *(of_seller(f"sel_{it}") for it in range(50)))
     wait_until(lambda: len(market.taken) > 0)
     assert first.terminate() == 0
-    begin(start, tmp_path, location, market)
+    begin(start, tmp_path, location, market, 10)
     wait_until(lambda: len(market.taken) >= 50)
     deliver(inbox, last := of_seller("sel_1"))
     wait_until(lambda: last in market.bodies)
@@ -96,9 +100,9 @@ def test_of_two_forwarders_one_passes_on_and_the_other_goes_on_when_it_is_gone(
     location: str, inbox: Inbox, market: Sink, tmp_path: Path, start: list[Forwarder]
 ) -> None:
     """The first one is frozen, and wakes up when the second has passed on what came meanwhile."""
-    first = begin(start, tmp_path, location, market)
+    first = begin(start, tmp_path, location, market, 3)
     has_begun(inbox)
-    begin(start, tmp_path, location, market)
+    begin(start, tmp_path, location, market, 3)
     bodies = {seller: [of_seller(seller) for _ in range(10)] for seller in SELLERS}
     for rank in range(10):
         deliver(inbox, *(bodies[seller][rank] for seller in SELLERS))

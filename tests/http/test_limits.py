@@ -21,9 +21,11 @@ LARGE = b"x" * 8_000_000
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["path"] == "/slow":
+        hold.waiting += 1
         hold.wait_started.set()
         await hold.over()
     if scope["path"] == "/large":
+        hold.wait_started.set()
         await answer(send, 200, LARGE)
         return
     await answer(send, 200, b"ok")
@@ -35,6 +37,7 @@ class Hold:
     def __init__(self) -> None:
         self.wait_started = threading.Event()
         self.is_over = threading.Event()
+        self.waiting = 0
 
     async def over(self) -> None:
         import asyncio
@@ -79,7 +82,10 @@ def ask(port: int, path: str = "/") -> bytes:
         return wire.recv(1000)
 
 
-def test_a_newcomer_gets_the_place_of_the_oldest_that_sends_nothing(port: int) -> None:
+def test_a_newcomer_gets_the_place_of_the_oldest_that_sends_nothing(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "REQUEST_SECONDS", 60.0)
     with ExitStack() as held:
         idle = [
             held.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(MOST)
@@ -110,8 +116,7 @@ def test_where_every_place_is_at_work_a_newcomer_is_turned_away(port: int) -> No
     asking = [threading.Thread(target=ask, args=(port, "/slow")) for _ in range(MOST)]
     for thread in asking:
         thread.start()
-    wait_until(lambda: len(limits.CROWD) == MOST)
-    time.sleep(0.3)  # their requests arrive
+    wait_until(lambda: hold.waiting == MOST)
     try:
         given = ask(port)
     except ConnectionError:
@@ -167,16 +172,17 @@ def test_who_reads_nothing_gives_up_their_place(port: int, monkeypatch: pytest.M
 @pytest.mark.parametrize("fields", ["", "Connection: close\r\n"])
 def test_who_reads_nothing_for_too_long_is_cut_off(port: int, fields: str) -> None:
     with unread(port, get("/large", fields)) as wire:
-        wait_until(lambda: len(limits.CROWD) == 1)
+        assert hold.wait_started.wait(SOON)
         wait_until(lambda: len(limits.CROWD) == 0)
         assert read(wire) < len(LARGE)
 
 
-def test_who_reads_slowly_gets_the_whole_answer(port: int) -> None:
+def test_who_reads_slowly_gets_the_whole_answer(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "UNREAD_SECONDS", 2.0)
     with unread(port, get("/large", "Connection: close\r\n")) as wire:
         got = 0
         for _ in range(8):
-            time.sleep(0.2)
+            time.sleep(0.6)
             got += len(wire.recv(200_000))
         got += read(wire)
     assert got > len(LARGE)

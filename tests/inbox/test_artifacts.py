@@ -29,7 +29,7 @@ from tests import fork_server
 from tests.support.postgres import PostgresServer
 
 ROOT = Path(__file__).parents[2]
-SCREEN = os.urandom(CHUNK_BYTES + 1)
+SCREEN = b"\0" + os.urandom(CHUNK_BYTES)  # its first byte is changed to another one
 NAME = hashlib.sha256(SCREEN).hexdigest()
 
 

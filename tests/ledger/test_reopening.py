@@ -151,8 +151,9 @@ def test_a_file_that_was_damaged_under_its_holder_is_made_again_at_once(followed
         assert not opened.status().recovered
         opened.start()
         deliver(opened.inbox, range(700, 702))
+        rebuilt = "the ledger was rebuilt from the inbox: "
+        wait_until(lambda: rebuilt in str(opened.status().recovered))  # which is said last
         wait_until(lambda: opened.ledger.size == 302 and opened.status().is_verified)
-        assert "the ledger was rebuilt from the inbox: " in str(opened.status().recovered)
         assert opened.ledger.root_at(300) == root
         assert opened.reader.count("timeline") == 302
         # A part that nobody has read before, and a disk that fails must not be filled.

@@ -134,8 +134,10 @@ def test_what_the_permit_withholds_is_never_processed_and_the_same_bytes_may_go_
 
 @pytest.mark.parametrize(("passed", "is_withheld"), [(0, False), (8.5, False), (9.1, True)])
 def test_with_less_than_a_tenth_of_its_time_left_a_request_is_withheld(
-    marketplace: Marketplace, passed: float, is_withheld: bool
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch, passed: float, is_withheld: bool
 ) -> None:
+    now = instants.since_boot()
+    monkeypatch.setattr(instants, "since_boot", lambda: now)
     length = 10 * instants.SECOND + MARGIN
     lease = leases.take(marketplace.inbox, "x", "test", length, Spent())
     assert isinstance(lease, Lease)

@@ -18,6 +18,7 @@ from pipeline.log.entries import Draft
 from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import review
 from tests.support.dashboard import Reader, dashboard
+from tests.support.machine import wait_until
 
 TODAY = datetime.now(UTC).replace(microsecond=0)
 HISTORY = [
@@ -34,9 +35,14 @@ def tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("focus")
     fill(folder, HISTORY)
     with dashboard(folder) as url:
-        due = httpx.get(f"{url}/api/views/alerts").json()
+
+        def due() -> list[dict[str, Any]]:
+            return httpx.get(f"{url}/api/views/alerts").json()  # type: ignore[no-any-return]
+
+        # Its ledger may not have followed the inbox yet.
+        wait_until(lambda: len({it["process_id"] for it in due()}) == len(HISTORY), pause=0.1)
         with contextlib.closing(open_inbox(str(folder / "inbox.db"))) as inbox:
-            inbox.append([raised(it) for it in due])
+            inbox.append([raised(it) for it in due()])
         page = browser.new_page(locale="en-GB", viewport={"width": 1440, "height": 1100})
         page.context.add_cookies([{"name": "prazo_name", "value": "Ana", "url": url}])
         yield Reader(page, url).open("/watchlist")

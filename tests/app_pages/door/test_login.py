@@ -196,7 +196,7 @@ def test_whoever_the_proxy_names_sees_the_pages_of_their_role_in_the_language_of
         tab.page.get_by_role("heading", name="Constatações", exact=True).wait_for()
         assert "Seu papel não dá acesso a esta página" not in tab.settled().text()
         tab.page.get_by_role("radio", name="en").click()
-        assert tab.settled().title() == "Findings"
+        tab.page.get_by_role("heading", name="Findings", exact=True).wait_for()
         assert tab.page.evaluate(SPOKEN) == "en-GB"
 
         proxy.headers = forwarded(user="eve", groups="sales")

@@ -11,6 +11,7 @@ import pytest
 from pipeline.ledger.batch import LastEntry
 from pipeline.ledger.following import reading
 from pipeline.ledger.following.reading import ReadAhead
+from tests.support.machine import wait_until
 
 START = LastEntry(0, b"")
 
@@ -48,11 +49,10 @@ def taken(ahead: ReadAhead) -> list[int]:
     return [batch.last_entry.seq for batch in iter(ahead.take, None)]
 
 
-def until_it_rests(log: Log) -> list[int]:
-    """What was read, once nothing more is for a while."""
-    before = None
-    while before != (before := [*log.read]):
-        time.sleep(0.2)
+def until_it_rests(log: Log, *expected: int) -> list[int]:
+    """What was read, once that is all that is expected, and nothing more is for a while."""
+    wait_until(lambda: len(log.read) >= len(expected))
+    time.sleep(0.2)
     return log.read
 
 
@@ -72,16 +72,16 @@ def test_it_reads_to_the_entry_that_was_named(log, ahead):
 def test_no_more_batches_are_held_than_may_be(log, ahead, monkeypatch):
     monkeypatch.setattr(reading, "MOST_AHEAD", 3)
     ahead.begin(START)
-    assert until_it_rests(log) == [0, 10, 20]
+    assert until_it_rests(log, 0, 10, 20) == [0, 10, 20]
     ahead.take()
-    assert until_it_rests(log) == [0, 10, 20, 30]
+    assert until_it_rests(log, 0, 10, 20, 30) == [0, 10, 20, 30]
 
 
 def test_no_more_bytes_are_held_than_may_be_and_one_batch_more(log, ahead, monkeypatch):
     monkeypatch.setattr(reading, "BYTES_AHEAD", 100)
     log.size_bytes = 60
     ahead.begin(START)
-    assert until_it_rests(log) == [0, 10]  # 120 bytes: the second was read while 60 were held
+    assert until_it_rests(log, 0, 10) == [0, 10]  # the second was read while 60 were held
 
 
 def test_a_failure_ends_it_and_it_can_begin_again(log, ahead):
@@ -107,7 +107,7 @@ def test_who_may_not_wait_gets_nothing_and_finds_it_later(log, ahead):
 def test_what_was_dropped_is_not_taken(log, ahead, monkeypatch):
     monkeypatch.setattr(reading, "MOST_AHEAD", 3)
     ahead.begin(START)
-    until_it_rests(log)
+    until_it_rests(log, 0, 10, 20)
     ahead.drop()
     assert ahead.take() is None
     ahead.begin(LastEntry(500, b"500"), 520)

@@ -109,10 +109,10 @@ def test_how_the_ledger_stands_is_said_while_the_inbox_hangs(
 ):
     """Behind a network that swallows packets nobody heard of it for a minute: `/api/ready`, the
     metrics, rows and pages waited for the inbox's answer, and `prazo show` gave no rows."""
-    monkeypatch.setattr(newest, "ANSWER_SECONDS", 0.01)
     answers = threading.Event()
     with closing(LedgerService(settings)) as service:
         before, last, asked = service.status(), service.inbox.last, []
+        monkeypatch.setattr(newest, "ANSWER_SECONDS", 0.01)
 
         def hangs() -> tuple[int, int]:
             asked.append(1)
@@ -125,6 +125,7 @@ def test_how_the_ledger_stands_is_said_while_the_inbox_hangs(
         assert "it has not answered for" in (service.status().problem or "")
         assert not service.status().is_verified
         assert service.status().last_seq == before.last_seq
+        until(lambda: len(asked) > 0)
         assert len(asked) == 1
         answers.set()
         until(lambda: service.status() == before)

@@ -19,7 +19,7 @@ from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from tests import fork_server
-from tests.alert.hurried import PROGRAM
+from tests.alert.away.hurried import PROGRAM
 from tests.alert.sinks import WebhookServer
 from tests.faults.network import between
 from tests.support.events import review

@@ -1,0 +1,26 @@
+"""A ledger of the tests' own, for whoever sends alerts."""
+
+from typing import Any
+
+from pipeline.alert.entries import Due
+
+
+class Asked:
+    """A ledger that was asked once: what was due then is due."""
+
+    def __init__(self, dues: list[Due]) -> None:
+        self.dues = dues
+
+    def due(self) -> list[Due]:
+        return self.dues
+
+    new = due
+
+    def is_mask(self, shown: str, recorded: str) -> bool:
+        return False
+
+    def subscriptions(self) -> list[dict[str, Any]]:
+        return []
+
+    def status(self) -> None:
+        return None

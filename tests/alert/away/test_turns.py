@@ -1,0 +1,356 @@
+"""What whoever sends does while the inbox fails, turn by turn: a real inbox that tests cut off or
+fill, a ledger that says what it is given, and channels that only note what they get."""
+
+import json
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import instants
+from pipeline.alert import channels, decision, dispatcher, entries, unrecorded
+from pipeline.alert.decision import Message
+from pipeline.alert.dispatcher import Dispatcher
+from pipeline.alert.entries import Due, Subject
+from pipeline.alert.unrecorded import Unrecorded
+from pipeline.alert_rules import AlertRules
+from pipeline.errors import InboxUnavailable
+from pipeline.inbox import open_inbox
+from pipeline.log.deliveries import delivery
+from pipeline.log.entries import Draft
+from tests.alert.test_decision import MAIL
+from tests.support.events import review
+from tests.support.machine import wait_until
+
+ALWAYS = {
+    "days": ["mon", "tue", "wed", "thu", "fri", "sat", "sun"],
+    "start": "00:00",
+    "end": "23:59",
+    "holidays": "",
+}
+TAX_ID, MASK = "52998224725", "529***25"
+
+
+class Office:
+    """Ana, an officer, and Eva, an admin; what is due; and an inbox that takes or gives nothing."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, **rules: Any) -> None:
+        self.inbox: Any = open_inbox(str(folder / "inbox.db"))
+        self.deliver("p1")
+        self.takes = self.gives = True
+        self.got: list[tuple[str, str]] = []  # (recipient, kind)
+        self.dues: list[Due] = []
+        self.shift = 0  # of the clock, in microseconds
+        for name, flag in (("_exclusively", "takes"), ("_reading", "gives")):
+            monkeypatch.setattr(self.inbox, name, self._cut(getattr(self.inbox, name), flag))
+        monkeypatch.setattr(self.inbox, "clock", lambda: instants.now() + self.shift)
+        monkeypatch.setattr(channels, "send", self.send)
+        monkeypatch.setattr(unrecorded, "GRACE_SECONDS", 0.0)
+        monkeypatch.setattr(dispatcher, "LOOK_SECONDS", 0.0)
+        monkeypatch.setattr(dispatcher, "BEAT_SECONDS", 0.0)
+        people = {
+            "ana": {"email": "ana@market.example"},
+            "eva": {"email": "eva@market.example", "role": "admin"},
+        }
+        said = {"mail": MAIL, "recipients": people, "hours": ALWAYS} | rules
+        self.rules = AlertRules.model_validate(said)
+        self.sends = Dispatcher(self.inbox, self, lambda: self.rules)
+
+    def _cut(self, real: Callable[..., Any], flag: str) -> Callable[..., Any]:
+        def asked(*given: object) -> Any:
+            if not getattr(self, flag):
+                raise InboxUnavailable("The inbox cannot be used", "it is away")
+            return real(*given)
+
+        return asked
+
+    def deliver(self, process_id: str) -> None:
+        event = review(process_id=process_id)
+        self.inbox.append([delivery(event, occurred_at=instants.now(), recorded_by="webhook")])
+
+    def turn(self) -> None:
+        """One turn, with all that it sends."""
+        self.sends._turn_safely(self.sends._deliver_safely)
+        wait_until(lambda: not self.sends._unrecorded._under_way)
+
+    def said(self) -> list[tuple[str, str | None, str | None]]:
+        """(step, recipient, process) of each entry about an alert of a process."""
+        found = self.inbox.query(
+            "select body, process_id from entries where kind = 'alert' order by seq"
+        )
+        rows = [(json.loads(body), process_id) for body, process_id in found]
+        return [(it["step"], it.get("to"), process) for it, process in rows if process]
+
+    def expired(self, alert: str = "a1", **more: Any) -> Due:
+        """The alert about a deadline that passed an hour ago, of the process of the first entry."""
+        since = instants.now() - instants.HOUR
+        said = {"process_id": "p1", "state": "EXPIRED", "deadline_at": since, "seq": 1}
+        return Due(alert, "expired", "breach", "officer", since, **(said | more))
+
+    # --- a ledger, and channels ---
+
+    def due(self) -> list[Due]:
+        return self.dues
+
+    def new(self) -> list[Due]:
+        return [it for it in self.dues if it.raised_at is None]
+
+    def is_mask(self, shown: str, recorded: str) -> bool:
+        return (shown, recorded) == (MASK, TAX_ID)
+
+    def subscriptions(self) -> list[dict[str, Any]]:
+        return []
+
+    def status(self) -> None:
+        return None
+
+    def send(self, message: Message, *_: object) -> str | None:
+        self.got += [(message.to, it.due.kind) for it in message.items]
+        return None
+
+
+@pytest.fixture
+def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+    made = Office(tmp_path, monkeypatch)
+    yield made
+    made.sends._unrecorded.end(made.inbox, made.sends._subject)
+    made.inbox.close()
+
+
+HEARD = {("ana", "expired"), ("eva", "inbox_down")}
+
+
+@pytest.mark.parametrize("left", [0, 16_384, 65_536])
+def test_on_a_full_disk_people_hear_of_it_whatever_small_things_there_is_room_for(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch, left: int
+) -> None:
+    """A heartbeat and a probe found room where no entry did: each turn called the inbox back, and
+    it was never away for long enough."""
+    office = Office(small_disk, monkeypatch)
+    office.turn()
+    (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free - left))
+    office.dues = [office.expired(f"a{number}") for number in range(40)]
+    until = time.monotonic() + 30
+    while len(office.got) < 40 and time.monotonic() < until:
+        office.turn()
+    assert [it for it in office.got if it[1] == "expired"] == [("ana", "expired")] * 40
+    (small_disk / "ballast").unlink()
+    office.turn()
+    steps = [step for step, *_ in office.said()]
+    assert [steps.count(it) for it in ("raised", "tried", "sent")] == [40, 40, 40]
+    office.turn()
+    assert office.got.count(("ana", "expired")) == 40
+    office.inbox.close()
+
+
+def test_an_inbox_of_another_release_is_one_that_takes_no_entries(
+    office: Office, tmp_path: Path
+) -> None:
+    """Whoever looked at its tables alone called it well."""
+    office.turn()
+    office.dues = [office.expired()]
+    with closing(sqlite3.connect(tmp_path / "inbox.db")) as connection:
+        [(version,)] = connection.execute("pragma user_version")
+        connection.execute(f"pragma user_version = {version + 1}")
+        office.turn()
+        office.turn()
+        assert {*office.got} == HEARD
+        connection.execute(f"pragma user_version = {version}")
+
+
+def test_one_failure_among_turns_that_go_well_alarms_nobody(
+    office: Office, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(unrecorded, "GRACE_SECONDS", 0.05)
+    for _ in range(3):
+        office.gives = False
+        office.turn()
+        office.gives = True
+        office.turn()
+        time.sleep(0.06)
+    assert office.got == []
+    office.sends._unrecorded.end(office.inbox, office.sends._subject)
+    assert "step" not in caplog.text
+
+
+def test_an_inbox_that_comes_back_for_one_commit_has_nobody_hear_twice(office: Office) -> None:
+    office.turn()
+    office.dues = [office.expired()]
+    office.takes = office.gives = False
+    office.turn()
+    append = office.inbox.append
+
+    def for_once(drafts: list[Draft]) -> Any:
+        done = append(drafts)
+        office.takes = office.gives = False
+        return done
+
+    office.inbox.append, office.takes, office.gives = for_once, True, True
+    office.turn()
+    office.inbox.append = append
+    office.turn()
+    assert sorted(office.got) == [*sorted(HEARD)]
+    office.takes = office.gives = True
+    office.turn()
+    assert [step for step, *_ in office.said()] == ["raised", "tried", "sent"]
+
+
+@pytest.mark.parametrize(("stands_there", "recorded"), [(TAX_ID, TAX_ID), ("11144477735", None)])
+def test_a_step_is_recorded_in_no_stream_but_that_of_the_id_whose_mask_was_shown(
+    office: Office, stands_there: str, recorded: str | None
+) -> None:
+    """Where an older copy was put back meanwhile, another person's entry may stand in its place."""
+    office.deliver(stands_there)
+    office.turn()
+    office.dues = [office.expired(process_id=MASK, seq=2)]
+    office.takes = office.gives = False
+    office.turn()
+    office.takes = office.gives = True
+    office.turn()
+    found = office.inbox.query("select process_id, body from entries where kind = 'alert'")
+    streams = {process for process, body in found if json.loads(body).get("about") == "expired"}
+    assert streams == {recorded}
+
+
+def test_what_others_record_meanwhile_counts_where_it_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever could read and not write escalated what somebody had acknowledged."""
+    routes = [
+        {"to": ["ana"], "kinds": ["expired"], "escalate": [{"after": "4h", "to": ["eva"]}]},
+    ]
+    office = Office(tmp_path, monkeypatch, routes=routes)
+    office.dues = [office.expired()]
+    office.turn()
+    office.takes = False
+    office.turn()
+    assert ("ana", "expired") in office.got
+    with closing(open_inbox(str(tmp_path / "inbox.db"))) as other:
+        seen = entries.acknowledged("a1", Subject("p1"), actor="ana", recorded_by="user:ana")
+        other.append([seen])
+    office.shift = 5 * instants.HOUR
+    office.turn()
+    assert ("eva", "expired") not in office.got
+    office.inbox.close()
+
+
+def test_an_error_of_ours_in_one_message_is_that_messages_alone(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def send(message: Message, *more: object) -> str | None:
+        if message.to == "eva":
+            raise RuntimeError("an error of ours")
+        return office.send(message, *more)
+
+    office.turn()
+    monkeypatch.setattr(channels, "send", send)
+    office.dues = [office.expired()]
+    office.takes = False
+    office.turn()
+    assert office.got == [("ana", "expired")]
+
+
+def test_nobody_waits_for_a_channel_that_hangs_nor_does_the_inbox_that_is_back(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, began = threading.Event(), threading.Event()
+
+    def send(message: Message, *more: object) -> str | None:
+        if message.to == "eva":
+            began.set()
+            gate.wait(60)
+        return office.send(message, *more)
+
+    office.turn()
+    monkeypatch.setattr(channels, "send", send)
+    office.takes = False
+    office.sends._turn_safely(office.sends._deliver_safely)
+    assert began.wait(60)
+    office.dues = [office.expired()]
+    office.sends._turn_safely(office.sends._deliver_safely)
+    wait_until(lambda: office.got == [("ana", "expired")])
+    wait_until(lambda: len(office.sends._unrecorded._under_way) == 1)
+    office.takes = True
+    office.sends._turn_safely(office.sends._deliver_safely)
+    assert ("sent", "ana", "p1") in office.said()
+    gate.set()
+    office.turn()
+    office.turn()  # what the channel answered later is recorded, too
+    assert sorted(office.got) == [*sorted(HEARD)]
+    sent = office.inbox.query("select body from entries where kind = 'alert'")
+    assert [json.loads(it)["to"] for (it,) in sent if b'"sent"' in it] == ["ana", "eva"]
+
+
+def test_what_would_leave_late_is_looked_at_again(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decision, "MAX_ITEMS", 1)
+    passed = [0]
+    monkeypatch.setattr(instants, "since_boot", lambda: passed[0])
+
+    def send(message: Message, *more: object) -> str | None:
+        passed[0] += 190 * instants.SECOND
+        office.dues = []  # it is over meanwhile
+        return office.send(message, *more)
+
+    office.turn()
+    monkeypatch.setattr(channels, "send", send)
+    office.dues = [office.expired(f"a{number}") for number in range(5)]
+    office.takes = False
+    office.turn()
+    assert office.got.count(("ana", "expired")) == 1
+
+
+def test_a_message_that_was_on_its_way_when_the_inbox_went_away_comes_once(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatcher, "RECORD_PAUSES", (0.05,))
+    gate, stop = threading.Event(), threading.Event()
+
+    def slowly(message: Message, *more: object) -> str | None:
+        office.send(message, *more)
+        gate.wait(60)
+        return None
+
+    office.turn()
+    office.sends._stop, office.sends._runs_on = stop, True
+    office.dues = [office.expired()]
+    monkeypatch.setattr(channels, "send", slowly)
+    on_its_way = threading.Thread(target=office.turn)
+    on_its_way.start()
+    wait_until(lambda: office.got == [("ana", "expired")])
+    monkeypatch.setattr(channels, "send", office.send)
+    office.takes = office.gives = False
+    office.turn()
+    gate.set()
+    wait_until(lambda: any(b'"sent"' in it.body for it in office.sends._unrecorded._own.values()))  # type: ignore[operator]
+    office.shift = 6 * instants.MINUTE
+    office.turn()
+    assert office.got.count(("ana", "expired")) == 1
+    stop.set()
+    on_its_way.join()
+
+
+def test_an_inbox_that_never_could_be_opened_leaves_a_word_of_what_is_lost(
+    office: Office, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(unrecorded, "OPEN_AGAIN_SECONDS", 0.05)
+    stop, done = threading.Event(), Unrecorded()
+
+    def away() -> Any:
+        if office.got:
+            wait_until(lambda: not done._under_way)
+            stop.set()
+        raise InboxUnavailable("The inbox cannot be opened", "it is gone")
+
+    rules = lambda: office.rules  # noqa: E731
+    assert unrecorded.opened(away, done, rules, instants.now, stop) is None
+    assert office.got == [("eva", "inbox_down")]
+    assert "3 steps about alerts could not be recorded" in caplog.text
+    assert "The inbox cannot be opened: it is gone" in caplog.text
