@@ -29,6 +29,7 @@ from pipeline.contract.records import (
     code,
     platform_id,
     requested_fields,
+    tax_id,
     text_of,
 )
 from pipeline.errors import Unreadable
@@ -172,6 +173,7 @@ _SELLER_FIELDS: Final[tuple[tuple[str, _Read], ...]] = tuple(
         **dict.fromkeys(("decline_on_fail_security_code", "decline_on_fail_zipcode"), _flag),
         **dict.fromkeys(("created_at", "updated_at"), instants.parse),
         **dict.fromkeys(("status", "type"), code),
+        "taxpayer_id": tax_id,
     }.items()
 )
 """What reads each field of a seller record that is not null, but for the last."""

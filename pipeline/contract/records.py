@@ -134,6 +134,12 @@ def text_of(value: JsonValue) -> str | None:
     return canonical_form(value).decode("utf-8")
 
 
+def tax_id(value: JsonValue) -> str | None:
+    """A tax id as it came: a text, or a whole number, which is read as its digits. None for
+    anything else, which would make one person of all who sent the like."""
+    return value if isinstance(value, str) else platform_id(value)
+
+
 def code(value: JsonValue) -> str | None:
     """A code such as a status or a reason; None for anything but a non-empty text."""
     return value if isinstance(value, str) and value else None

@@ -103,3 +103,24 @@ def test_months_count_each_reason_up_to_their_last_day():
         (date(2025, 4, 30), 1),
         (date(2026, 3, 31), 2),
     ]
+
+
+@pytest.mark.parametrize("shown", [False, True, 1.5, ["1"], {"cpf": "1"}])
+def test_what_is_no_tax_id_makes_no_two_sellers_one(shown):
+    """It was compared as it is written in JSON: whoever had `false` was one person, come back."""
+    history = [
+        seller("denied", "v1", BEFORE, taxpayer_id=shown, retry=False),
+        seller("created", "v2", AFTER, "s2", taxpayer_id=shown),
+    ]
+    [row] = asked(history, "denial_retries", at("2026-04-01T00:00:00"))
+    assert (row["reonboarded"], row["reonboarding_rate"], row["wasted_retries"]) == (0, None, 0)
+
+
+def test_what_is_no_tax_id_takes_no_place_of_one_and_a_whole_number_is_its_digits():
+    history = [
+        seller("denied", "v1", BEFORE, taxpayer_id=123, retry=False),
+        seller("updated", "v2", "2026-03-03T00:00:00Z", taxpayer_id=[]),
+        seller("created", "v3", AFTER, "s2", taxpayer_id="1-2-3"),
+    ]
+    [row] = asked(history, "denial_retries", at("2026-04-01T00:00:00"))
+    assert (row["reonboarded"], row["reonboarding_rate"]) == (1, 1.0)

@@ -41,6 +41,21 @@ def test_acp_incomplete(history, full):
     assert found("acp_incomplete", full, "2026-03-03T00:00:00") == []
 
 
+TWICE = '{"process_id":"p1","type":"individual","revenue":"1_to_2","revenue":"1_to_2"}'
+UNREADABLE = [
+    (WORLD.add(acp(), started(body=body)), WORLD.add(aci(), started(body=body)))
+    for body in (TWICE, "zzz", "", "[1]", "null", '{"revenue":NaN}')
+]
+
+
+@pytest.mark.parametrize(("of_acp", "of_aci"), UNREADABLE)
+def test_a_body_that_is_no_readable_object_is_sent_against_the_rules(of_acp, of_aci):
+    """Nothing was said of it: the platform took a revenue without evidence, and all looked well."""
+    said = [breach(2, "2026-03-02T00:00:00", "no readable JSON object")]
+    assert found("acp_incomplete", of_acp, "2026-03-03T00:00:00") == said
+    assert found("aci_extra_field", of_aci, "2026-03-03T00:00:00") == said
+
+
 BUSINESS = {**FULL, "type": "business"}
 OWNER = {"revenue": "1000_to_5000", "address": ADDRESS}
 

@@ -304,9 +304,14 @@ def denial_retries(log: Log) -> list[dict]:
     ]
 
 
+def text_or_number(value: object) -> str | None:
+    """Any text, or a whole number, read as its digits."""
+    return value if isinstance(value, str) else identifier(value)
+
+
 def taxpayer_id(events: list[Delivery]) -> str:
     """By its letters A to Z and its digits; a CNPJ may carry letters."""
-    given = identifier(carried(events, "taxpayer_id")) or ""
+    given = carried(events, "taxpayer_id", text_or_number) or ""
     return "".join(char for char in given if char in LETTERS_AND_DIGITS).upper()
 
 

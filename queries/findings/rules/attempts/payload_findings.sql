@@ -1,6 +1,6 @@
 -- One row per process and payload that was sent against docs/rules.md#what-may-be-sent: acp_incomplete and
 -- aci_extra_field, from the first attempt that sent it. Each is judged by the events received by its
--- start; `detail` lists the paths.
+-- start; `detail` lists the paths. A body that is no readable JSON object holds nothing of what either asks for.
 -- reads: attempts, review_events, required_fields, contract_codes, facts.sent_fields
 -- key: rule, seq
 -- column: rule | the broken rule (docs/rules.md#findings)
@@ -19,12 +19,13 @@ with sent as (
         payload_type,
         payload_sha256,
         start_seq,
+        has_payload,
         -- Who sends it again changes nothing in it.
         coalesce(first(via) over (
             partition by process_id, payload_sha256 order by started_at, attempt_id
         ) = 'gateway', false) as came_by_gateway
     from attempts
-    where has_payload and outcome <> 'refused'
+    where payload_sha256 is not null and outcome <> 'refused'
 ),
 
 asked as (
@@ -130,11 +131,23 @@ extra as (
 
 broken as (
     select
-        attempt_id,
+        missing.attempt_id,
         'acp_incomplete' as rule,
-        string_agg(path, ', ' order by path) as detail
+        string_agg(missing.path, ', ' order by missing.path) as detail
     from missing
-    group by attempt_id
+    join sent on sent.attempt_id = missing.attempt_id and sent.has_payload
+    group by missing.attempt_id
+    union all
+    select
+        asked.attempt_id,
+        case asked.object_type
+            when 'REGISTRATION_REVIEW_REQUIRED' then 'acp_incomplete'
+            else 'aci_extra_field'
+        end as rule,
+        'no readable JSON object' as detail
+    from asked
+    join sent on sent.attempt_id = asked.attempt_id and not sent.has_payload
+    where asked.object_type in ('REGISTRATION_REVIEW_REQUIRED', 'INCONSISTENT_DATA_UPDATE_REQUIRED')
     union all
     select
         attempt_id,

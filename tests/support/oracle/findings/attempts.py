@@ -36,7 +36,7 @@ def sent_against_the_rules(process: Process) -> Iterator[dict]:
     """One row per payload, shown by the first attempt that sent it against the rules."""
     seen = set()
     for attempt in process.attempts:
-        if payload_of(attempt) is None:
+        if attempt.body is None:
             continue
         received = [
             event for event in process.events if event.delivery.occurred_at <= attempt.started_at
@@ -51,6 +51,8 @@ def sent_against_the_rules(process: Process) -> Iterator[dict]:
             rule, faults = "aci_extra_field", extra_in_aci(attempt, requested)
         else:
             continue
+        if payload_of(attempt) is None:
+            faults = ["no readable JSON object"]
         if faults and (rule, attempt.body) not in seen:
             seen.add((rule, attempt.body))
             yield finding(
