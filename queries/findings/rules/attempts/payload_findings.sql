@@ -1,6 +1,6 @@
 -- One row per process and payload that was sent against docs/rules.md#what-may-be-sent: acp_incomplete and
 -- aci_extra_field, from the first attempt that sent it. Each is judged by the events received by its
--- start; `detail` lists the paths. A body that is no readable JSON object holds nothing of what either asks for.
+-- start; `detail` lists the paths. A body that nobody can read as a JSON object holds nothing of what either asks for.
 -- reads: attempts, review_events, required_fields, contract_codes, facts.sent_fields
 -- key: rule, seq
 -- column: rule | the broken rule (docs/rules.md#findings)
