@@ -32,6 +32,8 @@ LOG = logging.getLogger(__name__)
 
 KIND: Final = "inbox_down"
 OPEN_AGAIN_SECONDS: Final = 5.0
+UNTRIED_SECONDS: Final = 60.0
+"""What an inbox did not take is tried again sooner, as long as there is a cause for it."""
 AT_ONCE: Final = 32
 """Recipients by a channel each, to whom messages are on their way."""
 AT_A_TIME: Final = 500
@@ -52,7 +54,8 @@ class Unrecorded:
         self._lock = threading.Lock()
         self._away_since: float | None = None  # on the monotonic clock
         self._began = 0  # the same by the believed time, in microseconds
-        self._is_unwritten = False  # it took no entries: a heartbeat may find room where none does
+        # When it took no entries last, and took none since; on the monotonic clock.
+        self._unwritten_at: float | None = None
         self._steps: list[_Step] = []
         # What this process had recorded, or tried to, and has not read yet, by ingest key.
         self._own: dict[bytes | None, Draft] = {}
@@ -69,23 +72,27 @@ class Unrecorded:
 
     def note(self, now: int, *, is_unwritten: bool = False) -> None:
         """Notes that the inbox failed; `now`: in microseconds. `is_unwritten`: it took no entries,
-        so that only entries that it takes end this."""
+        so that only entries that it takes end this: a heartbeat may find room where none does."""
         with self._lock:
-            self._is_unwritten |= is_unwritten
+            if is_unwritten:
+                self._unwritten_at = time.monotonic()
             if self._away_since is None:
                 self._away_since, self._began = time.monotonic(), now
 
     def went_well(self) -> None:
         """Notes that all that was asked of the inbox in a turn was done."""
         with self._lock:
-            if not self._is_unwritten and not self._steps:
+            at = self._unwritten_at
+            if at is not None and time.monotonic() - at > UNTRIED_SECONDS:
+                at = self._unwritten_at = None  # nothing is to be written any longer
+            if at is None and not self._steps:
                 self._away_since = None
 
     def recorded(self, drafts: Iterable[Draft]) -> None:
         """Notes that the inbox took entries, and remembers them until they are read."""
         self.remember(drafts)
         with self._lock:
-            self._is_unwritten = False
+            self._unwritten_at = None
 
     # --- what is known ---
 

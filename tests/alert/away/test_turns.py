@@ -179,6 +179,25 @@ def test_one_failure_among_turns_that_go_well_alarms_nobody(
     assert "step" not in caplog.text
 
 
+def test_entries_that_nobody_wants_to_write_any_longer_alarm_nobody(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An outage that only they could end would last, and the next failure seem its hundredth."""
+    monkeypatch.setattr(unrecorded, "GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(unrecorded, "UNTRIED_SECONDS", 0.02)
+    office.turn()
+    office.dues = [office.expired()]
+    office.takes = False
+    office.turn()
+    office.takes, office.dues = True, []
+    time.sleep(0.06)
+    office.turn()
+    office.gives = False
+    office.turn()
+    office.gives = True
+    assert office.got == []
+
+
 def test_an_inbox_that_comes_back_for_one_commit_has_nobody_hear_twice(office: Office) -> None:
     office.turn()
     office.dues = [office.expired()]
