@@ -9,17 +9,9 @@ from typing import Any, Final, NamedTuple
 from pipeline import instants
 from pipeline.alert.entries import Address
 from pipeline.alert_rules import LONGEST_SNOOZE_DAYS
+from pipeline.alert_rules.references import BESIDE_THE_LOG
 
-LASTING: Final = frozenset(
-    {
-        "inbox_down",
-        "receiver_down",
-        "ledger_down",
-        "ledger_behind",
-        "ledger_unverified",
-        "platform_files",
-    }
-)
+LASTING: Final = frozenset(BESIDE_THE_LOG) - {"certificate_ends"}
 """Kinds of what begins and ends, and that only a `cleared` entry ends: `lasts` in
 `queries/macros.sql` has them, too."""
 

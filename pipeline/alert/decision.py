@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from pipeline import instants
-from pipeline.alert import hours
+from pipeline.alert import entries, hours
 from pipeline.alert.alarms import Alarm, Delivery
-from pipeline.alert.entries import DIGEST, NOBODY, REPORT, Address, Due, Item
+from pipeline.alert.entries import DIGEST, NOBODY, REPORT, Address, Due, Item, Subject
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import ASSIGNEE, ROLE, Route, Via
+from pipeline.log.entries import Draft
 
 BACKOFF: Final = tuple(
     seconds * instants.SECOND for seconds in (60, 300, 900, 3600, 10_800, 21_600, 43_200)
@@ -70,6 +71,18 @@ class GivenUp(NamedTuple):
     why: str
     tries_before: int = 0  # somebody put the alert off
 
+    @property
+    def said(self) -> str:
+        """The same for the text log."""
+        whom = f"{self.address.to} is not told" if self.address.to else "nobody is told"
+        return f"{whom} of alert {self.due.alert}: {self.why}"
+
+    def draft(self, subject: Subject, now: int) -> Draft:
+        """The draft that says it, at an instant."""
+        return entries.undelivered(
+            self.due.alert, self.address, self.why, subject, now, tries_before=self.tries_before
+        )
+
 
 @dataclass(slots=True)
 class Plan:
@@ -78,6 +91,13 @@ class Plan:
     raises: list[Due] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     given_up: list[GivenUp] = field(default_factory=list)
+
+    def ways(self) -> dict[tuple[str, Via], list[Message]]:
+        """The messages to each recipient by each channel, the most urgent first."""
+        found: dict[tuple[str, Via], list[Message]] = {}
+        for message in self.messages:
+            found.setdefault((message.to, message.via), []).append(message)
+        return found
 
 
 def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, now: int) -> Plan:

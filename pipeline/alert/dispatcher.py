@@ -52,6 +52,7 @@ RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
 MARGIN: Final = instants.DAY
 """For so much longer than its alerts are due an alert is remembered: clocks differ."""
 READ_AT_ONCE: Final = 10_000
+
 # What a file says of alerts is history: it begins and ends nothing here.
 _ENTRIES = f"""
     select seq, occurred_at, process_id, body, leaf from entries
@@ -182,10 +183,7 @@ class Dispatcher:
             plan = decide(dues, self._alarms, self._rules, self._now())
         decided = instants.since_boot()
         self._give_up(plan.given_up)
-        ways: dict[tuple[str, Via], list[Message]] = {}
-        for message in plan.messages:
-            ways.setdefault((message.to, message.via), []).append(message)
-        for way, messages in ways.items():
+        for way, messages in plan.ways().items():
             with self._lock:
                 if way in self._under_way:
                     continue
@@ -284,12 +282,13 @@ class Dispatcher:
             return
         with contextlib.suppress(InboxUnavailable):  # it may be read, and others may write to it
             self._read_on()
-        if time.monotonic() >= self._look_at:
-            self._look_at = time.monotonic() + LOOK_SECONDS
-            found = self._asked(is_whole=self._after is not None)
-            self._known = self._known if found is None else {it.alert: it for it in found}
         # Where nobody knows who has been told of what, only of what was never raised.
         is_read = self._after is not None
+        if time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + LOOK_SECONDS
+            found = self._asked(is_whole=is_read)
+            if found is not None:
+                self._known = {it.alert: it for it in found}
         dues = [it for it in self._known.values() if is_read or it.raised_at is None]
         links, now = Links(rules.dashboard_url, self._inbox.log_key), self._inbox.clock
         self._unrecorded.tell(dues, self._alarms, rules, links, now, self._stop)
@@ -340,16 +339,10 @@ class Dispatcher:
 
     def _give_up(self, given_up: Iterable[GivenUp]) -> None:
         now = self._now()
-        drafts = [
-            entries.undelivered(
-                due.alert, address, why, self._subject(due), now, tries_before=tries_before
-            )
-            for due, address, why, tries_before in given_up
-        ]
+        drafts = [it.draft(self._subject(it.due), now) for it in given_up]
         if drafts:
-            for due, address, why, _ in given_up:
-                said = f"{address.to} is not told" if address.to else "nobody is told"
-                LOG.error("%s of alert %s: %s", said, due.alert, why)
+            for one in given_up:
+                LOG.error("%s", one.said)
             self._append(drafts)
             self.given_up += len(drafts)
 

@@ -141,20 +141,13 @@ class Unrecorded:
         for due in decide(dues, self._known(alarms), rules, now()).raises:
             self._take(entries.raised(due, Subject(), now()), due)
         plan = decide(dues, self._known(alarms), rules, now())
-        for due, address, why, before in plan.given_up:
-            said = f"{address.to} is not told" if address.to else "nobody is told"
-            LOG.error("%s of alert %s: %s", said, due.alert, why)
-            draft = entries.undelivered(
-                due.alert, address, why, Subject(), now(), tries_before=before
-            )
-            self._take(draft, due)
-        ways: dict[tuple[str, str], list[Message]] = {}
-        for message in plan.messages:
-            ways.setdefault((message.to, message.via), []).append(message)
+        for given_up in plan.given_up:
+            LOG.error("%s", given_up.said)
+            self._take(given_up.draft(Subject(), now()), given_up.due)
         decided = instants.since_boot()
         if self._pool is None:
             self._pool = ThreadPoolExecutor(AT_ONCE, "alerts without the log")
-        for way, messages in ways.items():
+        for way, messages in plan.ways().items():
             with self._lock:
                 if way in self._under_way:
                     continue

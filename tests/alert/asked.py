@@ -1,20 +1,12 @@
-"""A ledger of the tests' own, for whoever sends alerts."""
+"""Ledgers of the tests' own, for whoever sends alerts."""
 
 from typing import Any
 
 from pipeline.alert.entries import Due
 
 
-class Asked:
-    """A ledger that was asked once: what was due then is due."""
-
-    def __init__(self, dues: list[Due]) -> None:
-        self.dues = dues
-
-    def due(self) -> list[Due]:
-        return self.dues
-
-    new = due
+class Bare:
+    """What a ledger says of all that a test is not about."""
 
     def is_mask(self, shown: str, recorded: str) -> bool:
         return False
@@ -24,3 +16,15 @@ class Asked:
 
     def status(self) -> None:
         return None
+
+
+class Asked(Bare):
+    """A ledger that was asked once: what was due then is due."""
+
+    def __init__(self, dues: list[Due]) -> None:
+        self.dues = dues
+
+    def due(self) -> list[Due]:
+        return self.dues
+
+    new = due

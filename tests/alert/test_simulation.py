@@ -23,6 +23,7 @@ from pipeline.alert_rules import AlertRules
 from pipeline.inbox.store import Outcome, Receipt
 from pipeline.log.entries import Draft
 from tests import depth
+from tests.alert.asked import Bare
 
 HOUR, DAY = instants.HOUR, 24 * instants.HOUR
 REVIEWS = depth.rounds(30, 60)
@@ -102,7 +103,7 @@ class Review(NamedTuple):
         )
 
 
-class World:
+class World(Bare):
     """Reviews, a clock, an inbox and channels; crashes come where `fate` says so."""
 
     def __init__(self, seed: int) -> None:
@@ -198,15 +199,6 @@ class World:
         return [it for it in self.due() if it.alert not in self.raised_at]
 
     def compare_clocks(self) -> None:
-        return None
-
-    def is_mask(self, shown: str, recorded: str) -> bool:
-        return False
-
-    def subscriptions(self) -> list[dict[str, Any]]:
-        return []
-
-    def status(self) -> None:
         return None
 
     # --- channels ---

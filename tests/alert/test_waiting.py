@@ -25,6 +25,7 @@ from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Draft
 from pipeline.log.ndjson import read_line
 from pipeline.serve.due_alerts import due_in
+from tests.alert.asked import Bare
 from tests.alert.test_decision import ANA, MAIL, at
 from tests.support.events import review
 from tests.support.stores import settings_in
@@ -34,7 +35,7 @@ DEADLINE = "2026-04-03T20:00:00Z"
 OPENED = at(DEADLINE) - 30 * instants.DAY
 
 
-class Desk:
+class Desk(Bare):
     """One inconsistency, a ledger that is asked for any instant, and what recipients got."""
 
     def __init__(self, folder: Path, rules: AlertRules) -> None:
@@ -86,15 +87,6 @@ class Desk:
         self.service.catch_up()
         reader = Reader(self.service.reader._ledger, alert_rules=self.rules.for_views)
         return due_in(reader.read(view, as_of=self.now))
-
-    def is_mask(self, shown: str, recorded: str) -> bool:
-        return False
-
-    def subscriptions(self) -> list[dict[str, Any]]:
-        return []
-
-    def status(self) -> None:
-        return None
 
 
 @pytest.fixture(scope="module")

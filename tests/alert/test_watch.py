@@ -26,6 +26,7 @@ from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.ladder import Watch as Watched
 from pipeline.alert_rules.untold import possible
 from pipeline.inbox import Inbox, open_inbox
+from tests.alert.asked import Bare
 from tests.alert.test_decision import EVA, MAIL, at
 from tests.support.machine import free_port
 from tests.support.stores import settings_in
@@ -134,16 +135,6 @@ def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
     clock, sent = [NOW], []
     monkeypatch.setattr(inbox, "now", lambda: clock[0])
 
-    class Nobody:
-        def status(self) -> None:
-            return None
-
-        def is_mask(self, shown: str, recorded: str) -> bool:
-            return False
-
-        def subscriptions(self) -> list[dict[str, Any]]:
-            return []
-
     def look(dispatcher: Dispatcher) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(channels, "send", lambda message, *_: sent.append(message.items))
@@ -153,7 +144,7 @@ def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
 
     def process() -> Dispatcher:
         mine = Watch(settings_in(tmp_path), inbox)
-        return Dispatcher(inbox, Nobody(), lambda: rules, mine, now=lambda: clock[0])  # type: ignore[arg-type]
+        return Dispatcher(inbox, Bare(), lambda: rules, mine, now=lambda: clock[0])  # type: ignore[arg-type]
 
     def steps() -> list[tuple[str, str]]:
         bodies = [json.loads(it[0]) for it in inbox.query(BODIES)]

@@ -24,6 +24,7 @@ from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Draft
+from tests.alert.asked import Bare
 from tests.alert.test_decision import MAIL
 from tests.support.events import review
 from tests.support.machine import wait_until
@@ -37,7 +38,7 @@ ALWAYS = {
 TAX_ID, MASK = "52998224725", "529***25"
 
 
-class Office:
+class Office(Bare):
     """Ana, an officer, and Eva, an admin; what is due; and an inbox that takes or gives nothing."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, **rules: Any) -> None:
@@ -103,12 +104,6 @@ class Office:
 
     def is_mask(self, shown: str, recorded: str) -> bool:
         return (shown, recorded) == (MASK, TAX_ID)
-
-    def subscriptions(self) -> list[dict[str, Any]]:
-        return []
-
-    def status(self) -> None:
-        return None
 
     def send(self, message: Message, *_: object) -> str | None:
         self.got += [(message.to, it.due.kind) for it in message.items]
