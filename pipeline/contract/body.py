@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-from pydantic_core import from_json
 
 from pipeline.errors import Unreadable
 
@@ -37,30 +36,40 @@ def parse_json(data: bytes) -> JsonValue:
     keys, NaN and Infinity, whole numbers beyond 64 bits, numbers beyond a double, lone surrogates,
     and nesting deeper than `MAX_DEPTH`.
     """
-    return _parsed(data)[0]
+    value, _ = _parsed(data)
+    return value
 
 
 def parse_content(data: bytes) -> tuple[JsonValue, bytes]:
     """The JSON value in `data`, and its `content_sha256`: both of them sooner than one by one.
     Raises `Unreadable` as `parse_json` does."""
-    value, is_plain = _parsed(data)
-    form = _FAST_ENCODER.encode(value) if is_plain else canonical_form(value)
-    return value, hashlib.sha256(form).digest()
+    value, form = _parsed(data)
+    return value, hashlib.sha256(canonical_form(value) if form is None else form).digest()
 
 
-def _parsed(data: bytes) -> tuple[JsonValue, bool]:
-    """The value, and whether it is known to be plain (`_texts`)."""
-    # The faster parser does not look for duplicate keys. Every quotation mark that begins or ends a
-    # text does so for a text of the value, or for one that is lost because its key came twice: so
-    # their number shows it. The slower parser says what is wrong.
-    if (marks := _marks(data)) is not None:
-        try:
-            value = from_json(data, allow_inf_nan=False, cache_strings="keys")
-            if 2 * _texts((value,), 0) == marks:
-                return value, True
-        except ValueError:
-            pass
-    return _parse_slowly(data), False
+def _parsed(data: bytes) -> tuple[JsonValue, bytes | None]:
+    """The value, and its canonical form if that was made for it."""
+    # The faster parser takes some of what is refused: whole numbers beyond 64 bits, keys that come
+    # twice, and what is nested too deep. The slower one says what is wrong, and reads what this one
+    # leaves to it.
+    try:
+        value = _FAST_DECODER.decode(data)
+        _OF_64_BITS.encode(value)
+        form = _FAST_ENCODER.encode(value)
+    except (ValueError, OverflowError, RecursionError):
+        return _parse_slowly(data), None
+    is_whole = len(form) == len(data) or _has_texts_of(form, data)
+    if is_whole and not _is_too_deep(value, form):
+        return value, form
+    return _parse_slowly(data), None
+
+
+def _has_texts_of(form: bytes, data: bytes) -> bool:
+    """Whether a value's canonical form has as many texts as the JSON that it was read from: it
+    lacks those of a key that came twice. None are missing where both are equally long, since the
+    faster parser takes nothing that is shorter than its canonical form."""
+    marks = _marks(data)
+    return marks is not None and marks == _marks(form)
 
 
 def _marks(data: bytes) -> int | None:
@@ -73,35 +82,31 @@ def _marks(data: bytes) -> int | None:
     return None if b"\\\\" in data else marks - data.count(b'\\"')
 
 
-class _NotPlain(ValueError):
-    """Something that the slower parser, or the slower encoder, has to look at."""
-
-
 _PLAIN_FLOATS = 1e-4, 1e16
 """Between these Python writes numbers without an exponent; beyond, encoders differ in how."""
 
 
-def _texts(items: Iterable[JsonValue], depth: int) -> int:
-    """How many texts plain values hold, keys included. Raises `_NotPlain` where the faster parser
-    may take what is refused, or the faster encoder may write another form than the canonical one:
-    for some numbers, and for what is nested too deep. `depth`: of what the values are in."""
-    texts = 0
+def _plain_float(digits: str) -> float:
+    """A number that all encoders write alike, and none in more digits than it came in."""
+    value = float(digits)
+    if "e" in digits or "E" in digits or not _is_plain(value):
+        raise ValueError(digits)
+    return value
+
+
+def _is_plain(number: float) -> bool:
     least, end = _PLAIN_FLOATS
-    for item in items:
-        kind = type(item)
-        if kind is str:
-            texts += 1
-        elif kind is dict:
-            texts += len(item) + _texts(item.values(), depth + 1)
-        elif kind is list:
-            texts += _texts(item, depth + 1)
-        elif (kind is int and not _LEAST_INTEGER <= item <= _GREATEST_INTEGER) or (
-            kind is float and item and not least <= abs(item) < end
-        ):
-            raise _NotPlain
-    if depth > MAX_DEPTH:
-        raise _NotPlain
-    return texts
+    return not number or least <= abs(number) < end
+
+
+_FAST_DECODER = msgspec.json.Decoder(float_hook=_plain_float)
+_FAST_ENCODER = msgspec.json.Encoder(order="sorted")
+_OF_64_BITS = msgspec.msgpack.Encoder()  # it refuses longer whole numbers, sooner than we find one
+
+
+def _is_too_deep(value: JsonValue, data: bytes) -> bool:
+    """`data`: the value as JSON."""
+    return data.count(b"{") + data.count(b"[") > MAX_DEPTH and _depth(value) > MAX_DEPTH
 
 
 def _parse_slowly(data: bytes) -> JsonValue:
@@ -119,7 +124,7 @@ def _parse_slowly(data: bytes) -> JsonValue:
         ) from None
     except RecursionError:
         raise Unreadable(f"nested deeper than {MAX_DEPTH} levels") from None
-    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+    if _is_too_deep(value, data):
         raise Unreadable(f"nested deeper than {MAX_DEPTH} levels")
     if _SURROGATE_ESCAPE.search(data):
         _refuse_lone_surrogates(value)
@@ -197,14 +202,25 @@ _ENCODER = json.JSONEncoder(
 def canonical_form(value: JsonValue) -> bytes:
     """What `canonical_json` gives, but sooner: only of a JSON value that `parse_json` gave, or of a
     dict or list that holds such."""
-    try:
-        _texts((value,), 0)
-    except _NotPlain:
-        return canonical_json(value)
-    return _FAST_ENCODER.encode(value)
+    return _FAST_ENCODER.encode(value) if _are_plain((value,), 0) else canonical_json(value)
 
 
-_FAST_ENCODER = msgspec.json.Encoder(order="sorted")
+def _are_plain(items: Iterable[JsonValue], depth: int) -> bool:
+    """Whether the faster encoder writes these in canonical form: not some numbers, nor what it
+    would nest too deep. `depth`: of what they are in."""
+    for item in items:
+        kind = type(item)
+        if kind is dict:
+            if not _are_plain(item.values(), depth + 1):
+                return False
+        elif kind is list:
+            if not _are_plain(item, depth + 1):
+                return False
+        elif (kind is int and not _LEAST_INTEGER <= item <= _GREATEST_INTEGER) or (
+            kind is float and not _is_plain(item)
+        ):
+            return False
+    return depth <= MAX_DEPTH
 
 
 def content_sha256(value: JsonValue) -> bytes:

@@ -85,6 +85,7 @@ TEXT = st.sampled_from(
 )
 NUMBERS = [
     *("0", "-0", "-0.0", "1.5", "1e5", "1E400", "-1e400", "5e-324", "0.1", "9007199254740993"),
+    *("1e15", "1E2", "0e9", "1.50", "0.00", "9.9999999999999999999", "123456789012345678.5"),
     *("18446744073709551615", "18446744073709551616", "-9223372036854775809", "9" * 30),
     *("01", "1.", "NaN", "Infinity"),
 ]
@@ -118,6 +119,14 @@ def test_the_faster_parser_reads_what_the_slower_reads_and_leaves_it_the_rest(
     if not (value := outcome(body._parse_slowly, data)).startswith("unreadable"):
         digest = content_sha256(body._parse_slowly(data))
         assert outcome(parse_content, data) == f"({value}, {digest!r})"
+
+
+@pytest.mark.parametrize("number", ["1e15", "1E15"])
+def test_a_number_in_few_digits_hides_no_key_that_came_twice(number: str):
+    """Written out it is as much longer as what is lost with the key's first value was long."""
+    data = f'[{number},{{"a":123456789,"a":1}}]'.encode()
+    assert len(data) == len(b'[1000000000000000.0,{"a":1}]')
+    assert outcome(parse_json, data) == "unreadable: the key 'a' stands twice in one object"
 
 
 @pytest.mark.parametrize("levels", [63, 64, 65, 250])
