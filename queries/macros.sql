@@ -163,7 +163,7 @@ create or replace macro alerts_from() as
         if(coalesce(getvariable('unraised'), false), alert_rules().look_back, alert_rules().reach)
     );
 
--- Whether an alert that became due at an instant may be one still: not what is long past.
+-- Whether what became due at an instant may still be an alert: it is not long past.
 create or replace macro may_alert(since) as since <= as_of() and since > alerts_from();
 
 -- Whether it may be raised: it became due not long ago.

@@ -30,7 +30,7 @@ LATER: Final = 6 * instants.HOUR
 """Between tries of what was given up, while nobody was told of the alert at all: what refuses
 messages on Friday may take them on Monday."""
 NEAR: Final = 3 * instants.DAY
-"""Whoever was told of a deadline within so long before it knows of it."""
+"""Who was told so shortly before a deadline needs no message at night when it passes."""
 UNANSWERED: Final = 5 * instants.MINUTE
 """After that, a try of which no end is known counts as failed: whoever made it is gone. It may
 have arrived, so what follows may be a second message."""

@@ -2,7 +2,8 @@
 
 An alert is an entry before anybody is told of it, and an inbox that is away takes none. Once that
 has lasted, no deadline may pass unheard for it. What is done is remembered here, and recorded once
-the inbox is back. What a process did that died before that, nobody knows, so it is done again.
+the inbox is back. If the process dies before that, its steps are lost, and the next one repeats
+them.
 """
 
 import copy

@@ -37,8 +37,8 @@ from pipeline.settings import Settings
 LOG = logging.getLogger(__name__)
 
 GRACE_SECONDS: Final = 120.0
-"""What is wrong has to stay wrong for so long: nobody is alarmed by a restart. And so long ago the
-last process has to have seen it until others call it over: each machine has a ledger of its own."""
+"""What is wrong has to stay wrong for so long: nobody is alarmed by a restart. Others may call it
+over only so long after a process last saw it: each machine has a ledger of its own."""
 ASK_SECONDS: Final = 10.0
 
 

@@ -198,7 +198,7 @@ def _first(lines: Sequence[str]) -> str:
 
 
 def read_by_several(names: Collection[str]) -> tuple[str, ...]:
-    """The views that more than one of these reads or is, and that the rest of one of them names:
+    """The views that at least two of these share, and that one of their other views names itself:
     made first, they are all that these have in common. In the order of the catalogue."""
     views = catalogue()
     closures = [{*all_read(views[name]), name} for name in names]

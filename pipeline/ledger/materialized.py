@@ -74,8 +74,8 @@ def definitions() -> str:
 
 @cache
 def rules() -> str:
-    """All SQL that says what the tables hold: where it is another's, rows of the one are not those
-    of the other. Comments on lines of their own and spaces are left out."""
+    """All SQL that says what the tables hold: where two releases differ in it, the tables of one
+    are not those of the other. Comments on lines of their own and spaces are left out."""
     behind = {
         name: None
         for view in views()

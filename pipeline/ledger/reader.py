@@ -207,14 +207,14 @@ class Reader:
             if finder is not None and not snapshot.waits:
                 [key] = found.key
                 its_order = _own_order(finder, where, is_limited=True) if own_order else ""
-                sql, asked = _sql(snapshot, finder.name, where, its_order)
+                sql, ids = _sql(snapshot, finder.name, where, its_order)
                 sql = f"select {key} from ({sql}){condition}{order}{window}"
-                page = question(sql).asked().run(snapshot.cursor, [*asked, *parameters])
+                page = question(sql).counted().run(snapshot.cursor, [*ids, *parameters])
                 subjects, cut = {key: [it for (it,) in page.fetchall()]}, ""
                 chosen, values = filters.condition(found, subjects)
-            sql, asked = _sql(snapshot, view, subjects, own_order)
-            whole = question(f"select * from ({sql}){chosen}{order}{cut}").asked()
-            values = [*asked, *values]
+            sql, ids = _sql(snapshot, view, subjects, own_order)
+            whole = question(f"select * from ({sql}){chosen}{order}{cut}").counted()
+            values = [*ids, *values]
             if limit is None and not where and snapshot.entries > _FEW_ENTRIES:
                 return taken(snapshot.cursor.sql(whole.sql, params=values))
             return taken(whole.run(snapshot.cursor, values))
@@ -247,9 +247,9 @@ class Reader:
         def rows(snapshot: _Snapshot) -> "pa.Table":
             for name, value in variables.items():
                 snapshot.cursor.execute(f"set variable {name} = ?", [value])
-            sql, asked = _sql(snapshot, view, of)
-            whole = question(f"with {view} as ({sql})\n{select}").asked()
-            return whole.run(snapshot.cursor, asked).to_arrow_table()
+            sql, ids = _sql(snapshot, view, of)
+            whole = question(f"with {view} as ({sql})\n{select}").counted()
+            return whole.run(snapshot.cursor, ids).to_arrow_table()
 
         return self._of_one_state(as_of, unmask, rows)
 
@@ -269,9 +269,9 @@ class Reader:
         counted = view if finder is None else finder.name
 
         def number(snapshot: _Snapshot) -> int:
-            sql, asked = _sql(snapshot, counted, where)
-            whole = question(f"select count(*) as rows from ({sql}){condition}").asked()
-            [(rows,)] = whole.run(snapshot.cursor, [*asked, *parameters]).fetchall()
+            sql, ids = _sql(snapshot, counted, where)
+            whole = question(f"select count(*) as rows from ({sql}){condition}").counted()
+            [(rows,)] = whole.run(snapshot.cursor, [*ids, *parameters]).fetchall()
             return int(rows)
 
         with _errors_of_filters(view):
@@ -294,10 +294,10 @@ class Reader:
         names = ", ".join(filters.column(found, name) for name in columns)
 
         def rows(snapshot: _Snapshot) -> "pa.Table":
-            sql, asked = _sql(snapshot, view, where)
+            sql, ids = _sql(snapshot, view, where)
             sql = f"select {names}, count(*) as rows from ({sql}){condition} group by all"
-            whole = question(f"{sql} order by all").asked()
-            return whole.run(snapshot.cursor, [*asked, *parameters]).to_arrow_table()
+            whole = question(f"{sql} order by all").counted()
+            return whole.run(snapshot.cursor, [*ids, *parameters]).to_arrow_table()
 
         with _errors_of_filters(view):
             return self._of_one_state(as_of, False, rows)

@@ -103,7 +103,7 @@ class LedgerService:
             if opened.fork is not None and not serves_a_fork:
                 opened.ledger.close()
                 raise opened.fork
-            self._serve(opened)
+            self._put_to_use(opened)
             self.inbox.guard(self._guard)
         except BaseException:
             self.inbox.close()
@@ -111,7 +111,7 @@ class LedgerService:
         self.tokens = Tokens(None)
         self.artifacts = artifacts.looks(settings, lambda: open_inbox(settings.inbox, create=False))
 
-    def _serve(self, opened: Opened) -> None:
+    def _put_to_use(self, opened: Opened) -> None:
         self._follower = Follower(
             self.inbox,
             opened.ledger,
@@ -200,7 +200,7 @@ class LedgerService:
         """Builds the ledger again from the inbox, whatever the present one is like. `abandoned`: as
         in `Recovery.rebuild`."""
         self._follower.close()
-        self._serve(self.recovery.rebuild(why, abandoned=abandoned))
+        self._put_to_use(self.recovery.rebuild(why, abandoned=abandoned))
 
     def sign(self) -> None:
         """Leaves the head of this moment in the inbox and outside of it, and signs a checkpoint."""

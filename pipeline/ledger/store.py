@@ -46,7 +46,7 @@ CLOSING_SECONDS: Final = 10.0
 _WRITTEN: Final = ("log", "ingest_keys", "tree_heads", "tree_nodes", *facts.TABLES.values())
 """The tables that batches are written to."""
 _NO_ROW_OF_THEM: Final = f"select 1 from {', '.join(_WRITTEN)} limit 0"
-"""Fails where one is not there, in a tenth of the time in which DuckDB lists its tables."""
+"""Fails where one of them is missing, in a tenth of the time in which DuckDB lists its tables."""
 
 
 class Ledger:

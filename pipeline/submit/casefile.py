@@ -44,7 +44,13 @@ MAX_SELLER_PROCESSES: Final = 200
 LEASE: Final = "lease"
 """The particular of a start that holds the number of its lease."""
 
-_ASKED: Final = ("clocked_processes", "tries", "latest_answers", "interventions", "seller_records")
+_ASKED: Final = (
+    "clocked_processes",
+    "clocked_attempts",
+    "latest_answers",
+    "interventions",
+    "seller_records",
+)
 
 _SHARED: Final = ("attempts", "process_facts")
 """What more than one of them reads."""

@@ -36,7 +36,7 @@ BUSY_SECONDS: Final = 0.2
 START_AGAIN_SECONDS: Final = 30.0
 REMEMBERED: Final = 24 * instants.HOUR + 10 * instants.MINUTE
 """How long an attempt of ours may matter: as long as its try lasts, and its last attempt. A test
-holds it against `gives_up_at` of the view `tries`."""
+holds it against `gives_up_at` of the view `clocked_attempts`."""
 MAX_CONCURRENT_RETRIES: Final = 16
 """Retries under way at a time: a platform that comes back is not met by all that waits for it."""
 ENTRIES_PER_READ: Final = 2000

@@ -1,9 +1,9 @@
 """Says where a process's submissions stand: what is under way, what waits for a retry, since when.
 
-The view `tries` judges each attempt: whether it is to be sent again, when that is due, and when it
-is given up (docs/rules.md#tries-and-retries). This module only picks the attempts that decide for
-the process. Nothing is remembered besides the log, so a restart, or another process, finds the same
-due times.
+The view `clocked_attempts` judges each attempt: whether it is to be sent again, when that is due,
+and when it is given up (docs/rules.md#tries-and-retries). This module only picks the attempts that
+decide for the process. Nothing is remembered besides the log, so a restart, or another process,
+finds the same due times.
 
     Idle       nothing was sent yet, the last answer was final, or the process has finished
     UnderWay   an attempt has been started and may still be answered
@@ -19,7 +19,7 @@ OURS: Final = frozenset({"cli", "api"})
 
 
 class Attempt(NamedTuple):
-    """A row of the `tries` view. Instants in microseconds."""
+    """A row of the `clocked_attempts` view. Instants in microseconds."""
 
     attempt_id: str
     seller_id: str | None
@@ -44,7 +44,7 @@ ATTEMPTS: Final = """
         epoch_us(outcome_at), epoch_us(timeout_at), epoch_us(retry_after_at), payload_sha256,
         start_seq, try_number, coalesce(is_last, false), is_retry_pending, is_held, is_given_up,
         epoch_us(retry_due_at)
-    from tries
+    from clocked_attempts
     order by ordered_at, attempt_id"""
 """The process of each attempt, and the columns of `Attempt`."""
 

@@ -1,6 +1,6 @@
 -- One row per unfinished review process: how it stands, and the one thing to do next, by what was last tried
 -- and what the seller has answered since the request (docs/contract.md#errors).
--- reads: unfinished_states, tries, answer_progress
+-- reads: unfinished_states, clocked_attempts, answer_progress
 -- key: process_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
@@ -26,22 +26,22 @@ select
     states.* exclude (collected_at, confirmed_at, contacted_at, is_ticket_open),
     case
         when seller_deleted_at is not null and state <> 'UNKNOWN' then 'ask_platform'
-        when tries.outcome = 'in_flight' then 'await_answer'
+        when last_attempts.outcome = 'in_flight' then 'await_answer'
         when is_ticket_open then 'await_platform'
         when ticket_due then 'open_ticket'
-        when tries.is_held then 'correct_refusal'
-        when tries.outcome = 'tls_refused' then 'correct_certificate'
-        when tries.is_retry_pending and tries.via in ('cli', 'api') then 'await_retry'
-        when tries.outcome = 'unauthorized' then 'correct_credentials'
-        when tries.outcome = 'invalid_payload'
+        when last_attempts.is_held then 'correct_refusal'
+        when last_attempts.outcome = 'tls_refused' then 'correct_certificate'
+        when last_attempts.is_retry_pending and last_attempts.via in ('cli', 'api') then 'await_retry'
+        when last_attempts.outcome = 'unauthorized' then 'correct_credentials'
+        when last_attempts.outcome = 'invalid_payload'
             then case
-                when answered = required and confirmed_at > tries.outcome_at then 'submit'
+                when answered = required and confirmed_at > last_attempts.outcome_at then 'submit'
                 else 'correct_payload'
             end
-        when tries.outcome = 'not_found' then 'check_ids'
-        when tries.outcome = 'conflict' then 'check_status'
-        when tries.outcome = 'unexpected_status' then 'read_answer'
-        when tries.outcome is not null then 'send_again'
+        when last_attempts.outcome = 'not_found' then 'check_ids'
+        when last_attempts.outcome = 'conflict' then 'check_status'
+        when last_attempts.outcome = 'unexpected_status' then 'read_answer'
+        when last_attempts.outcome is not null then 'send_again'
         when opened_at is null then 'find_event'
         when required is null then 'ask_platform'
         when answered = required then 'submit'
@@ -52,5 +52,5 @@ select
     required as fields_required,
     answered as fields_answered
 from unfinished_states as states
-left join tries on tries.process_id = states.process_id and tries.is_last
+left join clocked_attempts as last_attempts on last_attempts.process_id = states.process_id and last_attempts.is_last
 left join answer_progress on answer_progress.process_id = states.process_id

@@ -1,4 +1,5 @@
--- One row per collection that counts, occurred by as_of: what a seller did in a collection journey.
+-- One row per collection that counts, occurred by as_of: what a seller did in a collection journey. Views
+-- read `facts.collections` in its place only where a repetition changes nothing, as for the first or latest.
 -- reads: repeated_collections, facts.collections
 -- key: seq
 -- column: seq | the entry that counts, the first recorded

@@ -1,6 +1,6 @@
 -- One row per submission attempt, newest first, refusals included (docs/rules.md#submission-attempts).
 -- Attempts of a process are numbered by their start; a refusal was never sent and has no number.
--- reads: tries
+-- reads: clocked_attempts
 -- key: attempt_id
 -- order: ordered_at desc
 -- order: attempt_id
@@ -55,4 +55,4 @@ select
     lower(hex(payload_sha256)) as payload_sha256,
     start_seq,
     finish_seq
-from tries
+from clocked_attempts

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pipeline import instants
 from pipeline.ledger import arrow, checks, materialized
 from pipeline.ledger import catalogue as catalogue_of_queries
-from pipeline.ledger.catalogue import QUERIES, catalogue, script, scripts, whole_sql
+from pipeline.ledger.catalogue import QUERIES, all_read, catalogue, script, scripts, whole_sql
 from pipeline.ledger.file import made_by
 from pipeline.ledger.reader import Reader
 from pipeline.ledger.service import LedgerService
@@ -332,3 +332,13 @@ def test_what_is_narrowed_names_no_table_that_is_not():
     )
     narrowed = sql.partition("select * from (")[2]
     assert "facts." not in narrowed
+
+
+def test_a_finding_without_attempts_is_looked_for_where_a_process_is_suspected():
+    """A batch without attempts is looked through for suspected processes alone: what another rule
+    finds would be found in some batches, and in others not."""
+    views = catalogue()
+    rules = {it for it in views["process_findings"].reads if it.endswith("_findings")}
+    others = rules - set(materialized._FINDINGS_OF_ATTEMPTS)
+    lost = {it for it in others if "suspected_processes" not in all_read(views[it])}
+    assert lost == set(), "have them read suspected_processes (CONTRIBUTING.md#add-a-rule)"

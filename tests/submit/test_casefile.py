@@ -35,7 +35,7 @@ def test_a_case_file_is_the_ledgers_view_of_its_process(
             if entries := inbox.read(0, 4096):
                 ledger.append(ledger.batch(entries))
             cursor = ledger.cursor()
-            for name in ("process_state", "attempts", "latest_answers", "tries"):
+            for name in ("process_state", "attempts", "latest_answers", "clocked_attempts"):
                 cursor.execute(f"create view {name} as {whole_sql(catalogue()[name])}")
             cursor.execute("set variable as_of = make_timestamp(?::bigint)", (now,))
 
@@ -60,12 +60,15 @@ def test_a_case_file_is_the_ledgers_view_of_its_process(
                 " from latest_answers order by all"
             )
             assert standings(cases) == rows(
-                "select process_id, is_given_up, is_held from tries where retry_ended_at is null"
-                " and (is_retry_pending or is_held or is_given_up) order by all"
+                "select process_id, is_given_up, is_held from clocked_attempts"
+                " where retry_ended_at is null and (is_retry_pending or is_held or is_given_up)"
+                " order by all"
             )
             assert due_times(cases) == rows(
-                "select process_id, epoch_us(retry_due_at) from tries where is_retry_pending"
-                " and process_id not in (select process_id from tries where outcome = 'in_flight')"
+                "select process_id, epoch_us(retry_due_at) from clocked_attempts"
+                " where is_retry_pending"
+                " and process_id not in"
+                " (select process_id from clocked_attempts where outcome = 'in_flight')"
                 " order by all"
             )
         finally:
@@ -188,7 +191,8 @@ def due_times(cases: dict[str, CaseFile]) -> list[tuple[str, int | None]]:
 
 
 def standings(cases: dict[str, CaseFile]) -> list[tuple[str, bool, bool]]:
-    """Who waits for a retry or a person, or was given up, by the code; `tries` says it in SQL.
+    """Who waits for a retry or a person, or was given up, by the code; in SQL the view
+    `clocked_attempts` says it.
 
     While another attempt is in flight the view still calls the one before it pending or not by
     that one's end; the code then waits for the attempt.

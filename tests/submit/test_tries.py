@@ -1,7 +1,7 @@
 """When a retry is due, and when no more: docs/rules.md#tries-and-retries, worked out by hand.
 
-The rules are SQL: each test gives attempts to the views `attempt_facts` and `tries`, and reads
-their rows as a submission does.
+The rules are SQL: each test gives attempts to the views `attempt_facts` and `clocked_attempts`, and
+reads their rows as a submission does.
 """
 
 from collections.abc import Sequence
@@ -86,7 +86,7 @@ def database(*, is_even: bool) -> duckdb.DuckDBPyConnection:
             payload_type varchar, has_payload boolean, payload_sha256 blob, start_seq bigint,
             finish_seq bigint
         )""")
-    for name in ("attempt_facts", "tries"):
+    for name in ("attempt_facts", "clocked_attempts"):
         connection.execute(f"create view {name} as {catalogue()[name].sql}")
     return connection
 

@@ -371,8 +371,8 @@ class Recovery:
             self._is_verified = True
         if before == 0 < ledger.size:
             self._note(
-                f"there was no ledger: it was built from {counted(ledger.size, 'entry')} of the"
-                " inbox, and they lead to the root that was kept for them"
+                f"the ledger was built from {counted(ledger.size, 'entry')} of the inbox, and they"
+                " lead to the root that was kept for them"
             )
         elif ledger.size > before and self._had_more_than(before):
             self._note(

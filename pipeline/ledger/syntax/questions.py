@@ -31,8 +31,8 @@ class Question:
         """Has a connection run the query, and gives that connection, which has its rows."""
         return connection.execute(self._parsed.statement(connection), parameters)
 
-    def asked(self) -> "Question":
-        """The question itself, counted."""
+    def counted(self) -> "Question":
+        """The question itself, asked once more."""
         times = self._times_asked + 1  # its own: another thread may count meanwhile
         self._times_asked = times
         if times == PRUNED_AT:

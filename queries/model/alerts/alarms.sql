@@ -1,8 +1,13 @@
 -- One row per alert that may be due: of a rung, unless it is somebody else's turn, or of a condition,
--- unless it is `ticket_due` and no ticket is. What became due long ago is one only where it was raised in
--- time and is held, or where a deadline presses: nobody was told of it, since no channel took it; or nobody ever
--- raised it, though alerts were raised here by then: nobody sent any for a while, or it was somebody else's
--- turn. Where the variable `unraised` is set, only those that were not raised, and not long ago.
+-- unless it is `ticket_due` and no ticket is. One of these holds:
+--
+-- - it became due not long ago;
+-- - it was raised in time, and is held;
+-- - its deadline presses, it was raised, and no channel took it;
+-- - its deadline presses, and nobody raised it though alerts were raised here by then: nobody sent any for a
+--   while, or it was somebody else's turn.
+--
+-- Where the variable `unraised` is set, only those that became due not long ago and were not raised.
 -- reads: due_rungs, alarming_findings, recent_failures, delivery_silence, raised_alerts, alert_steps, log
 -- key: alert_id
 -- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition

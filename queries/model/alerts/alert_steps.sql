@@ -14,7 +14,7 @@
 -- column: recipient | who is told; null for a step that tells nobody, empty where there is nobody
 -- column: via | the channel: email, webhook or apprise
 -- column: level | 0, or how often it had been escalated
--- column: attempt_n | the how-manieth try it is
+-- column: attempt_n | the number of the try, from 1
 -- column: answer | why a channel did not take it
 -- column: may_have_it | of a try that failed: the channel may have taken it all the same
 -- column: actor | who acknowledged it or put it off

@@ -1,8 +1,7 @@
 -- One row per alert of which somebody is still to be told, though it may be the seller's turn by the log:
 -- somebody was tried, and not reached yet; nobody was reached at all; or the seller was asked by a link in
--- a message about the process, and by nobody else since. Contact with a seller is none with those who must
--- know. None where the variable `unraised` is set: whatever was tried was raised, and is left out there
--- anyhow.
+-- a message about the process, and by nobody else since. To reach the seller is not to reach a recipient.
+-- It has no rows where the variable `unraised` is set: whatever was tried was raised, and is left out there.
 -- reads: alert_steps, facts.actions, facts.collections
 -- key: alert_id
 -- column: alert_id | the alert

@@ -1,6 +1,6 @@
 -- One row per submission attempt known at as_of, with its place among those of its process and in its
 -- try, and all else that no clock moves of what comes next (docs/rules.md#tries-and-retries). A try is
--- one payload with its retries: a run of attempts with the same bytes. `tries` sets the clock against
+-- one payload with its retries: a run of attempts with the same bytes. `clocked_attempts` sets the clock against
 -- it.
 --
 -- Materialized in `materialized.attempts`, as they are at the end of time.

@@ -1,6 +1,6 @@
 -- One row per process whose last try was given up, or whose last attempt the platform could not
 -- process: what may call for a support ticket (docs/rules.md#submission-attempts).
--- reads: tries
+-- reads: clocked_attempts
 -- key: process_id
 -- column: process_id | the review process
 -- column: is_given_up | the try was given up, even if it was sent once more since
@@ -14,5 +14,5 @@ select
     failures as platform_errors,
     failing_since as began_at,
     outcome_at as ended_at
-from tries
+from clocked_attempts
 where is_last and (is_given_up or was_given_up or outcome = 'platform_error')

@@ -1,5 +1,5 @@
 -- One row: how many of our own retries wait, are due, and should have been sent long ago.
--- reads: tries
+-- reads: clocked_attempts
 -- key: waiting
 -- order: waiting
 -- column: waiting | tries of ours (by cli or api) whose payload is to be sent again
@@ -12,5 +12,5 @@ select
     count(*) filter (where retry_due_at <= as_of()) as due,
     count(*) filter (where retry_due_at <= as_of() - interval 5 minute) as overdue,
     min(retry_due_at) as next_due_at
-from tries
+from clocked_attempts
 where is_last and is_retry_pending and via in ('cli', 'api')

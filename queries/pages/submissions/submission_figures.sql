@@ -1,5 +1,5 @@
 -- One row: the figures at the head of the submissions page.
--- reads: clock, tries, submission_retries
+-- reads: clock, clocked_attempts, submission_retries
 -- key: attempts
 -- order: attempts
 -- column: attempts | attempts that were sent
@@ -21,7 +21,7 @@ with counted as (
         count(*) filter (where outcome = 'accepted' and is_recent) as recent_accepted
     from (
         select *, cast(started_at as date) > cast(as_of as date) - 30 as is_recent
-        from tries, clock
+        from clocked_attempts, clock
     )
 )
 

@@ -239,10 +239,10 @@ def test_a_pruned_query_has_the_rows_that_it_had(cursor, sql):
 def test_what_is_asked_often_is_pruned_and_says_the_same(cursor):
     sql = "select a from (select range as a, 2 * range as b from range(?::integer)) where a > 1"
     for _ in range(PRUNED_AT - 1):
-        seldom = question(sql).asked()
+        seldom = question(sql).counted()
         assert seldom.sql == sql
     before = seldom.run(cursor, [4]).fetchall()
-    often = question(sql).asked()
+    often = question(sql).counted()
     assert often is seldom
     assert "AS b" not in often.sql
     assert before == often.run(cursor, [4]).fetchall() == [(2,), (3,)]

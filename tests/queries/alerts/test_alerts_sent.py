@@ -161,7 +161,10 @@ def test_what_was_raised_is_new_no_more_whatever_its_kind() -> None:
     every = asked(history, "alerts", as_of)
     kinds = {row["kind"] for row in every}
     missing = {*CONDITIONS} - kinds
-    assert missing == set(), f"add {missing} to this history: a role is tried by a row of it"
+    assert missing == set(), (
+        f"add {missing} to this history, by which roles are tried, or date what you added before"
+        " the 401 of 28 May: a later answer ends that"
+    )
     known = {*possible(AlertRules().ladder, AlertRules().conditions)}
     assert {(row["kind"], row["severity"], row["role"]) for row in every} < known
     assert asked(history, "new_alerts", as_of) == without_steps(every)

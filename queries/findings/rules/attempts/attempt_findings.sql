@@ -1,6 +1,6 @@
 -- One row per process whose last attempt leaves its outcome open (outcome_unknown), and per try that was
 -- given up (retries_exhausted).
--- reads: process_facts, tries
+-- reads: process_facts, clocked_attempts
 -- key: rule, seq
 -- column: rule | the broken rule (docs/rules.md#findings)
 -- column: severity | breach, risk or notice
@@ -13,15 +13,15 @@
 select
     'outcome_unknown' as rule,
     'risk' as severity,
-    tries.process_id,
+    last_attempts.process_id,
     process_facts.seller_id,
-    coalesce(tries.finish_seq, tries.start_seq) as seq,
+    coalesce(last_attempts.finish_seq, last_attempts.start_seq) as seq,
     '' as detail,
-    tries.outcome_at as found_at
-from tries
-join process_facts on process_facts.process_id = tries.process_id
-where tries.is_last
-    and tries.outcome in ('unknown', 'conflict')
+    last_attempts.outcome_at as found_at
+from clocked_attempts as last_attempts
+join process_facts on process_facts.process_id = last_attempts.process_id
+where last_attempts.is_last
+    and last_attempts.outcome in ('unknown', 'conflict')
     and process_facts.finished_at is null
 union all
 select
@@ -32,5 +32,5 @@ select
     coalesce(finish_seq, start_seq) as seq,
     attempt_id as detail,
     gives_up_at as found_at
-from tries
+from clocked_attempts
 where is_given_up and not was_given_up

@@ -1,5 +1,6 @@
 -- One row per process whose facts alone show that it breaks a rule of its reports or of its end; the
--- findings say which entry shows it.
+-- findings say which entry shows it. Where a batch has no attempts, findings on its processes are made
+-- only if one of them is here (`pipeline/ledger/refresh.py`).
 -- reads: process_facts
 -- key: process_id
 -- column: process_id | the platform's id of the process
