@@ -103,8 +103,11 @@ def to_json(request: Request) -> dict[str, Any]:
     return {name: it for name, it in content.items() if it is not None}
 
 
-def from_json(content: Any, *, actor: str | None, recorded_by: str) -> Request:
-    """The request in a parsed JSON body. `actor`, if not None, replaces the one in the body.
+def from_json(
+    content: Any, *, actor: str | None, recorded_by: str, otherwise: Profile = "full"
+) -> Request:
+    """The request in a parsed JSON body. `actor`, if not None, replaces the one in the body;
+    `otherwise` is the profile where it names none.
 
     Raises `CallerError` if the body is not such a request.
     """
@@ -119,7 +122,7 @@ def from_json(content: Any, *, actor: str | None, recorded_by: str) -> Request:
         name: _text(content, name)
         for name in ("process_id", "seller_id", "from", "to", "reason", "actor", "against")
     }
-    profile = content.get("profile", "full")
+    profile = content.get("profile", otherwise)
     if profile not in ("full", "masked"):
         raise CallerError(f"There is no profile {profile!r}", remedy="full or masked")
     withhold = content.get("withhold", [])

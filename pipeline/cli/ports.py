@@ -42,6 +42,17 @@ def check(*wanted: Wanted) -> None:
     )
 
 
+def check_apart(*wanted: Wanted) -> None:
+    """Raises `OperatorError` where one port is meant for two, whether anybody has it or not."""
+    for each in wanted:
+        if (why := _asked_twice(each, wanted)) is not None:
+            raise OperatorError(
+                "It cannot start here",
+                f"port {each.port}, for the {each.what}, {why}",
+                f"choose another with {each.option}",
+            )
+
+
 def free(host: str, port: int, besides: Iterable[int]) -> int:
     """The port itself, or the next one that can be had and is not among `besides`."""
     if port not in besides and _refusal(Wanted("", host, port, "")) is None:

@@ -121,6 +121,7 @@ def serve(
     Where the platform is set up, submissions that wait for a retry are sent as well. --host and
     --port are the receiver's. Example: prazo serve --port 8400 --dashboard-port 8501
     """
+    from pipeline.cli import ports
     from pipeline.cli.supervisor import Supervisor, parts
 
     settings = Settings.load(
@@ -129,6 +130,16 @@ def serve(
         dashboard_host=dashboard_host,
         dashboard_port=dashboard_port,
     )
+    listening = [
+        ports.Wanted("receiver", settings.receiver_host, settings.receiver_port, "--port"),
+        ports.Wanted(
+            "dashboard", settings.dashboard_host, settings.dashboard_port, "--dashboard-port"
+        ),
+    ]
+    if settings.journey_url:
+        page = (settings.journey_host, settings.journey_port, "PRAZO_JOURNEY_PORT")
+        listening.append(ports.Wanted("seller's page", *page))
+    ports.check_apart(*listening)
     environment = {
         **os.environ,
         "PRAZO_RECEIVER_HOST": settings.receiver_host,

@@ -9,9 +9,6 @@ from typing import Final, TypeAlias
 
 from pipeline.contract.body import JsonValue
 
-MAX_AMOUNT_DIGITS: Final = 18
-"""In a bound of a band: it fits a 64-bit integer, and any revenue fits in it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -27,11 +24,13 @@ Shown: TypeAlias = Format | Mapping[str, "Shown"]
 
 def _is_band(value: JsonValue) -> bool:
     lower, _, upper = value.partition("_to_") if isinstance(value, str) else ("", "", "")
-    return _is_amount(lower) and _is_amount(upper) and int(lower) < int(upper)
+    return _is_digits(lower) and _is_digits(upper) and _size(lower) < _size(upper)
 
 
-def _is_amount(text: str) -> bool:
-    return _is_digits(text) and len(text) <= MAX_AMOUNT_DIGITS
+def _size(digits: str) -> tuple[int, str]:
+    """What orders whole numbers of any length."""
+    digits = digits.lstrip("0")
+    return len(digits), digits
 
 
 def _is_digits(text: str) -> bool:

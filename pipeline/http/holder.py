@@ -1,4 +1,5 @@
-"""Announces the process that holds the ledger, in a small file beside the ledger.
+"""Announces the process that holds the ledger, in a small file beside it, and waits for one that
+is about to let go.
 
 DuckDB lets only one process open the ledger, so every other command on this machine asks that
 process over its API. The file says where the process listens, and holds a token that it made at
@@ -9,16 +10,23 @@ import contextlib
 import json
 import secrets
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
+from pipeline.errors import LedgerInUse
 from pipeline.files import write_whole
 from pipeline.http import addresses
 
 LOOK_SECONDS: Final = 5.0
 """Between two looks whether the file is still there."""
+IN_USE_SECONDS: Final = 10.0
+"""A command that opens the ledger itself has it for a moment: others wait so long for it."""
+TRY_SECONDS: Final = 0.1
+
+Opened = TypeVar("Opened")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,19 @@ class Announcement:
 
     url: str
     token: str
+
+
+def once_free(opened: Callable[[], Opened]) -> Opened:
+    """What opens the ledger, or asks its holder, tried again while a process holds it without an
+    answer. Raises `LedgerInUse` where that goes on."""
+    until = time.monotonic() + IN_USE_SECONDS
+    while True:
+        try:
+            return opened()
+        except LedgerInUse:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(TRY_SECONDS)
 
 
 def _path(ledger: Path) -> Path:

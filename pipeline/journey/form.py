@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from pipeline.contract.body import JsonValue
-from pipeline.contract.fields import MAX_AMOUNT_DIGITS, Format, shown_at
+from pipeline.contract.fields import Format, shown_at
 from pipeline.submit.demand import TYPES, Wanted
 
 Kind = Literal["type", "bands", "band", "postal_code", "line", "state", "country", "other"]
 FaultCode = Literal["missing", "postal_code", "long", "characters", "amount", "order", "choice"]
 
 MAX_CHARACTERS: Final = 200
+MAX_AMOUNT_DIGITS: Final = 18
+"""Of a bound of the revenue: a longer one is a slip."""
 STATES: Final[Mapping[str, str]] = {
     "AC": "Acre",
     "AL": "Alagoas",

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pipeline.errors import CallerError, InboxForked, LedgerInUse, LedgerWithoutBodies
-from pipeline.http.holder import announced
+from pipeline.http.holder import announced, once_free
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox, SignedHead, artifacts, open_inbox
 from pipeline.inbox.kept_heads import Guard, open_shared, place
@@ -219,7 +219,7 @@ class LedgerService:
 @contextmanager
 def ledger_service(settings: Settings, **options: bool) -> Iterator[LedgerService]:
     """The process's ledger, following its inbox and announced for as long as the block lasts."""
-    service = LedgerService(settings, serves_a_fork=True, **options)
+    service = once_free(lambda: LedgerService(settings, serves_a_fork=True, **options))
     try:
         with announced(settings.ledger, settings.dashboard_host, settings.dashboard_port) as holder:
             service.tokens = Tokens.of(settings, local=holder.token.encode())
@@ -254,8 +254,8 @@ def unheld_ledger(settings: Settings, *, is_keeper: bool = True) -> Iterator[Led
     except LedgerInUse as error:
         raise LedgerInUse(
             error.what,
-            "its holder announced no address, or does not answer there",
-            "wait for it to start, or stop it",
+            "another process goes on holding it, and announced no address or does not answer there",
+            "wait for that process to end, or stop it",
         ) from None
     try:
         yield service

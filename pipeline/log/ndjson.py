@@ -62,6 +62,13 @@ def _body(value: JsonValue) -> bytes | None:
     return value.encode("utf-8") if isinstance(value, str) else canonical_json(value)
 
 
+def _event_body(value: JsonValue) -> bytes:
+    body = _body(value)
+    if body is None:
+        raise ValueError("an event is expected, as an object or a text")
+    return body
+
+
 OffsetInstant = Annotated[int, BeforeValidator(_instant)]
 
 Identifier = Annotated[str, BeforeValidator(_identifier)]
@@ -78,7 +85,7 @@ class WebhookLine(_Line):
     """A delivery of the platform that another system received."""
 
     kind: Literal["webhook"]
-    body: Annotated[bytes, BeforeValidator(_body)]
+    body: Annotated[bytes, BeforeValidator(_event_body)]
 
 
 class SubmissionStartedLine(_Line):

@@ -1,11 +1,11 @@
 """Gives a command the ledger: through the process that holds it, or opened here if none does."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pipeline.errors import LedgerRefused, LedgerStalled, NoRoom
+from pipeline.errors import CallerError, LedgerRefused, LedgerStalled, NoRoom
 from pipeline.http import holder as announcements
 from pipeline.ledger import formats
 from pipeline.ledger.syntax import filters as filtering
@@ -69,8 +69,14 @@ class Ledger(Protocol):
 def open_ledger(settings: Settings, *, is_keeper: bool = True) -> Iterator[Ledger]:
     """The ledger, through its holder or opened here. `is_keeper`: false for who only looks.
 
-    Raises `LedgerInUse` if another process holds it and does not answer.
+    Raises `LedgerInUse` if another process goes on holding it and does not answer.
     """
+    with ExitStack() as opened:
+        yield announcements.once_free(lambda: opened.enter_context(_ledger(settings, is_keeper)))
+
+
+@contextmanager
+def _ledger(settings: Settings, is_keeper: bool) -> Iterator[Ledger]:
     if announcements.find(settings.ledger) is not None:
         from pipeline.serve.remote import holder
 
@@ -90,8 +96,15 @@ def unmask_rows(
     """Records that personal values of rows are about to be shown; the second person's word, where
     these rows need one. `asked`: as for `pipeline.clearance.acts.rows`.
 
-    Raises `clearances.Awaited` where that word is not there yet, and then none may be shown.
+    Raises `clearances.Awaited` where that word is not there yet, and then none may be shown, and
+    `CallerError` where the ledger has masks alone: the log must not say that values were shown.
     """
+    if service.ledger.is_without_bodies:
+        raise CallerError(
+            "No personal value can be shown here",
+            "this ledger was made without bodies, and holds their masks alone",
+            "ask where a ledger with bodies is",
+        )
     from pipeline.clearance import acts, clearances
     from pipeline.log.actions import unmasking
 

@@ -135,3 +135,29 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
         assert "\n  To fix it: " in said
         assert "Traceback" not in said
     assert "choose another with PRAZO_DASHBOARD_PORT" in ends[-1][1]
+
+
+def test_commands_that_read_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    """One of two ended with 1 and named a holder that had announced no address: the other."""
+    environment = os.environ | environment_in(tmp_path)
+    open_inbox(environment["PRAZO_INBOX"]).close()
+    reading = [
+        subprocess.Popen(
+            [sys.executable, "-m", "pipeline.cli", *command.split()],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for command in ("show process_state --format csv", "show watchlist --format csv", "verify")
+    ]
+    ends = [(*it.communicate(timeout=120), it.returncode) for it in reading]
+    assert [code for *_, code in ends] == [0, 0, 0], ends
+    assert [said.split(",")[0] for said, *_ in ends[:2]] == ["process_id", "process_id"]
+
+
+def test_one_port_is_not_meant_for_two() -> None:
+    """The receiver had it, and the dashboard was started again and again for ever."""
+    ended = CliRunner().invoke(main, ["serve", "--port", "8466", "--dashboard-port", "8466"])
+    assert ended.exit_code == 2
+    assert "port 8466, for the dashboard, is already meant for the receiver" in ended.output

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import httpx
+
 
 def causes(error: BaseException) -> Iterator[BaseException]:
     """The error and those beneath it."""
@@ -12,6 +14,10 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def in_words(error: BaseException) -> str:
-    """A failure for a person to read, from the first error that says anything."""
+    """A failure for a person to read, from the first error that says anything; but for an end of
+    patience, beneath which is only where it came."""
+    if isinstance(error, TimeoutError | httpx.TimeoutException) and not str(error):
+        what = "connection" if isinstance(error, httpx.ConnectTimeout) else "answer"
+        return f"no {what} in time"
     said = next((it for it in causes(error) if str(it)), error)
     return f"{type(said).__name__}: {said}" if str(said) else type(said).__name__

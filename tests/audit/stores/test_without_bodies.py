@@ -5,7 +5,10 @@ from contextlib import closing
 import duckdb
 import pytest
 
+from pipeline.errors import CallerError
+from pipeline.ledger.formats import Asked
 from pipeline.ledger.service import LedgerService, unheld_ledger
+from pipeline.log.actions import Unmasking
 from pipeline.serve import commands
 from pipeline.settings import Settings
 
@@ -28,6 +31,16 @@ def test_a_ledger_without_bodies_that_nobody_holds_is_verified_and_shown(
     with commands.open_ledger(analyst) as ledger:
         [shown] = ledger.read("ledger_health").to_pylist()
     assert (shown["last_seq"], shown["missing"]) == (16, 0)
+
+
+def test_nobody_is_said_to_have_seen_what_it_does_not_hold(analyst: Settings) -> None:
+    """Masks were printed, and the log said for good that personal values had been shown."""
+    asked = Asked("seller_state", unmask=Unmasking("a call", "ana", "cli:ana"))
+    with commands.open_ledger(analyst) as ledger:
+        with pytest.raises(CallerError, match="made without bodies"):
+            ledger.shown(asked)
+        [shown] = ledger.read("ledger_health").to_pylist()
+    assert shown["last_seq"] == 16
 
 
 def test_one_of_an_older_release_is_made_again_without_bodies(analyst: Settings) -> None:

@@ -105,6 +105,7 @@ def test_no_answer_in_time_is_504_and_may_have_been_processed(
     assert answer.status == 504
     assert answer.is_ours
     assert "may have processed it" in answer.json["error"]
+    assert answer.json["why"] == "no answer in time"
     assert marketplace.outcomes(review.process_id) == ["timeout"]
 
 

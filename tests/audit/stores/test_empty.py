@@ -1,0 +1,21 @@
+"""A log that nothing was recorded in yet is as verifiable as any other."""
+
+from contextlib import closing
+from pathlib import Path
+
+from pipeline.inbox import open_inbox
+from pipeline.ledger.service import LedgerService
+from pipeline.serve import commands
+from tests.support.stores import settings_in
+
+
+def test_the_first_verification_of_all_finds_no_fault(tmp_path: Path) -> None:
+    """It said NOT VERIFIED: of a ledger's file without an entry, DuckDB's statistics gave another
+    last instant than stands in it."""
+    settings = settings_in(tmp_path)
+    open_inbox(settings.inbox).close()
+    LedgerService(settings).close()  # now there are statistics of a file
+    verdict = commands.audit(settings, None, lambda *_: None)
+    assert verdict.faults == []
+    with closing(LedgerService(settings)) as service:
+        assert service.ledger.size == 0
