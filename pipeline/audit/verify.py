@@ -728,14 +728,18 @@ class Package:
         for info in infos:
             name, kind = info.filename, info.external_attr >> 16
             is_plain = re.fullmatch(r"[A-Za-z0-9._/-]{1,200}", name)
+            if is_plain and name.endswith("/"):
+                raise Fault(f"{name} is a folder: {_PACKED_AGAIN}")
             if not is_plain or {"", ".", ".."} & {*name.split("/")}:
                 raise Fault(f"the path {quoted(name)} leaves the package or is not plain")
-            if not stat.S_ISREG(kind) or info.flag_bits or info.compress_type not in (0, 8):
-                raise Fault(f"{name} is a link, encrypted or packed in another way")
+            if info.flag_bits or info.compress_type not in (0, 8):
+                raise Fault(f"{name} is encrypted or packed in another way")
+            if not stat.S_ISREG(kind):
+                raise Fault(f"{name} is not marked as a plain file: {_PACKED_AGAIN}")
             if info.header_offset != offset or info.comment or (info.extra and offset <= _LARGE):
                 raise Fault(f"bytes that belong to no file lie before {name}")
             if info.date_time != (1980, 1, 1, 0, 0, 0) or stat.S_IMODE(kind) != 0o644:
-                raise Fault(f"{name} has a date or a mode that no package has")
+                raise Fault(f"{name} has a date or a mode of its own: {_PACKED_AGAIN}")
             header = _local_header(info)
             if _bytes_at(file, offset, len(header)) != header:
                 raise Fault(f"{name} is described in two ways")
@@ -869,6 +873,7 @@ def _check_directory(file: IO[bytes]) -> None:
         raise Fault("bytes that belong to no file lie before the zip, or behind its files")
 
 
+_PACKED_AGAIN = "no package has that, and another program may have packed this one again"
 _FIRST_DAY = (0, 33)  # the time and the day of each file, as a zip spells them
 _LARGE = 2**31 - 1  # behind it, a zip says more about where things are
 

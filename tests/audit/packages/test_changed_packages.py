@@ -192,7 +192,8 @@ def test_a_path_that_leaves_the_package_is_refused(made: Made, tmp_path: Path, n
         (
             stat.S_IFLNK | 0o777,
             "data/link",
-            "data/link is a link, encrypted or packed in another way",
+            "data/link is not marked as a plain file: no package has that, and another program may"
+            " have packed this one again",
         ),
         (stat.S_IFREG | 0o644, "data/processes.csv", "a path stands twice in the package"),
     ],
@@ -208,6 +209,26 @@ def test_a_link_and_a_second_file_of_one_path_are_refused(
         info.external_attr = mode << 16
         package.writestr(info, "/etc/passwd")
     assert verify.verify(path, made.key, made.earlier).faults == [why]
+
+
+@pytest.mark.parametrize("with_folders", [True, False])
+def test_a_package_that_was_unpacked_and_packed_again_says_so(
+    made: Made, tmp_path: Path, with_folders: bool
+) -> None:
+    """As a mail gateway or a desktop does it, with nothing changed in any file: it was called a
+    link, or a path that leaves the package."""
+    unpacked, path = tmp_path / "unpacked", tmp_path / "again.zip"
+    with zipfile.ZipFile(made.path) as package:
+        package.extractall(unpacked)
+    with zipfile.ZipFile(path, "w") as package:
+        for each in sorted(unpacked.rglob("*")):
+            name = each.relative_to(unpacked).as_posix()
+            if with_folders:
+                package.write(each, name)
+            elif each.is_file():
+                package.writestr(name, each.read_bytes())
+    [fault] = verify.verify(path, made.key, made.earlier).faults
+    assert "another program may have packed this one again" in fault
 
 
 @pytest.mark.parametrize(
