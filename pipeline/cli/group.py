@@ -99,6 +99,20 @@ class Number(click.FloatRange):
         return number
 
 
+class OutFile(click.Path):
+    """A file that is about to be written, in a folder that is there."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path that was given; fails where it has no folder."""
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if not path.parent.is_dir():
+            self.fail(f"there is no folder {path.parent}: make it first", param, ctx)
+        return path
+
+
 def say(*lines: str, err: bool = False) -> None:
     """Prints lines. Whatever came from outside in one of them stays in it and is shown as it is:
     no terminal obeys it."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli.group import main, say, user
+from pipeline.cli.group import OutFile, main, say, user
 from pipeline.errors import CallerError
 from pipeline.files import check_place
 from pipeline.settings import Settings
@@ -17,7 +17,7 @@ from pipeline.texts import counted, printable
 @click.option("--seller", metavar="ID", help="One seller, with all its processes.")
 @click.option("--from", "since", metavar="T", help="A period's start, ISO 8601.")
 @click.option("--to", "until", metavar="T", help="Its end, not included.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True)
+@click.option("--out", type=OutFile(), required=True)
 @click.option("--reason", required=True, help="Why; an entry in the log.")
 @click.option("--actor", required=True, metavar="NAME", help="Who asks for it.")
 @click.option(
@@ -268,7 +268,7 @@ def receipt(seq: int, out: Path) -> None:
     multiple=True,
     help="A stamp that FILE has already; of several, the oldest first.",
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True)
+@click.option("--out", type=OutFile(), required=True)
 def stamp(file: Path, archive: tuple[Path, ...], out: Path) -> None:
     """Have the timestamp authority stamp package FILE again, before its certificates end.
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from pipeline.cli.group import main, printing, say, user
+from pipeline.cli.group import OutFile, main, printing, say, user
 from pipeline.files import check_place, write_whole
 from pipeline.settings import Settings
 
@@ -28,7 +28,7 @@ MAX_LIMIT = 2**63 - 1
     default="table",
     show_default=True,
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file.")
+@click.option("--out", type=OutFile(), help="Write to a file.")
 @click.option("--unmask", metavar="REASON", help="Show personal columns; an entry in the log.")
 @click.option("--actor", metavar="NAME", help="Who asks for it.")
 def show(
