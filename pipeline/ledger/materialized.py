@@ -3,7 +3,16 @@ views. No I/O.
 
 A rule is written once, in `queries/`. A materialized row is what a view gives at the end of time,
 when nothing but the clock moves any more (`refresh.py` brings it up to date). On reading, a query
-over the table stands in for the view's own SQL: its *stand-in*.
+over the table stands in for the view's own SQL: its *stand-in*. Which ones hold depends on the
+instant that is asked for, and on how far the rows are:
+
+    when_settled      usually: nothing occurs after the instant, and no rows wait
+    before_settled    something occurs after it: its process is worked out from the log
+    while_behind      rows of processes and sellers wait: only those that no clock moves stand in;
+                      also for few ids before the end, which their entries answer sooner
+    none              rows of any kind wait, and cannot be made
+
+To make rows there are `earlier`, `of_the_end` and `without_attempts`; `within_few` adds to any.
 """
 
 import itertools

@@ -2,6 +2,10 @@
 -- by as_of and that no clock moves (docs/rules.md#review-processes). `process_state` sets the clock
 -- against it.
 --
+-- Of OVERDUE, and likewise of EXPIRED, it has four instants: `overdue_from` decides the state, `overdue_found_at`
+-- dates findings by the platform's time, `overdue_known_at` dates alerts by when we could know of it, and
+-- `overdue_since` tells how each day ended.
+--
 -- Materialized in `materialized.processes`, as they are at the end of time: from the last occurrence of a
 -- process on, only the clock changes what `process_state` says of it.
 -- reads: review_events, attempts, facts.collections, facts.actions
