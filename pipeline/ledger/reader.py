@@ -21,7 +21,7 @@ from pipeline.ledger.store import Ledger
 from pipeline.ledger.syntax import filters
 from pipeline.ledger.syntax.filters import Ranges
 from pipeline.ledger.syntax.narrowing import tables
-from pipeline.ledger.syntax.questions import question
+from pipeline.ledger.syntax.questions import Question, question
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -185,47 +185,36 @@ class Reader:
     def _answer(
         self,
         view: str,
-        asked_for: _Asked,
+        asked: _Asked,
         as_of: int | None,
         unmask: bool,
         taken: Callable[[Answered], Rows],
     ) -> Rows:
         """`taken`: takes the rows out of DuckDB's answer."""
         found = _public(view)
-        where, contains, between, order_by, limit, offset = asked_for
-        condition, parameters = filters.condition(found, where, contains, between)
-        order = filters.order(found, order_by) if order_by else ""
-        window = f" limit {int(limit)}" if limit is not None else ""
-        window += f" offset {int(offset)}" if offset else ""
-        own_order = "" if order else _own_order(found, where, is_limited=bool(window))
-
-        is_page = limit is not None and limit <= FOUND_BY_INDEX
-        finder = _finder(found, where, contains, between, order_by) if is_page else None
+        finder = None
+        if asked.limit is not None and asked.limit <= FOUND_BY_INDEX:
+            finder = _finder(found, asked.where, asked.contains, asked.between, asked.order_by)
 
         def rows(snapshot: _Snapshot) -> Rows:
-            subjects, chosen, values, cut = where, condition, parameters, window
+            wanted = asked
             if finder is not None and not snapshot.waits:
                 [key] = found.key
-                its_order = _own_order(finder, where, is_limited=True) if own_order else ""
-                sql, ids = _sql(snapshot, finder.name, where, its_order)
-                sql = f"select {key} from ({sql}){condition}{order}{window}"
-                page = question(sql).counted().run(snapshot.cursor, [*ids, *parameters])
-                subjects, cut = {key: [it for (it,) in page.fetchall()]}, ""
-                chosen, values = filters.condition(found, subjects)
-            sql, ids = _sql(snapshot, view, subjects, own_order)
-            whole = question(f"select * from ({sql}){chosen}{order}{cut}").counted()
-            values = [*ids, *values]
-            if limit is None and not where and snapshot.entries > _FEW_ENTRIES:
+                whole, values = _question(snapshot, finder, asked, key)
+                page = whole.run(snapshot.cursor, values).fetchall()
+                wanted = _Asked({key: [it for (it,) in page]}, order_by=asked.order_by)
+            whole, values = _question(snapshot, found, wanted, "*")
+            if wanted.limit is None and not wanted.where and snapshot.entries > _FEW_ENTRIES:
                 return taken(snapshot.cursor.sql(whole.sql, params=values))
             return taken(whole.run(snapshot.cursor, values))
 
         with _errors_of_filters(view):
-            if limit is not None and not order and (leading := _leading(found, where)):
+            if asked.limit is not None and (leading := _leading(found, asked)):
                 # The first rows alone, which DuckDB finds without sorting the others, are the page
                 # where they fill it.
-                leaders = asked_for._replace(where={**(where or {}), **leading})
+                leaders = asked._replace(where={**(asked.where or {}), **leading})
                 first = self._answer(view, leaders, as_of, unmask, taken)
-                if len(first) == limit:
+                if len(first) == asked.limit:
                     return first
             return self._of_one_state(as_of, unmask, rows)
 
@@ -357,6 +346,20 @@ def _table(answered: Answered) -> "pa.Table":
     return rows
 
 
+def _question(
+    snapshot: _Snapshot, view: View, asked: _Asked, selected: str
+) -> tuple[Question, list[object]]:
+    """What asks for some columns of rows of a view, and its parameters."""
+    condition, parameters = filters.condition(view, asked.where, asked.contains, asked.between)
+    order = filters.order(view, asked.order_by) if asked.order_by else ""
+    window = f" limit {int(asked.limit)}" if asked.limit is not None else ""
+    window += f" offset {int(asked.offset)}" if asked.offset else ""
+    own_order = "" if order else _own_order(view, asked.where, is_limited=bool(window))
+    sql, ids = _sql(snapshot, view.name, asked.where, own_order)
+    whole = question(f"select {selected} from ({sql}){condition}{order}{window}").counted()
+    return whole, [*ids, *parameters]
+
+
 def _sql(
     snapshot: _Snapshot,
     name: str,
@@ -434,10 +437,12 @@ def _own_order(view: View, where: Mapping[str, object] | None, *, is_limited: bo
     return f"\norder by {', '.join(terms)}"
 
 
-def _leading(view: View, where: Mapping[str, object] | None) -> dict[str, object]:
-    """The value of the first rows in the view's order; none where one is asked for already, or the
-    rows are few anyhow."""
-    if not view.leading or not {view.leading[0], *view.by}.isdisjoint(where or {}):
+def _leading(view: View, asked: _Asked) -> dict[str, object]:
+    """The value of the first rows in the view's order; none where another order or one value is
+    asked for, or the rows are few anyhow."""
+    if asked.order_by or not view.leading:
+        return {}
+    if not {view.leading[0], *view.by}.isdisjoint(asked.where or {}):
         return {}
     column, value = view.leading
     return {column: value}
