@@ -23,6 +23,7 @@ from pipeline.forward.sending import Answer, Post
 from pipeline.forward.tenure import Tenure
 from pipeline.http.outgoing.retry_after import retry_after
 from pipeline.inbox import Inbox
+from pipeline.inbox.erased import newest_erasure
 from pipeline.log.entries import LIVE, Draft, Entry
 
 LOG = logging.getLogger(__name__)
@@ -80,6 +81,7 @@ class Courier:
         self._is_resting = True
         self._look_at = self._save_at = 0.0  # on the monotonic clock
         # Of the endpoint, since it was last loaded:
+        self._erased_to = 0
         self._row = Standing(0, 0, None, None, None, None, 0, 0)
         self._lanes = Lanes(0, None, ())
         self._last_success_at: int | None = None
@@ -142,6 +144,7 @@ class Courier:
 
     async def _load(self, *, takes_over: bool) -> None:
         name = self._endpoint.name
+        self._erased_to = await self._ask(newest_erasure, self._inbox)  # before anything is read
         if takes_over:
             await self._ask(progress.take_over, self._inbox, name)
         row = await self._ask(self._sound_row)
@@ -199,6 +202,8 @@ class Courier:
         row = await self._ask(progress.standing, self._inbox, self._endpoint.name)
         if row is None or row.generation != self._row.generation:
             raise _Overtaken("its row was changed")
+        if await self._ask(newest_erasure, self._inbox) > self._erased_to:
+            raise _Overtaken("what it had read may have been erased since")
         self._row = self._row._replace(paused_at=row.paused_at)
         for letter in await self._ask(progress.asked_for, self._inbox, self._endpoint.name):
             self._lanes.ask(letter)
@@ -209,20 +214,18 @@ class Courier:
         lanes = self._lanes
         if self._row.paused_at is not None or not lanes.wants_more:
             return False
-        # The entry before comes along: it says whether this is still the log that was read.
-        entries = await self._ask(self._read, max(lanes.after - 1, 0))
-        if lanes.after:
-            if not entries or (entries[0].seq, entries[0].leaf) != (lanes.after, lanes.leaf_after):
-                raise _Overtaken(f"the inbox no longer has the entry {lanes.after} that was read")
-            del entries[0]
+        entries = await self._ask(self._read, lanes.after, lanes.leaf_after)
         for entry in entries:
             is_delivery = entry.kind in messages.DELIVERIES and entry.origin == LIVE
             self._has_news = self._has_news or is_delivery
             lanes.read(entry, is_for_it=messages.is_for(entry, self._endpoint))
         return bool(entries)
 
-    def _read(self, after: int) -> list[Entry]:
-        return self._inbox.read(after, ENTRIES_PER_READ, max_bytes=BYTES_PER_READ)
+    def _read(self, after: int, leaf: bytes | None) -> list[Entry]:
+        entries = self._inbox.read(after, ENTRIES_PER_READ, max_bytes=BYTES_PER_READ)
+        if after and self._inbox.leaf(after) != leaf:  # after the read: this is another log by now
+            raise _Overtaken(f"the inbox no longer has the entry {after} that was read")
+        return entries
 
     # --- sending ---
 

@@ -1,23 +1,27 @@
 """What is not for an endpoint never goes there, whoever asks for it and whatever waits."""
 
 import json
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from pipeline import instants
+from pipeline.erasure.forgetting import forget
 from pipeline.errors import CallerError
 from pipeline.forward import endpoints, messages, operating, progress
 from pipeline.forward.operating import By
 from pipeline.inbox import Inbox
+from pipeline.keys import secret_key
 from pipeline.log.deliveries import supply
 from pipeline.log.entries import Entry
 from pipeline.log.ndjson import read_line
 from tests.forward.conftest import Forwarding, deliver, endpoints_file, has_begun, of_seller
-from tests.forward.sink import Reply, Sink
+from tests.forward.sink import OK, Reply, Sink
 from tests.support import events
 from tests.support.machine import wait_until
+from tests.support.stores import settings_in
 
 ANA = By("a test", "Ana", "user:ana")
 
@@ -143,3 +147,30 @@ def test_an_endpoint_whose_events_are_narrowed_gets_nothing_more_of_the_others(
     assert sorted(dropped(inbox)) == [(entries[0].seq, why), (entries[4].seq, why)]
     assert progress.dead(inbox, "to_1") == []
     assert [it.kind for it in inbox.find(seller_id="sel_2")] == ["webhook", "forwarding"]
+
+
+def test_what_was_read_and_then_erased_is_not_sent(
+    inbox: Inbox, location: str, market: Sink, forwarding: Forwarding, tmp_path: Path
+) -> None:
+    """What waits in memory for an endpoint that is slow, down or paused was sent with its bytes,
+    hours after nobody was to have them any more."""
+    may_answer = threading.Event()
+
+    def slow(_: object) -> Reply:
+        may_answer.wait(30)
+        return OK
+
+    market.answer = slow
+    settings = settings_in(tmp_path, inbox=location)
+    secret_key(settings.taxpayer_key_file)
+    with forwarding({"url": market.url, "concurrency": 1, "timeout_seconds": 40}):
+        has_begun(inbox)
+        deliver(inbox, of_seller("sel_1"), of_seller("sel_2", first_name="Secreta"))
+        wait_until(lambda: len(market.all) == 1)
+        done = forget(settings, inbox, "sel_2", reason="a test", actor="Ana", recorded_by="t")
+        assert sum(done.kinds.values()) == 1
+        time.sleep(1)  # it looks for erasures four times a second
+        may_answer.set()
+        deliver(inbox, of_seller("sel_3"))
+        wait_until(lambda: any(b"sel_3" in it.body for it in market.taken))
+    assert not any(b"sel_2" in it.body for it in market.all)

@@ -399,3 +399,18 @@ def test_a_file_with_a_mistake_stops_nothing_where_the_inbox_is_away_for_a_momen
     monkeypatch.setattr(forwarder, "_sleep", sleep)
     forwarder.run_for_ever(settings_in(tmp_path, forward_file=file))
     assert slept == [forwarder.RECHECK_SECONDS] * 2
+
+
+def test_a_delivery_that_is_larger_than_what_is_read_at_once_holds_nothing_up(
+    inbox: Inbox, market: Sink, forwarding: Forwarding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It came back alone as the entry before, and whatever followed was never read."""
+    monkeypatch.setattr(courier, "BYTES_PER_READ", 2000)
+    large, small = of_seller("sel_1", note="y" * 5000), of_seller("sel_2")
+    with forwarding({"url": market.url}):
+        has_begun(inbox)
+        deliver(inbox, large)
+        wait_until(lambda: len(market.taken) == 1)
+        deliver(inbox, small)
+        wait_until(lambda: len(market.taken) == 2)
+    assert market.bodies == [large, small]
