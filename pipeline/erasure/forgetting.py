@@ -8,10 +8,13 @@
 After a crash at any step the same command goes on: it finds what is still there.
 """
 
+import tempfile
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from pipeline.clearance import acts, clearances
 from pipeline.contract.body import JsonValue
@@ -24,6 +27,7 @@ from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys, facts_of
 from pipeline.ledger.facts import remains as kept
 from pipeline.log import erasures
+from pipeline.log.artifacts import is_digest
 from pipeline.log.entries import Entry
 from pipeline.settings import Settings
 
@@ -31,10 +35,17 @@ _REVOKE_LINKS: Final = """
     update journeys set email = null, return_url = null, code_sha256 = null,
         revoked_at = coalesce(revoked_at, $1)
     where seller_id = $2"""
-_FORGET_VISITS: Final = (
-    "delete from journey_sessions where ref in (select ref from journeys where seller_id = $1)",
-    "delete from journey_flow where ref in (select ref from journeys where seller_id = $1)",
-)
+_THEIRS: Final = "where ref in (select ref from journeys where seller_id = $1)"
+_FORGET_SESSIONS: Final = f"delete from journey_sessions {_THEIRS}"
+_SCREENS: Final = f"select detail from journey_flow {_THEIRS} and detail is not null"
+_FORGET_VISITS: Final = f"delete from journey_flow {_THEIRS}"
+
+
+SETTLE_SECONDS: Final = 20.0
+"""After bytes were removed. Whoever found them kept before, and is about to record an entry of
+somebody else that names them, has done so by then: nobody's request takes longer. They are put back
+for that entry."""
+SPOOLED_BYTES: Final = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +90,12 @@ def forget(
     found = find(inbox, keys, seller_id)
     former = tuple(former_files(settings))
     if is_dry_run:
-        digests = len(found.artifacts)
-        return Forgotten(found.kinds, digests, 0, (), tuple(found.exports), former, True)
+        digests = artifact_store(settings, inbox).sizes([*_artifacts(inbox, found)])
+        return Forgotten(found.kinds, len(digests), 0, (), tuple(found.exports), former, True)
     seqs = _erase(settings, inbox, keys, found, reason, actor, recorded_by)
     _forget_links(inbox, seller_id)
-    removed, shared = _remove_artifacts(settings, inbox, found)
+    removed, shared = _remove_artifacts(settings, inbox, _artifacts(inbox, found))
+    inbox.execute(_FORGET_VISITS, seller_id)  # last: nothing else names what a screen had typed
     return Forgotten(
         kinds=found.kinds,
         artifacts=removed,
@@ -152,20 +164,42 @@ def _portions(found: Found) -> Iterator[tuple[str | None, Sequence[Entry]]]:
 
 
 def _forget_links(inbox: Inbox, seller_id: str) -> None:
-    """What the seller's page keeps of a seller beside the log."""
+    """Ends the links to the seller's page, and what is open there."""
     inbox.execute(_REVOKE_LINKS, inbox.now(), seller_id)
-    for statement in _FORGET_VISITS:
-        inbox.execute(statement, seller_id)
+    inbox.execute(_FORGET_SESSIONS, seller_id)
 
 
-def _remove_artifacts(settings: Settings, inbox: Inbox, found: Found) -> tuple[int, int]:
+def _artifacts(inbox: Inbox, found: Found) -> frozenset[str]:
+    """Those that entries of the seller name, and screens of its page that were shown because
+    something was wrong: with what was typed, and named by no entry."""
+    details = [detail for (detail,) in inbox.query(_SCREENS, found.seller_id)]
+    return found.artifacts | {it for detail in details for it in detail.split() if is_digest(it)}
+
+
+def _remove_artifacts(
+    settings: Settings, inbox: Inbox, artifacts: frozenset[str]
+) -> tuple[int, int]:
     """Removes those that no entry names any more; how many, and how many another one names."""
-    if not found.artifacts:
+    if not artifacts:
         return 0, 0
-    still_named = digests_named(inbox)
-    shared = {it for it in found.artifacts if bytes.fromhex(it) in still_named}
+    last = inbox.last()[0]
+    still_named = digests_named(inbox, last)
+    shared = {it for it in artifacts if bytes.fromhex(it) in still_named}
     store = artifact_store(settings, inbox)
-    return sum(store.remove(it) for it in sorted(found.artifacts - shared)), len(shared)
+    with ExitStack() as spools:
+        removed: dict[str, IO[bytes]] = {}
+        for digest in sorted(artifacts - shared):
+            spool = spools.enter_context(tempfile.SpooledTemporaryFile(SPOOLED_BYTES))
+            spool.writelines(store.chunks(digest))
+            if store.remove(digest):
+                removed[digest] = spool
+        if removed:
+            time.sleep(SETTLE_SECONDS)
+            for digest in {it.hex() for it in digests_named(inbox, after=last)} & removed.keys():
+                removed[digest].seek(0)
+                store.keep(removed.pop(digest).read())
+                shared.add(digest)
+        return len(removed), len(shared)
 
 
 def _taxpayer_key(settings: Settings) -> bytes:

@@ -7,12 +7,19 @@ from typing import Any
 
 import pytest
 
+from pipeline.erasure import forgetting
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.keys import secret_key
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.erasure import person
 from tests.support.stores import settings_in
+
+
+@pytest.fixture(autouse=True)
+def settles_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody records anything beside these tests, but where one says so."""
+    monkeypatch.setattr(forgetting, "SETTLE_SECONDS", 0.0)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -370,3 +370,28 @@ def _second_time(die: Callable[[], None]) -> Callable[..., Any]:
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def test_what_another_seller_gives_meanwhile_keeps_its_bytes(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A collection that found its bytes kept, and was recorded while they were removed, was
+    acknowledged and had lost them."""
+    digest = _sha256(person.SCREEN)
+
+    def meanwhile(_: float) -> None:
+        said = {
+            "kind": "collection",
+            "occurred_at": "2026-03-06T10:00:00Z",
+            **{"process_id": "prc_10", "seller_id": person.OTHER, "journey_id": "j10"},
+            **{"step": "answered", "channel": "web_form", "source": "seller", "actor": "Joana"},
+            "artifacts": [{"name": "a.png", "media_type": "image/png", "sha256": digest}],
+        }
+        with closing(open_inbox(settings.inbox)) as inbox:
+            inbox.append([read_line(json.dumps(said).encode(), recorded_by="token")])
+
+    monkeypatch.setattr(forgetting.time, "sleep", meanwhile)
+    erased = done(settings)
+    assert (erased.artifacts, erased.shared_artifacts) == (0, 2)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        assert artifact_store(settings, inbox).read(digest) == person.SCREEN

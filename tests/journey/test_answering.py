@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 
 from pipeline import instants
+from pipeline.erasure import forgetting
+from pipeline.erasure.forgetting import forget
+from pipeline.inbox.artifacts import artifact_store
 from pipeline.journey import evidence, words
 from pipeline.journey.answering import Answering
 from pipeline.journey.evidence import Shown
 from pipeline.journey.ground import Visit
 from pipeline.journey.screens import MAX_LOGO_BYTES
 from pipeline.journey.visits import Visits
+from pipeline.keys import secret_key
 from pipeline.submit.casefile import CaseFiles
 from tests.journey.seller import ANSWERS
 from tests.journey.served import ACP, OF_BUSINESS, Page
@@ -437,3 +441,30 @@ def test_a_confirmation_is_later_than_the_answers_though_the_clock_was_set_back(
     seller.confirm(review)
     answer = CaseFiles(page.inbox).open(process).answers["revenue"]
     assert (answer.answered_at, answer.is_final) == (ahead + 1, True)
+
+
+def test_what_was_typed_wrongly_goes_with_the_person(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The screen that showed it again is named by no entry: `prazo forget` left it, and took away
+    what alone had led to it."""
+    monkeypatch.setattr(forgetting, "SETTLE_SECONDS", 0.0)
+    process = page.review(["address.postal_code"])
+    seller = page.seller()
+    screen = seller.open(page.mint(process).url)
+    assert seller.answer(screen, f0="Mariana 52998224725").faults
+    store = artifact_store(page.settings(), page.inbox)
+
+    def kept() -> bytes:
+        return b"".join(store.read(it) or b"" for it in store.names())
+
+    assert b"52998224725" in kept()
+    whose = f"seller of {process}"
+    record = {"id": whose, "status": "deleted", "resource": "seller"}
+    page.hear("seller.deleted", instants.now(), **record)
+    secret_key(page.settings().taxpayer_key_file)
+    forget(page.settings(), page.inbox, whose, reason="r", actor="ana", recorded_by="t")
+    assert b"52998224725" not in kept()
+    of_theirs = "select count(*) from journey_flow where ref in"
+    theirs = "(select ref from journeys where seller_id = $1)"
+    assert page.inbox.query(f"{of_theirs} {theirs}", whose) == [(0,)]

@@ -54,21 +54,23 @@ class Named(NamedTuple):
     keeper: Keeper
 
 
-def named(inbox: Inbox, last: int | None = None) -> Iterator[list[Named]]:
-    """The artifacts that entries up to `last` name (default: all), some entries at a time.
+def named(inbox: Inbox, last: int | None = None, *, after: int = 0) -> Iterator[list[Named]]:
+    """The artifacts that entries after `after`, up to `last`, name (default: all), some entries at
+    a time.
 
     A body that can no longer be read, or is gone, names none; `prazo verify` says what is wrong
     with it.
     """
-    after, last = 0, inbox.last()[0] if last is None else last
+    last = inbox.last()[0] if last is None else last
     while rows := inbox.query(_COLLECTIONS, after, last, ENTRIES_PER_READ):
         yield [it for seq, origin, body in rows for it in _artifacts(seq, origin, body)]
         after = rows[-1][0]
 
 
-def digests_named(inbox: Inbox) -> set[bytes]:
-    """Digests of all artifacts that entries name, whoever keeps them."""
-    return {bytes.fromhex(it.sha256) for artifacts in named(inbox) for it in artifacts}
+def digests_named(inbox: Inbox, last: int | None = None, *, after: int = 0) -> set[bytes]:
+    """Digests of all artifacts that such entries name, whoever keeps them."""
+    found = named(inbox, last, after=after)
+    return {bytes.fromhex(it.sha256) for artifacts in found for it in artifacts}
 
 
 def _artifacts(seq: int, origin: str, body: bytes | None) -> Iterator[Named]:
