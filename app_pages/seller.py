@@ -62,6 +62,7 @@ def was_erased(seller_id: str, last_event_at: datetime | None) -> bool:
 
 def unmasked(seller_id: str) -> views.Row:
     """The seller's row with its personal columns: never kept for another reader."""
+    service.current().require_unerased()
     rows = service.current().reader.read(
         "seller_state", as_of=views.as_of(), where={"seller_id": seller_id}, unmask=True
     )

@@ -295,14 +295,22 @@ class RereadFile(Generic[T]):
     that is only half done must not lock the platform out.
     """
 
-    def __init__(self, path: Path, parse: Callable[[str], T]) -> None:
-        """Reads the file; raises `SettingsError` if it cannot."""
+    def __init__(self, path: Path, parse: Callable[[str], T], otherwise: T | None = None) -> None:
+        """Reads the file. `otherwise`: what is in force until it can be read; without that, raises
+        `SettingsError` if it cannot."""
         self._path = path
         self._parse = parse
-        self._stamp = self._look()
-        self._value = parse(read_small(self._path))
         self._looked_at = time.monotonic()
         self._fault: SettingsError | None = None
+        self._stamp: tuple[int, int, int] | None = None
+        try:
+            self._stamp = self._look()
+            self._value = parse(read_small(self._path))
+        except SettingsError as error:
+            if otherwise is None:
+                raise
+            LOG.error("defaults are in force: %s", error)
+            self._value, self._fault = otherwise, error
 
     def get(self) -> T:
         """The newest good content."""

@@ -230,7 +230,8 @@ class AlertsFile:
 
     def __init__(self, path: Path | None, *, tells_people: bool = False) -> None:
         """`tells_people`: for whoever does so; a file may name its first recipient later. Raises
-        `SettingsError`, which names every fault."""
+        `SettingsError`, which names every fault; for anybody else defaults are in force then, as a
+        slip in this file must take no page away."""
         names_somebody = False
 
         def parsed(text: str) -> AlertRules:
@@ -250,7 +251,8 @@ class AlertsFile:
             return rules
 
         self._defaults = load(None)
-        self._file = None if path is None else RereadFile(path, parsed)
+        otherwise = None if tells_people else self._defaults
+        self._file = None if path is None else RereadFile(path, parsed, otherwise)
         if path is None and tells_people:
             with_recipients(self._defaults)
 

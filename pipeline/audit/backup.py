@@ -94,7 +94,7 @@ def backup(
         # Read before the entries, so that the copy holds every entry that they cover.
         vouchers = Vouchers.of(source)
         signed = max((it.size for it in vouchers.checkpoints), default=0)
-        _require_its_own(settings, folder, as_it_stands)
+        require_its_own(settings, folder, as_it_stands=as_it_stands)
         before = 0
         if (folder / INBOX).exists():
             migrations.migrate(folder / INBOX)  # of an earlier release, maybe
@@ -106,7 +106,7 @@ def backup(
             raise _not_copied(changed)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with files.alone_in(folder):  # two at once would both add the same entries
-            _require_its_own(settings, folder, as_it_stands)
+            require_its_own(settings, folder, as_it_stands=as_it_stands)
             if changed:
                 files.write_whole(folder / CHANGED, f"{changed}\n".encode())
             with opened_inbox(str(folder / INBOX), source.identity) as copy:
@@ -166,7 +166,7 @@ def _noted(source: Inbox) -> str:
     return ""
 
 
-def _require_its_own(settings: Settings, folder: Path, as_it_stands: bool) -> None:
+def require_its_own(settings: Settings, folder: Path, *, as_it_stands: bool = False) -> None:
     """Raises `WrongUsage` where a backup would be the stores themselves, or where one that can be
     restored, and one that cannot, would become one."""
     for name in (INBOX, ARTIFACTS, f"{KEYS}/{SIGNING_KEY}"):
@@ -234,8 +234,9 @@ def backup_before_migration(
     after some of its steps, or another process has taken them, the copy of before stays as it is.
 
     Raises `NoRoom`, and copies nothing, where there is no room for it; `WrongUsage` where the
-    folder holds a copy of another version that lacks entries.
+    folder is the inbox's own, or holds a copy of another version that lacks entries.
     """
+    require_its_own(settings, folder)
     needed, place = migrations.size_of(settings.inbox), _existing(folder)
     free = shutil.disk_usage(place).free
     if free < needed and not (folder / INBOX).exists():

@@ -90,8 +90,9 @@ def export(
     """Records the export and writes its package to `out`, whole or not at all.
 
     Raises `CallerError` for an empty scope, or an `against` that is not of this log's past,
-    `clearances.Awaited` where a full package waits for a second person, and `OperatorError` if the
-    log cannot be signed or a file is missing.
+    `clearances.Awaited` where a full package waits for a second person, `LedgerBehind` where the
+    ledger holds what was erased, and `OperatorError` if the log cannot be signed or a file is
+    missing.
     """
     if service.ledger.is_without_bodies:
         raise OperatorError(
@@ -104,6 +105,7 @@ def export(
         raise OperatorError("No package can be made here", missing.why, missing.remedy)
     seals = Seals.of(service.settings)
     service.reach(service.inbox.last()[0])
+    service.require_unerased()
     check_withheld(service.ledger, request)
     clearance = _clearance(service, request)
     if clearance is not None:

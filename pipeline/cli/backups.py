@@ -236,6 +236,7 @@ def migrate(dry_run: bool, folder: Path | None) -> None:
         schema.check(migrations.place_of(settings.inbox), version)
     folder = folder or settings.ledger.parent / f"inbox-of-version-{version}"
     size = migrations.size_of(settings.inbox)
+    backups.require_its_own(settings, folder)
     if dry_run:
         say(
             f"The inbox has version {version}, this release has {schema.VERSION}: it would be"

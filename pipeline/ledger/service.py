@@ -14,10 +14,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from pipeline.errors import CallerError, InboxForked, LedgerInUse, LedgerWithoutBodies
+from pipeline.errors import (
+    CallerError,
+    InboxForked,
+    LedgerBehind,
+    LedgerInUse,
+    LedgerWithoutBodies,
+)
 from pipeline.http.holder import announced, once_free
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox, SignedHead, artifacts, open_inbox
+from pipeline.inbox.erased import newest_erasure
 from pipeline.inbox.kept_heads import Guard, open_shared, place
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.keys import secret_key
@@ -67,7 +74,7 @@ class LedgerService:
         """
         self.settings, self._is_keeper = settings, is_keeper
         if settings.alerts_file is not None:
-            self.alert_rules.get()  # a file may be wrong, which is said before anything is opened
+            self.alert_rules.get()  # a fault of it is said before anything is opened
         self._prove = Guard(settings)
         self.inbox: Inbox = open_shared(settings, create=may_create)
 
@@ -164,6 +171,17 @@ class LedgerService:
     def catch_up(self, on_progress: OnProgress | None = None, *, seconds: float = math.inf) -> int:
         """Appends what the inbox holds, for so long at most; how many entries that were."""
         return self._follower.catch_up(on_progress, seconds=seconds)
+
+    def require_unerased(self) -> None:
+        """Raises `LedgerBehind` while the ledger holds what was erased: until it is made again,
+        personal values and bodies are shown to nobody."""
+        if newest_erasure(self.inbox) > self.ledger.erased_to:
+            raise LedgerBehind(
+                "Nothing personal is shown or exported now",
+                "somebody was forgotten, and the ledger is made again without them",
+                "try again once that is done: within ten minutes, and as long as `prazo rebuild`"
+                " takes",
+            )
 
     def check_continuity(self) -> None:
         """Raises `InboxForked` where the inbox lacks the ledger's newest entry."""

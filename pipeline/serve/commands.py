@@ -98,6 +98,7 @@ def unmask_rows(
 
     Raises `clearances.Awaited` where that word is not there yet, and then none may be shown, and
     `CallerError` where the ledger has masks alone: the log must not say that values were shown.
+    Raises `LedgerBehind` where the ledger holds what was erased.
     """
     if service.ledger.is_without_bodies:
         raise CallerError(
@@ -107,6 +108,8 @@ def unmask_rows(
         )
     from pipeline.clearance import acts, clearances
     from pipeline.log.actions import unmasking
+
+    service.require_unerased()
 
     clearance = clearances.settle(
         service.inbox,

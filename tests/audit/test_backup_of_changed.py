@@ -118,4 +118,7 @@ def test_the_folder_of_the_stores_is_no_backup_of_them(tmp_path: Path) -> None:
         for folder in (tmp_path / "data", tmp_path / "data" / ".." / "data"):
             with pytest.raises(WrongUsage, match="names: it would be its own backup"):
                 backups.backup(settings, folder)
+            # So it was said before a migration, which then left nothing of the former version.
+            with pytest.raises(WrongUsage, match="names: it would be its own backup"):
+                backups.backup_before_migration(settings, folder)
         assert heartbeats(inbox) == {}

@@ -108,3 +108,15 @@ def test_alerts_are_due_by_the_inbox_s_clock(prazo, environment, tmp_path, monke
     assert prazo("alerts", "send").returncode == 0
     monkeypatch.setattr(SqliteInbox, "now", lambda _: now + 21 * instants.DAY)
     assert prazo("alerts", "send").returncode == 1
+
+
+def test_a_slip_in_the_alerts_file_takes_no_ledger_away(prazo, environment, tmp_path) -> None:
+    """Whoever held the ledger ended with 2 for it, again and again: no page, no head, no proof."""
+    SqliteInbox(tmp_path / "inbox.db").close()
+    for text in (None, "look_back_days = ", "look_back_days = 0"):
+        if text is not None:
+            (tmp_path / "alerts.toml").write_text(text)
+        environment["PRAZO_ALERTS_FILE"] = "alerts.toml"
+        shown = prazo("show", "alerts", "--format", "csv")
+        assert shown.returncode == 0, shown.stderr
+        assert "defaults are in force: " in shown.stderr

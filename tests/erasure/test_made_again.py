@@ -12,15 +12,22 @@ from pathlib import Path
 import pytest
 
 from pipeline.audit import restore
+from pipeline.audit.export import export
+from pipeline.audit.request import Scope
 from pipeline.audit.stores import audit
-from pipeline.errors import LedgerRefused
+from pipeline.errors import LedgerBehind, LedgerRefused
 from pipeline.inbox import open_inbox
 from pipeline.ledger.following import recovery
+from pipeline.ledger.formats import Asked
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
+from pipeline.log.actions import Unmasking
+from pipeline.log.entries import UNMASK
 from pipeline.log.ndjson import read_line
+from pipeline.serve import commands
 from pipeline.settings import Settings
 from tests.audit import story
+from tests.audit.conftest import request
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
 from tests.erasure.test_forgetting import done
@@ -168,3 +175,24 @@ def test_a_ledger_that_is_made_of_its_own_entries_forgets_as_well(settings: Sett
     with closing(LedgerService(settings, serves_a_fork=True)) as service:
         held = b"\n".join(it.body or b"" for it in service.ledger.select("true", []))
     assert [word for word in person.WORDS if word.encode() in held] == []
+
+
+def test_until_the_ledger_is_made_again_nobody_is_shown_or_given_the_person(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """For up to ten minutes a package still held all of it, and was called NOT VERIFIED."""
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+        done(settings)
+        service.catch_up()
+        asked = Asked("seller_state", unmask=Unmasking("a call", "ana", "cli:ana"))
+        for shown in (
+            lambda: commands.OwnLedger(service).shown(asked),
+            lambda: export(service, request(Scope(seller_id=person.SELLER)), tmp_path / "s.zip"),
+        ):
+            with pytest.raises(LedgerBehind, match="somebody was forgotten"):
+                shown()
+    with closing(open_inbox(settings.inbox)) as inbox:
+        assert [it for it in inbox.read(0, 100) if it.kind in (UNMASK, "export")] == []
+    with closing(LedgerService(settings)) as service:
+        assert export(service, request(Scope(seller_id=person.SELLER)), tmp_path / "s.zip")

@@ -61,7 +61,7 @@ class Codes:
     def __init__(self, settings: Settings, inbox: Inbox) -> None:
         self._inbox = inbox
         self._settings = settings
-        self._mail = alert_rules.load(settings.alerts_file).mail
+        self._mail = alert_rules.AlertsFile(settings.alerts_file).get().mail
         path = settings.journey_code_secret_file
         self._secrets = (
             None
