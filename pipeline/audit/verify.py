@@ -627,7 +627,10 @@ def read_rotation(seq: int, note: str, log: str) -> Rotation:
     title, of, retired, taken = note.partition("\n\n")[0].split("\n")
     rotation = Rotation(seq, read_key(retired), read_key(taken), note)
     if title != ROTATION or {of, rotation.retired.name, rotation.taken.name} != {log}:
-        raise Fault(f"rotation {seq} is not of this log, or of a version that is not known here")
+        raise Fault(
+            f"rotation {seq} is of {quoted(of)}, not of the log {quoted(log)} of the key that was"
+            " given, or of a version that is not known here"
+        )
     try:
         signed_text(note.encode("utf-8"), rotation.retired, rotation.taken)
     except Fault as fault:

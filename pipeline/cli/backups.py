@@ -265,7 +265,7 @@ def rebuild() -> None:
     from pipeline.ledger import reader
     from pipeline.ledger.service import as_made
 
-    service = as_made(Settings.load())
+    service = as_made(Settings.load(), may_create=False)
     try:
         service.catch_up()
         if changed := changed_in_inbox(service):

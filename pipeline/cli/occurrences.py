@@ -34,6 +34,9 @@ def ingest(files: Sequence[Path], events: bool) -> None:
     from pipeline.inbox.kept_heads import open_guarded
     from pipeline.receive import ingest as ingestion
 
+    for path in files:
+        if str(path) != "-" and not path.exists():  # no inbox is begun for nothing
+            raise WrongUsage(f"{path} cannot be read", "there is no such file", "check the path")
     settings = Settings.load()
     inbox = open_guarded(settings)
     artifacts = artifact_store(settings, inbox)
@@ -133,7 +136,7 @@ def _supply(seq: int, supplied: Mapping[str, JsonValue], reason: str, actor: str
     from pipeline.log import deliveries
     from pipeline.log.entries import QUARANTINE
 
-    inbox = open_guarded(Settings.load())
+    inbox = open_guarded(Settings.load(), create=False)
     try:
         held = inbox.entry(seq) if 1 <= seq <= inbox.last()[0] else None
         if held is None or held.kind != QUARANTINE:
@@ -160,7 +163,7 @@ def _replay() -> None:
     from pipeline.log import deliveries
     from pipeline.log.entries import QUARANTINE, SUPPLY
 
-    inbox = open_guarded(Settings.load())
+    inbox = open_guarded(Settings.load(), create=False)
     readable = still = 0
     try:
         # What a person has completed stays unreadable as it came, and is read all the same.

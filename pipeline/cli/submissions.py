@@ -247,7 +247,7 @@ def _record(
     """
     from pipeline.inbox.kept_heads import open_guarded
 
-    inbox = open_guarded(Settings.load())
+    inbox = open_guarded(Settings.load(), create=False)
     try:
         for _time in range(MOST_TIMES):
             known = inbox.find(process_id=process)

@@ -58,7 +58,7 @@ def _decide(request: str, decision: "Decision", reason: str, actor: str) -> None
     from pipeline.inbox.kept_heads import open_guarded
 
     settings = Settings.load()
-    with contextlib.closing(open_guarded(settings)) as inbox:
+    with contextlib.closing(open_guarded(settings, create=False)) as inbox:
         decide(
             inbox,
             acts.Terms.of(settings),
