@@ -40,12 +40,19 @@ def process_clock(phases: Rows, entries: Rows, now: datetime) -> Figure:
         for row in phases
     ]
     events = []
-    for lane, kinds, symbol in (
-        (lanes[2], ("webhook",), "diamond"),
-        (lanes[1], ("collection",), "circle"),
-        (lanes[0], ("submission_finished",), "triangle-up"),
+    # An attempt is where it ended; one that has no end, where it began.
+    ended = {row["attempt_id"] for row in entries if row["kind"] == "submission_finished"}
+    attempts = [
+        row
+        for row in entries
+        if row["kind"] == "submission_finished"
+        or (row["kind"] == "submission_started" and row["attempt_id"] not in ended)
+    ]
+    for lane, mine, symbol in (
+        (lanes[2], [row for row in entries if row["kind"] == "webhook"], "diamond"),
+        (lanes[1], [row for row in entries if row["kind"] == "collection"], "circle"),
+        (lanes[0], attempts, "triangle-up"),
     ):
-        mine = [row for row in entries if row["kind"] in kinds]
         events.append(
             {
                 "type": "scatter",

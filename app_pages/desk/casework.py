@@ -123,7 +123,9 @@ def remind(process: views.Row) -> None:
             tab.code(text, language=None, wrap_lines=True)
         st.markdown(
             formats.muted(
-                _("Copy it, put the address of the journey in place of the link, and send it.")
+                _("Copy it, and send it.")
+                if journeys.link_of(process["process_id"])
+                else _("Copy it, put the address of the journey in place of the link, and send it.")
             )
         )
         with st.form(f"reminder {own}", border=False):

@@ -152,7 +152,9 @@ def _sellers(text: str) -> Iterable[str]:
     for row in views.read("seller_names", contains={"seller_id": text}, limit=MENTIONS):
         yield row["seller_id"]
     if access.may(Permission.UNMASK):
-        yield from _mentioned(contains={"email" if "@" in text else "seller_name": text})
+        if "@" not in text:
+            yield from _mentioned(contains={"seller_name": text})
+        yield from _mentioned(contains={"email": text})
 
 
 def _mentioned(

@@ -163,8 +163,9 @@ def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
         _button("check", edition, check, ":material/fact_check:", _look, process_ids)
         acting.name_of_reader("ready_actor")
         _button("send", edition, send, ":material/send:", _send, process_ids)
-    of, looked = st.session_state.get(_LOOKED, ((), None))
-    if looked is None or of != process_ids:  # what was said of others is of no use here
+    # What was said of those that are gone is of no use here; others have come meanwhile.
+    looked = [it for it in st.session_state.get(_LOOKED, ()) if it.process_id in set(process_ids)]
+    if not looked:
         return
     free = sum(not it.is_held for it in looked)
     held = len(looked) - free
@@ -205,7 +206,7 @@ def _look(process_ids: Sequence[str]) -> acting.Told:
         looked = ready.look(service.current().settings, ready_now)
     except PrazoError as error:
         return acting.Told("", error=error)
-    st.session_state[_LOOKED] = (tuple(ready_now), looked)
+    st.session_state[_LOOKED] = tuple(looked)
     return _gone(process_ids, ready_now)
 
 
@@ -226,7 +227,7 @@ def _send(process_ids: Sequence[str]) -> acting.Told:
         st.toast(_("Sending …"), icon=":material/send:")
         if (error := acting.tried(send, actor)) is not None:
             return acting.Told("", error=error)
-    st.session_state[_LOOKED] = (tuple(it.process_id for it in held), held or None)
+    st.session_state[_LOOKED] = tuple(held)
     st.session_state[_CHOSEN] = ()
     return _gone(process_ids, ready_now)
 

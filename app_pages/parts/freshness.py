@@ -58,6 +58,7 @@ def _freshness(drawn_at: datetime, drawn_seq: int) -> None:
         *_clock_badges(),
         *_intake_badges(found),
     ]
+    badges.sort(key=lambda badge: not badge.startswith(":red-badge"))  # a phone shows few at once
     with st.container(
         horizontal=True,
         horizontal_alignment="distribute",

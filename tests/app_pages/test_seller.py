@@ -93,7 +93,7 @@ def test_several_open_processes_stand_side_by_side_with_what_is_asked_and_to_be_
 
 
 MEANINGS = {
-    "enabled": ("The seller passed every step", "Answer its open reviews in time."),
+    "enabled": ("The seller passed every step", "Answer each of its reviews in time."),
     "denied": ("The platform rejected the seller.", "a new attempt is a new seller"),
     "disabled": ("blocked from new transactions", "ask the platform what lifts the block"),
     "deleted": ("no longer accessible", "Keep the evidence of its reviews"),
