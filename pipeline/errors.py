@@ -4,7 +4,7 @@
     ├── OperatorError           whoever runs Prazo: settings, files, disks    exit code 2
     │   ├── SettingsError
     │   ├── InboxUnavailable    the inbox cannot be read or written           exit code 1
-    │   │   └── InboxMissing    nothing is where the settings say         exit code 2
+    │   │   └── InboxMissing
     │   ├── NoRoom              a disk is full                                exit code 1
     │   ├── NotRestored         a backup is damaged, changed or unsigned      exit code 1
     │   ├── InboxChanged        rows of the inbox are not as recorded         exit code 1
@@ -75,8 +75,6 @@ class InboxUnavailable(OperatorError):
 
 class InboxMissing(InboxUnavailable):
     """There is no inbox, and whoever asks for it begins none."""
-
-    exit_code = 2  # the settings name another place than it has
 
 
 class NoRoom(OperatorError):

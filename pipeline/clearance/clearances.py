@@ -36,8 +36,10 @@ class Awaited(CallerError):
         super().__init__(
             "Nothing was done yet: this waits for a second person",
             f"it is the request {request_id}, which ends at {instants.readable(until)}",
-            "have somebody else approve it, on the page Alerts or by"
-            f" `prazo clearances approve {request_id}`; then ask for exactly the same again",
+            "have somebody else approve it, on the page Alerts, by"
+            f" `POST /api/clearances/{request_id}` or, where nobody logs in, by"
+            f" `prazo clearances approve {request_id} --reason R --actor NAME`;"
+            " then ask for exactly the same again",
         )
         self.request_id = request_id
 

@@ -70,7 +70,7 @@ def test_a_wrong_path_is_no_empty_log(tmp_path: Path, asked: tuple[str, ...]) ->
     """What only reads never starts a log: VERIFIED over nothing would be worse than an error."""
     (tmp_path / "wrong").mkdir()
     done = command(settings_in(tmp_path / "wrong"), *asked)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.returncode, done.stdout) == (1, "")
     assert "inbox.db" in done.stderr
     assert list((tmp_path / "wrong").iterdir()) == []
 

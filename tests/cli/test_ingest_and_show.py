@@ -333,7 +333,7 @@ def test_a_table_shows_50_rows_and_says_of_how_many(prazo):
 
 def test_reading_never_starts_a_log_where_there_is_none(prazo, tmp_path):
     shown = prazo("show", "watchlist")
-    assert shown.returncode == 2
+    assert shown.returncode == 1
     assert "There is no inbox" in shown.stderr
     assert "PRAZO_INBOX" in shown.stderr
     assert "no inbox" in prazo("doctor").stdout

@@ -35,7 +35,7 @@ usual as (
         coalesce(
             to_hours(alert_rules().silence),
             case
-                when sum(deliveries) >= 10
+                when sum(deliveries) >= 10 and count(pause) >= 3
                     then greatest(interval 1 hour, max(pause, 3)[3] * 1.5)
             end
         ) as longest

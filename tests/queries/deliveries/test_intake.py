@@ -22,6 +22,9 @@ USUAL = delivered(0, 1, 2, 52, 53, 63, 64, 68, 69, 70, 71)
 """Pauses of 50, 10 and 4 hours, the others of one: silence after 6 hours. The last on 4 March."""
 
 
+BURSTS = delivered(*[0] * 4, *[24] * 4, *[48] * 4)
+
+
 @pytest.mark.parametrize(
     ("history", "as_of", "last_seq", "last_at", "silent_since"),
     [
@@ -33,6 +36,8 @@ USUAL = delivered(0, 1, 2, 52, 53, 63, 64, 68, 69, 70, 71)
         (USUAL, "2026-03-01T12:30:00", 1, "2026-03-01T12:00:00", None),
         # Ten of them in 28 days say what is usual; once these are over, 28 days do.
         (USUAL, "2026-04-02T12:00:00", 11, "2026-03-04T11:00:00", "2026-04-01T11:00:00"),
+        # Three bursts have two pauses, and none is the third longest: an hour was taken for it.
+        (BURSTS, "2026-03-04T12:00:00", 12, "2026-03-03T12:00:00", None),
         (delivered(0), "2026-03-29T11:59:59", 1, "2026-03-01T12:00:00", None),
         (delivered(0), "2026-03-29T12:00:00", 1, "2026-03-01T12:00:00", "2026-03-29T12:00:00"),
     ],
