@@ -112,19 +112,20 @@ def remind(process: views.Row) -> None:
         )
 
     with st.popover(_("Remind the seller"), icon=":material/notifications_active:", key=f"r {own}"):
+        link = journeys.link_of(process["process_id"])
         for tab, code in zip(st.tabs(list(_LANGUAGES.values())), _LANGUAGES, strict=True):
             text = messages.reminder(
                 process["requested_fields"] or (),
                 process["deadline_at"],
                 is_late=(process["seconds_to_deadline"] or 0) <= 0,
                 into=code,
-                link=journeys.link_of(process["process_id"]) or messages.LINK,
+                link=link or messages.LINK,
             )
             tab.code(text, language=None, wrap_lines=True)
         st.markdown(
             formats.muted(
                 _("Copy it, and send it.")
-                if journeys.link_of(process["process_id"])
+                if link
                 else _("Copy it, put the address of the journey in place of the link, and send it.")
             )
         )

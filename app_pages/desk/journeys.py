@@ -164,7 +164,8 @@ def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
         acting.name_of_reader("ready_actor")
         _button("send", edition, send, ":material/send:", _send, process_ids)
     # What was said of those that are gone is of no use here; others have come meanwhile.
-    looked = [it for it in st.session_state.get(_LOOKED, ()) if it.process_id in set(process_ids)]
+    ready_now = set(process_ids)
+    looked = [it for it in st.session_state.get(_LOOKED, ()) if it.process_id in ready_now]
     if not looked:
         return
     free = sum(not it.is_held for it in looked)
