@@ -16,7 +16,8 @@ from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, views
-from pipeline.inbox import artifacts
+from pipeline.inbox.artifacts import artifact_store
+from pipeline.inbox.artifacts.taking import Taking
 from pipeline.ledger import service
 from pipeline.receive import ingest
 from pipeline.serve.roles import Permission
@@ -159,6 +160,6 @@ def _samples() -> None:
 
 def _load() -> acting.Told:
     held = service.current()
-    store = artifacts.artifact_store(held.settings, held.inbox)
-    error = acting.tried(lambda: ingest.ingest(SAMPLES, held.inbox, lambda _: None, store))
+    taking = Taking(held.inbox, artifact_store(held.settings, held.inbox))
+    error = acting.tried(lambda: ingest.ingest(SAMPLES, held.inbox, lambda _: None, taking))
     return acting.Told("", is_done=error is None, error=error)

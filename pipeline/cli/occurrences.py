@@ -31,6 +31,7 @@ def ingest(files: Sequence[Path], events: bool) -> None:
     was bad or went to quarantine. Example: prazo ingest history.ndjson
     """
     from pipeline.inbox.artifacts import artifact_store
+    from pipeline.inbox.artifacts.taking import Taking
     from pipeline.inbox.kept_heads import open_guarded
     from pipeline.receive import ingest as ingestion
 
@@ -39,7 +40,7 @@ def ingest(files: Sequence[Path], events: bool) -> None:
             raise WrongUsage(f"{path} cannot be read", "there is no such file", "check the path")
     settings = Settings.load()
     inbox = open_guarded(settings)
-    artifacts = artifact_store(settings, inbox)
+    artifacts = Taking(inbox, artifact_store(settings, inbox))
     are_clean = True
     try:
         with bars() as bar:

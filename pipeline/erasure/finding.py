@@ -120,7 +120,7 @@ def _require_as_recorded(inbox: Inbox, entries: Iterable[Entry]) -> None:
     changed = sorted(it.seq for it in entries if uncommitted(it, inbox.identity, erased))
     if changed:
         raise CallerError(
-            "Nothing was erased",
+            "The seller was not forgotten",
             f"entries {some_of(changed)} of the seller are not as they were recorded",
             "put the inbox right first: `prazo restore --from-ledger`, or a backup",
         )
@@ -142,7 +142,7 @@ def _require_done(
     ]
     if waiting:
         raise CallerError(
-            "Nothing was erased",
+            "The seller was not forgotten",
             f"not finished: {', '.join(waiting)}",
             "the platform still asks for this seller's data: finish these first, or have the"
             " platform delete the seller",

@@ -1,6 +1,7 @@
 """Erases what came of a seller: bytes in the inbox, artifacts, and what the links to its page say.
 
     in one commit bytes go, what stays takes their place, and an erasure is recorded that fixes it
+    the links to the seller's page end, and what the page recorded until then is erased as well
     artifacts that no other entry names are removed
     the inbox's file is cut down to what it holds
     each ledger that follows comes upon the erasure, and is made again from the inbox
@@ -10,14 +11,14 @@ After a crash at any step the same command goes on: it finds what is still there
 
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 from pipeline.clearance import acts, clearances
-from pipeline.contract.body import JsonValue
 from pipeline.erasure.finding import Found, find
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Inbox
@@ -92,34 +93,50 @@ def forget(
     if is_dry_run:
         digests = artifact_store(settings, inbox).sizes([*_artifacts(inbox, found)])
         return Forgotten(found.kinds, len(digests), 0, (), tuple(found.exports), former, True)
-    seqs = _erase(settings, inbox, keys, found, reason, actor, recorded_by)
+    clearance = _cleared(settings, inbox, found, reason, actor, recorded_by)
+    said = _Said(clearance, reason, actor, recorded_by)
+    kinds = Counter(found.kinds)
+    seqs: list[int] = []
+    _erase(inbox, keys, found, said, seqs)
     _forget_links(inbox, seller_id)
+    if seqs:
+        found = find(inbox, keys, seller_id)  # with what its page recorded until then
+        kinds.update(found.kinds)
+        _erase(inbox, keys, found, said, seqs)
     removed, shared = _remove_artifacts(settings, inbox, _artifacts(inbox, found))
     inbox.execute(_FORGET_VISITS, seller_id)  # last: nothing else names what a screen had typed
     return Forgotten(
-        kinds=found.kinds,
+        kinds=dict(kinds),
         artifacts=removed,
         shared_artifacts=shared,
-        seqs=seqs,
+        seqs=tuple(seqs),
         exports=tuple(found.exports),
         former=former,
         is_cut=cut(inbox, settings.inbox),
     )
 
 
-def _erase(
+class _Said(NamedTuple):
+    """What erasures say of why, by whom, and by whose word."""
+
+    clearance: clearances.Clearance | None
+    reason: str
+    actor: str | None
+    recorded_by: str
+
+
+def _cleared(
     settings: Settings,
     inbox: Inbox,
-    keys: Keys,
     found: Found,
     reason: str,
     actor: str | None,
     recorded_by: str,
-) -> tuple[int, ...]:
-    """Erases the bytes of entries, process by process; the seqs of the erasures that say so."""
+) -> clearances.Clearance | None:
+    """The second person's word for erasing what was found, where it needs one."""
     if not found.entries:
-        return ()
-    clearance = clearances.settle(
+        return None
+    return clearances.settle(
         inbox,
         acts.Terms.of(settings),
         acts.erasure(found.seller_id),
@@ -127,21 +144,29 @@ def _erase(
         actor=actor,
         recorded_by=recorded_by,
     )
-    said: dict[str, JsonValue] = {}
-    if clearance is not None:
-        said, reason = clearance.named, clearance.reason
-    seqs: list[int] = []
+
+
+def _erase(
+    inbox: Inbox,
+    keys: Keys,
+    found: Found,
+    said: "_Said",
+    seqs: list[int],
+) -> None:
+    """Erases the bytes of entries, process by process, and adds the seqs of the erasures that say
+    so to `seqs`."""
+    clearance = said.clearance
     for process_id, entries in _portions(found):
         remains = {it.seq: kept.of(facts_of(it, keys)) for it in entries}
         draft = erasures.erasure(
             remains,
-            reason=reason,
-            actor=actor,
-            recorded_by=recorded_by,
+            reason=said.reason if clearance is None else clearance.reason,
+            actor=said.actor,
+            recorded_by=said.recorded_by,
             seller_id=found.seller_id,
             process_id=process_id,
             taxpayer_mark=keys.taxpayer_mark,
-            **said,
+            **({} if clearance is None else clearance.named),
         )
         if clearance is not None and not seqs:
             draft = clearance.begun_by(draft)
@@ -153,7 +178,6 @@ def _erase(
                 "run it again: it goes on with what is left",
             )
         seqs.append(inbox.written.seq)
-    return tuple(seqs)
 
 
 def _portions(found: Found) -> Iterator[tuple[str | None, Sequence[Entry]]]:
@@ -199,6 +223,8 @@ def _remove_artifacts(
                 removed[digest].seek(0)
                 store.keep(removed.pop(digest).read())
                 shared.add(digest)
+            for digest in removed:
+                store.remove(digest)  # a repeat that was under way may have brought it back
         return len(removed), len(shared)
 
 

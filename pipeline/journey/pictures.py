@@ -8,6 +8,7 @@ for them; after a crash they are lacking, and the screens themselves are not.
 import logging
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +16,9 @@ from pipeline.contract.body import parse_json
 from pipeline.errors import OperatorError
 from pipeline.files import OwnFolder
 from pipeline.inbox import Inbox
+from pipeline.inbox.artifacts import digests_named
+from pipeline.inbox.store import Statement
 from pipeline.journey import evidence, links
-from pipeline.journey.evidence import Artifact
 from pipeline.journey.links import Journey
 from pipeline.log.artifacts import ArtifactStore
 from pipeline.log.entries import COLLECTION, OWN_JOURNEY
@@ -29,6 +31,10 @@ SECONDS: Final = 30.0
 MAX_PICTURES: Final = 40
 """Of one journey; an entry names fifty artifacts at most."""
 
+_IS_THEIRS: Final = "select 1 from journeys where ref = $1 and revoked_at is null"
+_STILL_THEIRS: Final = "update journeys set ref = ref where ref = $1 and revoked_at is null"
+"""A journey that was confirmed is revoked where its seller is forgotten, and by nobody else."""
+
 
 def take(browser: Path, inbox: Inbox, store: ArtifactStore, ref: str) -> int:
     """Records the pictures of a journey's screens; how many. What fails is logged, and not tried
@@ -36,20 +42,34 @@ def take(browser: Path, inbox: Inbox, store: ArtifactStore, ref: str) -> int:
     journey = links.by_ref(inbox, ref)
     if journey is None:
         return 0
-    pictures: list[Artifact] = []
     try:
+        pictures: dict[str, bytes] = {}
         for name, sha256 in _screens(inbox, journey)[:MAX_PICTURES]:
             html = store.read(sha256)
             if html is not None:
-                content = _picture(browser, html)
                 picture = f"{len(pictures) + 1:02d}-{name.removesuffix('.html')}.png"
-                pictures.append(evidence.kept(store, picture, "image/png", content))
-        if pictures:
-            inbox.append([evidence.added(journey, inbox.now(), "pictures", pictures)])
+                pictures[picture] = _picture(browser, html)
+        return _record(inbox, store, journey, pictures) if pictures else 0
     except (OperatorError, OSError, subprocess.SubprocessError) as error:
         LOG.error("there are no pictures of journey %s: %s", ref, type(error).__name__)
         return 0
-    return len(pictures)
+
+
+def _record(
+    inbox: Inbox, store: ArtifactStore, journey: Journey, pictures: Mapping[str, bytes]
+) -> int:
+    """Keeps and records pictures, unless the seller was forgotten while they were taken."""
+    if not inbox.query(_IS_THEIRS, journey.ref):
+        return 0
+    artifacts = [evidence.kept(store, name, "image/png", it) for name, it in pictures.items()]
+    added = evidence.added(journey, inbox.now(), "pictures", artifacts)
+    if inbox.change(Statement(_STILL_THEIRS, (journey.ref,)), (), [added]):
+        return len(artifacts)
+    named = digests_named(inbox)
+    for digest in (str(it["sha256"]) for it in artifacts):
+        if bytes.fromhex(digest) not in named:
+            store.remove(digest)
+    return 0
 
 
 def _screens(inbox: Inbox, journey: Journey) -> list[tuple[str, str]]:

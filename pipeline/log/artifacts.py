@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from pipeline.contract.body import JsonValue
 from pipeline.errors import NoRoom, OperatorError, Unreadable
@@ -60,6 +60,19 @@ def digest_of(chunks: Iterable[bytes]) -> str | None:
 
 
 # --- stores ----------------------------------------------------------------------------------
+
+
+class KeepsBytes(Protocol):
+    """What an occurrence's artifacts are kept in; an `ArtifactStore` is one."""
+
+    def keep(self, content: bytes) -> Stored:
+        """Keeps the bytes of an artifact."""
+
+    def vouch(self, sha256: str) -> bool:
+        """Whether an entry may name the bytes under a digest."""
+
+    def sizes(self, digests: Sequence[str]) -> dict[str, int]:
+        """How many bytes there are under each of the digests that are there."""
 
 
 class ArtifactStore(ABC):
@@ -273,7 +286,7 @@ class Keeping:
     """Keeps the artifacts of one occurrence. It may name the same bytes ten thousand times, which
     are read, digested and synced once."""
 
-    def __init__(self, store: ArtifactStore) -> None:
+    def __init__(self, store: KeepsBytes) -> None:
         self._store = store
         self._stored: dict[str, Stored] = {}
         self._sizes: dict[str, int | None] = {}
@@ -305,7 +318,7 @@ class Keeping:
         return found
 
 
-def keep_file(store: ArtifactStore, folder: Path, *, needs_bytes: bool = False) -> KeepArtifact:
+def keep_file(store: KeepsBytes, folder: Path, *, needs_bytes: bool = False) -> KeepArtifact:
     """A function that stores the artifacts that an occurrence names by `path`, in `folder` or
     below.
 
@@ -349,7 +362,7 @@ def _content(path: Path) -> bytes:
 
 
 def described(
-    artifact: Mapping[str, JsonValue], content: bytes, store: ArtifactStore
+    artifact: Mapping[str, JsonValue], content: bytes, store: KeepsBytes
 ) -> dict[str, JsonValue]:
     """Stores the bytes and returns the artifact as its entry describes it: with the digest and the
     size of the bytes in place of a path.

@@ -26,14 +26,10 @@ from pipeline.http.preamble import admitted, refuse
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store
+from pipeline.inbox.artifacts.taking import Taking
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.kept_heads import open_guarded
-from pipeline.log.artifacts import (
-    ArtifactStore,
-    KeepArtifact,
-    Keeping,
-    keep_file,
-)
+from pipeline.log.artifacts import KeepArtifact, Keeping, KeepsBytes, keep_file
 from pipeline.log.entries import COLLECTION, OWN_JOURNEY, Draft
 from pipeline.log.ndjson import read_collection
 from pipeline.settings import Settings
@@ -54,13 +50,13 @@ class Collecting:
         """Reads the tokens; raises `SettingsError` if it cannot."""
         self._settings = settings
         self._tokens = Tokens.of(settings)
-        self._store: ArtifactStore
+        self._taking: Taking
         self._inbox: Inbox
         self._recorder: GroupCommit
 
     def open(self, inbox: Inbox, recorder: GroupCommit) -> None:
         """Sets where collections are recorded; called once, before the first request."""
-        self._store = artifact_store(self._settings, inbox)
+        self._taking = Taking(inbox, artifact_store(self._settings, inbox))
         self._inbox = inbox
         self._recorder = recorder
 
@@ -108,19 +104,10 @@ class Collecting:
     def _keep(self, value: JsonValue, files: Mapping[str, "_Upload"], recorded_by: str) -> Draft:
         """Writes the artifacts, after the occurrence has proved to be a collection."""
         value = _naming_all(value, files)
-        keeping = Keeping(self._store)
-
-        def keep(artifact: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-            name = str(artifact.get("name"))
-            if (upload := files.get(name)) is not None:
-                return keeping.described(artifact, name, lambda: upload.content)
-            if "path" in artifact:
-                raise Unreadable("path: send the bytes as a multipart file of the artifact's name")
-            if not keeping.is_kept(artifact):
-                raise Unreadable("no bytes: send them as a multipart file of the artifact's name")
-            return artifact
-
-        return _read(value, recorded_by, keep, self._inbox.clock())
+        now = self._inbox.clock()
+        return self._taking.read(
+            lambda store: _read(value, recorded_by, _keep_uploads(store, files), now)
+        )
 
     async def _record(self, draft: Draft) -> tuple[int, str]:
         receipt = await self._recorder.record(draft)
@@ -137,10 +124,16 @@ def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[i
     """
     inbox = open_guarded(settings)
     try:
-        keep = keep_file(artifact_store(settings, inbox), path.parent, needs_bytes=True)
         try:
             value = parse_json(_content(path, settings.max_body_bytes))
-            draft = _read(value, recorded_by, keep, inbox.clock())
+            draft = Taking(inbox, artifact_store(settings, inbox)).read(
+                lambda store: _read(
+                    value,
+                    recorded_by,
+                    keep_file(store, path.parent, needs_bytes=True),
+                    inbox.clock(),
+                )
+            )
         except Unreadable as unreadable:
             raise CallerError(
                 f"{path} is not a collection",
@@ -202,6 +195,22 @@ class _Upload:
     def __init__(self, media_type: str, content: bytes) -> None:
         self.media_type = media_type
         self.content = content
+
+
+def _keep_uploads(store: KeepsBytes, files: Mapping[str, _Upload]) -> KeepArtifact:
+    keeping = Keeping(store)
+
+    def keep(artifact: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+        name = str(artifact.get("name"))
+        if (upload := files.get(name)) is not None:
+            return keeping.described(artifact, name, lambda: upload.content)
+        if "path" in artifact:
+            raise Unreadable("path: send the bytes as a multipart file of the artifact's name")
+        if not keeping.is_kept(artifact):
+            raise Unreadable("no bytes: send them as a multipart file of the artifact's name")
+        return artifact
+
+    return keep
 
 
 async def _multipart(

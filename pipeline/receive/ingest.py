@@ -11,7 +11,8 @@ from typing import BinaryIO, Final, Protocol
 
 from pipeline.errors import Unreadable, WrongUsage
 from pipeline.inbox import Outcome, Receipt
-from pipeline.log.artifacts import ArtifactStore, keep_file
+from pipeline.inbox.artifacts.taking import Taking
+from pipeline.log.artifacts import keep_file
 from pipeline.log.entries import QUARANTINE, Draft
 from pipeline.log.ndjson import read_event_line, read_line
 
@@ -56,7 +57,7 @@ def ingest(
     path: Path,
     inbox: Recorder,
     progress: Progress,
-    artifacts: ArtifactStore | None = None,
+    artifacts: Taking | None = None,
     *,
     are_events: bool = False,
 ) -> Outcomes:
@@ -80,10 +81,13 @@ def ingest(
         raise WrongUsage(f"{path} cannot be read", error.strerror or "", "check the path") from None
 
 
-def _occurrences(artifacts: ArtifactStore | None, folder: Path) -> ReadLine:
+def _occurrences(artifacts: Taking | None, folder: Path) -> ReadLine:
     def read(line: bytes, recorded_by: str) -> Draft:
-        keep = None if artifacts is None else keep_file(artifacts, folder)
-        return read_line(line, recorded_by=recorded_by, keep=keep)
+        if artifacts is None:
+            return read_line(line, recorded_by=recorded_by)
+        return artifacts.read(
+            lambda store: read_line(line, recorded_by=recorded_by, keep=keep_file(store, folder))
+        )
 
     return read
 

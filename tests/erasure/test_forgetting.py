@@ -395,3 +395,26 @@ def test_what_another_seller_gives_meanwhile_keeps_its_bytes(
     assert (erased.artifacts, erased.shared_artifacts) == (0, 2)
     with closing(open_inbox(settings.inbox)) as inbox:
         assert artifact_store(settings, inbox).read(digest) == person.SCREEN
+
+
+def test_what_its_page_records_until_its_links_end_goes_as_well(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: an entry that came while the others were erased stayed, and nobody was told."""
+    honest = forgetting._forget_links
+
+    def late(inbox: Inbox, seller_id: str) -> None:
+        said = {
+            **{"kind": "collection", "occurred_at": "2026-03-08T10:00:00Z"},
+            **{"process_id": person.PROCESS, "seller_id": seller_id, "journey_id": "j1"},
+            **{"step": "answered", "channel": "web_form", "source": "seller"},
+            "actor": "Mariana",
+        }
+        inbox.append([read_line(json.dumps(said).encode(), recorded_by="journey")])
+        honest(inbox, seller_id)
+
+    monkeypatch.setattr(forgetting, "_forget_links", late)
+    erased = done(settings)
+    assert erased.entries == sum(person.ERASED.values()) + 1
+    with closing(open_inbox(settings.inbox)) as inbox:
+        assert [it for it in person.WORDS if it.encode() in bodies(inbox)] == []

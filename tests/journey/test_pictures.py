@@ -1,15 +1,19 @@
 """Where a browser is at hand, pictures of the screens are added after the confirmation."""
 
+import hashlib
 import json
 import shutil
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline import instants
+from pipeline.erasure.forgetting import _forget_links
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.journey import evidence, pictures
+from pipeline.log.entries import COLLECTION
 from pipeline.receive.collections import collect_file
 from tests.journey.served import Page, served
 from tests.support.machine import wait_until
@@ -76,3 +80,37 @@ def test_no_browser_of_ours_opens_what_another_program_says_that_a_seller_saw(
         collect_file(tmp_path / "theirs.json", page.settings(), recorded_by="journey")
         assert pictures.take(browser, page.inbox, store, journey.ref) == 1
     assert opened.read_bytes() == b"ours"
+
+
+@pytest.mark.parametrize("moment", ["taken", "kept"])
+def test_pictures_of_a_seller_who_is_forgotten_meanwhile_are_not_kept(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: their entry and their bytes came after all else was gone."""
+    with closing(Page(tmp_path, {})) as page:
+        journey = page.mint(page.review()).journey
+        store, shown = artifact_store(page.settings(), page.inbox), evidence.Shown("pt-BR", "1")
+        ours = [evidence.kept(store, "landing.html", "text/html", b"ours")]
+        landing = evidence.seen(
+            *(journey, "opened", instants.now(), shown), screen="landing", artifacts=ours
+        )
+        page.inbox.append([landing])
+        kept = evidence.kept
+
+        def taken(*_: object) -> bytes:
+            if moment == "taken":
+                _forget_links(page.inbox, journey.seller_id)
+            return b"picture"
+
+        def then_forgotten(*given: Any) -> evidence.Artifact:
+            artifact = kept(*given)
+            _forget_links(page.inbox, journey.seller_id)
+            return artifact
+
+        monkeypatch.setattr(pictures, "_picture", taken)
+        if moment == "kept":
+            monkeypatch.setattr(evidence, "kept", then_forgotten)
+        assert pictures.take(Path("none"), page.inbox, store, journey.ref) == 0
+        assert [*store.names()] == [hashlib.sha256(b"ours").hexdigest()]
+        collections = page.inbox.find(process_id=journey.process_id, kind=COLLECTION)
+        assert len(collections) == 2  # invited and opened

@@ -12,6 +12,7 @@ import pytest
 from pipeline import instants
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Outcome, Receipt
+from pipeline.inbox.artifacts.taking import Taking
 from pipeline.log.artifacts import ArtifactDamaged, FolderArtifacts, Stored
 from pipeline.log.entries import COLLECTION, Draft
 from pipeline.receive import ingest
@@ -102,7 +103,8 @@ def test_ingested_artifacts_go_into_the_store_and_the_entry_names_their_digest(
     marketplace: Marketplace, tmp_path: Path
 ) -> None:
     path, store = write(tmp_path / "in", line()), FolderArtifacts(tmp_path / "kept")
-    outcomes = ingest.ingest(path, marketplace.inbox, lambda _: None, store)
+    taking = Taking(marketplace.inbox, store)
+    outcomes = ingest.ingest(path, marketplace.inbox, lambda _: None, taking)
     assert (outcomes.recorded, outcomes.bad) == (1, [])
     [entry] = marketplace.inbox.find(process_id="prc_file", kind=COLLECTION)
     assert json.loads(entry.body or b"")["artifacts"] == [
@@ -130,7 +132,8 @@ def test_bytes_that_one_collection_names_again_and_again_are_read_once(
         for told in ({"path": "screen.png"}, {"path": "./screen.png"}, {"sha256": HELLO})
     ]
     path, store = write(tmp_path / "in", line(artifacts=named)), FolderArtifacts(tmp_path / "kept")
-    assert ingest.ingest(path, marketplace.inbox, lambda _: None, store).bad == []
+    taking = Taking(marketplace.inbox, store)
+    assert ingest.ingest(path, marketplace.inbox, lambda _: None, taking).bad == []
     assert read == [HELLO, HELLO]  # before it was written, and as what the store has
     [entry] = marketplace.inbox.find(process_id="prc_file", kind=COLLECTION)
     recorded = json.loads(entry.body or b"")["artifacts"]
@@ -140,7 +143,7 @@ def test_bytes_that_one_collection_names_again_and_again_are_read_once(
     path = write(
         tmp_path / "in", other_size, line(artifacts=[*named, {**named[2], "size_bytes": 6}])
     )
-    bad = ingest.ingest(path, marketplace.inbox, lambda _: None, store).bad
+    bad = ingest.ingest(path, marketplace.inbox, lambda _: None, taking).bad
     assert [why for _, why in bad] == ["artifacts.9: size_bytes: the bytes have another"] * 2
 
 
@@ -148,8 +151,9 @@ def test_taking_a_file_with_artifacts_twice_adds_nothing(
     marketplace: Marketplace, tmp_path: Path
 ) -> None:
     path, store = write(tmp_path / "in", line()), FolderArtifacts(tmp_path / "kept")
-    ingest.ingest(path, marketplace.inbox, lambda _: None, store)
-    outcomes = ingest.ingest(path, marketplace.inbox, lambda _: None, store)
+    taking = Taking(marketplace.inbox, store)
+    ingest.ingest(path, marketplace.inbox, lambda _: None, taking)
+    outcomes = ingest.ingest(path, marketplace.inbox, lambda _: None, taking)
     assert (outcomes.recorded, outcomes.already_there) == (0, 1)
 
 
@@ -167,7 +171,8 @@ def test_a_file_that_is_missing_or_lies_elsewhere_makes_a_bad_line(
     (tmp_path / "in" / "link.png").symlink_to(tmp_path / "outside.png")
     os.mkfifo(tmp_path / "in" / "pipe")
     outcomes = ingest.ingest(
-        path, marketplace.inbox, lambda _: None, FolderArtifacts(tmp_path / "kept")
+        *(path, marketplace.inbox, lambda _: None),
+        Taking(marketplace.inbox, FolderArtifacts(tmp_path / "kept")),
     )
     assert outcomes.recorded == 1
     [(number, reason)] = outcomes.bad
@@ -181,7 +186,8 @@ def test_an_artifact_that_is_a_mere_name_makes_a_bad_line(
     """Nobody could ever say what it was."""
     path = write(tmp_path / "in", line(artifacts=[{"name": "screen.png"}]))
     outcomes = ingest.ingest(
-        path, marketplace.inbox, lambda _: None, FolderArtifacts(tmp_path / "kept")
+        *(path, marketplace.inbox, lambda _: None),
+        Taking(marketplace.inbox, FolderArtifacts(tmp_path / "kept")),
     )
     assert outcomes.bad == [(1, "artifacts.0: no bytes: name the artifact's file by path")]
 
@@ -193,7 +199,8 @@ def test_a_back_filled_digest_is_taken_as_the_other_systems_word(
     artifacts = [{"name": "screen.png", "media_type": "image/png", "sha256": "0" * 64}]
     path = write(tmp_path / "in", line(artifacts=artifacts))
     outcomes = ingest.ingest(
-        path, marketplace.inbox, lambda _: None, FolderArtifacts(tmp_path / "kept")
+        *(path, marketplace.inbox, lambda _: None),
+        Taking(marketplace.inbox, FolderArtifacts(tmp_path / "kept")),
     )
     assert (outcomes.recorded, outcomes.bad) == (1, [])
     [entry] = marketplace.inbox.find(process_id="prc_file", kind=COLLECTION)
@@ -206,7 +213,8 @@ def test_a_digest_that_is_not_the_files_makes_a_bad_line(
     artifacts = [{"name": "screen.png", "path": "screen.png", "sha256": "0" * 64}]
     path = write(tmp_path / "in", line(artifacts=artifacts))
     outcomes = ingest.ingest(
-        path, marketplace.inbox, lambda _: None, FolderArtifacts(tmp_path / "kept")
+        *(path, marketplace.inbox, lambda _: None),
+        Taking(marketplace.inbox, FolderArtifacts(tmp_path / "kept")),
     )
     assert outcomes.bad == [(1, "artifacts.0: sha256: the bytes have another")]
 

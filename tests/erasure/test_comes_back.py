@@ -1,0 +1,86 @@
+"""What is sent once more of a person who was forgotten stores nothing of them again."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.erasure import forgetting
+from pipeline.erasure.forgetting import forget
+from pipeline.inbox import Inbox
+from pipeline.inbox.artifacts import artifact_store
+from pipeline.inbox.artifacts.taking import Taking
+from pipeline.receive.collections import collect_file
+from pipeline.receive.ingest import ingest
+from pipeline.settings import Settings
+from tests.erasure import person
+
+SAID = {"reason": "she asked", "actor": "ana", "recorded_by": "user:ana"}
+SCREEN = hashlib.sha256(person.SCREEN).hexdigest()
+
+
+def ingested_again(settings: Settings, inbox: Inbox, folder: Path) -> None:
+    lines = folder / "again.ndjson"
+    collections = [it for it in person.history() if it["kind"] == "collection"]
+    lines.write_text("".join(json.dumps(it) + "\n" for it in collections))
+    taking = Taking(inbox, artifact_store(settings, inbox))
+    outcomes = ingest(lines, inbox, lambda _: None, taking)
+    assert (outcomes.recorded, outcomes.bad) == (0, [])
+    assert outcomes.already_there == len(collections) > 0
+
+
+def reported_again(settings: Settings, inbox: Inbox, folder: Path) -> None:
+    [first, *_] = [it for it in person.history() if it["kind"] == "collection"]
+    report = folder / "again.json"
+    report.write_text(json.dumps(first))
+    _, recorded = collect_file(report, settings, recorded_by="ana")
+    assert recorded == "again"
+
+
+@pytest.mark.parametrize("again", [ingested_again, reported_again])
+def test_a_collection_that_is_sent_once_more_brings_no_artifact_back(
+    again: Callable[[Settings, Inbox, Path], None],
+    settings: Settings,
+    inbox: Inbox,
+    tmp_path: Path,
+) -> None:
+    forget(settings, inbox, person.SELLER, **SAID)
+    again(settings, inbox, tmp_path)
+    assert SCREEN not in set(artifact_store(settings, inbox).names())
+
+
+def test_what_is_new_is_taken_after_somebody_was_forgotten(
+    settings: Settings, inbox: Inbox, tmp_path: Path
+) -> None:
+    forget(settings, inbox, person.SELLER, **SAID)
+    (tmp_path / "new.png").write_bytes(b"another one's")
+    digest = hashlib.sha256(b"another one's").hexdigest()
+    report = tmp_path / "new.json"
+    report.write_text(
+        json.dumps(
+            {
+                **{"occurred_at": "2026-03-08T10:00:00Z", "process_id": "prc_10"},
+                **{"seller_id": person.OTHER, "journey_id": "j11", "step": "answered"},
+                **{"channel": "web_form", "source": "seller"},
+                "artifacts": [
+                    {"name": "a.png", "media_type": "image/png", "path": "new.png"},
+                    {"name": "b.png", "media_type": "image/png", "sha256": digest},
+                ],
+            }
+        )
+    )
+    _, recorded = collect_file(report, settings, recorded_by="ana")
+    assert recorded == "new"
+    assert artifact_store(settings, inbox).read(digest) == b"another one's"
+
+
+def test_bytes_that_a_repeat_under_way_brings_back_go_again(
+    settings: Settings, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had looked for the erasure before there was one."""
+    store = artifact_store(settings, inbox)
+    monkeypatch.setattr(forgetting.time, "sleep", lambda _: store.keep(person.SCREEN))
+    forget(settings, inbox, person.SELLER, **SAID)
+    assert SCREEN not in set(store.names())
