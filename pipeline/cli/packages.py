@@ -333,7 +333,7 @@ def rotate_key(actor: str, reason: str, dry_run: bool) -> None:
 
     settings = Settings.load()
     with closing(open_guarded(settings, create=False)) as inbox:
-        signing = SigningKeys(inbox, settings.signing_key_file)
+        signing = SigningKeys(inbox, settings.signing_key_file, keeper_url=settings.keeper_url)
         if dry_run:
             present = signing.present()
             say(

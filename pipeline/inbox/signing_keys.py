@@ -77,10 +77,12 @@ def log_keys(inbox: Inbox, later: Sequence[tuple[int, bytes]] = ()) -> LogKeys |
 class SigningKeys:
     """The keys of an inbox's log, and the private one where this machine has it."""
 
-    def __init__(self, inbox: Inbox, path: Path) -> None:
-        """`path`: of the private key's file. Nothing is read yet."""
+    def __init__(self, inbox: Inbox, path: Path, *, keeper_url: str | None = None) -> None:
+        """`path`: of the private key's file. `keeper_url`: of the machine that signs, if that is
+        another one; it gives the log its first key. Nothing is read yet."""
         self._inbox = inbox
         self._path = path
+        self._keeper_url = keeper_url
         self._next = path.with_name(f"{path.name}.next")
         self._places = (self._path, self._next)
         self.signer: Signer | None = None
@@ -93,7 +95,8 @@ class SigningKeys:
     def take_up(self) -> Signer | None:
         """The signer of the key in force; None where its private half is not on this machine.
 
-        For a log that has no key, this machine's is registered, and made if it has none. Raises
+        For a log that has no key, this machine's is registered, and made if it has none, unless
+        another one is to sign: whoever comes first would be the keeper for good. Raises
         `LedgerRefused` where the log was signed by a key that was never registered, and this
         machine has another.
         """
@@ -101,7 +104,7 @@ class SigningKeys:
             return self._take_up()
 
     def _take_up(self) -> Signer | None:
-        keys = self.known() or self._first_key()
+        keys = self.known() or (None if self._keeper_url else self._first_key())
         self.signer = None if keys is None else self._signer_of(keys)
         if keys is not None and self.signer is not None:
             self._name_all(keys)
@@ -193,6 +196,12 @@ class SigningKeys:
 
     def missing(self) -> KeyElsewhere:
         """Says which key is needed here, and how to bring it."""
+        if self._keeper_url and self.known() is None:
+            return KeyElsewhere(
+                "Nothing is signed yet",
+                f"the log has no key, and {self._keeper_url} is named as the machine that signs",
+                "start that machine; if this one is to sign, leave PRAZO_KEEPER_URL out",
+            )
         keys, remedy = (
             self.known(),
             (

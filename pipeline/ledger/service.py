@@ -93,7 +93,9 @@ class LedgerService:
             self.keys = Keys(
                 values=self.inbox.log_key, taxpayer=secret_key(settings.taxpayer_key_file)
             )
-            self.signing = SigningKeys(self.inbox, settings.signing_key_file)
+            self.signing = SigningKeys(
+                self.inbox, settings.signing_key_file, keeper_url=settings.keeper_url
+            )
             if is_keeper and self.signing.take_up() is None:
                 LOG.warning("this ledger follows and compares. %s", self.signing.missing())
             self.recovery = Recovery(

@@ -16,6 +16,7 @@ from pipeline.errors import CallerError
 from pipeline.inbox.clock import Clock
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.ledger.service import LedgerService
+from pipeline.log.checkpoints import Signer
 from pipeline.settings import Settings
 from tests.ledger.conftest import deliver
 from tests.support.machine import free_port
@@ -401,6 +402,12 @@ def test_a_signing_key_that_is_not_here_is_named_with_the_one_that_is_needed(
     assert "bring its file" in lost.remedy
     elsewhere = signing_key(ledger=tmp_path / "a machine that never signed" / "ledger.duckdb")
     assert (elsewhere.verdict, elsewhere.found) == ("warning", lost.found)
+    url = "https://keeper.market.example"
+    assert signing_key(keeper_url=url).found == f"{url} signs; this machine compares"
+    Signer.made("prazo/another-log", settings.signing_key_file)
+    strange = signing_key(keeper_url=url)
+    assert (strange.verdict, "compare both with" in strange.remedy) == ("warning", True)
+    settings.signing_key_file.unlink()
     assert not settings.signing_key_file.exists()
 
 

@@ -69,6 +69,26 @@ def test_a_second_machine_makes_no_key_and_says_which_one_it_needs(
     assert brought.key == first.signer.key
 
 
+def test_a_machine_that_names_another_as_the_one_that_signs_waits_for_its_key(
+    inbox: Inbox, tmp_path: Path
+) -> None:
+    """Before: it registered a key of its own if it came first, and signed for good."""
+    path, url = tmp_path / "second" / "signing.key", "https://keeper.market.example"
+    second = SigningKeys(inbox, path, keeper_url=url)
+    assert second.take_up() is None
+    assert (registered(inbox), path.exists()) == ([], False)
+    with pytest.raises(OperatorError, match=f"{url} is named as the machine that signs"):
+        second.signer_at(1)
+    first = machine(inbox, tmp_path, "first").take_up()
+    assert first is not None
+    with pytest.raises(OperatorError, match="bring its file"):
+        second.signer_at(1)
+    path.write_bytes((tmp_path / "first" / "signing.key").read_bytes())
+    brought = second.signer_at(1)
+    assert brought is not None
+    assert brought.key == first.key
+
+
 def test_a_machine_with_another_key_signs_nothing_and_breaks_nothing(
     inbox: Inbox, first: SigningKeys, tmp_path: Path
 ) -> None:

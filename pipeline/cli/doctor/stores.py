@@ -178,13 +178,14 @@ def clock(machine: Clock, recorded_at: int) -> Diagnosis:
 
 def signing_key(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     """Whether the log's signing key is on this machine; nothing is made or registered."""
-    signing = SigningKeys(at_hand(), settings.signing_key_file)
+    keeper = settings.keeper_url
+    signing = SigningKeys(at_hand(), settings.signing_key_file, keeper_url=keeper)
     if signing.known() is None:
         yield Diagnosis(
             "signing key",
             "warning",
             "the log has none yet: nothing is signed",
-            "`prazo serve` registers one when it starts",
+            f"`prazo serve` registers one when it starts{f' on {keeper}' if keeper else ''}",
         )
         return
     try:
@@ -192,9 +193,12 @@ def signing_key(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     except InboxUnavailable:
         raise
     except OperatorError as missing:
+        if keeper and signing.stranger() is None:
+            yield Diagnosis("signing key", "ok", f"{keeper} signs; this machine compares")
+            return
         # Where a head was kept, this machine has signed; any other may do without the key, and so
         # may one that names another by now.
-        signs = settings.keeper_url is None and kept_heads.place(settings).exists()
+        signs = keeper is None and kept_heads.place(settings).exists()
         verdict: Verdict = "fault" if signs else "warning"
         yield Diagnosis("signing key", verdict, missing.why, missing.remedy)
     else:
