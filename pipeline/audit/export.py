@@ -226,6 +226,8 @@ def _write(
         else None
     )
     first, last = prepared.parameters["range"] or (1, 0)
+    if first <= last and "from" not in prepared.parameters["scope"]:
+        last = export_entry.seq - 1
     rotations = [it.since for it in keys if it.since and it.since <= checkpoint.size]
     chosen = Chosen(prepared.seqs, range(first, last + 1), rotations, export_entry.seq)
     entries = len(prepared.seqs) + 1

@@ -71,7 +71,7 @@ MAKING_TOLERANCE = timedelta(hours=1)  # from the instant of the tables to the e
 BAG = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 TAG_FILES = {"bagit.txt", "bag-info.txt", "manifest-sha256.txt", "manifest.note", "verify.py"}
 START = "START-HERE.html"  # a tag file, too, from the fourth format on
-FORMATS = ("prazo package v1", "prazo package v2", "prazo package v3", "prazo package v4")
+FORMATS = tuple(f"prazo package v{it}" for it in range(1, 6))
 STREAM_FORMATS = FORMATS[2:]
 TABLES = ("data/processes.csv", "data/entries.csv", "data/findings.csv", "data/coverage.csv")
 COMMON_FILES = {
@@ -988,7 +988,7 @@ class Sealed(NamedTuple):
     @property
     def has_start(self) -> bool:
         """Whether a page for its reader lies on top, as from the fourth format on."""
-        return self.form == FORMATS[3]
+        return self.form in FORMATS[3:]
 
 
 def _seals(
@@ -1024,7 +1024,7 @@ def _seals(
     if form not in FORMATS:
         known = ", ".join(FORMATS)
         raise Fault(f"the package is a {quoted(form)}, and this verifier knows {known}")
-    tags = TAG_FILES | ({START} if form == FORMATS[3] else set())
+    tags = TAG_FILES | ({START} if form in FORMATS[3:] else set())
     lines = [f"{package.digest(it)}  {it}" for it in sorted(tags - {"manifest.note"})]
     if note != "\n".join([form, given.name, *lines, ""]):
         verdict.fault("manifest.note is not signed over these manifests")
@@ -1427,7 +1427,8 @@ class Entries:
         self.before: list[tuple[int, str]] = []  # (seq, recorded_at) around the range of a period
         first, last = sealed.parameters.get("range") or (0, 0)
         self._ends = {first, last}
-        self._range = range(first, last + 1)
+        # That of a process or seller reaches the export, which may follow the others at a distance.
+        self._range = range(first, MAX_NUMBER if first and self.scope.stream else last + 1)
         self.in_range = 0
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
@@ -1491,6 +1492,8 @@ class Entries:
             self.before.append((seq, leaf["recorded_at"]))
         is_listed = self._row is not None and self._quotes.seq(self._row) == str(seq)
         is_export = not is_listed and seq > self.size and leaf["kind"] == "export"
+        if self.scope.stream and self._range:  # others may have been recorded before it
+            is_export = is_export and self.scope.names(leaf)
         rotation = self.rotations.pop(seq, None)
         if rotation is not None and leaf["kind"] != "key_rotation":
             raise Fault("rotations.json names it, and it does not replace the key")
@@ -1555,11 +1558,11 @@ class Entries:
         """An entry that the package is not about: it stands between others, or is a rotation."""
         if rotation is None and not (self._sealed.is_stream and leaf["seq"] in self._range):
             raise Fault("it is neither listed in entries.csv nor in the range of the package")
-        if leaf["seq"] <= self.size:
-            if self.scope.names(leaf):
-                raise Fault(f"it belongs to {self.scope.stated}, and entries.csv does not list it")
-            if "process_stream" in leaf:
-                self.beyond.add(leaf["process_stream"])
+        is_before = leaf["seq"] <= self.size
+        if self.scope.names(leaf) and (is_before or self.scope.stream):
+            raise Fault(f"it belongs to {self.scope.stated}, and entries.csv does not list it")
+        if is_before and "process_stream" in leaf:
+            self.beyond.add(leaf["process_stream"])
 
     def _follow(self, stream: str, leaf: dict[str, Any]) -> None:
         """Checks that an entry of a stream is the one after the last that was followed there."""
@@ -1835,7 +1838,8 @@ def _check_instant(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
 def _check_last_key(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
     """Whether the key that signed was still in force: a rotation is an entry like any other."""
     first, last = sealed.parameters.get("range") or (0, 0)
-    is_whole = first <= (sealed.keys.tenures[-1][0] or 1) and last + 1 == entries.export["seq"]
+    reaches = entries.scope.stream or last + 1 == entries.export["seq"]
+    is_whole = first <= (sealed.keys.tenures[-1][0] or 1) and reaches
     if not (first and is_whole):
         verdict.unchecked.append(
             f"whether the key {sealed.keys.current} was replaced later, before the export: not all"
@@ -1858,14 +1862,13 @@ def _check_completeness(sealed: Sealed, entries: Entries, verdict: Verdict) -> N
     for name in sorted(tails["process"].keys() & entries.beyond):
         verdict.fault(f"entries.csv does not list every entry of the process {quoted(name)}")
     processes = len(tails["process"])
-    if scope.stream and sealed.parameters.get("range"):  # nobody counts whether all of it is there
-        verdict.fault("parameters.json names a range, which only a package of a period has")
     if scope.stream:
         if scope.name not in tails[scope.stream]:
             verdict.fault(f"{scope.stated} has no entry")
         elif entries.export.get(f"{scope.stream}_stream") != scope.name:
             verdict.fault(f"the export is not of {scope.stated}, so nothing says where that ends")
-        verdict.passed(f"{scope.stated} is complete, from its first entry to the export")
+        else:
+            _check_end(sealed, entries, verdict)
     else:
         _check_range(sealed, entries, verdict)
     if scope.stream != "process" and processes:
@@ -1884,6 +1887,26 @@ def _check_completeness(sealed: Sealed, entries: Entries, verdict: Verdict) -> N
             f"what else the log holds of {number_of(len(entries.others), *named)} not complete"
             f" here: {_some(entries.others)}"
         )
+
+
+def _check_end(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
+    """A process or seller: the number of the export's entry in its stream, and when that was
+    recorded, are what its exporter wrote. The leaves between show what stands there."""
+    scope, range_ = entries.scope, sealed.parameters.get("range")
+    newest, end = entries.export.get(f"{scope.stream}_prev"), entries.export["seq"]
+    if not range_:
+        verdict.passed(f"{scope.stated} is there from its first entry to {newest}, without gap")
+        verdict.unchecked.append(
+            f"whether entries of {scope.stated} stand between {newest} and the export, {end}, and"
+            " whether that is dated back: the leaves between are not here, so both are the"
+            f" exporter's word. A package of a period from {entries.listed_at} on shows it"
+        )
+        return
+    if sealed.form in FORMATS[:4]:  # nobody knew there whether all of it is here
+        verdict.fault("parameters.json names a range, which only a package of a period has")
+    if range_ != [newest, entries.size] or entries.in_range != end - newest + 1:
+        verdict.fault(f"leaves between {newest} and the export, {end}, are missing")
+    verdict.passed(f"{scope.stated} is complete, from its first entry to the export")
 
 
 def _check_range(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:

@@ -82,18 +82,23 @@ class Part(NamedTuple):
 
 
 def parts(files: Files) -> list[Part]:
-    """The entries of a package in which every entry has its record and body, or is withheld."""
+    """What a package has of each entry: those that stand between others have a leaf alone."""
     records = iter(files["data/records.ndjson"].splitlines())
+    leaves = files["data/leaves.ndjson"].splitlines()
+    whole = {int(it["seq"]) for it in parse_csv(files["data/entries.csv"])}
+    whole |= {it["seq"] for it in json.loads(files["data/rotations.json"])}
+    whole.add(json.loads(leaves[-1])["seq"])  # the export's own
     bodies = {row["seq"]: row for row in parse_csv(files["data/bodies.csv"])}
     found = []
-    for leaf in files["data/leaves.ndjson"].splitlines():
+    for leaf in leaves:
         said = json.loads(leaf)
         row = bodies.get(str(said["seq"]), {"salt": "", "file": "", "withheld": ""})
         body = None
         if row["file"]:
             start = int(row["offset"])
             body = files[row["file"]][start : start + int(row["size"])]
-        record = next(records) if "record_digest" in said else None
+        has_record = "record_digest" in said and said["seq"] in whole
+        record = next(records) if has_record else None
         found.append(Part(leaf, record, row["salt"], body, row["withheld"]))
     return found
 

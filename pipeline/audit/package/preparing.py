@@ -16,7 +16,7 @@ from pipeline.audit.package import entry_files, report, tables
 from pipeline.audit.package.disclosure import Artifacts, Disclosure
 from pipeline.audit.package.drafts import Reading, TableFiles
 from pipeline.audit.package.tables import Selection
-from pipeline.audit.request import Request, Scope
+from pipeline.audit.request import Request
 from pipeline.contract.body import canonical_json
 from pipeline.errors import CallerError
 from pipeline.http import addresses
@@ -30,8 +30,10 @@ NEWEST_EARLIER: Final = 256
 """A package proves that the log continues this many of the newest checkpoints, and as many of the
 older ones, evenly spread. `against` asks for any other."""
 MOST_BETWEEN: Final = 100_000
-"""Leaves after the end of a period up to the export: with them the package proves that nothing that
-was recorded later belongs to it. Where there are more, the range ends with the period."""
+"""Leaves after the end of a period, or after the newest entry of a process or seller, up to the
+export: with them a package proves that none is left out there, and that the export is not dated
+back. Where there are more, the range ends with the period, and of a process or seller there is
+none: the verdict then says what is not checked. 10,000 take 0.6 MB, and 0.3 s of CPU to write."""
 
 OnProgress = Callable[[str, int, int], None]
 """(what is being done, how many are done, how many there are)"""
@@ -121,7 +123,7 @@ def prepare(
         "log_size": size,
         "not_of_log": not_of_log,
         "profile": request.profile,
-        "range": _range(ledger, scope, size, len(seqs)),
+        "range": _range(ledger, request, size, len(seqs)),
         "reason": request.reason,
         "rows": files.rows,
         "scope": scope.named(disclosure.replaced),
@@ -186,12 +188,20 @@ def _journeys(ledger: Ledger, condition: str, parameters: Sequence[object]) -> l
     return [name for (name,) in ledger.cursor().execute(sql, parameters).fetchall()]
 
 
-def _range(ledger: Ledger, scope: Scope, size: int, entries: int) -> list[int] | None:
+def _range(ledger: Ledger, request: Request, size: int, entries: int) -> list[int] | None:
     """The first and the last seq of a range whose leaves are all in the package, so that nothing of
-    a period can be left out: from the last entry that was recorded before it to the end of the log,
-    or, where that is far, to the first that was recorded behind it. None for another scope."""
+    its scope can be left out. Of a period: from the last entry that was recorded before it to the
+    end of the log, or, where that is far, to the first that was recorded behind it. Of a process or
+    seller: from its newest entry to the end of the log; None where that is far,
+    and in a masked package, which says nothing of others."""
+    scope = request.scope
     if scope.since is None or scope.until is None:
-        return None
+        stream, name = "process_id", scope.process_id
+        if name is None:
+            stream, name = "seller_id", scope.seller_id
+        newest = ledger.newest(f"{stream} = ? and seq <= ?", [name, size]) or size
+        is_shown = request.profile == "full" and size - newest <= MOST_BETWEEN
+        return [newest, size] if is_shown else None
     recorded = "epoch_us(recorded_at)"
     before = ledger.newest(f"{recorded} < ? and seq <= ?", [scope.since, size]) or 1
     if size - before <= MOST_BETWEEN + entries:

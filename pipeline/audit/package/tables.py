@@ -29,7 +29,7 @@ from pipeline.ledger.scratch import MAX_SCRIPT_SECONDS, Copy
 from pipeline.ledger.store import Ledger
 from pipeline.log.entries import Entry
 
-FORMAT: Final = "prazo package v4"
+FORMAT: Final = "prazo package v5"
 LARGEST_CELL: Final = 1 << 27
 """Characters; Python's own limit is 131,072, and a recorded body may name more fields than that."""
 ROWS_PER_BATCH: Final = 4096

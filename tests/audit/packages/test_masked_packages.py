@@ -57,7 +57,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]
         finished("8", process_id="p8"),
         webhook({"id": "e10", "type": f"seller.of.{CPF}"}),
         seller("updated", "e4", status=f"of-{CPF}", **coded),
-        seller("created", "e2", seller_id=PHONE, revenue=77777.5, uri=f"/sellers/{PHONE}"),
+        seller("created", "e2", seller_id=PHONE, revenue=777770777.5, uri=f"/sellers/{PHONE}"),
         seller("denied", "e7", seller_id=PHONE, decision_reasons=[WRONG]),
         webhook({"id": "e3", "type": "bank_account.associated", "payload": {"object": account}}),
         answered(**whose, **shared),
@@ -92,7 +92,17 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     assert not any(".csv: " in it for it in verdict.unchecked)  # all rows follow from the entries
     files = forgery.read(exported.path)
     assert b"text/plain; charset=utf-8" in files["data/stated/facts.artifacts.ndjson"]
-    plain = (PHONE, PHONE[1:], BANK_ACCOUNT, SCREEN, "maria", "77777", CPF, "ana@loja", "ana%40")
+    plain = (
+        PHONE,
+        PHONE[1:],
+        BANK_ACCOUNT,
+        SCREEN,
+        "maria",
+        "777770777",
+        CPF,
+        "ana@loja",
+        "ana%40",
+    )
     found = [(it, name) for it in plain for name, held in files.items() if it.encode() in held]
     assert found == []
     [attempts] = [

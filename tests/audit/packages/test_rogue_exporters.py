@@ -16,11 +16,12 @@ from pipeline.audit.package.disclosure import Disclosure
 from pipeline.audit.package.drafts import Reading
 from pipeline.audit.request import Profile, Request, Scope
 from pipeline.audit.verify import Verdict
+from pipeline.inbox import store
 from pipeline.ledger.service import LedgerService
 from pipeline.log.actions import exporting
 from pipeline.log.entries import Entry, public_name
 from pipeline.log.ndjson import read_line
-from tests.audit import story
+from tests.audit import forgery, story
 from tests.audit.conftest import EVERYTHING, copied, export, no_rows, quick_signatures
 
 TAIL = (
@@ -202,7 +203,7 @@ def verdict(exported: Exported) -> Verdict:
         (
             Scope(seller_id="s1"),
             "process_id = 'p3' or kind = 'export'",
-            'entries of the seller "s1" are missing before it',
+            'it belongs to seller "s1", and entries.csv does not list it',
         ),
         # One attempt.
         (
@@ -219,7 +220,7 @@ def verdict(exported: Exported) -> Verdict:
         (
             Scope(process_id="p2"),
             "seq > 12",
-            'entries of the process "p2" are missing before it',
+            'it belongs to process "p2", and entries.csv does not list it',
         ),
         # A process, an attempt and the tail of a period: their leaves stand in its range.
         (EVERYTHING, "process_id = 'p2'", "entry 10: it belongs to from 1970"),
@@ -234,6 +235,86 @@ def test_what_is_left_out_is_a_fault(
     found = verdict(made(honest, tmp_path / "p.zip", scope, left_out))
     assert len(found.faults) == 1
     assert fault in found.faults[0]
+
+
+def backdated(service: LedgerService, out: Path, scope: Scope, last: int, at: str) -> Exported:
+    """A package of the entries up to `last`, whose export says that it is of `at` and follows the
+    last of them: the recording program is the exporter's own, too."""
+    then, stream = instants.parse(at), "process" if scope.process_id else "seller"
+    [newest] = service.ledger.select(
+        "seq = (select max(seq) from log where seq <= ? and coalesce(?, '') in (process_id, '')"
+        " and coalesce(?, '') in (seller_id, ''))",
+        [last, scope.process_id, scope.seller_id],
+    )
+    place = {
+        "recorded_at": then,
+        f"{stream}_n": getattr(newest, f"{stream}_n") + 1,
+        f"{stream}_prev": newest.seq,
+    }
+    honest_entry = store.record_entry
+
+    def record_entry(draft: Any, given: Any, **more: Any) -> Any:
+        dated = draft._replace(occurred_at=then)
+        return honest_entry(dated, given._replace(**place), **more)
+
+    with pytest.MonkeyPatch.context() as altered:
+        altered.setattr(store, "record_entry", record_entry)
+        altered.setattr(service, "now", lambda: then)
+        altered.setattr(service.inbox, "clock", lambda: then)
+        return made(service, out, scope, f"seq > {last}")
+
+
+@pytest.mark.parametrize(
+    ("scope", "last", "at"),
+    [
+        (Scope(seller_id="s1"), 12, "2026-03-08T11:00:00Z"),
+        (Scope(process_id="p2"), 12, "2026-03-08T11:00:00Z"),
+    ],
+)
+def test_the_end_of_a_process_or_seller_is_not_left_out_by_an_export_that_is_dated_back(
+    service: LedgerService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scope: Scope,
+    last: int,
+    at: str,
+) -> None:
+    """The export's entry says itself where it stands in the stream, and when it was recorded. A
+    seller that had been denied since was one that is asked for data, and its package said that it
+    was complete."""
+    [fault] = verdict(backdated(service, tmp_path / "p.zip", scope, last, at)).faults
+    assert f"it belongs to {'seller' if scope.seller_id else 'process'}" in fault
+    monkeypatch.setattr(preparing, "MOST_BETWEEN", -1)  # its leaves are too many
+    found = verdict(backdated(service, tmp_path / "p.zip", scope, last, at))
+    assert found.faults == []
+    assert any("stand between " in it for it in found.unchecked)
+    assert any("whether that is dated back" in it for it in found.unchecked)
+    assert not any("is complete" in it for it in found.checked)
+
+
+def test_what_others_recorded_before_an_export_stands_beside_it(
+    service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another export among it, while this one was prepared. Names in these leaves are as in all
+    others; a masked package has none of them."""
+    asked = Scope(process_id="p1")
+    honest_prepare = evidence.prepare
+
+    def prepare(*given: Any) -> Any:
+        prepared = honest_prepare(*given)
+        monkeypatch.setattr(evidence, "prepare", honest_prepare)
+        export(service, Scope(process_id="p3"), tmp_path / "p3.zip")
+        service.inbox.append([story.review("e9", "p9", "s9")])
+        return prepared
+
+    monkeypatch.setattr(evidence, "prepare", prepare)
+    made = export(service, asked, tmp_path / "p.zip")
+    found = verdict(made)
+    assert (found.faults, made.seq) == ([], 19)
+    assert 'process "p1" is complete, from its first entry to the export' in found.checked
+    masked = export(service, asked, tmp_path / "m.zip", "masked")
+    assert b'"p9"' in forgery.read(made.path)["data/leaves.ndjson"]
+    assert b'"p9"' not in forgery.read(masked.path)["data/leaves.ndjson"]
 
 
 def test_a_period_whose_range_is_cut_at_both_ends_says_which_entries_it_cannot_speak_of(
@@ -266,24 +347,34 @@ def test_a_period_whose_range_is_cut_at_both_ends_says_which_entries_it_cannot_s
 def test_a_process_has_no_range_by_which_its_key_would_be_the_newest(
     honest: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the range of a period every leaf is there. Of any other nobody counted them, and the
-    verdict said no more that the key may have been replaced before the export."""
-    monkeypatch.setattr(preparing, "_range", lambda ledger, scope, size, entries: [1, size])
+    """Nobody counted its leaves, and the verdict said no more that the key may have been replaced
+    before the export."""
+    monkeypatch.setattr(preparing, "_range", lambda *given: [1, given[2]])
     for scope in (Scope(process_id="p1"), Scope(seller_id="s1")):
-        [fault] = verdict(export(honest, scope, tmp_path / "p.zip")).faults
-        assert fault == "parameters.json names a range, which only a package of a period has"
+        made = export(honest, scope, tmp_path / "p.zip")
+        [fault, *_] = verdict(made).faults
+        assert fault.startswith("leaves between ")
+        assert fault.endswith(f" and the export, {made.seq}, are missing")
 
 
 def test_where_a_process_of_a_seller_ends_is_named_as_not_checked(
-    honest: LedgerService, tmp_path: Path
+    service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Entry 17 belongs to p3, and does not name the seller: nothing in the seller's stream shows
-    that it is missing. A package of the process does."""
-    found = verdict(made(honest, tmp_path / "s1.zip", Scope(seller_id="s1"), "seq = 17"))
+    that it is missing. A package of the process does, and the leaves up to the export, where they
+    are here."""
+    service.inbox.append([read_line(TAIL, recorded_by="note")])
+    service.catch_up()
+    of_s1 = Scope(seller_id="s1")
+    found = verdict(made(service, tmp_path / "s1.zip", of_s1, "seq = 17"))
+    assert found.faults == ['entries.csv does not list every entry of the process "p3"']
+    monkeypatch.setattr(preparing, "MOST_BETWEEN", -1)
+    found = verdict(made(service, tmp_path / "s1.zip", of_s1, "seq = 17"))
     assert found.faults == []
     said = "whether 2 processes go on in entries that do not name the seller"
     assert any(it.startswith(said) for it in found.unchecked)
-    found = verdict(made(honest, tmp_path / "p3.zip", Scope(process_id="p3"), "seq = 17"))
+    found = verdict(made(service, tmp_path / "p3.zip", Scope(process_id="p3"), "seq = 17"))
+    assert len(found.faults) == 1
     assert 'entries of the process "p3" are missing before it' in found.faults[0]
 
 

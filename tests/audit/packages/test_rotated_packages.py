@@ -214,7 +214,10 @@ def test_a_rotation_that_is_not_in_the_log_is_no_rotation(rotated: Rotated, tmp_
     )
     said = json.loads(files["data/rotations.json"])
     changed = {**files, "data/rotations.json": canonical_json([said[0], {**said[1], "seq": 19}])}
-    assert "entry 18: it is neither listed" in faults(changed, rotated, tmp_path)[0]
+    assert (
+        "entry 19: rotations.json names it, and it does not replace the key"
+        in faults(changed, rotated, tmp_path)[0]
+    )
 
 
 @no_rows
