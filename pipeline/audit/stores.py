@@ -63,6 +63,11 @@ _ORDER: Final = """
     order by seq
     limit 100"""
 
+_UNBOUND: Final = """
+    seq <= ? and ends_with(leaf::varchar, '"v":1}')
+    and seq in (select seq from ingest_keys)"""
+"""Entries whose key by which they count once nothing but the other store can prove."""
+
 
 def audit(
     service: LedgerService, *, against: str | None = None, on_progress: OnProgress = lambda *_: None
@@ -103,6 +108,11 @@ def audit(
         f"{counted(size, 'entry stands', 'entries stand')} in inbox and ledger, the same, as their"
         " leaves commit to"
     )
+    if unbound := len(service.ledger.seqs(_UNBOUND, [size])):
+        verdict.notes.append(
+            f"the keys by which {counted(unbound, 'entry counts', 'entries count')} once: releases"
+            " before leaves of version 2 bound them to nothing"
+        )
     _tree(service.ledger, size, roots, verdict)
     _signed(service, head, signed, roots, verdict)
     _invariants(service.ledger, verdict)

@@ -102,7 +102,7 @@ class LedgerService:
                 self.inbox,
                 settings.ledger,
                 open_ledger,
-                self.signing.known(),
+                self.signing.known,
                 is_keeper=lambda key: is_keeper and key is not None and self.signing.holds(key),
                 head_file=place(settings),
             )

@@ -9,17 +9,19 @@ from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.log.entries import (
     LEAF_RULES,
     LEAF_VERSION,
+    SALT,
     Draft,
     Entry,
     Identity,
     Place,
     leaf_version,
+    particulars_in,
     record_entry,
 )
 from pipeline.log.erasures import digest_of
 
 _OF_BODY: Final = ("body_commitment", "body_size")
-_UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
+_UNREADABLE: Final = (ValueError, LookupError, TypeError, AttributeError, OverflowError)
 
 
 def is_changed(entry: Entry, other: Entry, identity: Identity, erased: Mapping[int, bytes]) -> bool:
@@ -47,7 +49,7 @@ def uncommitted(
         record: dict[str, JsonValue] = json.loads(entry.record) if entry.record else {}
         salts = [
             *([entry.salt or b""] if entry.body is not None else []),
-            *([bytes.fromhex(record["salt"])] if record else []),
+            *([bytes.fromhex(record[SALT])] if record else []),
         ]
         again = record_entry(
             Draft(
@@ -55,7 +57,7 @@ def uncommitted(
                 occurred_at=entry.occurred_at,
                 recorded_by=entry.recorded_by,
                 body=entry.body,
-                particulars={name: it for name, it in record.items() if name != "salt"},
+                particulars=particulars_in(record),
                 origin=entry.origin,
                 event_id=entry.event_id,
                 attempt_id=entry.attempt_id,

@@ -21,7 +21,7 @@ from msgspec import Struct
 from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json
 
-LEAF_VERSION: Final = 1
+LEAF_VERSION: Final = 2
 """Of the rules under which new entries are recorded; see `LEAF_RULES`."""
 
 SALT_BYTES: Final = 32
@@ -60,6 +60,11 @@ OWN_JOURNEY: Final = "prazo journey"  # the producer of collections from the sel
 LIVE: Final = "live"
 
 INGESTED: Final = "ingested"
+
+SALT: Final = "salt"
+"""In a record: 32 random bytes in hex, which protect what else it says."""
+INGEST_KEY: Final = "ingest_key"
+"""In a record: the commitment to the key by which its entry counts once."""
 
 ARE_REMAINS: Final = "are_remains"
 """Among the particulars of an entry that was recorded again after its bytes were erased."""
@@ -172,9 +177,12 @@ class Entry(NamedTuple):
     @property
     def particulars(self) -> dict[str, JsonValue]:
         """What we know beside the body, without the salt that protects it."""
-        known: dict[str, JsonValue] = json.loads(self.record) if self.record else {}
-        known.pop("salt", None)
-        return known
+        return particulars_in(json.loads(self.record)) if self.record else {}
+
+
+def particulars_in(record: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """What a record says of how its entry came in."""
+    return {name: it for name, it in record.items() if name not in (SALT, INGEST_KEY)}
 
 
 # --- leaf ------------------------------------------------------------------------------------
@@ -273,13 +281,35 @@ time."""
 
 
 def _rules_1(draft: Draft, place: Place, identity: Identity, random: Random) -> Committed:
+    """Nothing binds the key by which it counts once."""
+    return _committed(draft, place, identity, random, None, 1)
+
+
+def _rules_2(draft: Draft, place: Place, identity: Identity, random: Random) -> Committed:
+    """The record commits to the key by which it counts once. Under another, its repetition would be
+    recorded, and under that of another occurrence the true one would be taken for a repetition."""
+    return _committed(draft, place, identity, random, draft.ingest_key, 2)
+
+
+def _committed(
+    draft: Draft,
+    place: Place,
+    identity: Identity,
+    random: Random,
+    ingest_key: bytes | None,
+    version: int,
+) -> Committed:
     log, log_key = identity
     body_commitment = body_size = salt = record = record_digest = None
     if (body := draft.body) is not None:
         salt = random(SALT_BYTES)
         body_commitment, body_size = commitment(salt, body), len(body)
-    if draft.particulars:
-        record = canonical_json({**draft.particulars, "salt": random(SALT_BYTES).hex()})
+    if draft.particulars or ingest_key is not None:
+        protects = random(SALT_BYTES)
+        known = {**draft.particulars, SALT: protects.hex()}
+        if ingest_key is not None:
+            known[INGEST_KEY] = commitment(protects, ingest_key)
+        record = canonical_json(known)
         record_digest = hashlib.sha256(record).hexdigest()
     leaf = _Leaf1(
         attempt_id=draft.attempt_id and public_name(draft.attempt_id, log_key),
@@ -301,12 +331,12 @@ def _rules_1(draft: Draft, place: Place, identity: Identity, random: Random) -> 
         seller_stream=draft.seller_id and public_name(draft.seller_id, log_key),
         seq=place.seq,
         status=draft.status,
-        v=1,
+        v=version,
     )
     return Committed(record, salt, _LEAF_ENCODER.encode(leaf))
 
 
-LEAF_RULES: Final[dict[int, LeafRules]] = {1: _rules_1}
+LEAF_RULES: Final[dict[int, LeafRules]] = {1: _rules_1, 2: _rules_2}
 """Version of a leaf -> how it follows from what is recorded. An entry keeps the rules under which
 it was recorded, so rules are added here and never changed. In every version a leaf is flat JSON
 whose last key is `v`. `LEAF_RULES` of `pipeline/audit/verify.py` says the same to auditors."""

@@ -118,6 +118,7 @@ CHANGES = {
     "a body": "update entries set body = x'7b7d' where seq = 9",
     "an answer": "update entries set status = 200 where seq = 7",
     "an entry removed": "delete from entries where seq = 16",
+    "a key of another line": "update entries set ingest_key = randomblob(32) where seq = 1",
 }
 
 

@@ -23,6 +23,7 @@ NAMED = "entries 4 of the inbox are not as they were recorded"
 CHANGES = {
     "a body": ("update entries set body = x'7b7d' where seq = 4", NAMED),
     "a leaf": ("update entries set leaf = cast(leaf || ' ' as blob) where seq = 4", NAMED),
+    "the key of a line": ("update entries set ingest_key = null where seq = 4", NAMED),
     "an entry gone": ("delete from entries where seq = 4", "the inbox lacks entries between"),
     "an entry with its leaf": (
         "update entries set (kind, body, salt, leaf, record, process_id, process_n, process_prev,"

@@ -108,6 +108,34 @@ def test_an_erasure_while_what_follows_makes_its_ledger_again(
     assert (len(put), files_of(settings)) == (2, ["ledger.duckdb"])
 
 
+@pytest.mark.parametrize("signs", [True, False])
+def test_what_follows_makes_its_ledger_again_after_the_key_was_replaced_meanwhile(
+    signs: bool, settings: Settings, tmp_path: Path
+) -> None:
+    """It believed the keys that it had found at its start: heads and checkpoints of the next one
+    were called forged, all following ended, and nobody was told of a deadline any more."""
+    key = settings.signing_key_file if signs else tmp_path / "2nd" / "signing.key"
+    ours = settings.model_copy(
+        update={"ledger": tmp_path / "2nd" / "ledger.duckdb", "signing_key_file": key}
+    )
+    with closing(LedgerService(ours)) as service:
+        service.catch_up()
+        service.start()
+        with closing(LedgerService(settings)) as keeper:
+            keeper.signing.rotate(actor="ana", reason="yearly", recorded_by="user:ana")
+            keeper.catch_up()
+            keeper.sign()
+        erased = done(settings).seqs[-1]
+        until = time.monotonic() + 60
+        while service.ledger.erased_to < erased and time.monotonic() < until:
+            time.sleep(0.05)
+        assert service.status().problem is None
+        assert service.ledger.erased_to == erased
+        with closing(open_inbox(settings.inbox)) as inbox:
+            story.deliver(inbox, "later")
+            service.reach(inbox.last()[0])
+
+
 def test_killed_once_the_new_ledger_is_there_nothing_is_left_of_the_former_one(
     settings: Settings,
 ) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from pipeline.inbox import Inbox
-from pipeline.log.entries import Draft, Entry, Place, public_name, record_entry
+from pipeline.log.commitments import uncommitted
+from pipeline.log.entries import Draft, Entry, Identity, Place, public_name, record_entry
 
 LOG = "prazo/0123456789abcdef"
 LOG_KEY = b"k" * 32
@@ -60,7 +61,7 @@ def test_leaf_of_a_delivery_in_the_middle_of_both_its_streams():
         b'"seller_prev":41,'
         b'"seller_stream":"sel_7",'
         b'"seq":42,'
-        b'"v":1}'
+        b'"v":2}'
     )
     assert entry.salt == bytes(range(32))
     assert entry.record is None
@@ -76,7 +77,7 @@ def test_leaf_of_an_entry_without_body_ids_or_particulars():
         b'"recorded_at":"2026-03-01T00:00:00.000000Z",'
         b'"recorded_by":"ana",'
         b'"seq":1,'
-        b'"v":1}'
+        b'"v":2}'
     )
     assert (entry.salt, entry.record, entry.body) == (None, None, None)
 
@@ -115,9 +116,41 @@ def test_leaf_binds_the_particulars_by_a_digest_that_their_salt_protects():
         b'"recorded_by":"cli:ana",'
         b'"seq":1,'
         b'"status":200,'
-        b'"v":1}'
+        b'"v":2}'
     )
     assert entry.particulars == {"error": "timeout"}
+
+
+def test_record_commits_to_the_key_by_which_an_entry_counts_once():
+    """What the key says could be guessed: the same salt protects it. A lone one makes a record."""
+    draft = Draft(
+        kind="submission_finished",
+        occurred_at=FIRST_OF_MARCH,
+        recorded_by="cli:ana",
+        body=b'{"id":"evt_1"}',
+        particulars={"error": "timeout"},
+        ingest_key=b"k" * 32,
+    )
+    place = Place(1, FIRST_OF_MARCH, None, None, None, None, False)
+    entry = recorded(draft, place)
+    assert entry.record == (
+        b'{"error":"timeout",'
+        b'"ingest_key":"82c4bb3d6808135e073992874d28c466664a2a6d3dff29dec9433355c852f99f",'
+        b'"salt":"202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"}'
+    )
+    assert (
+        b'"record_digest":"0cad37b20192578e98c44e0e4e38d2f1978a408e9a0365db4d4dfe64594d8a85"'
+        in entry.leaf
+    )
+    assert entry.particulars == {"error": "timeout"}
+    lone = recorded(draft._replace(particulars={}), place)
+    assert (lone.particulars, b'"ingest_key":' in (lone.record or b"")) == ({}, True)
+    identity = Identity(LOG, LOG_KEY)
+    assert uncommitted(entry, identity) == []
+    for key in (None, b"K" * 32):
+        assert "record" in uncommitted(entry._replace(ingest_key=key), identity)
+    bare = recorded(draft._replace(ingest_key=None), place)
+    assert "record" in uncommitted(bare._replace(ingest_key=b"k" * 32), identity)
 
 
 def test_leaf_shows_an_hmac_where_an_identifier_could_name_a_person():
@@ -146,7 +179,7 @@ def test_leaf_shows_an_hmac_where_an_identifier_could_name_a_person():
         b'"seller_stream":'
         b'"hmac:eff34fe2ca65d9028c9daf6b8d683393c3685046ef871ae3783cc6c17924877e",'
         b'"seq":1,'
-        b'"v":1}'
+        b'"v":2}'
     )
     assert entry.seller_id == "12345678909"  # the column keeps what the platform sent
 
@@ -220,5 +253,5 @@ def test_an_inbox_gives_its_entries_exactly_this_leaf(inbox: Inbox):
         b'"seller_n":1,'
         b'"seller_stream":"sel_7",'
         b'"seq":1,'
-        b'"v":1}'
+        b'"v":2}'
     )

@@ -383,7 +383,7 @@ def test_killed_at_any_step_it_goes_on_and_adds_nothing_twice(
         entries = all_entries(service.inbox)
         assert_sound(entries, service.inbox.log)
         assert [it.kind for it in entries].count("reconciliation") == 1
-        again = [it.particulars.get("was_seq") for it in entries if it.record]
+        again = [it.particulars["was_seq"] for it in entries if "was_seq" in it.particulars]
         assert again == list(range(SHARED + 1, SHARED + LOST + 1))
         assert service.reader.count("process_state") == SHARED + LOST + FEWER
 

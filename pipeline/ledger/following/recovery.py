@@ -74,19 +74,21 @@ class Recovery:
         inbox: Inbox,
         path: Path | None,
         open_ledger: OpenLedger,
-        keys: LogKeys | None,
+        ask_keys: Callable[[], LogKeys | None],
         *,
         is_keeper: Callable[[VerificationKey | None], bool],
         head_file: Path,
     ) -> None:
-        """`keys`: that sign for the log, where they are known. `is_keeper`: whether this machine
+        """`ask_keys`: gives those that sign for the log, where they are known; asked each time, as
+        they may be replaced while a ledger is served. `is_keeper`: whether this machine
         may give entries back to the inbox, if that key is the log's. `head_file`: where the keeper
         leaves its newest head."""
         self._inbox = inbox
         self._path = path
         self._open_at = open_ledger
         self._erasure = 0  # one that comes while a ledger is made has the next one made
-        self._keys = keys
+        self._ask_keys = ask_keys
+        self._keys: LogKeys | None = None
         self._is_keeper = is_keeper
         self._head_file = head_file
         self._is_verified = False
@@ -100,7 +102,7 @@ class Recovery:
         Raises `LedgerRefused` where the ledger and the inbox cannot both be true.
         """
         self._may_go_on, self._is_verified, self._recovered = may_go_on, False, None
-        self._erasure = newest_erasure(self._inbox)
+        self._look()
         try:
             ledger = self._opened(damage)
         except (LedgerDamaged, LedgerOutdated):
@@ -128,6 +130,10 @@ class Recovery:
             raise
         return Opened(ledger, self._is_verified, self._recovered)
 
+    def _look(self) -> None:
+        """What the log says by now of what was erased, and which keys sign for it."""
+        self._erasure, self._keys = newest_erasure(self._inbox), self._ask_keys()
+
     def _made_again(self, damage: str | None) -> Ledger | Opened:
         """The ledger, made again unless another process has done so meanwhile."""
         try:
@@ -152,7 +158,7 @@ class Recovery:
         `abandoned`: whether a head in the inbox is of a past that a reconciliation has ended.
         Raises `LedgerInUse` where another process is making it again.
         """
-        self._erasure = newest_erasure(self._inbox)
+        self._look()
         with making(self._path):
             return self._rebuilt(why, abandoned=abandoned)
 
@@ -407,7 +413,7 @@ class Recovery:
 
 def is_genuine(ledger: Ledger, seq: int, identity: Identity) -> bool:
     """Whether the ledger's entry is as it was recorded, as far as the ledger can tell."""
-    [entry] = ledger.select("seq = ?", [seq])
+    [entry] = ledger.recorded(seq, seq)
     return ledger.is_without_bodies or not uncommitted(entry, identity, ledger.erased())
 
 
