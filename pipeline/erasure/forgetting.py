@@ -81,13 +81,17 @@ def forget(
     actor: str | None,
     recorded_by: str,
     is_dry_run: bool = False,
+    is_key_lost: bool = False,
 ) -> Forgotten:
-    """Erases what came of a seller, or says what would be.
+    """Erases what came of a seller, or says what would be. `is_key_lost`: the key of tax ids of
+    earlier erasures is gone for good, so theirs and this one's no longer compare.
 
     Raises `CallerError` where it may not be erased, `clearances.Awaited` where that waits for a
     second person, `WrongUsage` without a reason or a name, and `InboxUnavailable`.
     """
     keys = Keys(values=inbox.log_key, taxpayer=_taxpayer_key(settings))
+    if not is_key_lost:
+        _require_one_key(settings, inbox, keys)
     found = find(inbox, keys, seller_id)
     former = tuple(former_files(settings))
     if is_dry_run:
@@ -238,6 +242,19 @@ def _taxpayer_key(settings: Settings) -> bytes:
             "run it where the dashboard runs, or bring the key from there",
         )
     return read_key(path)
+
+
+def _require_one_key(settings: Settings, inbox: Inbox, keys: Keys) -> None:
+    """Under two keys what stays of tax ids would compare with itself nowhere, for good."""
+    marks = erasures.taxpayer_marks(body for (body,) in inbox.query(erasures.BODIES))
+    if marks and keys.taxpayer_mark not in marks:
+        raise CallerError(
+            "Nothing was erased",
+            f"{settings.taxpayer_key_file} holds another key of tax ids than the one of whom was"
+            " forgotten before, and sellers who come back are found by one key",
+            "bring that file from where `prazo forget` ran before, or from the `keys` of a backup;"
+            " if it is lost for good, say --key-lost",
+        )
 
 
 def former_files(settings: Settings) -> list[Path]:

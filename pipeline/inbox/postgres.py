@@ -201,14 +201,20 @@ class PostgresInbox(Inbox):
 
     # --- opening ---
 
-    def _connect(self) -> Session:
+    def _connect(self, *, writes: bool = False) -> Session:
         """Raises `InboxUnavailable` where the tables are of another version by now: its entries
-        may stand there otherwise."""
-        session = Session.opened(self._conninfo, self._place_name)
+        may stand there otherwise; and where another log is there by now."""
+        session = Session.opened(self._conninfo, self._place_name, writes=writes)
         if self._is_open:
             try:
-                [(version,)] = session.execute(VERSION_OF).fetchall()
-                schema.check(self._place_name, int(version), self.version)
+                log, _ = self._read_meta(session)
+                if log != self.log:
+                    raise InboxUnavailable(
+                        f"There is another inbox at {self._place_name} by now",
+                        f"it is the log {log}, and {self.log} was there before",
+                        "if that one is to be used, start this program again; else put the other"
+                        " back",
+                    )
             except BaseException:
                 session.close()
                 raise
@@ -283,7 +289,7 @@ class PostgresInbox(Inbox):
             self._drop_writer()
         if self._writer is None or not self._is_proved:
             self._drop_writer()
-            self._writer = Session.opened(self._conninfo, self._place_name, writes=True)
+            self._writer = self._connect(writes=True)
             self.prove()
         with self._writer.limited_to(STATEMENT_SECONDS):
             self._writer.begin_alone()

@@ -11,6 +11,7 @@ from pipeline import instants
 from pipeline.cli.doctor import erasures
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
+from pipeline.erasure.forgetting import forget
 from pipeline.errors import CallerError
 from pipeline.forward import messages
 from pipeline.forward.endpoints import Endpoint
@@ -36,7 +37,7 @@ from pipeline.submit.decision import NotDue
 from tests.audit import story
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
-from tests.erasure.test_forgetting import done, views
+from tests.erasure.test_forgetting import SAID, done, views
 from tests.submit.attempts import a_waiting_retry
 from tests.support.commands import here
 from tests.support.ledgers import KEYS
@@ -201,6 +202,22 @@ def test_the_doctor_says_where_tax_ids_compare_under_another_key(
 
 
 @ON_SQLITE
+def test_nobody_else_is_forgotten_under_another_key_of_tax_ids(
+    erased: Settings, tmp_path: Path
+) -> None:
+    """Before: nothing was said, and the log had the marks of two keys for good."""
+    other = tmp_path / "other.key"
+    secret_key(other)
+    elsewhere = erased.model_copy(update={"taxpayer_key_file": other})
+    with closing(open_inbox(erased.inbox)) as inbox:
+        for is_dry_run in (True, False):
+            with pytest.raises(CallerError, match="holds another key of tax ids"):
+                forget(elsewhere, inbox, person.OTHER, **SAID, is_dry_run=is_dry_run)
+        lost = forget(elsewhere, inbox, person.OTHER, **SAID, is_dry_run=True, is_key_lost=True)
+        assert lost.entries > 0
+        assert forget(erased, inbox, person.OTHER, **SAID, is_dry_run=True).entries > 0
+
+
 def test_the_doctor_says_nothing_where_nobody_was_forgotten(settings: Settings) -> None:
     assert found_by_doctor(settings) == []
 

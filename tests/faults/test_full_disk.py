@@ -16,6 +16,7 @@ from pipeline import instants
 from pipeline.audit import backup, restore
 from pipeline.errors import NotRestored
 from pipeline.inbox import open_inbox
+from pipeline.ledger.scratch import Copy
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.audit.conftest import command, environment
@@ -55,6 +56,8 @@ def test_rows_or_a_package_for_which_there_is_no_room_say_so_in_one_error_and_ar
     assert words in refused.stderr
     assert [it.name for it in small_disk.iterdir()] == ["ballast"]
     # A spreadsheet is put together in temporary files. It left them, with what the rows hold.
+    for copy in [Copy.taken() for _ in range(2)]:
+        copy.give_back()  # packages are worked out in them, and this process keeps them
     monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
     refused = command(settings, "show", "process_state", "--format", "xlsx", "--out", "rows.xlsx")
     assert refused.returncode == 1

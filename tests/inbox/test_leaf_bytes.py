@@ -224,6 +224,7 @@ def test_the_same_identifier_has_another_hmac_in_another_log():
 
 
 def test_an_inbox_gives_its_entries_exactly_this_leaf(inbox: Inbox):
+    inbox.probe()  # who connects afterwards would find another log there
     inbox.log, inbox.log_key = LOG, LOG_KEY
     inbox.clock, inbox.random = (lambda: FIRST_OF_MARCH + 1), counting_bytes()
     inbox.append(

@@ -93,6 +93,21 @@ def test_nobody_connects_again_to_tables_of_another_version(inbox: PostgresInbox
             read()
 
 
+def test_nobody_connects_again_to_another_log(inbox: PostgresInbox, database: str):
+    """Another database took the place of the first under its name. What was acknowledged was
+    recorded there by the rules of the first log, where it is wrong for good."""
+    _run(database, "update prazo.meta set value = 'prazo/another' where name = 'log'")
+    _cut_off(database)
+    with pytest.raises(InboxUnavailable, match="it is the log prazo/another, and prazo/"):
+        inbox.append([note()])
+    with pytest.raises(InboxUnavailable, match="There is another inbox at "):
+        inbox.last()
+    _run(database, f"update prazo.meta set value = '{inbox.log}' where name = 'log'")
+    [receipt] = inbox.append([note()])
+    assert receipt.entry is not None
+    assert receipt.entry.seq == 1
+
+
 def test_a_connection_lost_inside_a_read_fails_that_read_alone(inbox: PostgresInbox, database: str):
     inbox.append([note()])
 

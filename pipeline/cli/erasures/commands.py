@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 @click.option("--reason", required=True, metavar="TEXT", help="Why; an entry in the log.")
 @click.option("--actor", required=True, metavar="NAME", help="Who asks for it.")
 @click.option("--dry-run", is_flag=True, help="Say what would be erased, and erase nothing.")
-def forget(seller: str, reason: str, actor: str, dry_run: bool) -> None:
+@click.option(
+    "--key-lost", is_flag=True, help="The key of tax ids of earlier erasures is gone for good."
+)
+def forget(seller: str, reason: str, actor: str, dry_run: bool, key_lost: bool) -> None:
     """Erase what came of a seller, for good (docs/operations.md#forgetting-a-person).
 
     Bytes, artifacts and values go; states, dates and proofs stay. Refused while a process of the
@@ -40,6 +43,7 @@ def forget(seller: str, reason: str, actor: str, dry_run: bool) -> None:
             actor=actor,
             recorded_by=user(),
             is_dry_run=dry_run,
+            is_key_lost=key_lost,
         )
     _say(printable(seller), done, is_dry_run=dry_run)
 
