@@ -148,6 +148,11 @@ def _forked(why: str) -> InboxForked:
     return InboxForked("Nothing is recorded in this inbox", why, REMEDY)
 
 
+_ANSWERED: Final[dict[tuple[str, str], KeptHead]] = {}
+"""By inbox and keeper, the newest head that this keeper gave over HTTP. Whoever opens the inbox
+once more, since it was refused, must not go on because the keeper is silent by then."""
+
+
 class Guard:
     """Stands before the first write over each connection to an inbox (`Inbox.guard`).
 
@@ -162,7 +167,7 @@ class Guard:
         self._url = settings.keeper_url
         self._lock = threading.Lock()
         self._question: Aside[KeptHead | None] | None = None
-        self._answered: KeptHead | None = None  # the newest that the keeper gave over HTTP
+        self._at = (settings.inbox, self._url or "")
         self._refusal: InboxForked | None = None
         self._refused_at = 0.0  # on the monotonic clock
         self._said = ""
@@ -211,13 +216,14 @@ class Guard:
         try:
             answer = self._question.outcome(patience)
             self.unreached, self._question = None, None
-            self._answered = answer or self._answered
+            if answer is not None:
+                _ANSWERED[self._at] = answer
         except TimeoutError as error:
             self._unreached(error)
         except (OSError, ValueError) as error:
             self._question = None
             self._unreached(error)
-        return self._answered
+        return _ANSWERED.get(self._at)
 
     def _unreached(self, error: Exception) -> None:
         place = addresses.shown(self._url or "")

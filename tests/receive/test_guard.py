@@ -24,6 +24,7 @@ from pipeline.log.reconciling import reconciliation
 from pipeline.receive.receiver import Receiver
 from pipeline.settings import Settings
 from tests import depth
+from tests.inbox.drafts import note
 from tests.ledger.conftest import deliver
 from tests.ledger.older import (
     SHARED,
@@ -282,6 +283,30 @@ def test_a_keeper_that_cannot_be_reached_holds_nothing_up_and_is_asked_again(
         while running.ask("GET", "/readyz").status == 200 and time.monotonic() < until:
             time.sleep(0.2)
         assert running.deliver(event()).status == 503
+
+
+@pytest.mark.parametrize("past", ["sqlite"], indirect=True)
+def test_whoever_was_refused_does_not_go_on_once_the_keeper_is_silent(
+    settings: Settings, past: Past, lost: Lost, tmp_path: Path
+):
+    """A forwarder opens the inbox once more after each fault. While the keeper was started again to
+    give back what was lost, it recorded an entry in its place, and nothing was given back."""
+    lose(settings, past, lost, OTHERS)
+    keeper = Keeper()
+    keeper.head = place(settings).read_bytes()
+    place(settings).unlink()
+    elsewhere = tmp_path / "elsewhere.duckdb"
+    there = settings.model_copy(update={"ledger": elsewhere, "keeper_url": keeper.url})
+
+    def record() -> None:
+        with closing(open_guarded(there)) as inbox:
+            inbox.append([note()])
+
+    with closing(keeper), pytest.raises(InboxForked):
+        record()
+    with pytest.raises(InboxForked):
+        record()
+    assert last(settings) == SHARED + OTHERS
 
 
 @pytest.mark.parametrize("opened", [open_guarded, Receiver, LedgerService])
