@@ -20,6 +20,8 @@ from pipeline.log.checkpoints import Signer, VerificationKey
 from pipeline.log.signing import KEY_ROTATION, LogKeys, open_checkpoint, rotating
 
 SINCE_VERSION: Final = 2
+MOST_ROTATIONS: Final = 400
+"""Of a log: no package names more, and each costs whoever verifies one two signatures."""
 """Of an inbox's tables, which have room for keys since then."""
 
 _REGISTERED: Final = "select number, verification_key from signing_keys order by number"
@@ -142,6 +144,12 @@ class SigningKeys:
         a reason or a name.
         """
         with self._alone():
+            if (known := self.known()) is not None and len(known) > MOST_ROTATIONS:
+                raise OperatorError(
+                    "The signing key was not rotated",
+                    f"it was {MOST_ROTATIONS} times, and a package names no more",
+                    "keep this key, or begin another log",
+                )
             # What a killed rotation left may be a copy of the present key: nobody would look for it
             # when that is to be destroyed.
             remove_left(f".{self._next.name}.", self._next.parent)

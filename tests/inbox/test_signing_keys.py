@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.audit import verify
 from pipeline.audit.backup import copy_keys
 from pipeline.errors import InboxChanged, LedgerRefused, OperatorError
 from pipeline.inbox import Inbox, SignedHead, open_inbox, signing_keys
@@ -351,3 +352,15 @@ def _rotate_and_die(location: str, path: Path, owner: object, name: str, when: s
     signing = SigningKeys(open_inbox(location), path)
     setattr(owner, name, instead)
     signing.rotate(**WHO)
+
+
+def test_a_key_is_not_replaced_more_often_than_a_package_may_name(
+    first: SigningKeys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: after the 101st rotation no package of the log was verified, and nothing said why."""
+    assert signing_keys.MOST_ROTATIONS == verify.MAX_ROTATIONS
+    monkeypatch.setattr(signing_keys, "MOST_ROTATIONS", 2)
+    first.rotate(**WHO)
+    assert len(first.rotate(**WHO)) == 3
+    with pytest.raises(OperatorError, match="it was 2 times, and a package names no more"):
+        first.rotate(**WHO)

@@ -35,6 +35,7 @@ BREAKING = {
     ),
     "materialized_subjects_disagree": "update materialized.subjects set is_shared = not is_shared",
     "materialized_unlisted_codes_disagree": "delete from materialized.unlisted_codes",
+    "subjects_disagree": "delete from materialized.subjects",
     "settled_disagree": "update materialized.watermark set materialized_entries = 99",
     "counted_deliveries": "update facts.webhooks set is_again = false",
 }
@@ -71,6 +72,21 @@ def test_a_check_finds_its_invariant_broken(check, ledger):
     assert broken is not None
     assert broken.rows >= 1
     assert str(broken).startswith(check)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update materialized.subjects set process_id = 'another'",
+        "insert into materialized.subjects values ('made up', 'p1', false)",
+    ],
+)
+def test_a_subject_of_one_process_that_was_changed_is_noticed(change, ledger):
+    """Before: only those of two processes were compared, and the second process of a journey was
+    taken for its first: `evidence_reused` was not found."""
+    ledger.broken_by(change)
+    assert checks.run("materialized_subjects_disagree", ledger) is None
+    assert checks.run("subjects_disagree", ledger) is not None
 
 
 def test_a_finding_written_twice_is_noticed(ledger):
