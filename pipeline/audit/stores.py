@@ -63,9 +63,7 @@ _ORDER: Final = """
     order by seq
     limit 100"""
 
-_UNBOUND: Final = """
-    seq <= ? and ends_with(leaf::varchar, '"v":1}')
-    and seq in (select seq from ingest_keys)"""
+_UNBOUND: Final = """ends_with(leaf::varchar, '"v":1}') and seq in (select seq from ingest_keys)"""
 """Entries whose key by which they count once nothing but the other store can prove."""
 
 
@@ -108,7 +106,12 @@ def audit(
         f"{counted(size, 'entry stands', 'entries stand')} in inbox and ledger, the same, as their"
         " leaves commit to"
     )
-    if unbound := len(service.ledger.seqs(_UNBOUND, [size])):
+    if erased := len(erased_in(service.inbox)):
+        verdict.notes.append(
+            f"what stays of {counted(erased, 'erased entry', 'erased entries')}: that it is what"
+            " the bytes said is the word of whoever erased them"
+        )
+    if unbound := len(service.ledger.seqs(_UNBOUND, [])):
         verdict.notes.append(
             f"the keys by which {counted(unbound, 'entry counts', 'entries count')} once: releases"
             " before leaves of version 2 bound them to nothing"

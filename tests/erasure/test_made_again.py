@@ -15,12 +15,16 @@ from pipeline.audit import restore
 from pipeline.audit.export import export
 from pipeline.audit.request import Scope
 from pipeline.audit.stores import audit
+from pipeline.contract.body import canonical_json
 from pipeline.errors import LedgerBehind, LedgerRefused
 from pipeline.inbox import open_inbox
+from pipeline.inbox.erased import erasing
+from pipeline.ledger.facts import Keys, facts_of, remains
 from pipeline.ledger.following import recovery
 from pipeline.ledger.formats import Asked
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
+from pipeline.log import erasures
 from pipeline.log.actions import Unmasking
 from pipeline.log.entries import UNMASK
 from pipeline.log.ndjson import read_line
@@ -30,7 +34,7 @@ from tests.audit import story
 from tests.audit.conftest import request
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
-from tests.erasure.test_forgetting import done
+from tests.erasure.test_forgetting import SAID, done
 from tests.erasure.test_what_stays import as_owner, verified, words_of
 from tests.support.machine import killed
 
@@ -168,6 +172,44 @@ def test_a_ledger_that_alone_has_an_entry_as_it_was_recorded_stays(settings: Set
         assert service.ledger.recorded(answered.seq, answered.seq) == [answered]
     assert words_of(settings) == []
     assert b"Mariana" not in settings.ledger.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "lie"),
+    [
+        ("facts.reviews", "status", "EXPIRED"),
+        ("facts.reviews", "deadline_at", 0),
+        ("", "", ""),
+    ],
+)
+def test_an_erasure_that_keeps_something_else_than_the_bytes_said_is_not_followed(
+    table: str, column: str, lie: object, settings: Settings
+) -> None:
+    """Whoever can write into the inbox names an erasure without any command, and puts other facts
+    in the place. The ledger that still had the bytes was deleted, and all of it was verified."""
+    with closing(open_inbox(settings.inbox)) as inbox:
+        entry = next(it for it in inbox.read(0, 100) if b"PENDING" in (it.body or b""))
+        stays = json.loads(remains.of(facts_of(entry, Keys(inbox.log_key, b"key"))))
+        if table:
+            [said] = [it for of, it in stays["facts"] if of == table]
+            assert said[column] != lie
+            said[column] = lie
+        else:
+            stays["facts"].pop()
+        kept = {entry.seq: canonical_json(stays)}
+        draft = erasures.erasure(
+            kept,
+            **SAID,
+            seller_id=entry.seller_id or "",
+            process_id=entry.process_id,
+            taxpayer_mark=Keys(inbox.log_key, b"key").taxpayer_mark,
+        )
+        claim, *besides = erasing(kept, draft.ingest_key)
+        assert inbox.change(claim, besides, [draft])
+    before = settings.ledger.read_bytes()
+    with pytest.raises(LedgerRefused, match=rf"the erased entries {entry.seq} is not what their"):
+        LedgerService(settings)
+    assert settings.ledger.read_bytes() == before
 
 
 def test_what_follows_goes_on_showing_a_ledger_that_alone_has_an_entry(settings: Settings) -> None:

@@ -32,6 +32,9 @@ _UNMASKED: Final[Mapping[type[Fact], frozenset[str]]] = {
 """What masks leave, and what goes all the same: what a seller's record says of whom its id names,
 and what a person wrote."""
 
+_KEYED: Final = frozenset({"taxpayer_key"})
+"""Under the key of tax ids, which may be another machine's."""
+
 _KINDS: Final = {table: kind for kind, table in TABLES.items()}
 
 
@@ -49,6 +52,16 @@ def _kept(fact: Fact) -> dict[str, Any]:
         for name, value in fact._asdict().items()
         if name not in erased and value is not None
     }
+
+
+def agree(kept: bytes, others: bytes) -> bool:
+    """Whether both may be what stays of the same bytes, under whichever key tax ids compare: the
+    same facts, and the same in each column. Another release may know columns more."""
+    ours, theirs = json.loads(kept)["facts"], json.loads(others)["facts"]
+    return len(ours) == len(theirs) and all(
+        table == other and all(facts[it] == held[it] for it in facts.keys() & held.keys() - _KEYED)
+        for (table, facts), (other, held) in zip(ours, theirs, strict=True)
+    )
 
 
 def facts_in(entry: Entry) -> Iterator[Fact]:
