@@ -232,15 +232,13 @@ def _entries(package: Package) -> Iterator[Entry]:
     leaves = package.lines("data/leaves.ndjson", verifier.MAX_LEAF_BYTES)
     records = package.lines("data/records.ndjson", verifier.MAX_PARSED_BODY_BYTES)
     rotations = {it["seq"] for it in package.json("data/rotations.json")}
-    size = package.json("data/parameters.json")["log_size"]
     with closing(_Bodies(package)) as bodies, closing(_rows(package, tables.QUOTES)) as listed:
         wanted = next(listed, None)
         for data in leaves:
             leaf = json.loads(data)
             is_listed = wanted is not None and wanted["seq"] == str(leaf["seq"])
-            is_export = leaf["seq"] > size and leaf["kind"] == "export"
-            if not (is_listed or is_export or leaf["seq"] in rotations):
-                continue
+            if not (is_listed or leaf["seq"] in rotations):
+                continue  # another's leaf, or the export, whose record and body are the last
             record = next(records) if "record_digest" in leaf else None
             body = bodies.of(leaf["seq"]) if "body_commitment" in leaf else None
             if is_listed:

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from pipeline.audit import export as evidence
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
 from pipeline.audit.verify import Package
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.ledger.service import LedgerService
 from pipeline.log.ndjson import read_line
+from tests.audit import forgery
 from tests.audit.conftest import export
 from tests.support.stores import settings_in
 
@@ -67,3 +69,32 @@ def test_ids_like_digests_and_a_text_longer_than_its_entry_says_verify(
         report = package.read("data/report.html")
     assert b"flow.txt" in report
     assert b"what the seller saw" not in report
+
+
+def test_what_others_recorded_before_an_export_stands_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another export among it, while this one was prepared. A masked package has nothing of it."""
+    with closing(LedgerService(settings_in(tmp_path))) as service:
+        for number in (1, 2):
+            said = json.dumps(review(f"e{number}", f"p{number}", f"s{number}")).encode()
+            service.inbox.append([read_line(said, recorded_by="test")])
+        asked, honest_prepare = Scope(process_id="p1"), evidence.prepare
+
+        def prepare(*given: Any) -> Any:
+            prepared = honest_prepare(*given)
+            monkeypatch.setattr(evidence, "prepare", honest_prepare)
+            export(service, Scope(process_id="p2"), tmp_path / "p2.zip")
+            later = json.dumps(review("e9", "p9", "s9")).encode()
+            service.inbox.append([read_line(later, recorded_by="test")])
+            return prepared
+
+        monkeypatch.setattr(evidence, "prepare", prepare)
+        made = export(service, asked, tmp_path / "p1.zip")
+        masked = export(service, asked, tmp_path / "masked.zip", "masked")
+    found = verify_package(made.path, key=made.key)
+    assert (found.faults, made.seq) == ([], 5)
+    assert 'process "p1" is complete, from its first entry to the export' in found.checked
+    assert b'"p9"' in forgery.read(made.path)["data/leaves.ndjson"]
+    assert b'"p9"' not in forgery.read(masked.path)["data/leaves.ndjson"]
+    assert verify_package(masked.path, key=masked.key).faults == []

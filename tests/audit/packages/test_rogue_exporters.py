@@ -21,7 +21,7 @@ from pipeline.ledger.service import LedgerService
 from pipeline.log.actions import exporting
 from pipeline.log.entries import Entry, public_name
 from pipeline.log.ndjson import read_line
-from tests.audit import forgery, story
+from tests.audit import story
 from tests.audit.conftest import EVERYTHING, copied, export, no_rows, quick_signatures
 
 TAIL = (
@@ -290,31 +290,6 @@ def test_the_end_of_a_process_or_seller_is_not_left_out_by_an_export_that_is_dat
     assert any("stand between " in it for it in found.unchecked)
     assert any("whether that is dated back" in it for it in found.unchecked)
     assert not any("is complete" in it for it in found.checked)
-
-
-def test_what_others_recorded_before_an_export_stands_beside_it(
-    service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another export among it, while this one was prepared. Names in these leaves are as in all
-    others; a masked package has none of them."""
-    asked = Scope(process_id="p1")
-    honest_prepare = evidence.prepare
-
-    def prepare(*given: Any) -> Any:
-        prepared = honest_prepare(*given)
-        monkeypatch.setattr(evidence, "prepare", honest_prepare)
-        export(service, Scope(process_id="p3"), tmp_path / "p3.zip")
-        service.inbox.append([story.review("e9", "p9", "s9")])
-        return prepared
-
-    monkeypatch.setattr(evidence, "prepare", prepare)
-    made = export(service, asked, tmp_path / "p.zip")
-    found = verdict(made)
-    assert (found.faults, made.seq) == ([], 19)
-    assert 'process "p1" is complete, from its first entry to the export' in found.checked
-    masked = export(service, asked, tmp_path / "m.zip", "masked")
-    assert b'"p9"' in forgery.read(made.path)["data/leaves.ndjson"]
-    assert b'"p9"' not in forgery.read(masked.path)["data/leaves.ndjson"]
 
 
 def test_a_period_whose_range_is_cut_at_both_ends_says_which_entries_it_cannot_speak_of(
