@@ -36,7 +36,7 @@ from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
 from tests.erasure.test_forgetting import SAID, done
 from tests.erasure.test_what_stays import as_owner, verified, words_of
-from tests.support.machine import killed
+from tests.support.machine import killed, wait_until
 
 pytestmark = ON_SQLITE
 
@@ -130,11 +130,7 @@ def test_what_follows_makes_its_ledger_again_after_the_key_was_replaced_meanwhil
             keeper.catch_up()
             keeper.sign()
         erased = done(settings).seqs[-1]
-        until = time.monotonic() + 60
-        while service.ledger.erased_to < erased and time.monotonic() < until:
-            time.sleep(0.05)
-        assert service.status().problem is None
-        assert service.ledger.erased_to == erased
+        wait_until(lambda: service.ledger.erased_to == erased and service.status().problem is None)
         with closing(open_inbox(settings.inbox)) as inbox:
             story.deliver(inbox, "later")
             service.reach(inbox.last()[0])
