@@ -63,7 +63,7 @@ _ORDER: Final = """
     order by seq
     limit 100"""
 
-_UNBOUND: Final = """ends_with(leaf::varchar, '"v":1}') and seq in (select seq from ingest_keys)"""
+_UNBOUND: Final = """ends_with(decode(leaf), '"v":1}') and seq in (select seq from ingest_keys)"""
 """Entries whose key by which they count once nothing but the other store can prove."""
 
 

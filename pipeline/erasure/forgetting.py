@@ -1,7 +1,7 @@
 """Erases what came of a seller: bytes in the inbox, artifacts, and what the links to its page say.
 
+    the links to the seller's page end: it records nothing more
     in one commit bytes go, what stays takes their place, and an erasure is recorded that fixes it
-    the links to the seller's page end, and what the page recorded until then is erased as well
     artifacts that no other entry names are removed
     the inbox's file is cut down to what it holds
     each ledger that follows comes upon the erasure, and is made again from the inbox
@@ -11,8 +11,7 @@ After a crash at any step the same command goes on: it finds what is still there
 
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +27,8 @@ from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys, facts_of
 from pipeline.ledger.facts import remains as kept
 from pipeline.log import erasures
-from pipeline.log.artifacts import is_digest
-from pipeline.log.entries import Entry
+from pipeline.log.artifacts import ArtifactStore, is_digest
+from pipeline.log.entries import Draft, Entry
 from pipeline.settings import Settings
 
 _REVOKE_LINKS: Final = """
@@ -99,21 +98,19 @@ def forget(
         return Forgotten(found.kinds, len(digests), 0, (), tuple(found.exports), former, True)
     clearance = _cleared(settings, inbox, found, reason, actor, recorded_by)
     said = _Said(clearance, reason, actor, recorded_by)
-    kinds = Counter(found.kinds)
-    seqs: list[int] = []
-    _erase(inbox, keys, found, said, seqs)
+    _erasure({}, seller_id, None, keys, said)  # raises before anything is done
     _forget_links(inbox, seller_id)
-    if seqs:
+    seqs: tuple[int, ...] = ()
+    if found.entries:
         found = find(inbox, keys, seller_id)  # with what its page recorded until then
-        kinds.update(found.kinds)
-        _erase(inbox, keys, found, said, seqs)
+        seqs = _erase(inbox, keys, found, said)
     removed, shared = _remove_artifacts(settings, inbox, _artifacts(inbox, found))
     inbox.execute(_FORGET_VISITS, seller_id)  # last: nothing else names what a screen had typed
     return Forgotten(
-        kinds=dict(kinds),
+        kinds=found.kinds,
         artifacts=removed,
         shared_artifacts=shared,
-        seqs=tuple(seqs),
+        seqs=seqs,
         exports=tuple(found.exports),
         former=former,
         is_cut=cut(inbox, settings.inbox),
@@ -154,24 +151,14 @@ def _erase(
     inbox: Inbox,
     keys: Keys,
     found: Found,
-    said: "_Said",
-    seqs: list[int],
-) -> None:
-    """Erases the bytes of entries, process by process, and adds the seqs of the erasures that say
-    so to `seqs`."""
+    said: _Said,
+) -> tuple[int, ...]:
+    """Erases the bytes of entries, process by process; the seqs of the erasures that say so."""
     clearance = said.clearance
+    seqs: list[int] = []
     for process_id, entries in _portions(found):
         remains = {it.seq: kept.of(facts_of(it, keys)) for it in entries}
-        draft = erasures.erasure(
-            remains,
-            reason=said.reason if clearance is None else clearance.reason,
-            actor=said.actor,
-            recorded_by=said.recorded_by,
-            seller_id=found.seller_id,
-            process_id=process_id,
-            taxpayer_mark=keys.taxpayer_mark,
-            **({} if clearance is None else clearance.named),
-        )
+        draft = _erasure(remains, found.seller_id, process_id, keys, said)
         if clearance is not None and not seqs:
             draft = clearance.begun_by(draft)
         claim, *besides = erasing(remains, draft.ingest_key)
@@ -182,6 +169,23 @@ def _erase(
                 "run it again: it goes on with what is left",
             )
         seqs.append(inbox.written.seq)
+    return tuple(seqs)
+
+
+def _erasure(
+    remains: Mapping[int, bytes], seller_id: str, process_id: str | None, keys: Keys, said: _Said
+) -> Draft:
+    clearance = said.clearance
+    return erasures.erasure(
+        remains,
+        reason=said.reason if clearance is None else clearance.reason,
+        actor=said.actor,
+        recorded_by=said.recorded_by,
+        seller_id=seller_id,
+        process_id=process_id,
+        taxpayer_mark=keys.taxpayer_mark,
+        **({} if clearance is None else clearance.named),
+    )
 
 
 def _portions(found: Found) -> Iterator[tuple[str | None, Sequence[Entry]]]:
@@ -223,13 +227,27 @@ def _remove_artifacts(
                 removed[digest] = spool
         if removed:
             time.sleep(SETTLE_SECONDS)
-            for digest in {it.hex() for it in digests_named(inbox, after=last)} & removed.keys():
-                removed[digest].seek(0)
-                store.keep(removed.pop(digest).read())
-                shared.add(digest)
-            for digest in removed:
-                store.remove(digest)  # a repeat that was under way may have brought it back
+            _put_back(inbox, store, removed, last, shared)
+            # A repeat that was under way may have brought some back: these go again, and whoever
+            # found them meanwhile has them put back as well.
+            if [it for it in removed if store.remove(it)]:
+                time.sleep(SETTLE_SECONDS)
+                _put_back(inbox, store, removed, last, shared)
         return len(removed), len(shared)
+
+
+def _put_back(
+    inbox: Inbox,
+    store: ArtifactStore,
+    removed: dict[str, IO[bytes]],
+    last: int,
+    shared: set[str],
+) -> None:
+    """Stores what entries after `last` name of what was removed, and counts it as shared."""
+    for digest in {it.hex() for it in digests_named(inbox, after=last)} & removed.keys():
+        removed[digest].seek(0)
+        store.keep(removed.pop(digest).read())
+        shared.add(digest)
 
 
 def _taxpayer_key(settings: Settings) -> bytes:
@@ -250,8 +268,8 @@ def _require_one_key(settings: Settings, inbox: Inbox, keys: Keys) -> None:
     if marks and keys.taxpayer_mark not in marks:
         raise CallerError(
             "Nothing was erased",
-            f"{settings.taxpayer_key_file} holds another key of tax ids than the one of whom was"
-            " forgotten before, and sellers who come back are found by one key",
+            f"{settings.taxpayer_key_file} holds another key of tax ids than the one under which"
+            " sellers were forgotten before, and those who come back are found by one key",
             "bring that file from where `prazo forget` ran before, or from the `keys` of a backup;"
             " if it is lost for good, say --key-lost",
         )

@@ -149,7 +149,7 @@ def _forked(why: str) -> InboxForked:
 
 
 _ANSWERED: Final[dict[tuple[str, str], KeptHead]] = {}
-"""By inbox and keeper, the newest head that this keeper gave over HTTP. Whoever opens the inbox
+"""By inbox and keeper, the last head that this keeper gave over HTTP. Whoever opens the inbox
 once more, since it was refused, must not go on because the keeper is silent by then."""
 
 

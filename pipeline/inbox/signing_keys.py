@@ -20,9 +20,9 @@ from pipeline.log.checkpoints import Signer, VerificationKey
 from pipeline.log.signing import KEY_ROTATION, LogKeys, open_checkpoint, rotating
 
 SINCE_VERSION: Final = 2
+"""Of an inbox's tables, which have room for keys since then."""
 MOST_ROTATIONS: Final = 400
 """Of a log: no package names more, and each costs whoever verifies one two signatures."""
-"""Of an inbox's tables, which have room for keys since then."""
 
 _REGISTERED: Final = "select number, verification_key from signing_keys order by number"
 _REGISTER: Final = """

@@ -64,7 +64,7 @@ INGESTED: Final = "ingested"
 SALT: Final = "salt"
 """In a record: 32 random bytes in hex, which protect what else it says."""
 INGEST_KEY: Final = "ingest_key"
-"""In a record: the commitment to the key by which its entry counts once."""
+"""In a record: the HMAC, under the log's key, of the key by which its entry counts once."""
 
 ARE_REMAINS: Final = "are_remains"
 """Among the particulars of an entry that was recorded again after its bytes were erased."""
@@ -307,8 +307,8 @@ def _committed(
     if draft.particulars or ingest_key is not None:
         protects = random(SALT_BYTES)
         known = {**draft.particulars, SALT: protects.hex()}
-        if ingest_key is not None:
-            known[INGEST_KEY] = commitment(protects, ingest_key)
+        if ingest_key is not None:  # it follows from a line that a package may withhold
+            known[INGEST_KEY] = hmac.digest(log_key, b"counts once: " + ingest_key, "sha256").hex()
         record = canonical_json(known)
         record_digest = hashlib.sha256(record).hexdigest()
     leaf = _Leaf1(

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from pipeline.erasure.forgetting import forget
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.artifacts.taking import Taking
+from pipeline.log.ndjson import read_line
 from pipeline.receive.collections import collect_file
 from pipeline.receive.ingest import ingest
 from pipeline.settings import Settings
@@ -81,6 +83,34 @@ def test_bytes_that_a_repeat_under_way_brings_back_go_again(
 ) -> None:
     """It had looked for the erasure before there was one."""
     store = artifact_store(settings, inbox)
-    monkeypatch.setattr(forgetting.time, "sleep", lambda _: store.keep(person.SCREEN))
+    waits = iter([lambda: store.keep(person.SCREEN)])
+    monkeypatch.setattr(forgetting.time, "sleep", lambda _: next(waits, lambda: None)())
     forget(settings, inbox, person.SELLER, **SAID)
     assert SCREEN not in set(store.names())
+
+
+def test_bytes_of_another_seller_that_came_beside_such_a_repeat_are_put_back(
+    settings: Settings, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look for entries that name them and the second removal, one was recorded."""
+    store, named = artifact_store(settings, inbox), forgetting.digests_named
+    waits = iter([lambda: store.keep(person.SCREEN)])
+    monkeypatch.setattr(forgetting.time, "sleep", lambda _: next(waits, lambda: None)())
+    looks = []
+
+    def then_recorded(*given: Any, **more: Any) -> set[bytes]:
+        found = named(*given, **more)
+        looks.append(found)
+        if len(looks) == 2:
+            said = {
+                **{"kind": "collection", "occurred_at": "2026-03-06T10:00:00Z"},
+                **{"process_id": "prc_10", "seller_id": person.OTHER, "journey_id": "j10"},
+                **{"step": "answered", "channel": "web_form", "source": "seller"},
+                "artifacts": [{"name": "a.png", "media_type": "image/png", "sha256": SCREEN}],
+            }
+            inbox.append([read_line(json.dumps(said).encode(), recorded_by="token")])
+        return found
+
+    monkeypatch.setattr(forgetting, "digests_named", then_recorded)
+    forget(settings, inbox, person.SELLER, **SAID)
+    assert store.read(SCREEN) == person.SCREEN

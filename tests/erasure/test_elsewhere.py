@@ -218,6 +218,7 @@ def test_nobody_else_is_forgotten_under_another_key_of_tax_ids(
         assert forget(erased, inbox, person.OTHER, **SAID, is_dry_run=True).entries > 0
 
 
+@ON_SQLITE
 def test_the_doctor_says_nothing_where_nobody_was_forgotten(settings: Settings) -> None:
     assert found_by_doctor(settings) == []
 

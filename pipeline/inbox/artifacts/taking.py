@@ -13,7 +13,7 @@ from pipeline.inbox.store import Inbox
 from pipeline.log.artifacts import ArtifactStore, KeepsBytes, Stored
 from pipeline.log.entries import Draft
 
-_IS_ERASED: Final = "select 1 from entries where ingest_key = $1 and salt is null"
+_BY_KEY: Final = "select seq from entries where ingest_key = $1"
 
 
 class Taking:
@@ -24,34 +24,45 @@ class Taking:
         self._store = store
 
     def read(self, read: Callable[[KeepsBytes], Draft]) -> Draft:
-        """What `read` makes of an occurrence; it is given where to keep artifacts. Where anybody
-        was ever forgotten, it is called once before with what keeps nothing."""
-        if newest_erasure(self._inbox):
-            draft = read(_Unwritten(self._store))
-            if self._inbox.query(_IS_ERASED, draft.ingest_key):
-                return draft
-        return read(self._store)
+        """What `read` makes of an occurrence; it is given where to keep artifacts. Where it keeps
+        any, and anybody was ever forgotten, it is called again to keep them."""
+        looking = _Looking(self._inbox, self._store)
+        draft = read(looking)
+        if looking.sizes_held and not self._is_erased(draft):
+            return read(self._store)
+        return draft
+
+    def _is_erased(self, draft: Draft) -> bool:
+        found = [self._inbox.entry(seq) for (seq,) in self._inbox.query(_BY_KEY, draft.ingest_key)]
+        return any(it is not None and it.is_erased for it in found)
 
 
-class _Unwritten:
-    """Says of bytes what a store would say, and writes none."""
+class _Looking:
+    """Stores bytes at once where nobody was ever forgotten. Else it stores none, and says of them
+    what the store would say."""
 
-    def __init__(self, store: ArtifactStore) -> None:
+    def __init__(self, inbox: Inbox, store: ArtifactStore) -> None:
+        self._inbox = inbox
         self._store = store
-        self._sizes: dict[str, int] = {}
+        self._holds: bool | None = None
+        self.sizes_held: dict[str, int] = {}
+        """By digest, of what is not stored yet."""
 
     def keep(self, content: bytes) -> Stored:
         """Their digest and size."""
+        if self._holds is None:
+            self._holds = newest_erasure(self._inbox) > 0
+        if not self._holds:
+            return self._store.keep(content)
         stored = Stored(hashlib.sha256(content).hexdigest(), len(content))
-        self._sizes[stored.sha256] = stored.size_bytes
+        self.sizes_held[stored.sha256] = stored.size_bytes
         return stored
 
     def vouch(self, sha256: str) -> bool:
         """Whether the store would vouch for them by now."""
-        return sha256 in self._sizes or self._store.vouch(sha256)
+        return sha256 in self.sizes_held or self._store.vouch(sha256)
 
     def sizes(self, digests: Sequence[str]) -> dict[str, int]:
         """The sizes of those that the store would have by now."""
-        return self._store.sizes(digests) | {
-            digest: self._sizes[digest] for digest in digests if digest in self._sizes
-        }
+        held = {it: self.sizes_held[it] for it in digests if it in self.sizes_held}
+        return self._store.sizes(digests) | held

@@ -54,14 +54,17 @@ def _kept(fact: Fact) -> dict[str, Any]:
     }
 
 
-def agree(kept: bytes, others: bytes) -> bool:
-    """Whether both may be what stays of the same bytes, under whichever key tax ids compare: the
-    same facts, and the same in each column. Another release may know columns more."""
-    ours, theirs = json.loads(kept)["facts"], json.loads(others)["facts"]
-    return len(ours) == len(theirs) and all(
-        table == other and all(facts[it] == held[it] for it in facts.keys() & held.keys() - _KEYED)
-        for (table, facts), (other, held) in zip(ours, theirs, strict=True)
-    )
+def agree(stated: bytes, expected: bytes) -> bool:
+    """Whether both are what stays of the same bytes, under whichever key tax ids compare."""
+    return _comparable(stated) == _comparable(expected)
+
+
+def _comparable(stays: bytes) -> list[list[Any]] | None:
+    try:
+        facts = json.loads(stays)["facts"]
+        return [[of, {**kept, **dict.fromkeys(kept.keys() & _KEYED)}] for of, kept in facts]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def facts_in(entry: Entry) -> Iterator[Fact]:
