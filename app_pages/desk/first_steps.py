@@ -16,7 +16,6 @@ from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, views
-from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.artifacts.taking import Taking
 from pipeline.ledger import service
 from pipeline.receive import ingest
@@ -160,6 +159,6 @@ def _samples() -> None:
 
 def _load() -> acting.Told:
     held = service.current()
-    taking = Taking(held.inbox, artifact_store(held.settings, held.inbox))
+    taking = Taking.of(held.settings, held.inbox)
     error = acting.tried(lambda: ingest.ingest(SAMPLES, held.inbox, lambda _: None, taking))
     return acting.Told("", is_done=error is None, error=error)

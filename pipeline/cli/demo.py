@@ -17,7 +17,6 @@ from pipeline.cli import ports
 from pipeline.cli.supervisor import Supervisor, parts
 from pipeline.errors import OperatorError
 from pipeline.inbox import Inbox, Receipt, open_inbox
-from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.artifacts.taking import Taking
 from pipeline.log.entries import Draft
 from pipeline.receive import ingest
@@ -69,7 +68,7 @@ def run(
         os.environ.update(environment)
         settings = Settings.load()
         inbox = open_inbox(settings.inbox)
-        artifacts = Taking(inbox, artifact_store(settings, inbox))
+        artifacts = Taking.of(settings, inbox)
         outcomes = ingest.ingest(
             folder / "history.ndjson", _LivedThrough(inbox), lambda _: None, artifacts
         )

@@ -30,7 +30,6 @@ def ingest(files: Sequence[Path], events: bool) -> None:
     Taking a file twice adds nothing. Bad lines are named and the others taken; exit 1 if any
     was bad or went to quarantine. Example: prazo ingest history.ndjson
     """
-    from pipeline.inbox.artifacts import artifact_store
     from pipeline.inbox.artifacts.taking import Taking
     from pipeline.inbox.kept_heads import open_guarded
     from pipeline.receive import ingest as ingestion
@@ -40,7 +39,7 @@ def ingest(files: Sequence[Path], events: bool) -> None:
             raise WrongUsage(f"{path} cannot be read", "there is no such file", "check the path")
     settings = Settings.load()
     inbox = open_guarded(settings)
-    artifacts = Taking(inbox, artifact_store(settings, inbox))
+    artifacts = Taking.of(settings, inbox)
     are_clean = True
     try:
         with bars() as bar:

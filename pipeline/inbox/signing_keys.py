@@ -144,18 +144,18 @@ class SigningKeys:
         a reason or a name.
         """
         with self._alone():
-            if (known := self.known()) is not None and len(known) > MOST_ROTATIONS:
-                raise OperatorError(
-                    "The signing key was not rotated",
-                    f"it was {MOST_ROTATIONS} times, and a package names no more",
-                    "keep this key, or begin another log",
-                )
             # What a killed rotation left may be a copy of the present key: nobody would look for it
             # when that is to be destroyed.
             remove_left(f".{self._next.name}.", self._next.parent)
             retired, keys = self._take_up(), self.known()
             if retired is None or keys is None:
                 raise self.missing()
+            if len(keys) > MOST_ROTATIONS:
+                raise OperatorError(
+                    "The signing key was not rotated",
+                    f"it was {MOST_ROTATIONS} times, and a package names no more",
+                    "keep this key, or begin another log",
+                )
             taken = Signer.made(self._inbox.log, self._next)
             draft = rotating(retired, taken, reason=reason, actor=actor, recorded_by=recorded_by)
             claim = Statement(_REGISTER, (len(keys) + 1, str(taken.key), self._inbox.now()))

@@ -174,10 +174,15 @@ class LedgerService:
         """Appends what the inbox holds, for so long at most; how many entries that were."""
         return self._follower.catch_up(on_progress, seconds=seconds)
 
+    @property
+    def holds_erased(self) -> bool:
+        """Whether the ledger was begun before the newest erasure, and is not made again yet."""
+        return newest_erasure(self.inbox) > self.ledger.erased_to
+
     def require_unerased(self) -> None:
         """Raises `LedgerBehind` while the ledger holds what was erased: until it is made again,
         personal values and bodies are shown to nobody."""
-        if newest_erasure(self.inbox) > self.ledger.erased_to:
+        if self.holds_erased:
             raise LedgerBehind(
                 "Nothing personal is shown or exported now",
                 "somebody was forgotten, and the ledger is made again without them",

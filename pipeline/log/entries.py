@@ -176,7 +176,7 @@ class Entry(NamedTuple):
 
     @property
     def particulars(self) -> dict[str, JsonValue]:
-        """What we know beside the body, without the salt that protects it."""
+        """What we know beside the body, without what protects it and makes it count once."""
         return particulars_in(json.loads(self.record)) if self.record else {}
 
 
@@ -305,8 +305,7 @@ def _committed(
         salt = random(SALT_BYTES)
         body_commitment, body_size = commitment(salt, body), len(body)
     if draft.particulars or ingest_key is not None:
-        protects = random(SALT_BYTES)
-        known = {**draft.particulars, SALT: protects.hex()}
+        known = {**draft.particulars, SALT: random(SALT_BYTES).hex()}
         if ingest_key is not None:  # it follows from a line that a package may withhold
             known[INGEST_KEY] = hmac.digest(log_key, b"counts once: " + ingest_key, "sha256").hex()
         record = canonical_json(known)

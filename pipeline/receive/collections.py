@@ -25,7 +25,6 @@ from pipeline.http.callers import TurnedAway
 from pipeline.http.preamble import admitted, refuse
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox
-from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.artifacts.taking import Taking
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.kept_heads import open_guarded
@@ -56,7 +55,7 @@ class Collecting:
 
     def open(self, inbox: Inbox, recorder: GroupCommit) -> None:
         """Sets where collections are recorded; called once, before the first request."""
-        self._taking = Taking(inbox, artifact_store(self._settings, inbox))
+        self._taking = Taking.of(self._settings, inbox)
         self._inbox = inbox
         self._recorder = recorder
 
@@ -126,7 +125,7 @@ def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[i
     try:
         try:
             value = parse_json(_content(path, settings.max_body_bytes))
-            draft = Taking(inbox, artifact_store(settings, inbox)).read(
+            draft = Taking.of(settings, inbox).read(
                 lambda store: _read(
                     value,
                     recorded_by,

@@ -156,6 +156,17 @@ def history(*, is_finished: bool = True) -> list[dict[str, Any]]:
     return lines
 
 
+def named_by_other(digest: str) -> Draft:
+    """A collection of another seller that names bytes by their digest."""
+    said = {
+        **{"kind": "collection", "occurred_at": "2026-03-06T10:00:00Z"},
+        **{"process_id": "prc_10", "seller_id": OTHER, "journey_id": "j10", "actor": "Joana"},
+        **{"step": "answered", "channel": "web_form", "source": "seller"},
+        "artifacts": [{"name": "a.png", "media_type": "image/png", "sha256": digest}],
+    }
+    return read_line(json.dumps(said).encode(), recorded_by="token")
+
+
 def record(settings: Settings, inbox: Inbox, folder: Path, *, is_finished: bool = True) -> None:
     """Records the history, and a delivery that was in quarantine until it could be read."""
     (folder / "screen.png").write_bytes(SCREEN)

@@ -13,7 +13,6 @@ from pipeline.erasure.forgetting import forget
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.artifacts.taking import Taking
-from pipeline.log.ndjson import read_line
 from pipeline.receive.collections import collect_file
 from pipeline.receive.ingest import ingest
 from pipeline.settings import Settings
@@ -27,7 +26,7 @@ def ingested_again(settings: Settings, inbox: Inbox, folder: Path) -> None:
     lines = folder / "again.ndjson"
     collections = [it for it in person.history() if it["kind"] == "collection"]
     lines.write_text("".join(json.dumps(it) + "\n" for it in collections))
-    taking = Taking(inbox, artifact_store(settings, inbox))
+    taking = Taking.of(settings, inbox)
     outcomes = ingest(lines, inbox, lambda _: None, taking)
     assert (outcomes.recorded, outcomes.bad) == (0, [])
     assert outcomes.already_there == len(collections) > 0
@@ -102,13 +101,7 @@ def test_bytes_of_another_seller_that_came_beside_such_a_repeat_are_put_back(
         found = named(*given, **more)
         looks.append(found)
         if len(looks) == 2:
-            said = {
-                **{"kind": "collection", "occurred_at": "2026-03-06T10:00:00Z"},
-                **{"process_id": "prc_10", "seller_id": person.OTHER, "journey_id": "j10"},
-                **{"step": "answered", "channel": "web_form", "source": "seller"},
-                "artifacts": [{"name": "a.png", "media_type": "image/png", "sha256": SCREEN}],
-            }
-            inbox.append([read_line(json.dumps(said).encode(), recorded_by="token")])
+            inbox.append([person.named_by_other(SCREEN)])
         return found
 
     monkeypatch.setattr(forgetting, "digests_named", then_recorded)

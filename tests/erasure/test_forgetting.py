@@ -380,15 +380,8 @@ def test_what_another_seller_gives_meanwhile_keeps_its_bytes(
     digest = _sha256(person.SCREEN)
 
     def meanwhile(_: float) -> None:
-        said = {
-            "kind": "collection",
-            "occurred_at": "2026-03-06T10:00:00Z",
-            **{"process_id": "prc_10", "seller_id": person.OTHER, "journey_id": "j10"},
-            **{"step": "answered", "channel": "web_form", "source": "seller", "actor": "Joana"},
-            "artifacts": [{"name": "a.png", "media_type": "image/png", "sha256": digest}],
-        }
         with closing(open_inbox(settings.inbox)) as inbox:
-            inbox.append([read_line(json.dumps(said).encode(), recorded_by="token")])
+            inbox.append([person.named_by_other(digest)])
 
     monkeypatch.setattr(forgetting.time, "sleep", meanwhile)
     erased = done(settings)

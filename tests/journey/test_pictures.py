@@ -13,6 +13,8 @@ from pipeline import instants
 from pipeline.erasure.forgetting import _forget_links
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.journey import evidence, pictures
+from pipeline.journey.links import Journey
+from pipeline.log.artifacts import ArtifactStore
 from pipeline.log.entries import COLLECTION
 from pipeline.receive.collections import collect_file
 from tests.journey.served import Page, served
@@ -45,6 +47,18 @@ def test_a_browser_that_is_not_there_costs_nothing_but_the_pictures(tmp_path: Pa
         assert page.steps(process).count("confirmed") == 1
 
 
+def landed(page: Page) -> tuple[Journey, ArtifactStore]:
+    """A journey whose seller has seen one screen, and where its bytes are kept."""
+    journey = page.mint(page.review()).journey
+    store, shown = artifact_store(page.settings(), page.inbox), evidence.Shown("pt-BR", "1")
+    ours = [evidence.kept(store, "landing.html", "text/html", b"ours")]
+    landing = evidence.seen(
+        *(journey, "opened", instants.now(), shown), screen="landing", artifacts=ours
+    )
+    page.inbox.append([landing])
+    return journey, store
+
+
 def test_no_browser_of_ours_opens_what_another_program_says_that_a_seller_saw(
     tmp_path: Path,
 ) -> None:
@@ -58,13 +72,7 @@ def test_no_browser_of_ours_opens_what_another_program_says_that_a_seller_saw(
     )
     browser.chmod(0o700)
     with closing(Page(tmp_path, {})) as page:
-        journey = page.mint(page.review()).journey
-        store, shown = artifact_store(page.settings(), page.inbox), evidence.Shown("pt-BR", "1")
-        ours = [evidence.kept(store, "landing.html", "text/html", b"ours")]
-        landing = evidence.seen(
-            *(journey, "opened", instants.now(), shown), screen="landing", artifacts=ours
-        )
-        page.inbox.append([landing])
+        journey, store = landed(page)
         (tmp_path / "theirs.html").write_bytes(b"theirs")
         theirs = {
             "occurred_at": instants.canonical(instants.now()),
@@ -88,13 +96,7 @@ def test_pictures_of_a_seller_who_is_forgotten_meanwhile_are_not_kept(
 ) -> None:
     """Before: their entry and their bytes came after all else was gone."""
     with closing(Page(tmp_path, {})) as page:
-        journey = page.mint(page.review()).journey
-        store, shown = artifact_store(page.settings(), page.inbox), evidence.Shown("pt-BR", "1")
-        ours = [evidence.kept(store, "landing.html", "text/html", b"ours")]
-        landing = evidence.seen(
-            *(journey, "opened", instants.now(), shown), screen="landing", artifacts=ours
-        )
-        page.inbox.append([landing])
+        journey, store = landed(page)
         kept = evidence.kept
 
         def taken(*_: object) -> bytes:

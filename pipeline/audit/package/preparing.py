@@ -192,16 +192,15 @@ def _range(ledger: Ledger, request: Request, size: int, entries: int) -> list[in
     """The first and the last seq of a range whose leaves are all in the package, so that nothing of
     its scope can be left out. Of a period: from the last entry that was recorded before it to the
     end of the log, or, where that is far, to the first that was recorded behind it. Of a process or
-    seller: from its newest entry to the end of the log; None where that is far,
-    and in a masked package, which says nothing of others."""
+    seller: from its newest entry to the end of the log; None where that is far, and in a masked
+    package, which says nothing of others."""
     scope = request.scope
     if scope.since is None or scope.until is None:
-        stream, name = "process_id", scope.process_id
-        if name is None:
-            stream, name = "seller_id", scope.seller_id
-        newest = ledger.newest(f"{stream} = ? and seq <= ?", [name, size]) or size
-        is_shown = request.profile == "full" and size - newest <= MOST_BETWEEN
-        return [newest, size] if is_shown else None
+        if request.profile == "masked":
+            return None
+        stream = "seller_id" if scope.process_id is None else "process_id"
+        newest = ledger.newest(f"{stream} = ? and seq <= ?", [getattr(scope, stream), size]) or size
+        return [newest, size] if size - newest <= MOST_BETWEEN else None
     recorded = "epoch_us(recorded_at)"
     before = ledger.newest(f"{recorded} < ? and seq <= ?", [scope.since, size]) or 1
     if size - before <= MOST_BETWEEN + entries:

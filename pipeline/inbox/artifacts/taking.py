@@ -6,12 +6,15 @@ recorded, so nothing would name the bytes that came with it.
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Final
 
+from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.erased import newest_erasure
 from pipeline.inbox.store import Inbox
 from pipeline.log.artifacts import ArtifactStore, KeepsBytes, Stored
 from pipeline.log.entries import Draft
+from pipeline.settings import Settings
 
 _BY_KEY: Final = "select seq from entries where ingest_key = $1"
 
@@ -22,6 +25,11 @@ class Taking:
     def __init__(self, inbox: Inbox, store: ArtifactStore) -> None:
         self._inbox = inbox
         self._store = store
+
+    @classmethod
+    def of(cls, settings: Settings, inbox: Inbox) -> "Taking":
+        """Into the store that the settings name. `inbox`: theirs, open."""
+        return cls(inbox, artifact_store(settings, inbox))
 
     def read(self, read: Callable[[KeepsBytes], Draft]) -> Draft:
         """What `read` makes of an occurrence; it is given where to keep artifacts. Where it keeps
@@ -44,19 +52,20 @@ class _Looking:
     def __init__(self, inbox: Inbox, store: ArtifactStore) -> None:
         self._inbox = inbox
         self._store = store
-        self._holds: bool | None = None
         self.sizes_held: dict[str, int] = {}
         """By digest, of what is not stored yet."""
 
     def keep(self, content: bytes) -> Stored:
         """Their digest and size."""
-        if self._holds is None:
-            self._holds = newest_erasure(self._inbox) > 0
         if not self._holds:
             return self._store.keep(content)
         stored = Stored(hashlib.sha256(content).hexdigest(), len(content))
         self.sizes_held[stored.sha256] = stored.size_bytes
         return stored
+
+    @cached_property
+    def _holds(self) -> bool:
+        return newest_erasure(self._inbox) > 0
 
     def vouch(self, sha256: str) -> bool:
         """Whether the store would vouch for them by now."""
