@@ -10,6 +10,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -23,6 +24,8 @@ SINCE_VERSION: Final = 2
 """Of an inbox's tables, which have room for keys since then."""
 MOST_ROTATIONS: Final = 400
 """Of a log: no package names more, and each costs whoever verifies one two signatures."""
+_LOGS: Final = 16
+"""Whose keys a process remembers: it looks at the same ones with each head that it signs."""
 
 _REGISTERED: Final = "select number, verification_key from signing_keys order by number"
 _REGISTER: Final = """
@@ -66,14 +69,19 @@ def log_keys(inbox: Inbox, later: Sequence[tuple[int, bytes]] = ()) -> LogKeys |
     if not first:
         return None
     try:
-        key = VerificationKey.parse(first[0])
+        return _keys_of(first[0], (*inbox.query(_ROTATIONS), *later))
     except CallerError:  # no caller gave it
         raise InboxChanged(
             "The inbox does not say which key signs for its log",
             "row 1 of its table signing_keys was changed, and holds no verification key",
             "stop what runs on it, and put a backup back (`prazo restore`)",
         ) from None
-    return LogKeys(key, [*inbox.query(_ROTATIONS), *later])
+
+
+@lru_cache(maxsize=_LOGS)
+def _keys_of(first: str, rotations: tuple[tuple[int, bytes], ...]) -> LogKeys:
+    """Each rotation is two signatures to check."""
+    return LogKeys(VerificationKey.parse(first), rotations)
 
 
 class SigningKeys:

@@ -112,20 +112,33 @@ def _columns(schema: "pa.Schema", rows: Sequence[Sequence[object]]) -> "pa.Table
 
 def insert(
     connection: duckdb.DuckDBPyConnection,
-    table: str,
-    schema: "pa.Schema",
-    rows: Rows,
-    masks: Mapping[str, str] = MappingProxyType({}),
+    schemas: Mapping[str, "pa.Schema"],
+    rows: Mapping[str, Rows],
+    masks: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> None:
-    """Adds rows to a table; `masks` are expressions that stand in for columns."""
-    if len(rows) == 0:
-        return
-    if isinstance(rows, Sequence):
-        rows = _columns(schema, rows) if masks else in_columns(schema, rows)
-    if isinstance(rows, Sequence):
-        _insert_few(connection, table, schema, rows)
-        return
-    columns = ", ".join(f"{masks.get(name, name)} as {name}" for name in schema.names)
+    """Adds rows to tables, those of several tables in no order. `masks`: of each table, expressions
+    that stand in for columns."""
+    few = {}
+    for table, found in rows.items():
+        hidden = masks.get(table, {})
+        if isinstance(found, Sequence) and found:
+            is_one_by_one = len(found) <= FEW_ROWS and not hidden
+            found = found if is_one_by_one else _columns(schemas[table], found)
+        if isinstance(found, Sequence):
+            few[table] = found
+        elif len(found):
+            _insert_columns(connection, table, found, hidden)
+    if any(few.values()):
+        _insert_few(connection, schemas, {table: found for table, found in few.items() if found})
+
+
+def _insert_columns(
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    rows: "pa.Table",
+    masks: Mapping[str, str],
+) -> None:
+    columns = ", ".join(f"{masks.get(name, name)} as {name}" for name in rows.schema.names)
     connection.register("batch", rows)
     try:
         connection.execute(f"insert into {table} select {columns} from batch")
@@ -138,20 +151,27 @@ def insert(
 
 def _insert_few(
     connection: duckdb.DuckDBPyConnection,
-    table: str,
-    schema: "pa.Schema",
-    rows: Sequence[Sequence[object]],
+    schemas: Mapping[str, "pa.Schema"],
+    rows: Mapping[str, Sequence[Sequence[object]]],
 ) -> None:
-    """Values one by one: for a handful of rows, making Arrow tables takes several times longer.
+    """Values one by one, of all tables in one statement: for a handful of rows, making Arrow tables
+    takes several times longer, and a statement for each table half as long again.
 
     Instants are microseconds, as everywhere outside of DuckDB.
     """
+    inserts = [_insert_sql(table, schemas[table], len(found)) for table, found in rows.items()]
+    others = [f"insert_{number} as ({sql})" for number, sql in enumerate(inserts[:-1])]
+    sql = f"with {', '.join(others)} {inserts[-1]}" if others else inserts[-1]
+    values = [it for found in rows.values() for row in found for it in row]
+    is_usual = all(len(found) == 1 for found in rows.values())
+    connection.execute(parsed(sql).statement(connection) if is_usual else sql, values)
+
+
+def _insert_sql(table: str, schema: "pa.Schema", count: int) -> str:
     places = ", ".join(
         "make_timestamp(?::bigint)" if _is_instant(column) else "?" for column in schema
     )
-    values = [it for row in rows for it in row]
-    sql = f"insert into {table} values {', '.join([f'({places})'] * len(rows))}"
-    connection.execute(parsed(sql).statement(connection) if len(rows) == 1 else sql, values)
+    return f"insert into {table} values {', '.join([f'({places})'] * count)}"
 
 
 def _is_instant(column: "pa.Field") -> bool:

@@ -85,14 +85,14 @@ class Copy:
         """Entries alone, without the facts that stand in their bodies."""
         rows = [entry[: len(arrow.LOG_COLUMNS)] for entry in entries]
         self._rows += len(rows)
-        arrow.insert(self._connection, "log", self._columns["log"], rows)
+        arrow.insert(self._connection, self._columns, {"log": rows})
 
     def add_facts(self, table: str, rows: Sequence[Sequence[object]], *, masked: bool) -> None:
         """Facts of a table, instants in microseconds; `masked`: as a ledger without bodies has
         them."""
-        masks = arrow.MASKED_COLUMNS.get(table, {}) if masked else {}
+        masks = arrow.MASKED_COLUMNS if masked else {}
         self._rows += len(rows)
-        arrow.insert(self._connection, table, self._columns[table], rows, masks)
+        arrow.insert(self._connection, self._columns, {table: rows}, masks)
 
     def facts(self, table: str) -> list[tuple[Any, ...]]:
         """Rows of a table as `add_facts` takes them, in order."""
@@ -171,10 +171,9 @@ class Excerpt:
         connection.execute("begin")
         try:
             connection.execute("insert into clock values (make_timestamp(?::bigint))", (as_of,))
-            for kind, rows in facts.extract(entries, keys).items():
-                if not rows or (table := facts.TABLES[kind]) not in self._tables:
-                    continue
-                arrow.insert(connection, table, self._columns[table], rows)
+            found = facts.extract(entries, keys)
+            rows = {facts.TABLES[kind]: of_kind for kind, of_kind in found.items()}
+            arrow.insert(connection, self._columns, {it: rows.get(it, ()) for it in self._tables})
             for filling in self._fillings:
                 connection.execute(f"execute {filling}")
             yield connection

@@ -190,8 +190,8 @@ class Ledger:
 
     def _append(self, batches: Iterable[Batch], *, waits: bool, more_follow: bool) -> None:
         frontier = tree.Frontier(self.size, self.frontier.peaks)
-        nodes: list[tree.Node] = []
-        named: list[Mapping[str, int]] = []
+        nodes, named = list[tree.Node](), list[Mapping[str, int]]()
+        few: dict[str, list[Sequence[object]]] = {}  # one statement takes those of all tables
         new = set(self._new)
         first, erasure = self.size + 1, 0
         with self._opened_again_after(lambda: f"did not take entries {first} to {frontier.size}"):
@@ -204,12 +204,14 @@ class Ledger:
                     peaks_before = list(frontier.peaks)
                     nodes += frontier.extend(batch.leaf_hashes[-1:])
                     for table, rows in batch.rows.items():
-                        self._insert(table, rows)
+                        if isinstance(rows, Sequence):
+                            few.setdefault(table, []).extend(rows)
+                        else:
+                            self._insert({table: rows})
                     new |= batch.rows.keys()
                     named.append(batch.named)
-                self._insert("tree_nodes", nodes)
                 head = (frontier.size, frontier.root(), frontier.peaks, batch.recorded_at)
-                self._insert("tree_heads", [head])
+                self._insert({**few, "tree_nodes": nodes, "tree_heads": [head]})
                 if not waits:
                     position = {"after": self._settled, "size": frontier.size}
                     refresh.refresh(self._connection, **position, new=new, more_follow=more_follow)
@@ -310,11 +312,11 @@ class Ledger:
         ):
             self._connection.execute("checkpoint")
 
-    def _insert(self, table: str, rows: arrow.Rows) -> None:
-        if table == "ingest_keys" and self.is_without_bodies:
-            return
-        masks = arrow.MASKED_COLUMNS.get(table, {}) if self.is_without_bodies else {}
-        arrow.insert(self._connection, table, self._columns[table], rows, masks)
+    def _insert(self, rows: Mapping[str, arrow.Rows]) -> None:
+        masks: Mapping[str, Mapping[str, str]] = {}
+        if self.is_without_bodies:
+            masks, rows = arrow.MASKED_COLUMNS, {**rows, "ingest_keys": ()}
+        arrow.insert(self._connection, self._columns, rows, masks)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:

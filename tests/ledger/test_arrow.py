@@ -28,9 +28,9 @@ def rows(count: int) -> list[tuple[object, ...]]:
 
 
 def insert(connection: duckdb.DuckDBPyConnection, count: int) -> list[tuple[object, ...]]:
-    schema = arrow.schemas(connection, ["seen"])["seen"]
-    arrow.insert(connection, "seen", schema, rows(count))
-    return arrow.facts_of(connection, "seen", schema)
+    schemas = arrow.schemas(connection, ["seen"])
+    arrow.insert(connection, schemas, {"seen": rows(count)})
+    return arrow.facts_of(connection, "seen", schemas["seen"])
 
 
 @pytest.mark.parametrize("count", [1, 4, 5, 300])
@@ -45,7 +45,8 @@ def test_the_fifth_row_makes_all_of_them_go_in_by_column(
     connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_values: list[int] = []
-    monkeypatch.setattr(arrow, "_insert_few", lambda *given: as_values.append(len(given[-1])))
+    few = lambda *given: as_values.append(len(given[-1]["seen"]))  # noqa: E731
+    monkeypatch.setattr(arrow, "_insert_few", few)
     for count in (1, 4, 5, 300):
         insert(connection, count)
     assert as_values == [1, 4]
@@ -55,9 +56,32 @@ def test_the_fifth_row_makes_all_of_them_go_in_by_column(
 def test_nothing_is_asked_of_the_database_for_no_rows(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
-    schema = arrow.schemas(connection, ["seen"])["seen"]
+    schemas = arrow.schemas(connection, ["seen"])
     connection.close()
-    arrow.insert(connection, "seen", schema, [])
+    arrow.insert(connection, schemas, {"seen": []})
+
+
+def test_a_few_rows_of_several_tables_are_one_statement_which_takes_all_or_none(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    connection.execute("create table keyed (seq bigint primary key, seen_at timestamp)")
+    connection.execute("create table others (name varchar)")
+    schemas = arrow.schemas(connection, ["seen", "keyed", "others"])
+    tables = {"keyed": [(1, NOON)], "seen": rows(2), "others": [], "log": []}
+    arrow.insert(connection, schemas, tables)
+    with pytest.raises(duckdb.ConstraintException):
+        arrow.insert(connection, schemas, {**tables, "others": [("a",)]})
+    counts = (
+        "select (select count(*) from keyed), (select count(*) from seen), count(*) from others"
+    )
+    assert connection.execute(counts).fetchall() == [(1, 2, 0)]
+    # The same tables with one row each, in turn with a table of many.
+    for seq in (2, 3):
+        alike = {"keyed": [(seq, None)], "seen": rows(1), "others": [(f"{seq}",)] * 9}
+        arrow.insert(connection, schemas, alike)
+    assert connection.execute(counts).fetchall() == [(3, 4, 18)]
+    instants = "select epoch_us(seen_at), seq from keyed order by seq"
+    assert connection.execute(instants).fetchall() == [(NOON, 1), (None, 2), (None, 3)]
 
 
 def test_within_a_transaction_it_is_said_why_rows_did_not_go_in(
@@ -66,12 +90,12 @@ def test_within_a_transaction_it_is_said_why_rows_did_not_go_in(
     """That it was aborted, or could not be rolled back, was said instead: too little memory was
     taken for a damaged ledger."""
     connection.execute("create table once (seq bigint primary key)")
-    schema = arrow.schemas(connection, ["once"])["once"]
+    schemas = arrow.schemas(connection, ["once"])
     connection.execute("begin")
     with pytest.raises(duckdb.ConstraintException):
-        arrow.insert(connection, "once", schema, [(1,)] * 9)
+        arrow.insert(connection, schemas, {"once": [(1,)] * 9})
     connection.execute("rollback")
-    arrow.insert(connection, "once", schema, [(it,) for it in range(9)])
+    arrow.insert(connection, schemas, {"once": [(it,) for it in range(9)]})
     assert connection.execute("select count(*) from once").fetchall() == [(9,)]
     short = "Out of Memory Error: failed to pin block"
     said = (

@@ -37,8 +37,8 @@ def test_while_a_batch_is_being_committed_reads_tell_of_the_state_before(followe
         is_writing, may_commit = threading.Event(), threading.Event()
         transaction = service.ledger._insert
 
-        def slow(table, rows):
-            transaction(table, rows)
+        def slow(rows):
+            transaction(rows)
             is_writing.set()
             assert may_commit.wait(20)
 

@@ -173,9 +173,9 @@ def test_nothing_joins_a_transaction_past_the_size_that_was_asked_for(at_once):
 def test_a_transaction_ends_where_somebody_reads_or_its_time_is_over(at_once, monkeypatch):
     ledger, written, insert = at_once.ledger, [], Ledger._insert
 
-    def noted(ledger, table, rows):
-        written.append(table)
-        insert(ledger, table, rows)
+    def noted(ledger, rows):
+        written.extend(rows)
+        insert(ledger, rows)
 
     monkeypatch.setattr(Ledger, "_insert", noted)
     with closing(Appending(ledger, at_once.inbox)) as alone:
@@ -191,11 +191,11 @@ def test_a_transaction_of_several_batches_that_fails_leaves_nothing_and_the_next
 ):
     insert, left = Ledger._insert, [5]  # tables: two of the first batch and some of the second
 
-    def full(ledger, table, rows):
+    def full(ledger, rows):
         left[0] -= 1
         if left[0] == 0:
             raise duckdb.IOException("No space left on device")
-        insert(ledger, table, rows)
+        insert(ledger, rows)
 
     monkeypatch.setattr(Ledger, "_insert", full)
     with pytest.raises(LedgerStalled, match="did not take entries 1 to 80"):
@@ -212,11 +212,11 @@ def test_after_an_error_that_is_none_of_duckdbs_the_state_is_known_to_be_the_for
 ):
     insert, left = Ledger._insert, [5]
 
-    def unavailable(ledger, table, rows):
+    def unavailable(ledger, rows):
         left[0] -= 1
         if left[0] == 0:
             raise InboxUnavailable("The inbox cannot be read")
-        insert(ledger, table, rows)
+        insert(ledger, rows)
 
     monkeypatch.setattr(Ledger, "_insert", unavailable)
     before = at_once.ledger.watermark
