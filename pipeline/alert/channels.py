@@ -197,7 +197,7 @@ _NOT_SENT: Final = ("assignee", "raised_at")
 
 
 def _fields(due: dict[str, Any]) -> dict[str, Any]:
-    instants_of = ("since", "deadline_at")
+    instants_of = ("since", "deadline_at", "ledger_at")
     return {
         name: instants.canonical(value) if name in instants_of and value is not None else value
         for name, value in due.items()

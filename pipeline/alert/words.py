@@ -126,7 +126,12 @@ _LABELS: Final[_BOTH] = {
     "acknowledge": ("Confirmar que alguém cuida disto", "Confirm that somebody sees to it"),
     "since": ("Desde", "Since"),
     "for_seller": ("Link para enviar ao vendedor", "Link to send to the seller"),
+    "stands_still": ("O livro-razão está parado", "The ledger stands still"),
 }
+_STANDS_STILL: Final = (
+    "a última entrada é de {at}; o que houve depois pode faltar aqui",
+    "its newest entry is of {at}; what came after that may be missing here",
+)
 
 
 class Text(NamedTuple):
@@ -325,6 +330,9 @@ def _lines(
         lines.append((label("next"), said(_ADVICE[due.kind], language)))
     elif due.next_action:
         lines.append((label("next"), next_action(due.next_action, language)))
+    if due.ledger_at is not None:
+        standing = said(_STANDS_STILL, language).format(at=local(due.ledger_at, here))
+        lines.append((label("stands_still"), standing))
     if (page := links.page(due)) is not None:
         lines.append((label("open"), Link(page)))
     if (for_seller := links.for_seller(due)) is not None:

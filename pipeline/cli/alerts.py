@@ -102,12 +102,7 @@ def run() -> None:
     if inbox is None:
         return
     with contextlib.closing(inbox):
-        source = HeldLedger(
-            settings,
-            inbox.now_or_believed,
-            inbox.log_key,
-            lambda: rules.get().watch.lag_minutes * 60,
-        )
+        source = HeldLedger(settings, inbox, lambda: rules.get().watch.lag_minutes * 60)
         fresh, watch = _fresh_links(settings, inbox), Watch(settings, inbox)
         Dispatcher(inbox, source, rules.get, watch, fresh=fresh, unrecorded=done).run(stop)
 
@@ -141,7 +136,7 @@ def send() -> None:
         open_ledger(settings) as ledger,
     ):
         fresh = _fresh_links(settings, inbox)
-        source = OpenLedger(ledger, inbox.now, inbox.log_key)
+        source = OpenLedger(ledger, inbox)
         sends = Dispatcher(inbox, source, lambda: rules, on_sent=on_sent, fresh=fresh)
         sends.run_once()
         if (stuck := not_following(ledger)) is not None:

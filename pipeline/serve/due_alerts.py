@@ -2,31 +2,40 @@
 that this process opens.
 
 They are due by the inbox's clock, whatever this machine's or the holder's says. A ledger that is
-catching up says nothing: what was finished since is still unfinished there, and late by now.
+catching up says nothing: what was finished since is still unfinished there, and late by now. One
+that stands still is believed, but for what was finished since by the inbox.
 """
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from pipeline.alert.entries import Due
+from pipeline.alert.entries import Due, Subject
 from pipeline.alert.summaries.digest import Process
-from pipeline.errors import LedgerBehind, OperatorError
+from pipeline.alert_rules.references import RUNGS
+from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError, PrazoError
+from pipeline.inbox import Inbox
 from pipeline.serve.commands import CATCH_UP_SECONDS, Ledger
 from pipeline.serve.identifiers import mask, mask_within
 from pipeline.serve.remote import holder
 from pipeline.settings import Settings
 from pipeline.texts import counted
 
+LOG = logging.getLogger(__name__)
+
 VIEW: Final = "alerts"
 NEW_VIEW: Final = "new_alerts"
 OPEN_VIEW: Final = "open_processes"
 SUBSCRIPTIONS: Final = "report_subscriptions"
 SAVED_FOR_ALL: Final = ("page=watchlist", "owner=")
+HEALTH: Final = "ledger_health"
 HELD_SECONDS: Final = 5.0
 """For so long a holder is waited for: it lacks what was just recorded, and only for a moment."""
+_NEWEST_SINCE: Final = "select max(seq) from entries where process_id = $1 and seq > $2"
 
 
 def due_in(rows: pa.Table) -> list[Due]:
@@ -60,6 +69,22 @@ def _dictionaries(rows: pa.Table) -> list[dict[str, Any]]:
     return found
 
 
+def _ends_with_its_process(due: Due) -> bool:
+    is_rung = due.kind in RUNGS or due.kind.startswith("before_")
+    return due.process_id is not None and (is_rung or due.kind == "ticket_due")
+
+
+def _standing(ledger: Ledger) -> dict[str, Any] | None:
+    """The row of the view `ledger_health`; None where it cannot be read: then what is due is told
+    as it is."""
+    try:
+        [row] = _rows(ledger.read(HEALTH), "last_recorded_at")
+    except PrazoError as error:
+        LOG.error("a ledger that stands still does not say where: %s", error)
+        return None
+    return row
+
+
 def _due(row: dict[str, Any]) -> Due:
     return Due(row["alert_id"], **{name: row[name] for name in Due._fields[1:] if name in row})
 
@@ -72,20 +97,28 @@ def _behind(lacking: int) -> LedgerBehind:
     )
 
 
+class _Asked(NamedTuple):
+    """A ledger that is asked."""
+
+    ledger: Ledger
+    stands_still: bool  # it does not follow its inbox, or lags for so long that it may as well not
+
+
 class _DueAlerts(ABC):
     """What is due by a ledger. Every method raises `OperatorError` where that cannot be read."""
 
-    def __init__(self, now: Callable[[], int], log_key: bytes) -> None:
-        """`now`: the inbox's clock, in microseconds. `log_key`: the inbox's, too."""
-        self._now, self._log_key = now, log_key
+    def __init__(self, inbox: Inbox, now: Callable[[], int]) -> None:
+        """`now`: the inbox's clock, in microseconds."""
+        self._inbox, self._now = inbox, now
+        self._finished: dict[str, int] = {}  # process -> seq of its newest entry when it was asked
 
     def due(self) -> list[Due]:
         """The alerts that are due now."""
-        return due_in(self._read(VIEW))
+        return self._dues(VIEW)
 
     def new(self) -> list[Due]:
         """Those of them that were not raised."""
-        return due_in(self._read(NEW_VIEW))
+        return self._dues(NEW_VIEW)
 
     def open_processes(self) -> list[Process]:
         """The unfinished processes."""
@@ -95,7 +128,7 @@ class _DueAlerts(ABC):
         """Those of these views of the Watchlist that are saved for all -> their filters. A name
         that looks personal has a mask in the rows."""
         kept = saved_in(self._read("saved_views", SAVED_FOR_ALL))
-        masks = {name: mask_within(name, self._log_key) for name in names}
+        masks = {name: mask_within(name, self._inbox.log_key) for name in names}
         return {name: kept[mask] for name, mask in masks.items() if mask in kept}
 
     def subscriptions(self) -> list[dict[str, Any]]:
@@ -104,24 +137,72 @@ class _DueAlerts(ABC):
 
     def is_mask(self, shown: str, recorded: str) -> bool:
         """Whether what a row shows is the mask of an id."""
-        return shown == mask(recorded, self._log_key)
+        return shown == mask(recorded, self._inbox.log_key)
+
+    def _read(self, view: str, filters: Sequence[str] = ()) -> pa.Table:
+        with self._asking() as asked:
+            return asked.ledger.read(view, as_of=self._now(), filters=filters)
+
+    def _dues(self, view: str) -> list[Due]:
+        with self._asking() as asked:
+            # Before the rows: what came between is looked for in the inbox, too.
+            stands = _standing(asked.ledger) if asked.stands_still else None
+            dues = due_in(asked.ledger.read(view, as_of=self._now()))
+        if stands is None:
+            return dues
+        lasting = self._lasting(dues, stands["last_seq"])
+        return [it._replace(ledger_at=stands["last_recorded_at"]) for it in lasting]
+
+    def _lasting(self, dues: Iterable[Due], size: int) -> Iterator[Due]:
+        """Those of a ledger of so many entries that no later one has ended. Where that cannot be
+        said, none has: better a message about what is finished than none about what is late."""
+        may_be_asked = True
+        for due in dues:
+            try:
+                if may_be_asked and _ends_with_its_process(due) and self._is_finished(due, size):
+                    continue
+            except InboxUnavailable as error:
+                LOG.error("what was finished since the ledger stands still is not known: %s", error)
+                may_be_asked = False  # it may hang, and one would wait for each of many
+            except Exception:
+                LOG.exception("whether a process is finished by now could not be worked out")
+            yield due
+
+    def _is_finished(self, due: Due, size: int) -> bool:
+        """Whether the process is finished by the inbox. Raises `InboxUnavailable`."""
+        entry = None if due.seq is None else self._inbox.entry(due.seq)
+        process_id = entry and Subject.of(due, entry, self.is_mask).process_id
+        if not process_id:
+            return False
+        [(newest,)] = self._inbox.query(_NEWEST_SINCE, process_id, size)
+        if newest is None or self._finished.get(process_id) == newest:
+            return newest is not None
+        from pipeline.submit.casefile import CaseFiles  # with the rules, which nobody else needs
+
+        is_finished = CaseFiles(self._inbox).open(process_id, self._now()).is_finished
+        if is_finished:
+            self._finished[process_id] = newest
+        return is_finished
 
     @abstractmethod
-    def _read(self, view: str, filters: Sequence[str] = ()) -> pa.Table: ...
+    def _asking(self) -> AbstractContextManager[_Asked]:
+        """The ledger, to be asked in the block. Raises `OperatorError` where it cannot be."""
 
 
 class OpenLedger(_DueAlerts):
     """What is due by a ledger that is at hand, for a command that sends once."""
 
-    def __init__(self, ledger: Ledger, now: Callable[[], int], log_key: bytes) -> None:
-        super().__init__(now, log_key)
+    def __init__(self, ledger: Ledger, inbox: Inbox) -> None:
+        super().__init__(inbox, inbox.now)
         self._ledger = ledger
 
-    def _read(self, view: str, filters: Sequence[str] = ()) -> pa.Table:
+    @contextmanager
+    def _asking(self) -> Iterator[_Asked]:
         lacking = self._ledger.catch_up(CATCH_UP_SECONDS)
-        if lacking and self._ledger.problem() is None:
+        problem = self._ledger.problem()
+        if lacking and problem is None:
             raise _behind(lacking)
-        return self._ledger.read(view, as_of=self._now(), filters=filters)
+        yield _Asked(self._ledger, problem is not None)
 
     def status(self) -> None:
         """Nothing: a command that sends once does not watch its ledger."""
@@ -133,26 +214,22 @@ class HeldLedger(_DueAlerts):
     Its methods raise `LedgerBehind` while that ledger is catching up, but no longer than `patience`
     says: one that stands still must not hold deadlines back."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        now: Callable[[], int],
-        log_key: bytes,
-        patience: Callable[[], float],
-    ) -> None:
+    def __init__(self, settings: Settings, inbox: Inbox, patience: Callable[[], float]) -> None:
         """`patience`: in seconds."""
-        super().__init__(now, log_key)
+        super().__init__(inbox, inbox.now_or_believed)
         self._settings, self._patience = settings, patience
 
-    def _read(self, view: str, filters: Sequence[str] = ()) -> pa.Table:
+    @contextmanager
+    def _asking(self) -> Iterator[_Asked]:
         with holder(self._settings) as ledger:
             if ledger is None:
                 raise OperatorError("Nobody holds the ledger", "no process answers for it")
-            if lacking := ledger.catch_up(HELD_SECONDS):
-                status = ledger.status()
-                if status["problem"] is None and status["lag_seconds"] < self._patience():
-                    raise _behind(lacking)
-            return ledger.read(view, as_of=self._now(), filters=filters)
+            lacking = ledger.catch_up(HELD_SECONDS)
+            status = ledger.status()
+            has_problem = status["problem"] is not None
+            if lacking and not has_problem and status["lag_seconds"] < self._patience():
+                raise _behind(lacking)
+            yield _Asked(ledger, has_problem or lacking > 0)
 
     def status(self) -> dict[str, Any] | None:
         """How the ledger stands; None while nobody holds it, or it does not answer."""

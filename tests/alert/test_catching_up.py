@@ -1,23 +1,30 @@
-"""A ledger that is catching up shows a past: nobody is told of it."""
+"""A ledger that is catching up shows a past: nobody is told of it. One that stands still is
+believed, but for what is finished by the inbox."""
 
 import functools
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pipeline import instants
 from pipeline.alert import watch
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due
 from pipeline.alert.watch import Watch
 from pipeline.alert_rules import AlertRules
-from pipeline.errors import LedgerBehind, OperatorError
-from pipeline.inbox import open_inbox
+from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError
+from pipeline.inbox import Inbox, open_inbox
+from pipeline.ledger.service import LedgerService
+from pipeline.log.deliveries import delivery
 from pipeline.serve import due_alerts
+from pipeline.serve.commands import OwnLedger
 from pipeline.serve.due_alerts import HeldLedger, OpenLedger
 from tests.alert.test_decision import EVA, MAIL, at
+from tests.support.events import review
 from tests.support.stores import settings_in
 
 NOW = at("2026-03-02T12:00:00Z")
@@ -42,22 +49,30 @@ class Lacking:
         raise AssertionError(f"{view} was asked for")
 
 
-def held(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ledger: Lacking | None) -> HeldLedger:
+@pytest.fixture
+def inbox(tmp_path: Path) -> Iterator[Inbox]:
+    with closing(open_inbox(tmp_path / "inbox.db")) as opened:
+        yield opened
+
+
+def held(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, inbox: Inbox, ledger: Lacking | None
+) -> HeldLedger:
     @contextmanager
     def holder(_: object) -> Iterator[Lacking | None]:
         yield ledger
 
     monkeypatch.setattr(due_alerts, "holder", holder)
-    return HeldLedger(settings_in(tmp_path), lambda: NOW, b"k", lambda: 600.0)
+    return HeldLedger(settings_in(tmp_path), inbox, lambda: 600.0)
 
 
 def test_what_a_ledger_lacks_is_waited_for_by_all_that_is_made_from_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, inbox: Inbox
 ) -> None:
     """While one was built again, what had been finished in time was told as expired, at night."""
     for source in (
-        held(monkeypatch, tmp_path, Lacking()),
-        OpenLedger(Lacking(), lambda: NOW, b"k"),
+        held(monkeypatch, tmp_path, inbox, Lacking()),
+        OpenLedger(Lacking(), inbox),
     ):  # type: ignore[arg-type]
         saved = functools.partial(source.saved_views, ["mine"])
         for ask in (source.due, source.new, source.open_processes, saved, source.subscriptions):
@@ -67,22 +82,55 @@ def test_what_a_ledger_lacks_is_waited_for_by_all_that_is_made_from_it(
 
 @pytest.mark.parametrize("stands", [{"problem": "a full disk"}, {"lag_seconds": 600.0}])
 def test_one_that_stands_still_holds_no_deadline_back(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stands: dict[str, Any]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, inbox: Inbox, stands: dict[str, Any]
 ) -> None:
-    source = held(monkeypatch, tmp_path, Lacking(**stands))
-    with pytest.raises(AssertionError, match="alerts was asked for"):
-        source.due()
+    source = held(monkeypatch, tmp_path, inbox, Lacking(**stands))
+    with pytest.raises(AssertionError, match="open_processes was asked for"):
+        source.open_processes()
+
+
+def test_where_the_inbox_cannot_be_read_a_ledger_that_stands_still_is_believed_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_disk: Path, inbox: Inbox
+) -> None:
+    """A disk that is full, and a process that is finished by the inbox. In doubt it is told of."""
+    soon = instants.canonical(instants.now() + instants.DAY // 2)
+
+    def report(status: str) -> int:
+        event = review(process_id="p1", status=status, deadline_at=soon)
+        draft = delivery(event, occurred_at=instants.now(), recorded_by="webhook")
+        [receipt] = inbox.append([draft])
+        assert receipt.entry is not None
+        return receipt.entry.recorded_at
+
+    newest_at = report("OVERDUE")
+    settings = settings_in(tmp_path, ledger=small_disk / "ledger.duckdb")
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+        (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free))
+        source = OpenLedger(OwnLedger(service), inbox)
+        report("PENDING")
+        for ask in (source.due, source.new):
+            assert [(it.kind, it.ledger_at) for it in ask()] == [("before_1d", newest_at)]
+        report("FINISHED")
+        assert source.due() == source.due() == source.new() == []
+
+        def away(*_: object) -> Any:
+            raise InboxUnavailable("The inbox cannot be read", "its server is gone")
+
+        monkeypatch.setattr(inbox, "_reading", away)
+        for ask in (source.due, source.new):
+            assert [(it.kind, it.ledger_at) for it in ask()] == [("before_1d", newest_at)]
 
 
 def test_where_nobody_holds_it_nothing_is_known_rather_than_nothing_due(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, inbox: Inbox
 ) -> None:
     with pytest.raises(OperatorError, match="Nobody holds the ledger"):
-        held(monkeypatch, tmp_path, None).due()
+        held(monkeypatch, tmp_path, inbox, None).due()
 
 
 def test_one_that_is_catching_up_is_not_down(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, inbox: Inbox
 ) -> None:
     class Behind:
         def due(self) -> list[Due]:
@@ -104,11 +152,9 @@ def test_one_that_is_catching_up_is_not_down(
     rules = AlertRules.model_validate(
         {"mail": MAIL, "recipients": {"eva": EVA}, "watch": {"receivers": []}}
     )
-    inbox = open_inbox(tmp_path / "inbox.db")
     mine = Watch(settings_in(tmp_path), inbox)
     dispatcher = Dispatcher(inbox, Behind(), lambda: rules, mine, now=lambda: NOW)  # type: ignore[arg-type]
     for _ in range(2):
         dispatcher.run_once()
         clock[0] += 120
     assert inbox.last()[0] == 0
-    inbox.close()

@@ -100,7 +100,7 @@ class Stores:
 
     @property
     def source(self) -> OpenLedger:
-        return OpenLedger(OwnLedger(self.service), self.inbox.now, self.inbox.log_key)
+        return OpenLedger(OwnLedger(self.service), self.inbox)
 
     def dispatcher(self, rules: AlertRules, **more: Any) -> Dispatcher:
         return Dispatcher(self.inbox, self.source, lambda: rules, **more)

@@ -14,6 +14,8 @@ from pipeline.alert_rules.recipients import Recipient
 from pipeline.alert_rules.references import KINDS
 from pipeline.audit.package.words import WORDS
 
+ZONE = "America/Sao_Paulo"
+
 
 def message(
     process_id: str,
@@ -30,7 +32,7 @@ def message(
     )
     ana = Recipient(email="ana@market.example")
     links = Links("https://prazo.example", b"key")
-    return words.message((Item(due, 0, 1),), "ana", ana, links, "America/Sao_Paulo", 0)
+    return words.message((Item(due, 0, 1),), "ana", ana, links, ZONE, 0)
 
 
 def test_an_id_from_outside_is_neither_a_header_nor_a_line_nor_markup() -> None:
@@ -82,6 +84,20 @@ def test_a_deadline_that_is_to_come_has_not_passed() -> None:
     assert early.plain.startswith("EXPIRED SEGUNDO A PLATAFORMA, ANTES DO PRAZO (RISCO)\n")
     late = message("p1", "s1", kind="expired", deadline_at=0)
     assert late.subject == "[Prazo] Prazo vencido (EXPIRED) – p1"
+
+
+def test_what_comes_from_a_ledger_that_stands_still_says_since_when() -> None:
+    due = Due("a1", "expired", "breach", "officer", 0, process_id="p1", ledger_at=0)
+    said = {
+        "pt": "O livro-razão está parado: a última entrada é de 31/12/1969 21:00 (-03); o que houve"
+        " depois pode faltar aqui",
+        "en": "The ledger stands still: its newest entry is of 31/12/1969 21:00 (-03); what came"
+        " after that may be missing here",
+    }
+    for language, line in said.items():
+        ana = Recipient.model_validate({"email": "ana@market.example", "language": language})
+        text = words.message((Item(due, 0, 1),), "ana", ana, Links(None, b""), ZONE, 0)
+        assert line in text.plain.splitlines()
 
 
 @pytest.mark.parametrize("language", ["pt", "en"])
