@@ -5,6 +5,7 @@ log says who was told what and when. None of them names an address: the recipien
 """
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple, Self
 
@@ -142,6 +143,21 @@ def answered(
     if may_have_it:
         more["may_have_it"] = True
     return _about_a_try(step, item, to, via, message, subject, now, **more)
+
+
+def beside(draft: Draft) -> Draft:
+    """A step of a try that another process made at the same time, while neither knew of the other:
+    an entry of its own, since there were two messages. Its repetition adds nothing."""
+    assert draft.ingest_key is not None
+    return draft._replace(
+        ingest_key=_key(["beside", draft.ingest_key.hex(), str(draft.occurred_at)])
+    )
+
+
+def may_have_arrived(draft: Draft) -> bool:
+    """Whether an end of a try says that the channel took the message, or may have."""
+    said = json.loads(draft.body or b"null")
+    return said["step"] == "sent" or "may_have_it" in said
 
 
 def undelivered(

@@ -25,7 +25,7 @@ from pipeline.alert.links import Links
 from pipeline.alert.watch import GRACE_SECONDS, name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import InboxUnavailable, OperatorError
-from pipeline.inbox import Inbox
+from pipeline.inbox import Inbox, Outcome
 from pipeline.log.entries import Draft
 from pipeline.texts import counted
 
@@ -39,13 +39,15 @@ AT_ONCE: Final = 32
 """Recipients by a channel each, to whom messages are on their way."""
 AT_A_TIME: Final = 500
 """Drafts in one commit."""
+_OCCURRED: Final = "select occurred_at from entries where ingest_key = $1"
 
 
 class _Step(NamedTuple):
-    """What was done about an alert."""
+    """What was done about an alert. `tried`: of an end of a try, how that had begun."""
 
     draft: Draft
     due: Due
+    tried: Draft | None = None
 
 
 class Unrecorded:
@@ -58,6 +60,8 @@ class Unrecorded:
         # When it took no entries last, and took none since; on the monotonic clock.
         self._unwritten_at: float | None = None
         self._steps: list[_Step] = []
+        # Ingest keys of steps that others had recorded first.
+        self._others: set[bytes | None] = set()
         # What this process had recorded, or tried to, and has not read yet, by ingest key.
         self._own: dict[bytes | None, Draft] = {}
         self._under_way: set[tuple[str, str]] = set()
@@ -116,7 +120,7 @@ class Unrecorded:
         known = copy.deepcopy(alarms)
         with self._lock:
             done = [(it, it.process_id) for it in self._own.values()]
-            done += [(draft, due.process_id) for draft, due in self._steps]
+            done += [(it.draft, it.due.process_id) for it in self._steps]
         for draft, process_id in done:
             known.take(draft.body, draft.occurred_at or 0, process_id)
         return known
@@ -188,9 +192,10 @@ class Unrecorded:
     ) -> bool:
         """Whether the channel took it; one that took none is left alone for now."""
         to, via = message.to, message.via
+        tried = {}
         for item in message.items:
-            draft = entries.tried(item, to, via, message.name, Subject(), now())
-            self._take(draft, item.due)
+            tried[item] = entries.tried(item, to, via, message.name, Subject(), now())
+            self._take(tried[item], item.due)
         content, faults = channels.made_apart(message, rules, now(), links, {})
         left = message._replace(items=tuple(it for it in message.items if it not in faults))
         fault = None if content is None else channels.send(left, content, rules, now(), stop)
@@ -205,7 +210,7 @@ class Unrecorded:
                 fault=faults.get(item, fault),
                 may_have_it=item not in faults and isinstance(fault, channels.Unsure),
             )
-            self._take(draft, item.due)
+            self._take(draft, item.due, tried[item])
         LOG.warning(
             "while nothing can be recorded, %s by %s: %s of %s sent%s",
             to,
@@ -216,9 +221,9 @@ class Unrecorded:
         )
         return fault is None
 
-    def _take(self, draft: Draft, due: Due) -> None:
+    def _take(self, draft: Draft, due: Due, tried: Draft | None = None) -> None:
         with self._lock:
-            self._steps.append(_Step(draft, due))
+            self._steps.append(_Step(draft, due, tried))
 
     # --- recording ---
 
@@ -227,18 +232,47 @@ class Unrecorded:
         Raises `InboxUnavailable` where it does not; what is recorded by then stays so."""
         subjects: dict[str, Subject] = {}
         count = 0
-        while steps := self._steps[:AT_A_TIME]:
-            for _, due in steps:
-                if due.alert not in subjects:
-                    subjects[due.alert] = subject_of(due)
-            drafts = [it._replace(**subjects[due.alert]._asdict()) for it, due in steps]
-            inbox.append(drafts)
+        while steps := self._together():
+            for step in steps:
+                if step.due.alert not in subjects:
+                    subjects[step.due.alert] = subject_of(step.due)
+            drafts = [
+                draft._replace(**subjects[step.due.alert]._asdict())
+                for step in steps
+                for draft in self._to_record(step)
+            ]
+            receipts = inbox.append(drafts)
+            self._others |= {
+                draft.ingest_key
+                for draft, receipt in zip(drafts, receipts, strict=True)
+                if receipt.outcome is Outcome.DUPLICATE and not _is_there(inbox, draft)
+            }
             self.recorded(drafts)
             with self._lock:
                 del self._steps[: len(steps)]
             count += len(steps)
         if count:
             LOG.warning("the inbox is back: %s about alerts recorded", counted(count, "step"))
+
+    def _together(self) -> list[_Step]:
+        """Those that are recorded next, in one commit: no end of a try beside its beginning, which
+        others may have recorded."""
+        steps = self._steps[:AT_A_TIME]
+        keys: set[bytes | None] = set()
+        for number, step in enumerate(steps):
+            if step.tried is not None and step.tried.ingest_key in keys:
+                return steps[:number]
+            keys.add(step.draft.ingest_key)
+        return steps
+
+    def _to_record(self, step: _Step) -> list[Draft]:
+        """A step; the end of a try that others had recorded first, as that of a second try, if its
+        message may have arrived."""
+        if step.tried is None or step.tried.ingest_key not in self._others:
+            return [step.draft]
+        if not entries.may_have_arrived(step.draft):
+            return []
+        return [entries.beside(step.tried), entries.beside(step.draft)]
 
     def end(self, inbox: Inbox, subject_of: Callable[[Due], Subject]) -> None:
         """The same for the last time, once messages on their way have come to their end."""
@@ -257,6 +291,12 @@ class Unrecorded:
                 counted(len(self._steps), "step"),
                 error,
             )
+
+
+def _is_there(inbox: Inbox, draft: Draft) -> bool:
+    """Whether it was recorded from here, by a commit of which nobody knew the outcome."""
+    found = inbox.query(_OCCURRED, draft.ingest_key)
+    return found == [(draft.occurred_at,)]
 
 
 def opened(

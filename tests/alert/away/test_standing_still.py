@@ -13,6 +13,7 @@ from pipeline import instants
 from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
+from pipeline.serve.remote import holder
 from tests.alert.away.hurried import PROGRAM
 from tests.alert.away.test_processes import ACI, Office, desk  # noqa: F401
 from tests.alert.sinks import WebhookServer
@@ -46,6 +47,11 @@ class Standing(Office):
         recorded_at: int = receipt.entry.recorded_at
         return recorded_at
 
+    def is_held(self) -> bool:
+        """Whether a process holds the ledger and answers."""
+        with holder(self.settings) as asked:
+            return asked is not None
+
     def fill(self) -> None:
         (self.disk / "ballast").write_bytes(bytes(shutil.disk_usage(self.disk).free))
 
@@ -67,6 +73,7 @@ def test_what_is_finished_by_the_inbox_alarms_nobody_and_the_rest_says_where_the
     passed."""
     with ExitStack() as running:
         running.enter_context(standing.running("-m", "pipeline.cli", "follow"))
+        wait_until(standing.is_held)  # or it could not be opened on a full disk
         running.enter_context(standing.running(PROGRAM))
         standing.fill()
         with closing(open_inbox(standing.settings.inbox)) as inbox:

@@ -15,6 +15,7 @@ import pytest
 
 from pipeline import instants
 from pipeline.alert import channels, decision, dispatcher, entries, unrecorded
+from pipeline.alert.channels import Unsure
 from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
@@ -75,10 +76,11 @@ class Office(Bare):
         event = review(process_id=process_id)
         self.inbox.append([delivery(event, occurred_at=instants.now(), recorded_by="webhook")])
 
-    def turn(self) -> None:
+    def turn(self, sends: Dispatcher | None = None) -> None:
         """One turn, with all that it sends."""
-        self.sends._turn_safely(self.sends._deliver_safely)
-        wait_until(lambda: not self.sends._unrecorded._under_way)
+        sends = sends or self.sends
+        sends._turn_safely(sends._deliver_safely)
+        wait_until(lambda: not sends._unrecorded._under_way)
 
     def said(self) -> list[tuple[str, str | None, str | None]]:
         """(step, recipient, process) of each entry about an alert of a process."""
@@ -211,6 +213,62 @@ def test_an_inbox_that_comes_back_for_one_commit_has_nobody_hear_twice(office: O
     office.turn()
     assert sorted(office.got) == [*sorted(HEARD)]
     office.takes = office.gives = True
+    office.turn()
+    assert [step for step, *_ in office.said()] == ["raised", "tried", "sent"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "recorded"),
+    [
+        (None, None, ["tried", "sent", "tried", "sent"]),
+        ("it answered 500", None, ["tried", "failed", "tried", "sent"]),
+        (None, "it answered 500", ["tried", "sent"]),
+        (None, Unsure("it was not done in time"), ["tried", "sent", "tried", "failed"]),
+    ],
+)
+def test_what_two_processes_sent_at_once_is_two_messages_in_the_log(
+    office: Office,
+    monkeypatch: pytest.MonkeyPatch,
+    first: str | None,
+    second: str | None,
+    recorded: list[str],
+) -> None:
+    """It had the first that was recorded, so that two messages seemed one; and where that one had
+    failed, whoever had heard by the other was written to once more."""
+    other = Dispatcher(office.inbox, office, lambda: office.rules)
+    office.turn()
+    office.turn(other)
+    office.dues = [office.expired()]
+    office.takes = office.gives = False
+    for sends, fault in ((office.sends, first), (other, second)):
+        monkeypatch.setattr(channels, "send", lambda *sent, why=fault: office.send(*sent) or why)
+        office.turn(sends)
+    office.takes = office.gives = True
+    for sends in (office.sends, other, office.sends, other):
+        office.turn(sends)
+    assert [step for step, *_ in office.said()] == ["raised", *recorded]
+    office.shift = instants.HOUR
+    office.turn()
+    assert office.got.count(("ana", "expired")) == 2
+
+
+def test_a_commit_of_which_nobody_knows_the_outcome_makes_no_second_message(
+    office: Office,
+) -> None:
+    office.turn()
+    office.dues = [office.expired()]
+    office.takes = office.gives = False
+    office.turn()
+    append = office.inbox.append
+
+    def unheard(drafts: list[Draft]) -> Any:
+        append(drafts)
+        office.inbox.append = append
+        raise InboxUnavailable("The inbox does not answer", "it was cut off")
+
+    office.takes = office.gives = True
+    office.inbox.append = unheard
+    office.turn()
     office.turn()
     assert [step for step, *_ in office.said()] == ["raised", "tried", "sent"]
 

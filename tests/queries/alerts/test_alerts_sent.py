@@ -72,6 +72,23 @@ def test_a_try_and_its_end_are_two() -> None:
     assert rows(history, "alerts", "told", "undelivered") == [(3, 1)]
 
 
+def test_two_messages_are_doubled_unless_somebody_put_the_alert_off_between() -> None:
+    """Two processes told while neither could record it; and what is put off is sent again."""
+
+    def is_doubled(*steps: dict[str, Any]) -> list[tuple[Any, ...]]:
+        return rows([aci(), RAISED, *steps], "alerts_sent", "tries", "may_be_doubled")
+
+    once = [try_of("ana", "tried", "12:00:02", 1), try_of("ana", "sent", "12:00:03", 1)]
+    beside = [try_of("ana", "tried", "12:00:04", 1), try_of("ana", "sent", "12:00:05", 1)]
+    after = [try_of("ana", "tried", "12:30:02", 2), try_of("ana", "sent", "12:30:03", 2)]
+    put_off = step("snoozed", "12:10:00", until="2026-03-30T12:30:00Z", actor="Ana", reason="ill")
+    assert is_doubled(*once) == [(1, False)]
+    assert is_doubled(*once, *beside) == [(2, True)]
+    assert is_doubled(*once, *after) == [(2, True)]
+    assert is_doubled(*once, put_off, *after) == [(2, False)]
+    assert is_doubled(*once, put_off, *after, *beside) == [(3, True)]
+
+
 def test_an_alert_of_which_nobody_knows_is_a_breach_and_else_a_risk() -> None:
     given_up = step(
         "undelivered", "13:00:00", to="ana", via="email", level=0, answer="given up after 8 tries"
