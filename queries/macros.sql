@@ -84,6 +84,13 @@ create or replace macro retry_wait(retry) as
 create or replace macro retry_pause(retry, spread) as
     retry_wait(retry) + retry_wait(retry) // 5 * spread // 2147483648;
 
+-- Whether a try was given up with its retry still wanted (docs/rules.md#tries-and-retries).
+create or replace macro was_retry_given_up(is_retryable, gives_up_at, retry_ended_at) as coalesce(
+    is_retryable and gives_up_at <= as_of()
+    and (retry_ended_at is null or gives_up_at < retry_ended_at),
+    false
+);
+
 -- How long a seller who was invited or reminded is given before the next reminder is due.
 create or replace macro seller_patience() as
     to_hours(coalesce(cast(getvariable('await_seller_hours') as integer), 72));
@@ -146,13 +153,13 @@ create or replace macro alert_rules() as from_json(
           "before": [{"rung": "before_15d", "hours": 360}, {"rung": "before_7d", "hours": 168},
                      {"rung": "before_3d", "hours": 72}, {"rung": "before_1d", "hours": 24},
                      {"rung": "before_4h", "hours": 4}],
-          "even_while_awaiting": 72, "silence": null,
+          "risk": 72, "even_while_awaiting": 72, "silence": null,
           "conditions": ["breach", "unauthorized", "tls_refused", "ticket_due", "retries_exhausted",
                          "quarantined", "silence"]}'
     ),
     '{"look_back": "INTEGER", "held": "INTEGER", "longest_snooze": "INTEGER", "reach": "INTEGER",
       "opened": ["VARCHAR"], "overdue": "BOOLEAN", "expired": "BOOLEAN",
-      "before": [{"rung": "VARCHAR", "hours": "INTEGER"}], "even_while_awaiting": "INTEGER",
+      "before": [{"rung": "VARCHAR", "hours": "INTEGER"}], "risk": "INTEGER", "even_while_awaiting": "INTEGER",
       "silence": "INTEGER", "conditions": ["VARCHAR"]}'
 );
 

@@ -16,6 +16,7 @@ from pipeline.alert.alarms import Alarm, Delivery
 from pipeline.alert.entries import DIGEST, NOBODY, REPORT, Address, Due, Item, Subject
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.ladder import RISK_HOURS
 from pipeline.alert_rules.recipients import ASSIGNEE, ROLE, Route, Via
 from pipeline.log.entries import Draft
 
@@ -29,7 +30,7 @@ way: a channel that is limited takes the gravest first once it takes something a
 LATER: Final = 6 * instants.HOUR
 """Between tries of what was given up, while nobody was told of the alert at all: what refuses
 messages on Friday may take them on Monday."""
-NEAR: Final = 3 * instants.DAY
+NEAR: Final = RISK_HOURS * instants.HOUR
 """Who was told so shortly before a deadline needs no message at night when it passes."""
 UNANSWERED: Final = 5 * instants.MINUTE
 """After that, a try of which no end is known counts as failed: whoever made it is gone. It may

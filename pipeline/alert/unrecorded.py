@@ -22,7 +22,7 @@ from pipeline.alert.decision import Message, decide
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.lateness import is_late
 from pipeline.alert.links import Links
-from pipeline.alert.watch import GRACE_SECONDS, name_of
+from pipeline.alert.watch import GRACE_SECONDS, due_beside, name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import InboxUnavailable, OperatorError
 from pipeline.inbox import Inbox, Outcome
@@ -142,7 +142,7 @@ class Unrecorded:
         `alarms`: as they were read last. `now`: the believed time, which must not ask the inbox.
         """
         name = name_of(KIND, str(self._began))
-        dues = [Due(name, KIND, "breach", "admin", self._began), *dues]
+        dues = [due_beside(name, KIND, self._began), *dues]
         for due in decide(dues, self._known(alarms), rules, now()).raises:
             self._take(entries.raised(due, Subject(), now()), due)
         plan = decide(dues, self._known(alarms), rules, now())

@@ -22,6 +22,7 @@ from pipeline.alert import entries
 from pipeline.alert.alarms import LASTING, Alarm
 from pipeline.alert.entries import Due
 from pipeline.alert_rules.ladder import Watch as Watched
+from pipeline.alert_rules.references import BESIDE_THE_LOG
 from pipeline.errors import SettingsError
 from pipeline.files import read_small
 from pipeline.http import addresses
@@ -45,13 +46,6 @@ ASK_SECONDS: Final = 10.0
 _BY_KEY: Final = "select seq from entries where ingest_key = $1"
 
 
-class Trouble(NamedTuple):
-    """Something that is wrong now."""
-
-    kind: str
-    severity: str
-
-
 class Found(NamedTuple):
     """What is alarming beside the log's own alerts, and the alerts that are over."""
 
@@ -69,7 +63,7 @@ class Watch:
     def __init__(self, settings: Settings, inbox: Inbox) -> None:
         self._settings = settings
         self._inbox = inbox
-        self._since: dict[Trouble, float] = {}  # on the monotonic clock
+        self._since: dict[str, float] = {}  # by kind of what is wrong now; on the monotonic clock
         self._fault = ""  # of the files for the platform, as it was logged last
         self._me = secrets.token_hex(8)
         self._seen: set[str] = set()  # kinds of which others were told that we see them
@@ -81,20 +75,20 @@ class Watch:
         troubles = {*_ledger(status, watched), *self._receivers(watched), *self._files(now)}
         moment = time.monotonic()
         self._since = {it: self._since.get(it, moment) for it in troubles}
-        self._tell_others({it.kind for it in troubles})
+        self._tell_others(troubles)
         open_ones = {
             alarm.kind: name
             for name, alarm in alarms.items()
             if alarm.kind in LASTING and not alarm.is_over
         }
         dues = [*self._certificates(watched, now)]
-        for trouble, since in self._since.items():
-            name = open_ones.pop(trouble.kind, None)
+        for kind, since in self._since.items():
+            name = open_ones.pop(kind, None)
             if name is not None:
-                dues.append(_due(name, *trouble, alarms[name].since))
+                dues.append(due_beside(name, kind, alarms[name].since))
             elif moment - since >= GRACE_SECONDS:
                 began = now - round((moment - since) * instants.SECOND)
-                dues.append(_due(self._next(trouble.kind), *trouble, began))
+                dues.append(due_beside(self._next(kind), kind, began))
         lately = round(GRACE_SECONDS * instants.SECOND)
         over = [name for kind, name in open_ones.items() if not is_seen(self._inbox, kind, lately)]
         return Found(dues, over)
@@ -144,16 +138,16 @@ class Watch:
     def _is_cleared(self, kind: str, number: int) -> bool:
         return bool(self._inbox.query(_BY_KEY, entries.key_of_cleared(_numbered(kind, number))))
 
-    def _receivers(self, watched: Watched) -> Iterable[Trouble]:
+    def _receivers(self, watched: Watched) -> Iterable[str]:
         here = addresses.local(self._settings.receiver_host, self._settings.receiver_port)
         named = watched.receivers
         urls = (here,) if named is None else named
         asked = [Aside(functools.partial(ask, url), name="readyz") for url in urls]
         until = time.monotonic() + ASK_SECONDS
         ready = [_is_ready(it, max(0.0, until - time.monotonic())) for it in asked]
-        return [] if all(ready) else [Trouble("receiver_down", "breach")]
+        return [] if all(ready) else ["receiver_down"]
 
-    def _files(self, now: int) -> Iterable[Trouble]:
+    def _files(self, now: int) -> Iterable[str]:
         """Whoever sends goes on with the files that it has read before, or cannot begin."""
         settings = self._settings
         certificate, key = settings.client_cert_file, settings.client_key_file
@@ -168,7 +162,7 @@ class Watch:
             if str(error) != self._fault:
                 LOG.error("the files for the platform cannot be used: %s", error)
             self._fault = str(error)
-            return [Trouble("platform_files", "risk")]
+            return ["platform_files"]
         self._fault = ""
         return []
 
@@ -194,20 +188,20 @@ class Watch:
             mark = certificate.fingerprint(hashes.SHA256()).hex()
             name = name_of("certificate_ends", f"{mark}:{days}")
             since = ends_at - days * 24 * instants.HOUR
-            yield _due(name, "certificate_ends", "risk", since, deadline_at=ends_at)
+            yield due_beside(name, "certificate_ends", since, deadline_at=ends_at)
 
 
-def _ledger(status: Status | None, watched: Watched) -> Iterator[Trouble]:
+def _ledger(status: Status | None, watched: Watched) -> Iterator[str]:
     if status is None:
-        yield Trouble("ledger_down", "breach")
+        yield "ledger_down"
         return
     lag = status["lag_seconds"]
     assert isinstance(lag, float | int)
     is_unverified = not status["is_verified"] and status["inbox_seq"] and lag < BEHIND_SECONDS
     if status["problem"] is not None or is_unverified:
-        yield Trouble("ledger_unverified", "breach")
+        yield "ledger_unverified"
     if lag > watched.lag_minutes * 60:
-        yield Trouble("ledger_behind", "risk")
+        yield "ledger_behind"
 
 
 def name_of(kind: str, subject: str) -> str:
@@ -219,8 +213,9 @@ def _numbered(kind: str, number: int) -> str:
     return name_of(kind, str(number))
 
 
-def _due(name: str, kind: str, severity: str, since: int, *, deadline_at: int | None = None) -> Due:
-    return Due(name, kind, severity, "admin", since, deadline_at=deadline_at)
+def due_beside(name: str, kind: str, since: int, *, deadline_at: int | None = None) -> Due:
+    """An alert of a kind that lies beside the log."""
+    return Due(name, kind, BESIDE_THE_LOG[kind], "admin", since, deadline_at=deadline_at)
 
 
 def _is_ready(asked: Aside[Answer], seconds: float) -> bool:

@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pipeline import settings_files
-from pipeline.alert_rules.ladder import Condition, Ladder, Watch, rung
+from pipeline.alert_rules.ladder import RISK_HOURS, Condition, Ladder, Watch, rung
 from pipeline.alert_rules.parts import Part
 from pipeline.alert_rules.recipients import (
     ASSIGNEE,
@@ -190,6 +190,7 @@ class AlertRules(Part):
                 "overdue": ladder.overdue,
                 "expired": ladder.expired,
                 "before": [{"rung": rung(it), "hours": it} for it in ladder.before],
+                "risk": RISK_HOURS,
                 "even_while_awaiting": ladder.even_while_awaiting,
                 "silence": self.silence_hours,
                 "conditions": list(self.conditions),

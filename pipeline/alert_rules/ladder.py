@@ -1,6 +1,6 @@
 """What is alarming: the ladder of a process and the conditions beside it."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator
 
@@ -16,6 +16,9 @@ Condition = Literal[
     "quarantined",
     "silence",
 ]
+
+RISK_HOURS: Final = 72
+"""With less time left to the deadline, a rung is a risk (docs/alerts.md#what-is-due)."""
 
 
 class Ladder(Part):

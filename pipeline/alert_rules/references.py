@@ -5,17 +5,23 @@ It reads the file's tables as they stand: a mistake elsewhere in the file hides 
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, Literal, get_args
 
 from pipeline.alert_rules.ladder import Condition
 from pipeline.breaches import BREACHES
 
 CONDITIONS: Final = tuple(it for it in get_args(Condition) if it != "breach")
 """Each is a kind of its own; of breaches each finding is."""
-BESIDE_THE_LOG: Final = (
-    *("inbox_down", "receiver_down", "ledger_down", "ledger_behind", "ledger_unverified"),
-    *("platform_files", "certificate_ends"),
-)
+BESIDE_THE_LOG: Final[Mapping[str, Literal["breach", "risk"]]] = {
+    "inbox_down": "breach",
+    "receiver_down": "breach",
+    "ledger_down": "breach",
+    "ledger_behind": "risk",
+    "ledger_unverified": "breach",
+    "platform_files": "risk",
+    "certificate_ends": "risk",
+}
+"""Kind -> severity."""
 RUNGS: Final = ("opened", "overdue", "expired")
 KINDS: Final = (*RUNGS, *BREACHES, *CONDITIONS, *BESIDE_THE_LOG)
 """Of alerts that routes lead somewhere, beside the rungs before the deadline."""

@@ -3,17 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from pipeline.alert_rules.ladder import Ladder
+from pipeline.alert_rules.ladder import RISK_HOURS, Ladder
 from pipeline.alert_rules.recipients import Role, Route, Severity
 from pipeline.alert_rules.references import BESIDE_THE_LOG
 from pipeline.breaches import BREACHES
 
 _FOR_ADMINS: Final = {"unauthorized", "tls_refused", "quarantined", "silence"}
-_BREACHES_BESIDE_THE_LOG: Final = {
-    *("inbox_down", "receiver_down", "ledger_down", "ledger_unverified"),
-}
-_RISK_HOURS: Final = 72
-"""With less time left to the deadline, a rung is a risk."""
 
 
 def untold(routes: Iterable[Route], ladder: Ladder, conditions: Iterable[str]) -> list[str]:
@@ -47,14 +42,14 @@ def possible(ladder: Ladder, conditions: Iterable[str]) -> Iterator[tuple[str, S
         if rung == "expired":
             yield rung, "breach", "officer"
             continue
-        if hours is None or hours > _RISK_HOURS:
+        if hours is None or hours > RISK_HOURS:
             yield rung, "notice", "officer"
-        if hours is None or until[hours] < _RISK_HOURS:  # else the next rung comes before
+        if hours is None or until[hours] < RISK_HOURS:  # else the next rung comes before
             yield rung, "risk", "officer"
     for condition in conditions:
         if condition == "breach":
             yield from ((it, "breach", "officer") for it in BREACHES)
         else:
             yield condition, "risk", "admin" if condition in _FOR_ADMINS else "officer"
-    for kind in BESIDE_THE_LOG:
-        yield kind, "breach" if kind in _BREACHES_BESIDE_THE_LOG else "risk", "admin"
+    for kind, severity in BESIDE_THE_LOG.items():
+        yield kind, severity, "admin"

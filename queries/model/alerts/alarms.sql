@@ -50,7 +50,7 @@ found as (
         rung as kind,
         case
             when state = 'EXPIRED' then 'breach'
-            when seconds_to_deadline < 72 * 3600 then 'risk'
+            when seconds_to_deadline < alert_rules().risk * 3600 then 'risk'
             else 'notice'
         end as severity,
         'officer' as role,

@@ -36,12 +36,7 @@
 with judged as (
     select
         *,
-        coalesce(
-            is_retryable
-            and gives_up_at <= as_of()
-            and (retry_ended_at is null or gives_up_at < retry_ended_at),
-            false
-        ) as is_given_up
+        was_retry_given_up(is_retryable, gives_up_at, retry_ended_at) as is_given_up
     from attempt_facts
 ),
 
