@@ -7,6 +7,7 @@ that stands still is believed, but for what was finished since by the inbox.
 """
 
 import logging
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -35,6 +36,9 @@ SAVED_FOR_ALL: Final = ("page=watchlist", "owner=")
 HEALTH: Final = "ledger_health"
 HELD_SECONDS: Final = 5.0
 """For so long a holder is waited for: it lacks what was just recorded, and only for a moment."""
+INBOX_SECONDS: Final = 30.0
+"""For so long one look may ask the inbox what was finished: a ledger that is built again for hours
+shows many as late, and what is late must not wait for them."""
 _NEWEST_SINCE: Final = "select max(seq) from entries where process_id = $1 and seq > $2"
 
 
@@ -156,14 +160,15 @@ class _DueAlerts(ABC):
     def _lasting(self, dues: Iterable[Due], size: int) -> Iterator[Due]:
         """Those of a ledger of so many entries that no later one has ended. Where that cannot be
         said, none has: better a message about what is finished than none about what is late."""
-        may_be_asked = True
+        give_up_at = time.monotonic() + INBOX_SECONDS
         for due in dues:
+            may_be_asked = _ends_with_its_process(due) and time.monotonic() < give_up_at
             try:
-                if may_be_asked and _ends_with_its_process(due) and self._is_finished(due, size):
+                if may_be_asked and self._is_finished(due, size):
                     continue
             except InboxUnavailable as error:
                 LOG.error("what was finished since the ledger stands still is not known: %s", error)
-                may_be_asked = False  # it may hang, and one would wait for each of many
+                give_up_at = 0.0  # it may hang, and one would wait for each of many
             except Exception:
                 LOG.exception("whether a process is finished by now could not be worked out")
             yield due

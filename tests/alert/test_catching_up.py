@@ -113,6 +113,9 @@ def test_where_the_inbox_cannot_be_read_a_ledger_that_stands_still_is_believed_a
             assert [(it.kind, it.ledger_at) for it in ask()] == [("before_1d", newest_at)]
         report("FINISHED")
         assert source.due() == source.due() == source.new() == []
+        with monkeypatch.context() as hurried:
+            hurried.setattr(due_alerts, "INBOX_SECONDS", 0.0)
+            assert [it.kind for it in source.due()] == ["before_1d"]
 
         def away(*_: object) -> Any:
             raise InboxUnavailable("The inbox cannot be read", "its server is gone")
