@@ -22,7 +22,7 @@ from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError, Prazo
 from pipeline.inbox import Inbox
 from pipeline.serve.commands import CATCH_UP_SECONDS, Ledger
 from pipeline.serve.identifiers import mask, mask_within
-from pipeline.serve.remote import holder
+from pipeline.serve.remote import Holder, holder
 from pipeline.settings import Settings
 from pipeline.texts import counted
 
@@ -223,6 +223,9 @@ class HeldLedger(_DueAlerts):
         """`patience`: in seconds."""
         super().__init__(inbox, inbox.now_or_believed)
         self._settings, self._patience = settings, patience
+        # Since when it never had all entries, on the monotonic clock. What it says itself begins
+        # again with each start, and once it has what it lacked first.
+        self._behind_since: float | None = None
 
     @contextmanager
     def _asking(self) -> Iterator[_Asked]:
@@ -230,7 +233,11 @@ class HeldLedger(_DueAlerts):
             if ledger is None:
                 raise OperatorError("Nobody holds the ledger", "no process answers for it")
             lacking = ledger.catch_up(HELD_SECONDS)
-            status = ledger.status()
+            if not lacking:
+                self._behind_since = None
+            elif self._behind_since is None:
+                self._behind_since = time.monotonic()
+            status = self._stands(ledger)
             has_problem = status["problem"] is not None
             if lacking and not has_problem and status["lag_seconds"] < self._patience():
                 raise _behind(lacking)
@@ -240,6 +247,12 @@ class HeldLedger(_DueAlerts):
         """How the ledger stands; None while nobody holds it, or it does not answer."""
         try:
             with holder(self._settings) as ledger:
-                return None if ledger is None else ledger.status()
+                return None if ledger is None else self._stands(ledger)
         except OperatorError:
             return None
+
+    def _stands(self, ledger: Holder) -> dict[str, Any]:
+        status = ledger.status()
+        since = self._behind_since
+        seen = 0.0 if since is None else time.monotonic() - since
+        return {**status, "lag_seconds": max(status["lag_seconds"], seen)}

@@ -89,6 +89,55 @@ def test_one_that_stands_still_holds_no_deadline_back(
         source.open_processes()
 
 
+def test_one_that_never_catches_up_holds_no_deadline_back_whatever_lag_it_has(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, inbox: Inbox
+) -> None:
+    """A holder that dies over an entry and is started again, or that is always some seconds behind,
+    counts from the start again: it lagged for less than ten minutes, and nobody was told of anything."""
+    clock, lacks = [1000.0], [7]
+    monkeypatch.setattr(due_alerts.time, "monotonic", lambda: clock[0])
+
+    class Restarted(Lacking):
+        def catch_up(self, seconds: float) -> int:
+            return lacks[0]
+
+        def read(self, view: str, **_: Any) -> Any:
+            return rows
+
+    rows = object()
+    source = held(monkeypatch, tmp_path, inbox, Restarted(lag_seconds=6.0))
+
+    def is_believed() -> bool:
+        try:
+            return source._read("alerts") is rows
+        except LedgerBehind:
+            return False
+
+    found = []
+    for at_second, lacking in (
+        (0, 7),
+        (599, 7),
+        (600, 7),
+        (601, 0),
+        (602, 7),
+        (1201, 7),
+        (1202, 7),
+    ):
+        clock[0], lacks[0] = 1000.0 + at_second, lacking
+        stands = source.status()
+        assert stands is not None
+        found.append((is_believed(), stands["lag_seconds"]))
+    assert found == [
+        (False, 6.0),
+        (False, 599.0),
+        (True, 600.0),
+        (True, 601.0),
+        (False, 6.0),
+        (False, 599.0),
+        (True, 600.0),
+    ]
+
+
 def test_where_the_inbox_cannot_be_read_a_ledger_that_stands_still_is_believed_as_it_is(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_disk: Path, inbox: Inbox
 ) -> None:
