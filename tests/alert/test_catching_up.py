@@ -93,7 +93,7 @@ def test_one_that_never_catches_up_holds_no_deadline_back_whatever_lag_it_has(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, inbox: Inbox
 ) -> None:
     """A holder that dies over an entry and is started again, or that is always some seconds behind,
-    counts from the start again: it lagged for less than ten minutes, and nobody was told of anything."""
+    counts from the start again: it lagged for less than ten minutes, and nobody was told."""
     clock, lacks = [1000.0], [7]
     monkeypatch.setattr(due_alerts.time, "monotonic", lambda: clock[0])
 
