@@ -51,9 +51,7 @@ class Due(NamedTuple):
     next_action: str | None = None
     seq: int | None = None
     raised_at: int | None = None  # by whatever entry, from a file too
-    ledger_at: int | None = (
-        None  # of a ledger that stands still: when its newest entry was recorded
-    )
+    ledger_at: int | None = None  # of the newest entry of a ledger that stands still
 
 
 class Subject(NamedTuple):

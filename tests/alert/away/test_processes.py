@@ -64,6 +64,7 @@ class Office:
         bring_back: Callable[[], object],
     ) -> None:
         self.folder, self.desk = folder, desk
+        self.holders = location  # the inbox as the ledger's holder reaches it
         self.take_away, self.bring_back = take_away, bring_back
         self.environment = os.environ | environment_in(folder)
         self.environment |= {
@@ -77,11 +78,14 @@ class Office:
         self.settings = settings_in(folder, inbox=location)
 
     @contextmanager
-    def running(self, *program: str) -> Iterator[Any]:
-        """A process of ours, until the block ends."""
+    def running(self, *program: str, **environment: str) -> Iterator[Any]:
+        """A process of ours, until the block ends; `environment`: its own."""
         with self.log.open("a") as log:
             process = fork_server.start(
-                [sys.executable, *program], env=self.environment, cwd=self.folder, stderr=log
+                [sys.executable, *program],
+                env=self.environment | environment,
+                cwd=self.folder,
+                stderr=log,
             )
         try:
             yield process
