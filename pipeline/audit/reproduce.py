@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import islice
 from pathlib import Path, PurePath
@@ -22,6 +22,7 @@ import duckdb
 from pipeline import instants
 from pipeline.audit import verify as verifier
 from pipeline.audit.package import report, tables
+from pipeline.audit.package.masking import Masking
 from pipeline.audit.package.screens import MAX_ENTRIES, MAX_TEXT_BYTES, Screen, screens_of
 from pipeline.audit.package.tables import Selection
 from pipeline.audit.verify import (
@@ -38,6 +39,7 @@ from pipeline.audit.verify import (
 from pipeline.contract.events import read_event
 from pipeline.ledger import facts
 from pipeline.log.entries import COLLECTION, WEBHOOK, Entry
+from pipeline.log.signing import KEY_ROTATION
 
 ENTRIES_PER_BATCH: Final = 2048
 _KNOWN: Final = (
@@ -146,15 +148,19 @@ def _compare_tables(
     processes: set[str] = set()
     data = {it for it in package.names if it.startswith("data/")}
     stated = verifier.Stated(package, data)
-    with closing(tables.Facts(unmask=is_full)) as made:
+    with closing(tables.Facts(unmask=is_full)) as made, ExitStack() as opened:
+        masked = None if is_full else opened.enter_context(closing(_Masked(package, verdict)))
         again = tables.Again()
         for batch in _batches(_entries(package)):
             marked = [again.marked(it) for it in batch]
             withheld = [it for it in marked if _is_withheld(it)]
             made.add(marked, {it.seq for it in withheld})
             _take_screens(package, paths, marked, screens)
-            for table, rows in _stated_of(withheld, stated).items():
+            stated_now = _stated_of(withheld, stated)
+            for table, rows in stated_now.items():
                 made.state(table, rows)
+            if masked is not None:
+                masked.judge(marked, stated_now)
             seqs += [it.seq for it in marked]
             processes |= {it.process_id for it in marked if it.process_id is not None}
         seller = parameters["scope"].get("seller")
@@ -170,10 +176,59 @@ def _compare_tables(
         except duckdb.InterruptException:
             raise Late("its query took too long") from None
     not_of_log = parameters["not_of_log"]
+    if masked is not None:
+        verdict.passed("nothing is shown that the masked profile hides")
+        verdict.unchecked.remove(verifier.MASKED)
     return sum(
         _compare(name, table, package, not_of_log.get(name, 0), verdict)
         for name, table in derived.items()
     )
+
+
+class _Masked:
+    """Judges whether a masked package shows what its profile hides: nobody who hands it on to
+    somebody else would look for that."""
+
+    def __init__(self, package: Package, verdict: Verdict) -> None:
+        self._verdict = verdict
+        if any(package.lines("data/names.ndjson", verifier.MAX_LEAF_BYTES)):
+            verdict.fault("names.ndjson gives identifiers, which the masked profile hides")
+        leaves = package.lines("data/leaves.ndjson", verifier.MAX_LEAF_BYTES)
+        keys = {*verifier.IDENTIFIERS.values()}
+        held = {name for it in leaves for key, name in json.loads(it).items() if key in keys}
+        self._masking = Masking(b"package", held)
+        self._stating = tables.Stating(
+            tables.PUBLIC_KEYS,
+            str,
+            lambda text: _hidden(text, self._masking.word),
+            lambda text: _hidden(text, self._masking.path),
+        )
+
+    def judge(
+        self, entries: Iterable[Entry], stated: Mapping[str, Sequence[Sequence[Any]]]
+    ) -> None:
+        """Adds a fault to the verdict for each entry of which too much is shown. `stated`: by
+        table, what is stated of those that are withheld."""
+        for entry in entries:
+            is_shown = entry.body is not None and entry.kind != KEY_ROTATION
+            if is_shown and not self._masking.is_impersonal(entry):
+                self._verdict.fault(f"entry {entry.seq}: the masked profile hides its body")
+        for table, rows in stated.items():
+            for seq in self._stating.hides_more_of(table, rows):
+                self._verdict.fault(
+                    f"entry {seq}: the masked profile hides what data/stated/{table}.ndjson says"
+                )
+
+    def close(self) -> None:
+        """Gives back what it works in."""
+        self._stating.close()
+
+
+def _hidden(text: str, mask: Callable[[str], str]) -> str:
+    """What stands for a text that a masked package shows: itself, where the hashes in it are all
+    that had to be hidden."""
+    left = verifier.HASHED.sub("hmac", text)
+    return text if mask(left) == left else mask(left)
 
 
 def _take_screens(

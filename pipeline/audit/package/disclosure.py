@@ -4,11 +4,10 @@ A full package shows everything except what the exporter withholds. A masked one
 if nothing in it can be personal.
 """
 
-import re
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Collection, Iterable
+from typing import Final
 
-from pipeline import instants
+from pipeline.audit.package.masking import Masking
 from pipeline.audit.package.screens import MAX_ENTRIES, Screen, screens_of
 from pipeline.audit.request import Request
 from pipeline.audit.verify import (
@@ -20,23 +19,14 @@ from pipeline.audit.verify import (
     UNSAID,
 )
 from pipeline.contract.body import parse_json
-from pipeline.contract.records import REVIEW_REQUIRED
 from pipeline.errors import CallerError
 from pipeline.ledger.store import Ledger
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, Keeper, keeper
-from pipeline.log.entries import COLLECTION, WEBHOOK, Entry, public_name
+from pipeline.log.entries import COLLECTION, Entry, public_name
 from pipeline.log.signing import KEY_ROTATION
-from pipeline.texts import PERSONAL, holds_personal_id
 
 LOST: Final = frozenset({"damaged in the artifact store", "not in the artifact store"})
 """Why an artifact is left out that we should have."""
-
-
-_USUAL: Final = re.compile("[A-Za-z_./-]+[0-9]?(?:; ?charset=[A-Za-z]+(?:-[0-9]{1,4}){0,2})?")
-"""Most codes, paths and media types, which no tax id, telephone number or e-mail address can be."""
-_PARTS: Final = re.compile(rf"(?:{PERSONAL.pattern}|[^./])++")
-"""Of a path or a type: what may be an id of a person is one part, however it is punctuated."""
-_INDEX: Final = re.compile("[0-9]{1,7}")
 
 
 class Disclosure:
@@ -53,14 +43,15 @@ class Disclosure:
         """`log_key`: the key with which the log's leaves hash identifiers that could be personal.
         `events`, `journeys`, `others`: all that entries of the package name; others are those of
         attempts, processes and sellers."""
-        self._request, self._log_key = request, log_key
+        self._request = request
         self.replaced: dict[str, str] = {}
         """Identifier -> what stands for it in this package."""
         self.restored: dict[str, str] = {}
         """Hash in a leaf -> the identifier, if the package shows it."""
-        self._is_masked = is_masked = request.profile == "masked"
-        self._held = {*events, *others}  # by leaves
-        for identifier in self._held:
+        is_masked = request.profile == "masked"
+        held = {*events, *others}  # by leaves
+        self._masking = Masking(log_key, held) if is_masked else None
+        for identifier in held:
             name = public_name(identifier, log_key)
             if name == identifier:
                 continue
@@ -75,22 +66,17 @@ class Disclosure:
 
     def new_name(self, identifier: str | None) -> str | None:
         """The name by which the package knows an identifier, of a bank account too."""
-        if identifier is None or not self._is_masked:
+        if identifier is None or self._masking is None:
             return None if identifier is None else self.replaced.get(identifier, identifier)
-        return public_name(identifier, self._log_key)
+        return self._masking.name(identifier)
 
     def new_word(self, text: str) -> str:
-        """What stands for any other id, or for a word in the place of a code. What is an id that a
-        leaf holds, too, keeps its name from there: a journey may be called as its process is."""
-        name = public_name(text, self._log_key) if self._is_masked else text
-        return self.new_path(text) if name == text and text not in self._held else name
+        """What stands for any other id, or for a word in the place of a code."""
+        return text if self._masking is None else self._masking.word(text)
 
     def new_path(self, text: str) -> str:
-        """The same for a path, or for a code that is written like one: part by part, so that what
-        was asked for still covers what is under it."""
-        if not self._is_masked or _USUAL.fullmatch(text):
-            return text
-        return _PARTS.sub(lambda part: _new_part(part[0], self._log_key), text)
+        """The same for a path, or for a code that is written like one."""
+        return text if self._masking is None else self._masking.path(text)
 
     def why_withheld(self, entry: Entry) -> str | None:
         """Why the body of an entry is left out; None where it is shown, or there is none.
@@ -103,34 +89,9 @@ class Disclosure:
             return ERASED
         if entry.seq in self._request.withhold:
             return BY_EXPORTER
-        if self._request.profile == "masked" and not self._is_impersonal(entry):
+        if self._masking is not None and not self._masking.is_impersonal(entry):
             return BY_PROFILE
         return None
-
-    def _is_impersonal(self, entry: Entry) -> bool:
-        """Whether a body is a review event with only the contract's keys and no text that could be
-        personal. Anything else may hold a person's name."""
-        if entry.kind != WEBHOOK:
-            return False
-        event = parse_json(entry.body or b"")
-        return event.get("type") == REVIEW_REQUIRED and self._is_plain(event, "")
-
-    def _is_plain(self, value: Any, key: str) -> bool:
-        match value:
-            case dict():
-                shown = _REVIEW_SHAPE.get(key, frozenset())
-                return value.keys() <= shown and all(
-                    self._is_plain(inner, name) for name, inner in value.items()
-                )
-            case list():
-                return all(self._is_plain(it, "[]") for it in value)
-            case str():
-                is_opaque = public_name(value, self._log_key) == value
-                # Behind the dot of one with an offset stands what looks like a number of a person.
-                is_instant = is_opaque and instants.parse(value) is not None
-                return is_instant or self.new_word(value) == value
-            case _:
-                return value is None
 
     def shown(self, entry: Entry) -> Entry:
         """The entry as the package shows it."""
@@ -160,22 +121,6 @@ def check_withheld(ledger: Ledger, request: Request) -> None:
             " this scope, has no body, or replaces the log's key, which a verifier needs",
             "look up the entries whose bodies are to be left out, and name those",
         )
-
-
-_REVIEW_SHAPE: Final[Mapping[str, frozenset[str]]] = {
-    "": frozenset({"id", "type", "created_at", "payload"}),
-    "payload": frozenset({"object"}),
-    "object": frozenset(
-        {"type", "process_id", "customer_id", "status", "deadline_at", "requested_fields"}
-    ),
-}
-
-
-def _new_part(part: str, log_key: bytes) -> str:
-    name = part if _INDEX.fullmatch(part) else public_name(part, log_key)
-    if name == part and holds_personal_id(part):
-        return public_name(f" {part}", log_key)  # one that a leaf would hold as it is
-    return name
 
 
 MOST_ARTIFACTS: Final = 100_000

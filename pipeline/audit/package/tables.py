@@ -19,7 +19,7 @@ from typing import Any, Final, TextIO
 
 import pyarrow as pa
 
-from pipeline import instants
+from pipeline import instants, texts
 from pipeline.contract.body import canonical_json, parse_json
 from pipeline.inbox.store import COUNTED_ONCE
 from pipeline.ledger import facts, formats
@@ -91,7 +91,7 @@ _UNSTATED: Final = frozenset(
     {"account_balance", "current_balance", "mcc", "resource", "revenue", "uri"}
 )
 """Of a seller's record: no table of a package rests on them, and an address may end in a tax id."""
-_PUBLIC_KEYS: Final = facts.Keys(values=b"package", taxpayer=b"package")
+PUBLIC_KEYS: Final = facts.Keys(values=b"package", taxpayer=b"package")
 """Everybody may know this key, since it only compares values that a package discloses."""
 
 Rows = list[tuple[str, ...]]
@@ -121,10 +121,11 @@ class Selection:
 
 @lru_cache(maxsize=1)
 def software() -> str:
-    """This release and what in it makes tables and reports: another one may make others."""
+    """This release and what in it makes tables and reports, and masks: another one may do it
+    otherwise."""
     digest = hashlib.sha256(query_file().encode())
     here = Path(__file__).parent
-    for file in sorted([*here.glob("templates/*"), *here.glob("*.py")]):
+    for file in sorted([*here.glob("templates/*"), *here.glob("*.py"), Path(texts.__file__)]):
         digest.update(file.read_bytes())
     return f"prazo {metadata.version('prazo')} ({digest.hexdigest()[:12]})"
 
@@ -253,21 +254,13 @@ class Facts:
         `withheld` there is no body; what is stated of them comes by `state`."""
         self._copy.add(entries)
         legible = [it for it in entries if it.seq not in withheld]
-        for kind, rows in facts.extract(legible, _PUBLIC_KEYS).items():
+        for kind, rows in facts.extract(legible, PUBLIC_KEYS).items():
             self._copy.add_facts(facts.TABLES[kind], rows, masked=not self._unmask)
 
     def state(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
         """Adds facts of entries whose bodies are withheld: JSON values, with instants in
         microseconds and bytes in hex."""
-        binary = [pa.types.is_binary(it.type) for it in self._copy.columns(table)]
-        values = [
-            [
-                bytes.fromhex(value) if is_binary and value is not None else value
-                for value, is_binary in zip(row, binary, strict=True)
-            ]
-            for row in rows
-        ]
-        self._copy.add_facts(table, values, masked=True)
+        self._copy.add_facts(table, _typed(self._copy.columns(table), rows), masked=True)
 
     def tables(
         self, selection: Selection, seconds: float = MAX_SCRIPT_SECONDS
@@ -280,6 +273,18 @@ class Facts:
     def close(self) -> None:
         """Gives the database back, emptied."""
         self._copy.give_back()
+
+
+def _typed(columns: pa.Schema, rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    """Rows that a package states, as their table takes them."""
+    binary = [pa.types.is_binary(it.type) for it in columns]
+    return [
+        [
+            bytes.fromhex(value) if is_binary and value is not None else value
+            for value, is_binary in zip(row, binary, strict=True)
+        ]
+        for row in rows
+    ]
 
 
 class Again:
@@ -334,6 +339,23 @@ class Stating:
                         for row in self._copy.facts(table)
                     ],
                 )
+
+    def hides_more_of(self, table: str, rows: Sequence[Sequence[Any]]) -> list[int]:
+        """The entries among rows that a package states, as `Facts.state` takes them, that it would
+        state otherwise. Of a digest nobody can tell whether it is a keyed one."""
+        schema = self._copy.columns(table)
+        self._copy.clear()
+        self._copy.add_facts(table, _typed(schema, rows), masked=True)
+
+        def compared(row: Iterable[Any]) -> bytes:
+            cells = zip(schema.names, row, strict=True)
+            return canonical_json([value for name, value in cells if name not in _DIGESTS])
+
+        again = Counter(
+            compared(map(self._stated, schema.names, row)) for row in self._copy.facts(table)
+        )
+        again.subtract(map(compared, rows))
+        return sorted({row[0] for row in rows if again[compared(row)] < 0})
 
     def _stated(self, column: str, value: Any) -> Any:
         if column in _UNSTATED:

@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 
 from pipeline.audit import export as evidence
+from pipeline.audit import verify
+from pipeline.audit.package import preparing
+from pipeline.audit.package.disclosure import Disclosure
 from pipeline.audit.package.drafts import TableFiles
+from pipeline.audit.package.masking import Masking
+from pipeline.audit.package.tables import Stating
 from pipeline.audit.reproduce import verify_package
+from pipeline.audit.request import Scope
 from pipeline.ledger.service import LedgerService
 from tests.audit import forgery
 from tests.audit.conftest import EVERYTHING, export, no_rows
@@ -162,3 +168,67 @@ def test_a_stated_number_that_no_database_holds_is_a_fault(
     exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
     [fault] = verify_package(exported.path, key=exported.key).faults
     assert fault.startswith("the tables cannot be made again: OverflowError")
+
+
+# --- an exporter who masks nothing ---------------------------------------------------------------
+
+
+def test_a_masked_package_that_shows_what_its_profile_hides_is_not_verified(
+    service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was verified without a word, whatever bodies it showed: answers, payloads, and reviews
+    that name a person in the place of a code."""
+    of_p8 = [it for it in service.inbox.read(0, 100) if it.process_id == "p8"]
+    monkeypatch.setattr(Masking, "is_impersonal", lambda _, entry: entry.process_id == "p8")
+    exported = export(service, Scope(process_id="p8"), tmp_path / "m.zip", "masked")
+    monkeypatch.undo()
+    assert [it.kind for it in of_p8][:3] == ["webhook", "webhook", "collection"]
+    assert verify_package(exported.path, key=exported.key).faults == [
+        f"entry {entry.seq}: the masked profile hides its body" for entry in of_p8 if entry.body
+    ]
+    assert verify.MASKED in verify.verify(exported.path, exported.key).unchecked
+    honest = export(service, Scope(process_id="p8"), tmp_path / "h.zip", "masked")
+    found = verify_package(honest.path, key=honest.key)
+    assert (found.faults, verify.MASKED in found.unchecked) == ([], False)
+
+
+def test_what_a_masked_package_states_is_masked(
+    service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A first name, a seller's revenue, and what stood in the place of codes and paths were stated
+    as they came, and verified."""
+    honest_stated = Stating._stated
+
+    def stated(self: Stating, column: str, value: Any) -> Any:
+        if column == "first_name":
+            return "Maria"
+        is_plain = column in ("type", "paths", "path", "revenue")
+        return value if is_plain else honest_stated(self, column, value)
+
+    monkeypatch.setattr(Stating, "_stated", stated)
+    exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
+    monkeypatch.undo()
+    faults = verify_package(exported.path, key=exported.key).faults
+    found = [it.partition("hides what data/stated/facts.")[2].partition(".")[0] for it in faults]
+    assert {*filter(None, found)} == {
+        *("answered_fields", "collections", "sent_fields", "seller_events"),
+    }
+
+
+@no_rows
+def test_no_identifier_is_named_in_a_masked_package(
+    service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Naming(Disclosure):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            self.restored = {self.replaced.pop(PHONE): PHONE}
+
+        def new_name(self, identifier: str | None) -> str | None:
+            return PHONE if identifier == PHONE else super().new_name(identifier)
+
+    monkeypatch.setattr(preparing, "Disclosure", Naming)
+    exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
+    assert verify.verify(exported.path, exported.key).faults == []
+    faults = verify_package(exported.path, key=exported.key).faults
+    assert faults == ["names.ndjson gives identifiers, which the masked profile hides"]
