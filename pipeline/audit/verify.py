@@ -797,7 +797,10 @@ class Package:
                 yield line[:-1]
 
     def rows(self, name: str) -> Iterator[list[str]]:
-        """The rows of a CSV file, its columns first; raises `Fault` if it is not a table."""
+        """The rows of a CSV file, its columns first; raises `Fault` if it is not a table, or not
+        spelled as one is here: other programs may read other rows in it."""
+        spelled = _Digested()
+        written = csv.writer(spelled)
         with self.open(name) as file:
             text = io.TextIOWrapper(file, encoding="utf-8", newline="")
             # A line over the limit is cut, so its cells are wrong instead of filling memory.
@@ -805,11 +808,26 @@ class Package:
             columns = next(rows, [])
             if not columns or len({*columns}) < len(columns):
                 raise Fault(f"{name} is not a table")
+            written.writerow(columns)
             yield columns
             for row in rows:
                 if len(row) != len(columns):
                     raise Fault(f"{name} is not a table")
+                written.writerow(row)
                 yield row
+        if spelled.digest.hexdigest() != self.digest(name):
+            raise Fault(f"{name} is spelled in a way in which readers may differ")
+
+
+class _Digested:
+    """A file that keeps nothing but the digest of what is written."""
+
+    def __init__(self) -> None:
+        self.digest = hashlib.sha256()
+
+    def write(self, text: str) -> None:
+        """As any file has it."""
+        self.digest.update(text.encode("utf-8"))
 
 
 class _Member(io.RawIOBase):
@@ -1041,7 +1059,10 @@ def _seals(
     if verdict.faults:
         verdict.notes.append("nothing else was looked at: the seals come first")
         return None
-    verdict.passed(f"manifests list all {len(package.names)} files, with their digests")
+    verdict.passed(
+        f"manifests list all {len(package.names)} files, with their digests; in which order they"
+        " lie in the zip, and how they are packed, is signed by nobody"
+    )
     checkpoint_note = package.read("data/checkpoint.note")
     text = _open(package, "data/checkpoint.note", signer, is_cosigned=form in STREAM_FORMATS)
     checkpoint = read_checkpoint(text)
@@ -1252,6 +1273,9 @@ class Stated:
                 raise Fault(f"{name} does not belong into a package")
             self._rows[known[name]] = package.lines(name, MAX_CELL)
         self._next = {table: next(rows, b"") for table, rows in self._rows.items()}
+        for table, row in self._next.items():
+            if not row:
+                raise Fault(f"data/stated/facts.{table}.ndjson states nothing")
 
     def of(self, seq: int, kind: str) -> list[tuple[str, bytes]]:
         """(table, row) of all that is stated of the next withheld entry; Fault unless it is what
@@ -2264,8 +2288,8 @@ def _check_timestamp(
     kept = b""
     if "data/timestamp.pem" in package.sizes:
         kept = package.read("data/timestamp.pem", MAX_JSON_BYTES)
-        if kept != pem(pem_blocks(kept)):
-            raise Fault("data/timestamp.pem holds more than certificates and revocation lists")
+        if not kept or kept != pem(pem_blocks(kept)):
+            raise Fault("data/timestamp.pem is empty, or holds more than certificates and lists")
     try:
         if authority is None:
             _stamped(stamp, None, None, kept)

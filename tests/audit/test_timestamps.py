@@ -427,7 +427,7 @@ def test_what_is_kept_beside_a_timestamp_is_certificates_and_lists_and_nothing_e
         assert found.faults == []
         assert any(it.startswith(revoked) for it in found.unchecked)
     text = b"-----BEGIN CERTIFICATE-----\n%s\n-----END CERTIFICATE-----\n" % b64encode(b"text")
-    for pem in (blocks + b"VERIFIED\n", b"VERIFIED\n" + blocks, blocks[:-1], blocks + text, b"x"):
+    for pem in (blocks + b"VERIFIED\n", b"V\n" + blocks, blocks[:-1], blocks + text, b"x", b""):
         assert len(verdict({**files, "data/timestamp.pem": pem}).faults) == 1
     alone = {it: files[it] for it in files if it != "data/checkpoint.tsr"}
     assert "data/timestamp.pem does not belong into a package" in verdict(alone).faults

@@ -111,6 +111,21 @@ def test_facts_are_stated_of_withheld_bodies_alone_and_only_such_as_they_can_hol
     assert fault in found.faults[0]
 
 
+def test_a_file_of_what_is_stated_is_not_empty(
+    honest: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One package had as many forms as there are tables of which nothing is stated."""
+    honest_take = Reading.take
+
+    def take(self: Reading, batch: Any) -> None:
+        honest_take(self, batch)
+        self._files.state("facts.rejections", [])
+
+    monkeypatch.setattr(Reading, "take", take)
+    made = export(honest, Scope(process_id="p2"), tmp_path / "p.zip", withhold=frozenset({13}))
+    assert verdict(made).faults == ["data/stated/facts.rejections.ndjson states nothing"]
+
+
 def test_what_is_stated_is_counted_as_not_checked(honest: LedgerService, tmp_path: Path) -> None:
     asked = Scope(process_id="p2")
     found = verdict(export(honest, asked, tmp_path / "p.zip", withhold=frozenset({13})))
