@@ -6,6 +6,7 @@ out of their reach reveals it.
 
 import contextlib
 
+from pipeline.audit.verify import Verdict
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Head
 from pipeline.ledger.following.recovery import abandoned_by
@@ -57,6 +58,20 @@ def continued(service: LedgerService, note: str, size: int) -> Checkpoint:
             " find the copy that the checkpoint belongs to",
         )
     return held
+
+
+def judge(service: LedgerService, note: str, verdict: Verdict) -> None:
+    """Adds to a verdict on the stores whether the log continues an earlier checkpoint."""
+    try:
+        held = continued(service, note, service.ledger.size)
+    except LogRewritten as error:
+        verdict.fault(f"THE LOG WAS REWRITTEN: {error.why}")
+    except PastAbandoned as error:
+        verdict.notes.append(error.finding)
+    except CallerError as error:
+        verdict.fault(error.finding)
+    else:
+        verdict.passed(f"the log continues the earlier checkpoint at {held.size}")
 
 
 def _of_a_lost_past(service: LedgerService, note: str) -> tuple[Checkpoint, Reconciliation] | None:

@@ -98,18 +98,24 @@ def audit(
     if recovered := service.status().recovered:
         verdict.notes.append(recovered)
     vouched = {it.size for it in (head, *signed) if it is not None}
-    erased_to = newest_erasure(service.inbox)
-    roots = _entries(service, size, vouched, verdict, on_progress)
+    erased_to = newest_erasure(service.inbox)  # first: a newer one is asked for afterwards
+    erased = erased_in(service.inbox)
+    roots = _entries(service, size, vouched, erased, verdict, on_progress)
     _require_forgotten(service, erased_to)
+    if (begun_after := service.ledger.erased_to) > erased_to:
+        verdict.fault(
+            f"the ledger says that it was begun after entry {begun_after} erased something, and"
+            f" none so new did: it would keep what is erased until then; {_REMEDY['ledger']}"
+        )
     _streams(service.ledger, verdict)
     verdict.passed(
         f"{counted(size, 'entry stands', 'entries stand')} in inbox and ledger, the same, as their"
         " leaves commit to"
     )
-    if erased := len(erased_in(service.inbox)):
+    if erased:
         verdict.notes.append(
-            f"what stays of {counted(erased, 'erased entry', 'erased entries')}: that it is what"
-            " the bytes said is the word of whoever erased them"
+            f"what stays of {counted(len(erased), 'erased entry', 'erased entries')}: that it is"
+            " what the bytes said is the word of whoever erased them"
         )
     if unbound := len(service.ledger.seqs(_UNBOUND, [])):
         verdict.notes.append(
@@ -121,7 +127,7 @@ def audit(
     _invariants(service.ledger, verdict)
     _definitions(service, verdict)
     if against is not None:
-        _against(service, against, verdict)
+        earlier.judge(service, against, verdict)
     else:
         verdict.notes.append(
             "no earlier checkpoint was given (--against): whoever holds the signing key could have"
@@ -161,14 +167,19 @@ def invariants(service: LedgerService, *, on_progress: OnProgress = lambda *_: N
 
 
 def _entries(
-    service: LedgerService, size: int, vouched: set[int], verdict: Verdict, on_progress: OnProgress
+    service: LedgerService,
+    size: int,
+    vouched: set[int],
+    erased: Mapping[int, bytes],
+    verdict: Verdict,
+    on_progress: OnProgress,
 ) -> tree.Roots:
     """Compares the stores entry by entry, and rebuilds the tree from the inbox's leaves, with its
-    roots at the sizes in `vouched`."""
+    roots at the sizes in `vouched`. `erased`: as `uncommitted` takes it."""
     inbox, ledger = service.inbox, service.ledger
     sizes = {*vouched, *(it[0] for it in ledger.tree_table(_HEADS)), size}
     roots = tree.Roots({it for it in sizes if 0 < it <= size})
-    copy, erased = Copy.taken(), erased_in(inbox)
+    copy = Copy.taken()
     try:
         for first in range(1, size + 1, ENTRIES_PER_BATCH):
             last = min(size, first + ENTRIES_PER_BATCH - 1)
@@ -483,16 +494,3 @@ _NOT_CHECKED: Final = {
     Keeper.ELSEWHERE: "their entries say that another system keeps them",
     Keeper.UNKNOWN: "their entries are of an older version and do not say who keeps them",
 }
-
-
-def _against(service: LedgerService, against: str, verdict: Verdict) -> None:
-    try:
-        held = earlier.continued(service, against, service.ledger.size)
-    except earlier.LogRewritten as error:
-        verdict.fault(f"THE LOG WAS REWRITTEN: {error.why}")
-    except earlier.PastAbandoned as error:
-        verdict.notes.append(error.finding)
-    except CallerError as error:
-        verdict.fault(error.finding)
-    else:
-        verdict.passed(f"the log continues the earlier checkpoint at {held.size}")

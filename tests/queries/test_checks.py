@@ -17,6 +17,7 @@ BREAKING = {
     "stream_gaps": "update log set process_n = process_n + 1 where seq = 4",
     "leaves_disagree": "update log set recorded_by = 'someone else' where seq = 3",
     "tree_sizes": "insert into tree_nodes values (8, 0, '\\x00'::blob)",
+    "ingest_keys_astray": "insert into ingest_keys values (999999, 'x'::blob)",
     "facts_missing": "delete from facts.collections where seq = 8",
     "facts_disagree": "update facts.reviews set occurred_at = occurred_at + interval 1 second",
     "details_missing": "delete from facts.seller_events where event_type = 'seller.denied'",
@@ -87,6 +88,14 @@ def test_a_subject_of_one_process_that_was_changed_is_noticed(change, ledger):
     ledger.broken_by(change)
     assert checks.run("materialized_subjects_disagree", ledger) is None
     assert checks.run("subjects_disagree", ledger) is not None
+
+
+def test_an_entry_with_two_keys_by_which_it_counts_once_is_noticed(ledger):
+    """Which one it was compared by was the one that DuckDB gave last."""
+    ledger.broken_by("insert into ingest_keys values (3, 'x'::blob)")
+    broken = checks.run("ingest_keys_astray", ledger)
+    assert broken is not None
+    assert broken.shown == ("seq 3, keys 2, entries 1",)
 
 
 def test_a_finding_written_twice_is_noticed(ledger):

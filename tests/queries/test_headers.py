@@ -23,7 +23,8 @@ from tests.support.lines import at
 from tests.support.machine import wait_until
 from tests.support.rich import RICH
 
-TABLES = {*facts.TABLES.values(), *materialized.tables(), "log", "tree_heads", "tree_nodes"}
+TABLES = {*facts.TABLES.values(), *materialized.tables(), "log", "ingest_keys", "tree_heads"}
+TABLES |= {"tree_nodes"}
 AS_OF = at("2026-06-01T00:00:00")
 
 EMPTY_WHEN_SOUND = "checks"

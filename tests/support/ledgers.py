@@ -272,6 +272,7 @@ def _empty(ledger: Ledger) -> None:
     cursor.execute("drop trigger if exists log_no_delete on log")
     for table in (
         "log",
+        "ingest_keys",
         "tree_heads",
         "tree_nodes",
         *facts.TABLES.values(),

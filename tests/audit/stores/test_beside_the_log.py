@@ -1,0 +1,38 @@
+"""What the ledger's file says beside the log is verified as far as something follows from it."""
+
+from contextlib import closing
+
+import duckdb
+
+from pipeline.audit.stores import audit
+from pipeline.ledger.service import LedgerService
+from pipeline.settings import Settings
+from tests.audit.conftest import entries_alone
+
+
+def in_ledger(settings: Settings, statement: str) -> list[str]:
+    """The faults of the stores once somebody changed the ledger's file."""
+    with duckdb.connect(str(settings.ledger)) as connection:
+        connection.execute(statement)
+    with closing(LedgerService(settings)) as service:
+        return audit(service).faults
+
+
+@entries_alone
+def test_a_ledger_that_says_it_was_begun_after_erasures_to_come_is_named(
+    settings: Settings,
+) -> None:
+    """It would not have been made again after them: the person stood in it, and in its pages."""
+    [fault] = in_ledger(settings, "update meta set value = '999' where name = 'erased_to'")
+    assert fault.startswith(
+        "the ledger says that it was begun after entry 999 erased something, and none so new did"
+    )
+    with closing(LedgerService(settings)) as service:
+        service.rebuild()
+        assert audit(service).faults == []
+
+
+def test_a_key_that_waits_for_an_entry_to_come_is_named(settings: Settings) -> None:
+    """An inbox that is put back from the ledger would have taken it for that entry's."""
+    [fault] = in_ledger(settings, "insert into ingest_keys values (17, 'x'::blob)")
+    assert fault.startswith("the check ingest_keys_astray: 1 row: seq 17, keys 1, entries 0.")
