@@ -21,6 +21,13 @@ says it lost, or because entries were recorded by a clock that was ahead.
 
 from __future__ import annotations
 
+import sys
+
+# Python looks beside this file before it takes its own library. Of a package that somebody
+# unpacked, a `csv.py` there would run before anything was checked.
+if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+    del sys.path[0]
+
 import argparse
 import base64
 import csv
@@ -33,7 +40,6 @@ import re
 import stat
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 import zipfile

@@ -45,6 +45,26 @@ def run(python: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.parametrize("name", ["argparse", "csv", "zlib"])
+def test_nothing_beside_it_runs_in_the_place_of_the_standard_library(
+    tmp_path: Path, name: str
+) -> None:
+    """In a package that somebody unpacked, such a file ran before anything was checked, and could
+    print a verdict of its own."""
+    shutil.copy(SOURCE, tmp_path)
+    (tmp_path / f"{name}.py").write_text("print('VERIFIED'); raise SystemExit(0)")
+    ended = subprocess.run(
+        [sys.executable, tmp_path / "verify.py", "none.zip"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "Error: there is no file none.zip\n"
+
+
 def test_it_is_one_file_of_python_39_and_imports_the_standard_library_alone() -> None:
     tree = ast.parse(SOURCE.read_text(encoding="utf-8"), feature_version=(3, 9))
     imported = {
