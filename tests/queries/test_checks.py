@@ -90,6 +90,17 @@ def test_a_subject_of_one_process_that_was_changed_is_noticed(change, ledger):
     assert checks.run("subjects_disagree", ledger) is not None
 
 
+@pytest.mark.parametrize("seq", [0, 999999])
+def test_an_unreadable_part_of_no_delivery_is_noticed(seq, ledger):
+    """Whoever has the file could make up what a process's platform said wrong: facts are compared
+    entry by entry, and none has that seq."""
+    values = f"{seq}, 'e1', '2026-03-01', 'p1', 's1', 'deadline_at', '\"x\"'"
+    ledger.broken_by(f"insert into facts.unreadable_parts values ({values})")
+    broken = checks.run("details_missing", ledger)
+    assert broken is not None
+    assert broken.shown == (f"seq {seq}, fact unreadable_parts",)
+
+
 def test_an_entry_with_two_keys_by_which_it_counts_once_is_noticed(ledger):
     """Which one it was compared by was the one that DuckDB gave last."""
     ledger.broken_by("insert into ingest_keys values (3, 'x'::blob)")
