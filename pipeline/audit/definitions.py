@@ -1,8 +1,9 @@
 """Names what inbox and ledger define otherwise than a new one of this release.
 
 Rows can be right and still be read or kept wrongly: by a macro in the ledger that says something
-else than ours, by a trigger in the inbox that removes what was just recorded. What is asked here
-calls nothing but DuckDB's own lists, by their full names, since a macro can have any other name.
+else than ours, by a trigger in the inbox that removes what was just recorded, by an index that
+lacks some of them. What is asked here calls nothing but DuckDB's own lists, by their full names,
+since a macro can have any other name.
 """
 
 import re
@@ -42,6 +43,9 @@ _IN_DUCKDB: Final = {  # (database, schema, name, how it is defined ...) of each
 _IN_SQLITE: Final = """
     select type, name, tbl_name, sql from sqlite_master
     where substr(name, 1, 11) <> 'sqlite_stat'"""
+_WHOLE: Final = "pragma integrity_check(20)"
+"""Whether each index has the rows that it says it has: what was erased, and which artifacts are
+named, is asked by one. It takes 1.1 s for 300,000 entries, where an audit takes minutes."""
 _IN_POSTGRES: Final = {
     "view": "c.relname, c.relkind::text from pg_catalog.pg_class c"
     " join pg_catalog.pg_namespace n on n.oid = c.relnamespace"
@@ -78,9 +82,12 @@ def altered_in_ledger(ledger: Ledger) -> list[str]:
 
 
 def altered_in_inbox(inbox: Inbox) -> list[str]:
-    """The same of the inbox; in PostgreSQL, of what can change, hide or divert its rows."""
+    """The same of the inbox; in PostgreSQL, of what can change, hide or divert its rows. Of a file
+    of SQLite also what is damaged in it."""
     if isinstance(inbox, SqliteInbox):
-        return list(_compared(_of_rows(inbox.query(_IN_SQLITE)), _new_sqlite(inbox.version)))
+        altered = _compared(_of_rows(inbox.query(_IN_SQLITE)), _new_sqlite(inbox.version))
+        damaged = (f"is damaged: {said}" for (said,) in inbox.query(_WHOLE) if said != "ok")
+        return [*altered, *damaged]
     tables = _POSTGRES_TABLE.findall(schema.steps("postgres", until=inbox.version))
     found = {
         Named(kind, name): tuple(definition)

@@ -1,12 +1,14 @@
 """What a store's file makes of its rows is verified, too: rows can be right and read wrongly, or be
 acknowledged and gone."""
 
+import shutil
 import sqlite3
 from contextlib import closing
 
 import duckdb
 import pytest
 
+from pipeline.audit import restore
 from pipeline.audit.definitions import altered_in_inbox
 from pipeline.audit.stores import audit
 from pipeline.inbox import Inbox
@@ -46,6 +48,36 @@ def test_a_trigger_that_removes_deliveries_and_a_macro_that_stops_the_clock_are_
         "the ledger has a macro main.duckdb_functions that none has",
         "the ledger has a macro main.epoch_us that none has",
     ]
+
+
+@entries_alone
+def test_an_index_that_lacks_what_it_should_have_is_named(settings: Settings) -> None:
+    """Every artifact was deleted, and the stores were verified: an index named no collection, and
+    artifacts are looked for by that. Its definition was as it should be."""
+    empty = "create index entries_collection on entries (seq) where kind = 'none'"
+    with closing(sqlite3.connect(settings.inbox)) as connection:
+        of_index = "from sqlite_master where name = 'entries_collection'"
+        [(defined,)] = connection.execute(f"select sql {of_index}").fetchall()
+        connection.execute("drop index entries_collection")
+        connection.execute(empty)
+        connection.execute("pragma writable_schema = on")
+        connection.execute(
+            "update sqlite_master set sql = ? where name = 'entries_collection'", [defined]
+        )
+        connection.commit()
+    shutil.rmtree(settings.artifacts)
+    with closing(LedgerService(settings)) as service:
+        found = [it.partition(";")[0] for it in audit(service).faults]
+    assert found == [
+        *(
+            f"the inbox is damaged: row {row} missing from index entries_collection"
+            for row in (4, 5, 11)
+        ),
+        "the inbox is damaged: wrong # of entries in index entries_collection",
+    ]
+    restore.restore_from_ledger(settings)
+    with closing(LedgerService(settings)) as service:
+        assert [it.partition(":")[0] for it in audit(service).faults] == ["entry 5", "entry 5"]
 
 
 def test_an_untouched_inbox_defines_what_a_new_one_does(inbox: Inbox) -> None:
