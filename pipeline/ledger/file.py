@@ -151,8 +151,9 @@ def made_by() -> Mapping[str, str]:
 
 
 def erased_to(connection: duckdb.DuckDBPyConnection) -> int:
-    """The newest erasure that the inbox had when the ledger was begun; raises DuckDB's errors."""
-    sql = "select value from meta where name = ?"
+    """The newest erasure that the inbox had when the ledger was begun, 0 where it says no number;
+    raises DuckDB's errors."""
+    sql = "select coalesce(try_cast(value as bigint), 0) from meta where name = ?"
     [*found] = connection.execute(sql, [_ERASED_TO]).fetchall()
     return int(found[0][0]) if found else 0
 
@@ -212,13 +213,16 @@ def leave_out_optimizers(connection: duckdb.DuckDBPyConnection) -> None:
 
 @contextlib.contextmanager
 def closed_on_error(connection: duckdb.DuckDBPyConnection, path: Path | None) -> Iterator[None]:
-    """Closes the connection where the block fails; an error of DuckDB becomes its `fault`."""
+    """Closes the connection where the block fails; an error of DuckDB becomes its `fault`, and what
+    no ledger says of itself, such as a root without its peaks, `LedgerDamaged`."""
     try:
         yield
     except BaseException as error:
         connection.close()
         if isinstance(error, duckdb.Error):
             raise fault(path, error, "cannot be opened") from error
+        if isinstance(error, ValueError):
+            raise LedgerDamaged(f"The ledger {path} is damaged", str(error), _REBUILD) from error
         raise
 
 

@@ -3,6 +3,7 @@
 from contextlib import closing
 
 import duckdb
+import pytest
 
 from pipeline.audit.stores import audit
 from pipeline.ledger.service import LedgerService
@@ -36,3 +37,18 @@ def test_a_key_that_waits_for_an_entry_to_come_is_named(settings: Settings) -> N
     """An inbox that is put back from the ledger would have taken it for that entry's."""
     [fault] = in_ledger(settings, "insert into ingest_keys values (17, 'x'::blob)")
     assert fault.startswith("the check ingest_keys_astray: 1 row: seq 17, keys 1, entries 0.")
+
+
+@entries_alone
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "insert into tree_heads select size + 9, root, peaks, recorded_at from tree_heads",
+        "update meta set value = 'never' where name = 'erased_to'",
+    ],
+)
+def test_a_ledger_that_says_of_itself_what_none_says_is_made_again(
+    settings: Settings, statement: str
+) -> None:
+    """The dashboard did not start any more, with a traceback."""
+    assert in_ledger(settings, statement) == []
