@@ -21,7 +21,7 @@ class LogRewritten(OperatorError):
 
 
 class PastAbandoned(CallerError):
-    """The checkpoint was signed over entries that the inbox lost, and that were recorded again."""
+    """The checkpoint was signed over entries that the inbox lost, as an entry of the log says."""
 
 
 def continued(service: LedgerService, note: str, size: int) -> Checkpoint:
@@ -67,7 +67,7 @@ def judge(service: LedgerService, note: str, verdict: Verdict) -> None:
     except LogRewritten as error:
         verdict.fault(f"THE LOG WAS REWRITTEN: {error.why}")
     except PastAbandoned as error:
-        verdict.notes.append(error.finding)
+        verdict.undecided.append(f"{error.finding}. {error.remedy}")
     except CallerError as error:
         verdict.fault(error.finding)
     else:
@@ -90,8 +90,8 @@ def _of_a_lost_past(service: LedgerService, note: str) -> tuple[Checkpoint, Reco
 def _abandoned(held: Checkpoint, ended: Reconciliation) -> PastAbandoned:
     return PastAbandoned(
         "The earlier checkpoint is of a past that was given up",
-        f"the inbox lost what followed entry {ended.fork}; entry {ended.seq} says why, and"
-        f" the {held.size - ended.fork} entries that this checkpoint covers beyond it"
-        " follow there again, each with the digest that leads to its root",
-        "read that entry; ask for a checkpoint of the log as it is now",
+        f"entry {ended.seq} says that the inbox lost what followed entry {ended.fork}, and why."
+        f" That the {held.size - ended.fork} entries which this checkpoint covers beyond it follow"
+        " there again as they were is the word of whoever recorded them, and may have had the key",
+        "Read that entry and those after it, and ask for a checkpoint of the log as it is now",
     )

@@ -134,7 +134,7 @@ def audit(
             " rewritten both stores"
         )
     _artifacts(service, size, verdict)
-    if not verdict.faults:
+    if verdict.exit_code == 0:
         with contextlib.suppress(InboxUnavailable):  # the verdict holds all the same
             beat(service.inbox, Part.VERIFICATION)
     return verdict

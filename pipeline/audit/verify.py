@@ -2172,8 +2172,8 @@ def _check_consistency(
         verdict.undecided.append(
             f"the checkpoint given, of {held.size} entries, is of a past that was given up: entry"
             f" {explained[-1].seq} says that the log lost what followed entry"
-            f" {explained[-1].fork}, and why. Read that entry, and compare with a checkpoint of the"
-            " log as it is now; `prazo verify --against` shows whether what was lost follows again"
+            f" {explained[-1].fork}, and why. Read that entry, which whoever had the key may have"
+            " made up, and compare with a checkpoint of the log as it is now"
         )
     elif key != in_force:
         verdict.fault(

@@ -165,7 +165,7 @@ def restore(
         say(f"  note     {note}")
     for line in done.verdict.lines():
         say(line)
-    sys.exit(1 if done.verdict.faults else 0)
+    sys.exit(done.verdict.exit_code)
 
 
 @main.command()

@@ -338,11 +338,12 @@ def _audited(_: Caller, content: Any) -> Response:
     if against is not None and (not isinstance(against, str) or not against.strip()):
         raise CallerError("against is not a checkpoint", "it is empty, or not a text")
     verdict, key = stores.audit(current(), against=against), current().inbox.log_key
-    notes, faults = (
+    notes, undecided, faults = (
         [identifiers.mask_within(it, key) for it in said]
-        for said in (verdict.notes, verdict.faults)
+        for said in (verdict.notes, verdict.undecided, verdict.faults)
     )
-    return JSONResponse({"checked": verdict.checked, "notes": notes, "faults": faults})
+    answer = {"checked": verdict.checked, "notes": notes, "undecided": undecided, "faults": faults}
+    return JSONResponse(answer)
 
 
 async def _decide(request: Request) -> Response:

@@ -143,6 +143,7 @@ class Holder:
         verdict = Verdict()
         verdict.checked = answer["checked"]
         verdict.notes = answer["notes"]
+        verdict.undecided = answer["undecided"]
         verdict.faults = answer["faults"]
         return verdict
 

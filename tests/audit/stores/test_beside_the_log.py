@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.audit.stores import audit
 from pipeline.ledger.service import LedgerService
+from pipeline.log import reconciling
 from pipeline.settings import Settings
 from tests.audit.conftest import entries_alone
 
@@ -52,3 +53,30 @@ def test_a_ledger_that_says_of_itself_what_none_says_is_made_again(
 ) -> None:
     """The dashboard did not start any more, with a traceback."""
     assert in_ledger(settings, statement) == []
+
+
+@entries_alone
+def test_no_entry_explains_a_kept_checkpoint_away(settings: Settings) -> None:
+    """Whoever has the key rewrites the log, and adds an entry by which the past that somebody keeps
+    a checkpoint of was lost: the stores were verified against that checkpoint, with a note that its
+    entries followed again."""
+    with closing(LedgerService(settings)) as service:
+        assert service.signer is not None
+        kept = service.signer.checkpoint(12, b"r" * 32)
+        made_up = reconciling.reconciliation(
+            fork=10,
+            abandoned_size=12,
+            abandoned_root=b"r" * 32,
+            recorded_again=0,
+            reached=12,
+            checkpoint=None,
+            reason="the standby lagged",
+            actor="ana",
+            recorded_by="user:ana",
+        )
+        service.inbox.append([made_up])
+        service.catch_up()
+        verdict = audit(service, against=kept)
+    assert (verdict.faults, verdict.exit_code) == ([], 3)
+    [question] = verdict.undecided
+    assert "entry 17 says that the inbox lost what followed entry 10" in question
