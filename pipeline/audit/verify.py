@@ -2101,6 +2101,8 @@ def _check_tables(
     reasons: Counter[str] = Counter()
     for (_, why), bodies in entries.withheld.items():
         reasons[why] += bodies
+    if BY_PROFILE in reasons and parameters["profile"] != "masked":
+        verdict.fault("bodies are withheld by the masked profile, and the package is a full one")
     for why, bodies in sorted(reasons.items()):
         verdict.unchecked.append(
             f"the content of {number_of(bodies, 'body that is', 'bodies that are')} withheld"

@@ -15,7 +15,7 @@ from pipeline.audit.package import preparing
 from pipeline.audit.package.disclosure import Disclosure
 from pipeline.audit.package.drafts import Reading
 from pipeline.audit.request import Profile, Request, Scope
-from pipeline.audit.verify import Verdict
+from pipeline.audit.verify import BY_PROFILE, Verdict
 from pipeline.inbox import store
 from pipeline.ledger.service import LedgerService
 from pipeline.log.actions import exporting
@@ -109,6 +109,20 @@ def test_facts_are_stated_of_withheld_bodies_alone_and_only_such_as_they_can_hol
     found = verdict(export(honest, asked, tmp_path / "p.zip", withhold=frozenset(withhold)))
     assert len(found.faults) == 1
     assert fault in found.faults[0]
+
+
+def test_no_body_of_a_full_package_is_withheld_by_the_masked_profile(
+    honest: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the exporter left out looked as if a rule had."""
+    honest_why = Disclosure.why_withheld
+
+    def why_withheld(self: Disclosure, entry: Entry) -> str | None:
+        return BY_PROFILE if entry.seq == 13 else honest_why(self, entry)
+
+    monkeypatch.setattr(Disclosure, "why_withheld", why_withheld)
+    [fault] = verdict(export(honest, Scope(process_id="p2"), tmp_path / "p.zip")).faults
+    assert fault == "bodies are withheld by the masked profile, and the package is a full one"
 
 
 def test_a_file_of_what_is_stated_is_not_empty(
