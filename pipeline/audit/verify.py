@@ -64,6 +64,7 @@ MAX_NUMBER = 10**15 - 1  # in a leaf
 MAX_CELL = 128 * MIB
 MAX_PARSED_BODY_BYTES = 128 * MIB
 MAX_ROTATIONS = 400  # the log's key is not replaced more often
+MAX_BETWEEN = 100_000  # leaves that a full package of a process or seller holds up to its export
 MAX_NAMED = 20  # of artifacts, processes or sellers that one line is about
 MAX_LINES = 100  # of one kind in the verdict
 MAX_SHOWN = 600  # characters of a line of the verdict
@@ -1928,6 +1929,13 @@ def _check_end(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
     recorded, are what its exporter wrote. The leaves between show what stands there."""
     scope, range_ = entries.scope, sealed.parameters.get("range")
     newest, end = entries.export.get(f"{scope.stream}_prev"), entries.export["seq"]
+    holds_them = sealed.form not in FORMATS[:4] and sealed.parameters["profile"] != "masked"
+    if not range_ and holds_them and entries.size - (newest or 0) <= MAX_BETWEEN:
+        verdict.fault(
+            f"the leaves between {newest} and the export, {end}, are left out: a full package holds"
+            f" up to {MAX_BETWEEN:,}, which show whether entries of {scope.stated} are among them"
+        )
+        return
     if not range_:
         verdict.passed(f"{scope.stated} is there from its first entry to {newest}, without gap")
         verdict.unchecked.append(

@@ -221,6 +221,12 @@ def test_parameters_say_no_more_and_no_less_than_they_should(
     assert found.faults[0].startswith(fault)
 
 
+def its_leaves_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those up to the export, for whoever exports and for whoever verifies."""
+    monkeypatch.setattr(preparing, "MAX_BETWEEN", -1)
+    monkeypatch.setattr(verify, "MAX_BETWEEN", -1)
+
+
 def verdict(exported: Exported) -> Verdict:
     return verify.verify(exported.path, exported.key)
 
@@ -313,7 +319,7 @@ def test_the_end_of_a_process_or_seller_is_not_left_out_by_an_export_that_is_dat
     was complete."""
     [fault] = verdict(backdated(service, tmp_path / "p.zip", scope, last, at)).faults
     assert f"it belongs to {'seller' if scope.seller_id else 'process'}" in fault
-    monkeypatch.setattr(preparing, "MOST_BETWEEN", -1)  # its leaves are too many
+    its_leaves_are_too_many(monkeypatch)
     found = verdict(backdated(service, tmp_path / "p.zip", scope, last, at))
     assert found.faults == []
     assert any("stand between " in it for it in found.unchecked)
@@ -361,6 +367,17 @@ def test_a_process_has_no_range_by_which_its_key_would_be_the_newest(
         assert fault.endswith(f" and the export, {made.seq}, are missing")
 
 
+def test_a_full_package_without_the_leaves_that_it_could_hold_is_one_that_leaves_them_out(
+    honest: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its verdict named them as not checked, as where they are too many."""
+    monkeypatch.setattr(preparing, "MAX_BETWEEN", -1)
+    for scope in (Scope(process_id="p1"), Scope(seller_id="s1")):
+        [fault] = verdict(export(honest, scope, tmp_path / "p.zip")).faults
+        assert fault.startswith("the leaves between ")
+        assert "are left out: a full package holds up to 100,000, which show whether" in fault
+
+
 def test_where_a_process_of_a_seller_ends_is_named_as_not_checked(
     service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -372,7 +389,7 @@ def test_where_a_process_of_a_seller_ends_is_named_as_not_checked(
     of_s1 = Scope(seller_id="s1")
     found = verdict(made(service, tmp_path / "s1.zip", of_s1, "seq = 17"))
     assert found.faults == ['entries.csv does not list every entry of the process "p3"']
-    monkeypatch.setattr(preparing, "MOST_BETWEEN", -1)
+    its_leaves_are_too_many(monkeypatch)
     found = verdict(made(service, tmp_path / "s1.zip", of_s1, "seq = 17"))
     assert found.faults == []
     said = "whether 2 processes go on in entries that do not name the seller"
