@@ -247,8 +247,9 @@ def swap_in(draft: Path, database: Path, *, is_dropped: bool = False) -> Path | 
     part had no room.
 
     At no moment is there none: the old one gets a second name, then the new one takes its place in
-    one step. Its WAL goes first, since it must never be read into the new one; what was in it alone
-    follows again from the inbox. Returns the old one's new path, or None if it has none.
+    one step. Its WAL goes first, since it must never be read into the new one, also where the old
+    one itself is gone; what was in it alone follows again from the inbox. Returns the old one's new
+    path, at which only its WAL may be; or None if there is neither.
     """
     wals = [draft.with_name(draft.name + suffix) for suffix in _WALS]
     if left := [wal.stat().st_size for wal in wals if wal.exists()]:
@@ -256,15 +257,17 @@ def swap_in(draft: Path, database: Path, *, is_dropped: bool = False) -> Path | 
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(draft.parent))
         raise OSError(errno.EIO, "could not be written to its end", str(draft))
     aside = database.with_name(f"{database.name}.set-aside-{time.time_ns()}")
-    is_kept = database.exists() and not is_dropped
+    is_kept = False
     for suffix in filter(None, DATABASE_SUFFIXES):
         part = database.with_name(database.name + suffix)
         if is_dropped:
             part.unlink(missing_ok=True)
-        elif is_kept and part.exists():
+        elif part.exists():
             part.rename(aside.with_name(aside.name + suffix))
-    if is_kept:
+            is_kept = is_kept or suffix in _WALS
+    if database.exists() and not is_dropped:
         os.link(database, aside)
+        is_kept = True
     draft.replace(database)
     sync(database.parent)
     return aside if is_kept else None

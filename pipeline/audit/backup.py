@@ -7,7 +7,7 @@ entries name and the store lacks are named. The ledger is not copied: it follows
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
@@ -25,7 +25,7 @@ from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox, sche
 from pipeline.inbox.artifacts import Lacking, artifact_store, digests_named, named
 from pipeline.inbox.erased import erase_again, erased_entries, erased_in, newest_erasure
 from pipeline.inbox.heartbeats import Part, beat
-from pipeline.inbox.kept_heads import Guard
+from pipeline.inbox.kept_heads import Guard, open_shared
 from pipeline.inbox.signing_keys import Registered, SigningKeys, log_keys, register, registered
 from pipeline.log import tree
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts, Keeper
@@ -84,7 +84,7 @@ def backup(
     `OperatorError` if the folder holds another log's backup, or cannot be written, and
     `InboxForked` if the inbox lacks what was signed: a copy of it would be taken for whole.
     """
-    with opened_inbox(settings.inbox) as source:
+    with closing(open_shared(settings, create=False)) as source:
         try:
             Guard(settings)(source)
         except InboxForked as fork:

@@ -172,7 +172,7 @@ def restore_from_ledger(
     if not settings.has_inbox_file:
         from pipeline.audit.set_aside import replaced_tables as replaced  # imports the driver
     with (
-        opened_inbox(settings.inbox) as damaged,
+        closing(kept_heads.open_shared(settings, create=False)) as damaged,
         closing(HeldEntries(settings, damaged.log)) as ledger,
         replaced(settings, damaged, notes) as inbox,
     ):
@@ -248,8 +248,13 @@ def _replaced_inbox(settings: Settings, log: Inbox, notes: list[str]) -> Iterato
         with suppress(PrazoError):  # what stands in its WAL alone goes into the file, while it can
             make_whole(present)
     aside = files.swap_in(draft, present)  # at no moment is there none
-    if aside is not None:
+    if aside is not None and aside.exists():
         notes.append(f"the former {present.name} was kept as {aside.name}")
+    elif aside is not None:
+        notes.append(
+            f"the WAL of the {present.name} that is not there was kept as {aside.name}-wal: its"
+            " newest entries may be in that alone"
+        )
     if lacking:
         notes.append(
             f"{lacking} of its newest entries were not put back: they are in no other file here;"

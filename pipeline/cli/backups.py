@@ -180,12 +180,12 @@ def artifacts(folder: Path | None) -> None:
     before is put into the database. Exit 1 with each that is still lacking.
     Example: prazo artifacts /mnt/backup/prazo/artifacts
     """
-    from pipeline.inbox import open_inbox
     from pipeline.inbox.artifacts import artifact_store, look, take_in
+    from pipeline.inbox.kept_heads import open_shared
     from pipeline.log.artifacts import FolderArtifacts
 
     settings = Settings.load()
-    inbox = open_inbox(settings.inbox, create=False)
+    inbox = open_shared(settings, create=False)
     try:
         store = artifact_store(settings, inbox)
         if folder is None and not isinstance(store, FolderArtifacts):

@@ -42,6 +42,10 @@ REMEDY: Final = (
     " lost, stop the ledger's holder and run `prazo reconcile`"
     " (docs/operations.md#an-inbox-that-was-put-back)"
 )
+OTHER_LOG: Final = (
+    "let PRAZO_INBOX name the inbox of that log; if it was lost, `prazo restore DIR` puts it back"
+    " from its backup, with what the ledger holds beyond that, and sets this one aside"
+)
 
 
 class KeptHead(NamedTuple):
@@ -97,7 +101,8 @@ def prove(inbox: Inbox, head: KeptHead, keys: LogKeys | None) -> None:
     if head.log != inbox.log:
         raise _forked(
             f"the newest signed head that is known here, of {head.size} entries, is of another log,"
-            f" {head.log}, than the inbox, {inbox.log}"
+            f" {head.log}, than the inbox, {inbox.log}",
+            OTHER_LOG,
         )
     try:
         open_checkpoint(head.note, keys)
@@ -144,8 +149,8 @@ def known_keys(inbox: Inbox, key_file: Path) -> LogKeys | None:
     return keys
 
 
-def _forked(why: str) -> InboxForked:
-    return InboxForked("Nothing is recorded in this inbox", why, REMEDY)
+def _forked(why: str, remedy: str = REMEDY) -> InboxForked:
+    return InboxForked("Nothing is recorded in this inbox", why, remedy)
 
 
 _ANSWERED: Final[dict[tuple[str, str], KeptHead]] = {}
@@ -245,15 +250,15 @@ def open_guarded(settings: Settings, *, create: bool = True) -> Inbox:
 
 
 def open_shared(settings: Settings, *, create: bool = True) -> Inbox:
-    """The inbox of the settings. Where another machine is its keeper, or this one has a head of a
-    log and names a new database, none is made: it would begin another log, in the very database
-    that a backup is to be restored into. Raises `InboxMissing` then, as without `create`."""
-    other = other_beginning(settings) if create else None
-    if other is None:
-        return open_inbox(settings.inbox, create=create)
+    """The inbox of the settings. Where another machine is its keeper, or this one has a head or a
+    ledger of a log, none is made: what came would be recorded in another log, and the one that was
+    lost is to be put back in this very place. Raises `InboxMissing` then, as without `create`."""
+    other = other_beginning(settings)
     try:
-        return open_inbox(settings.inbox, create=False)
+        return open_inbox(settings.inbox, create=create and other is None)
     except InboxMissing as missing:
+        if other is None:
+            raise
         why, remedy = other
         raise InboxMissing(missing.what, f"{missing.why}; {why}", remedy) from None
 
@@ -266,14 +271,23 @@ def other_beginning(settings: Settings) -> tuple[str, str] | None:
             "start that machine, or let it restore the backup; if this one is to begin the log,"
             " leave PRAZO_KEEPER_URL out",
         )
-    head = place(settings)
-    if not settings.has_inbox_file and head.exists():
+    if left := left_of_a_log(settings):
+        named = " and ".join(map(str, left))
         return (
-            f"{head} is of a log that is not there: no other is begun in its place",
-            "run `prazo restore` on its backup; if another log is to begin here, move that file and"
-            " the ledger away",
+            f"{named} {'is' if len(left) == 1 else 'are'} of a log that is not there: no other is"
+            " begun in its place",
+            "`prazo restore DIR` puts it back from its backup, with what the ledger holds beyond"
+            " that; if PRAZO_INBOX names the wrong inbox, correct it; if another log is to begin"
+            f" here, move {named} away",
         )
     return None
+
+
+def left_of_a_log(settings: Settings) -> list[Path]:
+    """What this machine has of an inbox that was there before: a head and a ledger, each made from
+    it, and a WAL, which would be read into whatever took its place."""
+    wals = [Path(f"{settings.inbox}-wal")] if settings.has_inbox_file else []
+    return [it for it in (place(settings), settings.ledger, *wals) if it.exists()]
 
 
 def ask(url: str) -> KeptHead | None:

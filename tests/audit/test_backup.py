@@ -19,7 +19,7 @@ from pipeline.audit import export
 from pipeline.audit import restore as restores
 from pipeline.audit.request import Scope
 from pipeline.audit.verify import verify
-from pipeline.errors import LedgerRefused, NotRestored, OperatorError
+from pipeline.errors import InboxMissing, NotRestored, OperatorError
 from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import Delivery
@@ -371,7 +371,7 @@ def test_a_deleted_inbox_comes_back_with_what_was_recorded_since_the_backup(
     service.close()
     for file in tmp_path.glob("inbox.db*"):
         file.unlink()
-    with pytest.raises(LedgerRefused, match="`prazo restore` puts it back"):
+    with pytest.raises(InboxMissing, match="`prazo restore DIR` puts it back"):
         LedgerService(settings)
     done = restores.restore(settings, tmp_path / "saved")
     assert (done.entries, done.verdict.faults) == (17, [])

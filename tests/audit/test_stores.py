@@ -153,6 +153,7 @@ def test_a_ledger_that_lies_beside_an_emptied_place_of_its_inbox_is_refused(
     """The inbox deleted: a new one is another log, and the ledger is never taken for its copy."""
     for file in Path(settings.inbox).parent.glob("inbox.db*"):
         file.unlink()
+    open_inbox(settings.inbox).close()
     with pytest.raises(PrazoError, match="belongs to another log"):
         LedgerService(settings)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,12 +13,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pipeline.audit import backup as backups
+from pipeline.audit import restore as restores
 from pipeline.cli.backups import reconcile as reconcile_command
 from pipeline.cli.doctor import examine
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import InboxForked, InboxMissing
 from pipeline.inbox import open_inbox
 from pipeline.inbox.kept_heads import ASK_SECONDS, RETRY_SECONDS, Guard, open_guarded, place
+from pipeline.ledger.following.reconcile import reconcile
 from pipeline.ledger.service import LedgerService
 from pipeline.log.entries import RECONCILIATION
 from pipeline.log.reconciling import reconciliation
@@ -39,6 +43,7 @@ from tests.ledger.older import (
     reconciled,
     settings,
 )
+from tests.support.commands import here
 from tests.support.events import event
 from tests.support.machine import wait_until
 from tests.support.receiver import RunningReceiver, receiver
@@ -46,6 +51,7 @@ from tests.support.stores import environment_in, settings_in
 
 __all__ = ["copies", "lost", "past", "settings"]
 
+SAMPLE = Path(__file__).parents[2] / "data" / "samples" / "occurrences.ndjson"
 OTHERS = 15
 PATIENCE_SECONDS = 60.0
 
@@ -331,7 +337,85 @@ def test_a_keeper_begins_no_other_log_in_a_new_database(
     with pytest.raises(InboxMissing, match="no other is begun in its place"):
         opened(settings)
     [found] = [it for it in examine(settings) if it.check == "inbox"]
-    assert found.remedy.startswith("run `prazo restore` on its backup")
+    assert (found.verdict, found.remedy[:19]) == ("fault", "`prazo restore DIR`")
+
+
+@pytest.fixture
+def saved(followed_log: Path, tmp_path: Path) -> Settings:
+    """Five entries that a backup holds, and two that only the ledger has beside the inbox."""
+    shutil.copytree(followed_log, tmp_path, dirs_exist_ok=True)
+    return settings_in(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def followed_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("followed")
+    settings = settings_in(folder)
+    with closing(LedgerService(settings)) as service:
+        service.inbox.append([note() for _ in range(5)])
+        service.catch_up()
+        service.sign()
+        backups.backup(settings, folder / "saved")
+        service.inbox.append([note() for _ in range(2)])
+        service.catch_up()
+    return folder
+
+
+def names_in(folder: Path) -> set[str]:
+    return {it.name for it in folder.iterdir()}
+
+
+@pytest.mark.parametrize("left", ["both", "head", "ledger", "wal"])
+def test_whatever_is_left_of_a_log_no_other_is_begun_in_its_place(
+    saved: Settings, tmp_path: Path, left: str
+) -> None:
+    """The file of the inbox deleted: a receiver began an empty log, and where the head was gone as
+    well it answered 200 into that. `prazo restore --from-ledger` said to start it first."""
+    (tmp_path / "inbox.db").unlink()
+    if left == "wal":
+        (tmp_path / "inbox.db-wal").write_bytes(b"pages that were never moved into the file")
+    if left in ("ledger", "wal"):
+        place(saved).unlink()
+    if left in ("head", "wal"):
+        saved.ledger.unlink()
+    before = names_in(tmp_path)
+    for opened in (Receiver, LedgerService, open_guarded, restores.restore_from_ledger):
+        with pytest.raises(InboxMissing, match="no other is begun in its place") as refused:
+            opened(saved)
+        assert refused.value.remedy.startswith("`prazo restore DIR` puts it back")
+    with pytest.raises(InboxMissing, match="no other is begun in its place"):
+        reconcile(saved, reason="r", actor="ana", recorded_by="test")
+    [found] = [it for it in examine(saved) if it.check == "inbox"]
+    assert (found.verdict, found.remedy[:19]) == ("fault", "`prazo restore DIR`")
+    assert names_in(tmp_path) == before
+
+
+def test_what_the_refusal_names_puts_the_log_back(saved: Settings, tmp_path: Path) -> None:
+    """With what the ledger holds beyond the backup. A WAL of the lost file was read into the one
+    that took its place."""
+    (tmp_path / "inbox.db").unlink()
+    (tmp_path / "inbox.db-wal").write_bytes(b"pages of the lost file")
+    said = here("ingest", str(SAMPLE), environment=environment_in(tmp_path), folder=tmp_path)
+    assert (said.returncode, "`prazo restore DIR` puts it back" in said.stderr) == (1, True)
+    done = restores.restore(saved, tmp_path / "saved")
+    assert (done.entries, done.verdict.faults) == (7, [])
+    [kept] = tmp_path.glob("inbox.db.set-aside-*-wal")
+    assert kept.read_bytes() == b"pages of the lost file"
+    assert any(kept.name in it for it in done.notes)
+    with receiving(saved) as running:
+        assert running.deliver(event()).status == 200
+
+
+def test_another_log_beside_the_head_of_one_that_was_lost_leads_to_a_restore(
+    saved: Settings, tmp_path: Path
+) -> None:
+    """It led to `prazo reconcile`, which led elsewhere."""
+    (tmp_path / "inbox.db").unlink()
+    open_inbox(saved.inbox).close()
+    with closing(open_guarded(saved)) as inbox, pytest.raises(InboxForked) as refused:
+        inbox.append([note()])
+    assert "`prazo restore DIR` puts it back" in refused.value.remedy
+    assert restores.restore(saved, tmp_path / "saved").entries == 7
 
 
 def test_a_keeper_whose_answer_comes_byte_by_byte_is_not_waited_for(

@@ -3,7 +3,8 @@
 from typing import Self
 
 from pipeline.errors import InboxForked, InboxUnavailable
-from pipeline.inbox import Inbox, open_inbox
+from pipeline.inbox import Inbox
+from pipeline.inbox.kept_heads import open_shared
 from pipeline.settings import Settings
 
 
@@ -16,18 +17,18 @@ class AtHand:
 
     def __init__(self, settings: Settings) -> None:
         """Nothing is opened yet."""
-        self._location = settings.inbox
+        self._settings = settings
         self._inbox: Inbox | None = None
         self._is_said = False
 
     def __call__(self) -> Inbox:
-        """The inbox. Raises `InboxUnavailable` as `open_inbox` does, and `SaidBefore` from then on:
+        """The inbox. Raises `InboxUnavailable` as `open_shared` does, and `SaidBefore` from then on:
         nobody waits for it again."""
         if self._is_said:
             raise SaidBefore
         if self._inbox is None:
             try:
-                self._inbox = open_inbox(self._location, create=False)
+                self._inbox = open_shared(self._settings, create=False)
             except InboxUnavailable:
                 self._is_said = True
                 raise

@@ -120,10 +120,10 @@ def inbox(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     try:
         inbox = at_hand()
     except InboxMissing as missing:
-        _, remedy = kept_heads.other_beginning(settings) or (
-            "",
-            "`prazo serve` makes it when it starts",
-        )
+        if kept_heads.left_of_a_log(settings):
+            raise  # it was there: a fault
+        other = kept_heads.other_beginning(settings)
+        remedy = "`prazo serve` makes it when it starts" if other is None else other[1]
         yield Diagnosis("inbox", "warning", missing.what, remedy)
         return
     last_seq, recorded_at = inbox.last()

@@ -20,7 +20,7 @@ from pipeline.errors import (
 )
 from pipeline.inbox import Head, Inbox, Outcome
 from pipeline.inbox.erased import erase_again
-from pipeline.inbox.kept_heads import KeptHead, kept, place, prove
+from pipeline.inbox.kept_heads import OTHER_LOG, KeptHead, kept, place, prove
 from pipeline.ledger.arrow import IS_ERASED
 from pipeline.ledger.following.continuity import fork_of, recorded_after
 from pipeline.ledger.following.drafts import require_room
@@ -237,7 +237,7 @@ def _found(service: LedgerService, head: KeptHead | None, missed: Missed | None)
     if head is not None and head.log != inbox.log:
         raise _helpless(
             f"the inbox is the log {inbox.log}, and the head that is kept is of {head.log}",
-            "set PRAZO_INBOX to the inbox of that log; `prazo restore` puts it back from a backup",
+            OTHER_LOG,
         )
     shared, inbox_size = fork_of(ledger, inbox), inbox.last()[0]
     at = shared

@@ -8,6 +8,7 @@ import pytest
 from pipeline.cli.doctor import at_hand, examine, stores
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
+from pipeline.inbox.kept_heads import open_shared
 from pipeline.settings import Settings
 from tests.support.machine import free_port
 from tests.support.stores import settings_in
@@ -32,8 +33,8 @@ def test_an_inbox_that_cannot_be_reached_is_one_fault_in_one_line(
 ) -> None:
     """Each of six checks waited for the server, and named it with the same remedy; what the driver
     says has a second line, which was shown as a backslash and an n."""
-    opened = Mock(wraps=open_inbox)
-    monkeypatch.setattr(at_hand, "open_inbox", opened)
+    opened = Mock(wraps=open_shared)
+    monkeypatch.setattr(at_hand, "open_shared", opened)
     away = f"postgresql://prazo@127.0.0.1:{free_port()}/inbox"
     found = [*examine(settings.model_copy(update={"inbox": away}))]
     [fault] = [it for it in found if it.verdict == "fault"]
