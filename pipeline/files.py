@@ -122,6 +122,46 @@ def alone_in(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+@contextmanager
+def locked(lock: Path) -> Iterator[None]:
+    """Keeps every other process of this machine out of such a block by a file, which is there for
+    as long as the block. The lock is the process's, so it ends with it.
+
+    Raises `BlockingIOError` where another process is in one, and `OSError` where the file cannot be
+    made.
+    """
+    descriptor = _descriptor(lock)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)  # while it is locked still: nobody else's is removed
+        os.close(descriptor)
+
+
+def _descriptor(lock: Path) -> int:
+    """Of the file `lock`, which this process has locked."""
+    while True:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(lock.stat(), os.fstat(descriptor)):
+                return descriptor
+        os.close(descriptor)  # whoever had it has just removed it
+
+
+def make_folder(folder: Path) -> None:
+    """Makes a folder where there is none, with those that it lies in, so that their names survive a
+    power cut."""
+    missing = [it for it in (folder, *folder.parents) if not it.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for place in missing:
+        sync(place.parent)
+
+
 class OwnFolder:
     """A folder with what passes through one process. `remove` it; where the process is killed
     before, the next one that makes a folder of that name there, or `remove_left`, does.

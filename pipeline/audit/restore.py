@@ -25,6 +25,7 @@ from pipeline.audit.backup import (
     copy_artifacts,
     copy_entries,
     copy_keys,
+    draft_of,
     key_files,
     opened_inbox,
     require_no_other_key,
@@ -102,7 +103,7 @@ def restore(
     the ledger, or if a PostgreSQL inbox holds other entries.
     """
     notes: list[str] = []
-    with ExitStack() as opened:
+    with _alone(settings), ExitStack() as opened:
         version = _version_of(folder)
         with _damaged(folder):
             version = min(version, schema.VERSION)
@@ -145,11 +146,11 @@ def restore(
                 artifact_store(settings, inbox),
                 on_progress,
             )
-    if newer.is_other and (aside := files.set_aside(settings.ledger)) is not None:
-        notes.append(f"the former {settings.ledger.name} was kept as {aside.name}")
-    if lacking:
-        notes.append(f"the backup was not whole: it lacks {counted(len(lacking), 'artifact')}")
-    return _verified(settings, proof, against, artifacts, keys, notes, on_progress)
+        if newer.is_other and (aside := files.set_aside(settings.ledger)) is not None:
+            notes.append(f"the former {settings.ledger.name} was kept as {aside.name}")
+        if lacking:
+            notes.append(f"the backup was not whole: it lacks {counted(len(lacking), 'artifact')}")
+        return _verified(settings, proof, against, artifacts, keys, notes, on_progress)
 
 
 def restore_from_ledger(
@@ -171,27 +172,28 @@ def restore_from_ledger(
     replaced = _replaced_inbox
     if not settings.has_inbox_file:
         from pipeline.audit.set_aside import replaced_tables as replaced  # imports the driver
-    with (
-        closing(kept_heads.open_shared(settings, create=False)) as damaged,
-        closing(HeldEntries(settings, damaged.log)) as ledger,
-        replaced(settings, damaged, notes) as inbox,
-    ):
-        for first in range(1, ledger.size + 1, ENTRIES_PER_BATCH):
-            on_progress("entries", first - 1, ledger.size)
-            inbox.copy(ledger.recorded(first, first + ENTRIES_PER_BATCH - 1))
-        for entries in batches(damaged, ledger.size, damaged.last()[0]):
-            inbox.copy(entries)
-        erase_again(inbox, erased_entries(damaged))  # the ledger may not know of it yet
-        Vouchers.of(damaged).put(inbox)
-        known = _keys(inbox, settings, None)
-        kept = _kept_head(settings, inbox, known)
-        proof = _proved(inbox, known, against=against, kept=kept)
-        if proof.beyond is not None:
-            raise _not_continued(proof.beyond, proof.size)
-        _require_signatures(proof.signed, inbox.last()[0], insisted)
-        _record(inbox, proof.signed, insisted, notes)
-        notes.append(f"{counted(ledger.size, 'entry')} of the ledger went into the new inbox")
-    return _verified(settings, proof, against, 0, (), notes, on_progress)
+    with _alone(settings):
+        with (
+            closing(kept_heads.open_shared(settings, create=False)) as damaged,
+            closing(HeldEntries(settings, damaged.log)) as ledger,
+            replaced(settings, damaged, notes) as inbox,
+        ):
+            for first in range(1, ledger.size + 1, ENTRIES_PER_BATCH):
+                on_progress("entries", first - 1, ledger.size)
+                inbox.copy(ledger.recorded(first, first + ENTRIES_PER_BATCH - 1))
+            for entries in batches(damaged, ledger.size, damaged.last()[0]):
+                inbox.copy(entries)
+            erase_again(inbox, erased_entries(damaged))  # the ledger may not know of it yet
+            Vouchers.of(damaged).put(inbox)
+            known = _keys(inbox, settings, None)
+            kept = _kept_head(settings, inbox, known)
+            proof = _proved(inbox, known, against=against, kept=kept)
+            if proof.beyond is not None:
+                raise _not_continued(proof.beyond, proof.size)
+            _require_signatures(proof.signed, inbox.last()[0], insisted)
+            _record(inbox, proof.signed, insisted, notes)
+            notes.append(f"{counted(ledger.size, 'entry')} of the ledger went into the new inbox")
+        return _verified(settings, proof, against, 0, (), notes, on_progress)
 
 
 def _verified(
@@ -220,6 +222,24 @@ def _verified(
 
 
 @contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    """Keeps every other restore of this machine out during the block: each would delete the other's
+    draft. Raises `NotRestored` where another runs."""
+    lock = Path(f"{draft_of(settings)}.lock")
+    files.make_folder(lock.parent)
+    with ExitStack() as held:
+        try:
+            held.enter_context(files.locked(lock))
+        except BlockingIOError:
+            raise NotRestored(
+                "Nothing was restored",
+                f"another `prazo restore` is running, and holds {lock}",
+                "wait until it has ended, and read what it says",
+            ) from None
+        yield
+
+
+@contextmanager
 def _replaced_inbox(settings: Settings, log: Inbox, notes: list[str]) -> Iterator[Inbox]:
     """An inbox to fill, of the log of another. It replaces the present one when the block ends
     without an error; in a database, what it is filled with completes that one."""
@@ -227,7 +247,7 @@ def _replaced_inbox(settings: Settings, log: Inbox, notes: list[str]) -> Iterato
         with opened_inbox(settings.inbox, log.identity) as inbox:
             yield inbox
         return
-    draft = Path(f"{settings.inbox}.restoring")
+    draft = draft_of(settings)
     files.remove_database(draft)
     try:
         with opened_inbox(str(draft), log.identity) as inbox:

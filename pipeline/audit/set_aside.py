@@ -15,7 +15,7 @@ import psycopg
 from psycopg import sql
 
 from pipeline import files
-from pipeline.audit.backup import batches, opened_inbox
+from pipeline.audit.backup import batches, draft_of, opened_inbox
 from pipeline.errors import OperatorError
 from pipeline.inbox import Inbox, schema
 from pipeline.inbox.postgres import PostgresInbox
@@ -39,7 +39,7 @@ def replaced_tables(settings: Settings, log: Inbox, notes: list[str]) -> Iterato
     """An inbox to fill and to prove, in a file beside the ledger. When the block ends without an
     error, its entries take the place of those of `log`, in its database."""
     assert isinstance(log, PostgresInbox)
-    draft = settings.ledger.with_name("inbox.restoring")
+    draft = draft_of(settings)
     files.remove_database(draft)
     try:
         after, _ = log.last()

@@ -17,7 +17,7 @@ from pydantic_core import from_json, to_json
 
 from pipeline import instants
 from pipeline.errors import InboxMissing, InboxUnavailable
-from pipeline.files import SPARE_BYTES, is_barred, sync
+from pipeline.files import SPARE_BYTES, is_barred, make_folder, sync
 from pipeline.inbox import schema
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import BODY, Row, Rows
@@ -178,8 +178,7 @@ class SqliteInbox(Inbox):
         """Makes the file under another name and then links it to its path: a crash leaves no
         half-made inbox, and if another process was faster, its inbox stays."""
         folder = self._path.parent
-        missing = [it for it in (folder, *folder.parents) if not it.exists()]
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         with tempfile.TemporaryDirectory(prefix=".", dir=folder) as aside:
             draft = Path(aside) / self._path.name
             # Bodies hold personal data. SQLite gives its WAL the mode of this file.
@@ -204,8 +203,7 @@ class SqliteInbox(Inbox):
             sync(draft)
             with contextlib.suppress(FileExistsError):
                 os.link(draft, self._path)
-        for place in (folder, *(it.parent for it in missing)):
-            sync(place)  # the file's name must survive a power cut, as its bytes do
+        sync(folder)  # the file's name must survive a power cut, as its bytes do
 
     def _connect(self, busy_seconds: float | None = None) -> sqlite3.Connection:
         connection = sqlite3.connect(

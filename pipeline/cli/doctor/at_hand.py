@@ -22,8 +22,8 @@ class AtHand:
         self._is_said = False
 
     def __call__(self) -> Inbox:
-        """The inbox. Raises `InboxUnavailable` as `open_shared` does, and `SaidBefore` from then on:
-        nobody waits for it again."""
+        """The inbox. Raises `InboxUnavailable` as `open_shared` does, and `SaidBefore` from then
+        on: nobody waits for it again."""
         if self._is_said:
             raise SaidBefore
         if self._inbox is None:

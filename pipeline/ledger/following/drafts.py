@@ -1,8 +1,6 @@
 """The file in which a ledger is made again, beside the one whose place it takes in the end."""
 
 import contextlib
-import fcntl
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,20 +24,15 @@ def making(path: Path | None) -> Iterator[None]:
     if path is None:
         yield
         return
-    lock = path.with_name(f"{path.name}.lock")
-    descriptor = _locked(path, lock)
-    try:
-        yield
-    finally:
-        lock.unlink(missing_ok=True)  # while it is locked still: nobody else's is removed
-        os.close(descriptor)
-
-
-def _locked(path: Path, lock: Path) -> int:
-    """The descriptor of the file `lock`, which this process has locked."""
-    while True:
+    with contextlib.ExitStack() as held:
         try:
-            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+            held.enter_context(files.locked(path.with_name(f"{path.name}.lock")))
+        except BlockingIOError:
+            raise LedgerInUse(
+                f"The ledger {path} is in use",
+                "another process is making it again",
+                "wait until it has, or stop it",
+            ) from None
         except OSError as error:
             if files.is_full(error):
                 raise no_room(f"{path.parent} is full") from None
@@ -48,19 +41,7 @@ def _locked(path: Path, lock: Path) -> int:
                 str(error),
                 "let the user that runs Prazo read and write it, and its folder",
             ) from None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise LedgerInUse(
-                f"The ledger {path} is in use",
-                "another process is making it again",
-                "wait until it has, or stop it",
-            ) from None
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(lock.stat(), os.fstat(descriptor)):
-                return descriptor
-        os.close(descriptor)  # whoever had it has just removed it
+        yield
 
 
 def swapped_in(draft: Path, path: Path, *, is_dropped: bool = False) -> Path | None:

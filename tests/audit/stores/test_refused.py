@@ -106,3 +106,27 @@ def test_a_checkpoint_that_is_newer_than_the_backup_is_held_against_what_the_led
     done = restores.restore(settings, tmp_path / "saved", against=kept)
     assert (done.entries, done.verdict.faults) == (18, [])
     assert "  checked  the log continues the earlier checkpoint at 18" in done.verdict.lines()
+
+
+@entries_alone
+@pytest.mark.parametrize("step", ["proving the backup", "verifying"])
+def test_of_two_restores_at_once_the_second_is_refused_and_the_first_ends_well(
+    settings: Settings, tmp_path: Path, step: str
+) -> None:
+    """Each deleted the other's draft, and both failed with an error of the database."""
+    backups.backup(settings, tmp_path / "saved", with_keys=True)
+    elsewhere = settings_in(tmp_path / "elsewhere")
+    refused: list[str] = []
+
+    def while_the_first_is_there(what: str, *_: object) -> None:
+        if what == step and not refused:
+            with pytest.raises(NotRestored) as second:
+                restores.restore(elsewhere, tmp_path / "saved")
+            with pytest.raises(NotRestored, match="another `prazo restore` is running"):
+                restores.restore_from_ledger(elsewhere)
+            refused.append(second.value.why)
+
+    done = restores.restore(elsewhere, tmp_path / "saved", on_progress=while_the_first_is_there)
+    lock = tmp_path / "elsewhere" / "inbox.db.restoring.lock"
+    assert refused == [f"another `prazo restore` is running, and holds {lock}"]
+    assert (done.entries, done.verdict.faults, lock.exists()) == (16, [], False)
