@@ -213,10 +213,14 @@ class Receiver:
             else f"a trial write takes more than {READY_SECONDS:g} s"
         )
         if fault is None:
-            await answer_json(send, 200, {"status": "able to record", **self._newest()})
+            await answer_json(send, 200, {"status": "able to record", **self._log()})
         else:
             unable = {"status": "not able to record", "error": fault}
-            await answer_json(send, 503, {**unable, **self._newest()})
+            await answer_json(send, 503, {**unable, **self._log()})
+
+    def _log(self) -> dict[str, object]:
+        """Which log it is, by the name in its checkpoints, and what is newest in it."""
+        return {"log": self._inbox.log, **self._newest()}
 
     def _newest(self) -> dict[str, dict[str, int | str]]:
         """The newest entry that this receiver wrote: maybe nobody else knew of it."""

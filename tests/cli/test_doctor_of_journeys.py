@@ -1,28 +1,44 @@
 """`prazo doctor` on the seller's page."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from pipeline.cli.doctor import Diagnosis, journeys
+from pipeline.cli.doctor.at_hand import AtHand
+from pipeline.inbox import open_inbox
 from pipeline.settings import Settings
 from tests.journey.served import Page, served
 from tests.support.machine import free_port
 from tests.support.stores import settings_in
 
 
+def looked_at(settings: Settings) -> list[Diagnosis]:
+    with AtHand(settings) as at_hand:
+        return [*journeys.journey(settings, at_hand)]
+
+
 def found(settings: Settings) -> dict[str, Diagnosis]:
-    return {it.found: it for it in journeys.journey(settings)}
+    return {it.found: it for it in looked_at(settings)}
 
 
 def test_a_page_that_answers_and_whose_settings_fit_is_well(
-    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:
+    """Where it is of another log, it was well, too."""
     with served(tmp_path_factory.mktemp("journey")) as page:
-        verdicts = [it.verdict for it in journeys.journey(page.settings())]
-        codes = [it for it in journeys.journey(page.settings()) if "code" in it.found]
+        verdicts = [it.verdict for it in looked_at(page.settings())]
+        codes = [it for it in looked_at(page.settings()) if "code" in it.found]
+        elsewhere = page.settings().model_copy(update={"inbox": str(tmp_path / "inbox.db")})
+        with closing(open_inbox(elsewhere.inbox)) as other:
+            strange, *_ = looked_at(elsewhere)
+            log = other.log
+        url = f"http://127.0.0.1:{elsewhere.journey_port}"
+        ours = f"records into the log {page.inbox.log}, and the inbox here is {log}"
         counted_by_reason(page)
     assert verdicts == ["ok", "ok", "warning"]
+    assert (strange.verdict, strange.found) == ("fault", f"what answers at {url} {ours}")
     assert "opens nothing on another device" in codes[0].found
 
 

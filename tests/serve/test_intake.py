@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.inbox import open_inbox
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.ledger.service import LedgerService
 from pipeline.serve import intake
@@ -44,7 +45,9 @@ def answering(status: int, body: bytes) -> Iterator[int]:
 
 def test_a_receiver_that_could_record_is_ready(tmp_path: Path) -> None:
     with receiver(tmp_path) as running:
-        assert intake.ask(settings_in(tmp_path, receiver_port=running.port)) == READY
+        answer = intake.ask(settings_in(tmp_path, receiver_port=running.port))
+    with closing(open_inbox(tmp_path / "inbox.db")) as inbox:
+        assert answer == READY._replace(log=inbox.log)
 
 
 def test_a_receiver_that_cannot_record_says_why(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from pipeline.errors import InboxForked, InboxUnavailable
+from pipeline.errors import InboxForked, InboxMissing, InboxUnavailable
 from pipeline.inbox import Inbox
 from pipeline.inbox.kept_heads import open_shared
 from pipeline.settings import Settings
@@ -19,7 +19,7 @@ class AtHand:
         """Nothing is opened yet."""
         self._settings = settings
         self._inbox: Inbox | None = None
-        self._is_said = False
+        self._is_said = self._is_missing = False
 
     def __call__(self) -> Inbox:
         """The inbox. Raises `InboxUnavailable` as `open_shared` does, and `SaidBefore` from then
@@ -29,10 +29,19 @@ class AtHand:
         if self._inbox is None:
             try:
                 self._inbox = open_shared(self._settings, create=False)
-            except InboxUnavailable:
-                self._is_said = True
+            except InboxUnavailable as error:
+                self._is_said, self._is_missing = True, isinstance(error, InboxMissing)
                 raise
         return self._inbox
+
+    def other_than(self, log: str) -> str | None:
+        """Which log is in the inbox, in words, where it is not the one of that name; None where it
+        is, where `log` is empty, or where the inbox cannot be read."""
+        try:
+            here = self().log
+        except SaidBefore:
+            return "there is no inbox here" if log and self._is_missing else None
+        return f"the inbox here is {here}" if log not in ("", here) else None
 
     def hear(self, error: Exception) -> None:
         """Takes note of what a check ended with: an inbox that is gone meanwhile stays named."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.http import addresses
 from pipeline.http.tokens import Tokens
@@ -21,11 +22,19 @@ _OIDC_NEEDS: Final = (
 )
 
 
-def receiver(settings: Settings) -> Iterator[Diagnosis]:
-    """Whether the receiver that these settings describe runs, and can record."""
+def receiver(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
+    """Whether the receiver that these settings describe runs, and can record into their inbox."""
     answer = intake.ask(settings)
-    if answer.is_ready:
-        url = addresses.local(settings.receiver_host, settings.receiver_port)
+    url = addresses.local(settings.receiver_host, settings.receiver_port)
+    if (other := at_hand.other_than(answer.log)) is not None:
+        yield Diagnosis(
+            "receiver",
+            "fault",
+            f"what answers at {url} records into the log {answer.log}, and {other}",
+            "give each its own PRAZO_RECEIVER_PORT; if both should be one, correct PRAZO_INBOX, and"
+            " start that receiver again",
+        )
+    elif answer.is_ready:
         yield Diagnosis("receiver", "ok", f"it records what comes to {url}")
     elif answer.is_there:
         found = f"it answers 503 to the platform: {answer.why}"

@@ -48,7 +48,6 @@ _Checks = tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]
 
 _OF_SETTINGS: Final[_Checks] = (
     ("settings", _names),
-    ("receiver", doors.receiver),
     ("deliveries", doors.authenticity),
     ("API", doors.tokens),
     ("login", doors.login),
@@ -60,15 +59,14 @@ _OF_SETTINGS: Final[_Checks] = (
 )
 _OF_THE_INBOX: Final[tuple[tuple[str, Callable[[Settings, AtHand], Iterator[Diagnosis]]], ...]] = (
     ("inbox", stores.inbox),
+    ("receiver", doors.receiver),
     ("signing key", stores.signing_key),
     ("artifacts", stores.artifacts),
     ("heartbeats", stores.routines),
     ("forwarding", forwarding.forwarding),
     ("erasures", erasures.erasures),
     ("kept head", stores.kept_head),
-)
-_OF_WHAT_RUNS: Final[_Checks] = (
     ("seller's page", journeys.journey),
-    ("ledger", stores.ledger),
 )
+_OF_WHAT_RUNS: Final[_Checks] = (("ledger", stores.ledger),)
 _OF_THE_PLATFORM: Final[_Checks] = (("handshake", platform.asked_platform),)

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from pipeline import alert_rules
+from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.cli.doctor.stores import owners_alone
 from pipeline.files import read_small
 from pipeline.http import addresses
 from pipeline.http.outgoing import direct
+from pipeline.http.outgoing.receivers import said_in
 from pipeline.http.standard_webhooks import secrets_in
 from pipeline.journey.screens import Screens
 from pipeline.settings import Settings
@@ -19,7 +21,7 @@ from pipeline.settings import Settings
 ANSWER_SECONDS: Final = 5.0
 
 
-def journey(settings: Settings) -> Iterator[Diagnosis]:
+def journey(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     """Nothing where sellers have no page, but for a message that promises a link to it."""
     rules = alert_rules.load(settings.alerts_file)
     promised = [name for name, it in rules.recipients.items() if it.seller_links]
@@ -29,7 +31,7 @@ def journey(settings: Settings) -> Iterator[Diagnosis]:
             yield Diagnosis("seller's page", "fault", found, "set PRAZO_JOURNEY_URL")
         return
     Screens(settings)  # a logo that cannot be used is a fault
-    yield _answer(settings)
+    yield _answer(settings, at_hand)
     yield from _submitting(settings)
     yield from _codes(settings, has_mail=rules.mail is not None)
     browser = settings.journey_browser
@@ -38,11 +40,12 @@ def journey(settings: Settings) -> Iterator[Diagnosis]:
         yield Diagnosis("seller's page", "warning", found, "correct PRAZO_JOURNEY_BROWSER")
 
 
-def _answer(settings: Settings) -> Diagnosis:
+def _answer(settings: Settings, at_hand: AtHand) -> Diagnosis:
     url = addresses.local(settings.journey_host, settings.journey_port)
     try:
         with direct.opened(f"{url}/healthz", ANSWER_SECONDS) as answer:
             is_ours = "frame-ancestors" in (answer.headers.get("Content-Security-Policy") or "")
+            log = str(said_in(answer).get("log", ""))
     except (OSError, HTTPException) as error:
         found = f"nothing answers at {url} ({getattr(error, 'reason', None) or error})"
         return Diagnosis(
@@ -51,6 +54,14 @@ def _answer(settings: Settings) -> Diagnosis:
     if not is_ours:
         found = f"what answers at {url} is another program"
         return Diagnosis("seller's page", "fault", found, "correct PRAZO_JOURNEY_PORT")
+    if (other := at_hand.other_than(log)) is not None:
+        return Diagnosis(
+            "seller's page",
+            "fault",
+            f"what answers at {url} records into the log {log}, and {other}",
+            "give each its own PRAZO_JOURNEY_PORT; if both should be one, correct PRAZO_INBOX, and"
+            " start that page again",
+        )
     return Diagnosis("seller's page", "ok", f"it answers at {url}, for {settings.journey_url}")
 
 
