@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from pipeline.cli.doctor import doors, erasures, forwarding, journeys, platform, stores
+from pipeline.cli.doctor import alerts, doors, erasures, forwarding, journeys, platform, stores
 from pipeline.cli.doctor.at_hand import AtHand, SaidBefore
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import PrazoError, of_the_machine
@@ -62,6 +62,7 @@ _OF_THE_INBOX: Final[tuple[tuple[str, Callable[[Settings, AtHand], Iterator[Diag
     ("receiver", doors.receiver),
     ("signing key", stores.signing_key),
     ("artifacts", stores.artifacts),
+    ("alerts", alerts.alerts),
     ("heartbeats", stores.routines),
     ("forwarding", forwarding.forwarding),
     ("erasures", erasures.erasures),

@@ -10,6 +10,7 @@ from pipeline import alert_rules
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.cli.doctor.stores import owners_alone
+from pipeline.errors import SettingsError
 from pipeline.files import read_small
 from pipeline.http import addresses
 from pipeline.http.outgoing import direct
@@ -23,8 +24,9 @@ ANSWER_SECONDS: Final = 5.0
 
 def journey(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     """Nothing where sellers have no page, but for a message that promises a link to it."""
-    rules = alert_rules.load(settings.alerts_file)
-    promised = [name for name, it in rules.recipients.items() if it.seller_links]
+    rules = _rules(settings)
+    recipients = {} if rules is None else rules.recipients
+    promised = [name for name, it in recipients.items() if it.seller_links]
     if settings.journey_url is None:
         if promised:
             found = f"messages to {', '.join(promised)} are to hold links, and there is no page"
@@ -33,7 +35,7 @@ def journey(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     Screens(settings)  # a logo that cannot be used is a fault
     yield _answer(settings, at_hand)
     yield from _submitting(settings)
-    yield from _codes(settings, has_mail=rules.mail is not None)
+    yield from _codes(settings, rules)
     browser = settings.journey_browser
     if browser is not None and not os.access(browser, os.X_OK):
         found = f"{browser} cannot be run: there are no pictures of screens"
@@ -78,12 +80,22 @@ def _submitting(settings: Settings) -> Iterator[Diagnosis]:
         yield Diagnosis("seller's page", "ok", f"confirmed answers {said}")
 
 
-def _codes(settings: Settings, *, has_mail: bool) -> Iterator[Diagnosis]:
+def _rules(settings: Settings) -> alert_rules.AlertRules | None:
+    """The alerts' settings; None where they cannot be used, which the check of alerts says."""
+    try:
+        return alert_rules.load(settings.alerts_file)
+    except SettingsError:
+        return None
+
+
+def _codes(settings: Settings, rules: alert_rules.AlertRules | None) -> Iterator[Diagnosis]:
     path = settings.journey_code_secret_file
     if path is not None:
         yield from _secret(path)
         yield Diagnosis("seller's page", "ok", f"{settings.journey_code_url} sends codes")
-    elif has_mail:
+    elif rules is None:
+        return  # whether there is mail to send them by stands in that file
+    elif rules.mail is not None:
         found = "codes go by e-mail, where a link was made with an address"
         yield Diagnosis("seller's page", "ok", found)
     else:

@@ -10,7 +10,7 @@ from typing import Final
 
 import duckdb
 
-from pipeline import alert_rules, instants
+from pipeline import instants
 from pipeline.audit.export import Seals
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis, Verdict
@@ -345,34 +345,11 @@ def routines(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     inbox = at_hand()
     beats, now = heartbeats(inbox), inbox.now()
     if settings.platform_url is not None:
-        yield _beaten("resumer", beats.get(Part.RESUMER), now, instants.MINUTE, "run `prazo serve`")
-    rules = alert_rules.load(settings.alerts_file)
-    for path in rules.secret_files():
-        if os.access(path, os.R_OK):
-            yield owners_alone(path)
-        else:
-            found = f"{path}, which the alerts' settings name, cannot be read"
-            yield Diagnosis("secrets", "fault", found, "write it, or give us the right to read it")
-    if rules.recipients:
-        yield _beaten("alerts", beats.get(Part.ALERTS), now, instants.MINUTE, "run `prazo serve`")
-        if lost := rules.untold():
-            yield Diagnosis(
-                "routes",
-                "warning",
-                f"nobody would be told of {', '.join(lost)}",
-                "add a route that takes them (docs/alerts.md#who-is-told)",
-            )
-    else:
-        yield Diagnosis(
-            "alerts",
-            "warning",
-            "nobody is told of what is alarming: the settings name no recipient",
-            "name recipients in the file of PRAZO_ALERTS_FILE (docs/alerts.md#who-is-told)",
-        )
-    yield _beaten(
+        yield beaten("resumer", beats.get(Part.RESUMER), now, instants.MINUTE, "run `prazo serve`")
+    yield beaten(
         "backup", beats.get(Part.BACKUP), now, 2 * instants.DAY, "run `prazo backup DIR` every day"
     )
-    yield _beaten(
+    yield beaten(
         "verification",
         beats.get(Part.VERIFICATION),
         now,
@@ -381,7 +358,8 @@ def routines(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     )
 
 
-def _beaten(check: str, at: int | None, now: int, patience: int, remedy: str) -> Diagnosis:
+def beaten(check: str, at: int | None, now: int, patience: int, remedy: str) -> Diagnosis:
+    """Whether a routine was last there within its time."""
     if at is None:
         return Diagnosis(check, "warning", "there has been none yet", remedy)
     ahead = beaten_ahead(at, now)

@@ -55,3 +55,18 @@ def test_an_inbox_that_goes_away_between_two_checks_is_named_by_the_first(
     checks = [(it.check, it.verdict) for it in examine(settings) if it.check in OF_THE_INBOX]
     assert checks[0] == ("inbox", "ok")
     assert checks[-1] == ("artifacts", "fault")
+
+
+def test_a_file_of_alerts_that_cannot_be_used_is_one_fault_of_alerts(settings: Settings) -> None:
+    """It was a fault of the heartbeats, whose other routines were not looked at then, and once more
+    one of the seller's page."""
+    open_inbox(settings.inbox).close()
+    file = Path(settings.inbox).with_name("alerts.toml")
+    file.write_text("[recipients.ana]\nmail = 1\n")
+    page = {"journey_url": "https://cadastro.loja.example", "journey_port": free_port()}
+    found = [*examine(settings.model_copy(update={"alerts_file": file, **page}))]
+    [named] = [it for it in found if str(file) in it.found]
+    assert (named.check, named.verdict) == ("alerts", "fault")
+    looked_at = {it.check for it in found}
+    assert {"backup", "verification", "seller's page"} <= looked_at
+    assert not [it for it in found if "no code can be sent" in it.found]

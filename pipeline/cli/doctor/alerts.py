@@ -1,0 +1,40 @@
+"""Examines alerts: their file, its secrets, whether somebody is told, and whether somebody tells."""
+
+import os
+from collections.abc import Iterator
+
+from pipeline import alert_rules, instants
+from pipeline.cli.doctor.at_hand import AtHand
+from pipeline.cli.doctor.diagnosis import Diagnosis
+from pipeline.cli.doctor.stores import beaten, owners_alone
+from pipeline.inbox.heartbeats import Part, heartbeats
+from pipeline.settings import Settings
+
+
+def alerts(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
+    """A file of alerts that cannot be used is a fault of this check, and of no other."""
+    rules = alert_rules.load(settings.alerts_file)
+    for path in rules.secret_files():
+        if os.access(path, os.R_OK):
+            yield owners_alone(path)
+        else:
+            found = f"{path}, which the alerts' settings name, cannot be read"
+            yield Diagnosis("secrets", "fault", found, "write it, or give us the right to read it")
+    if not rules.recipients:
+        yield Diagnosis(
+            "alerts",
+            "warning",
+            "nobody is told of what is alarming: the settings name no recipient",
+            "name recipients in the file of PRAZO_ALERTS_FILE (docs/alerts.md#who-is-told)",
+        )
+        return
+    if lost := rules.untold():
+        yield Diagnosis(
+            "routes",
+            "warning",
+            f"nobody would be told of {', '.join(lost)}",
+            "add a route that takes them (docs/alerts.md#who-is-told)",
+        )
+    inbox = at_hand()
+    beat = heartbeats(inbox).get(Part.ALERTS)
+    yield beaten("alerts", beat, inbox.now(), instants.MINUTE, "run `prazo serve`")
