@@ -130,6 +130,7 @@ class LedgerService:
             head_file=place(self.settings),
             fork=opened.fork,
             recover=self.recovery.open,
+            prove=self._prove,
         )
         self.reader = Reader(
             opened.ledger,

@@ -18,9 +18,12 @@ from pipeline.audit import earlier
 from pipeline.audit.stores import audit
 from pipeline.cli.packages import rotate_key
 from pipeline.errors import CallerError, InboxForked
-from pipeline.inbox import open_inbox
+from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.kept_heads import kept, open_guarded, place
+from pipeline.ledger.following import follower
+from pipeline.ledger.following.continuity import check_continuity
 from pipeline.ledger.service import LedgerService
+from pipeline.ledger.store import Ledger
 from pipeline.log.actions import action
 from pipeline.settings import Settings
 from tests.audit import story
@@ -41,6 +44,7 @@ from tests.ledger.older import (
     reconciled,
     settings,
 )
+from tests.support.machine import wait_until
 from tests.support.soundness import all_entries, assert_sound
 from tests.support.stores import environment_in, settings_in
 
@@ -85,6 +89,71 @@ def test_a_running_follower_stops_and_signs_nothing(
         head = inbox.head()
         assert head is not None
         assert head.size == SHARED
+
+
+def test_it_goes_on_once_the_right_inbox_is_in_its_place_again(
+    settings: Settings, past: Past, lost: Lost, monkeypatch: pytest.MonkeyPatch
+):
+    """Its thread had ended: receivers recorded again by themselves, and until somebody started the
+    dashboard again it showed an ever older past."""
+    monkeypatch.setattr(follower, "LOOK_AGAIN_SECONDS", 0.1)
+    shutil.copytree(lost.folder, settings.ledger.parent, dirs_exist_ok=True)
+    past.put_back("whole")
+    with closing(LedgerService(settings)) as service:
+        service.start()
+        past.put_back("shared")
+        in_inbox(settings, range(200, 200 + MORE))
+        wait_until(lambda: service.fork is not None)
+        past.put_back("whole")
+        wait_until(lambda: service.status().is_verified)
+        assert (service.fork, service.status().problem) == (None, None)
+        deliver(service.inbox, range(300, 303))
+        wait_until(lambda: service.status().last_seq == SHARED + LOST + 3)
+        signed = service.checkpoint()
+        assert signed is not None
+        assert signed.size == SHARED + LOST + 3
+        assert audit(service).faults == []
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_ledger_elsewhere_goes_on_once_the_keeper_gave_back_what_it_waits_for(
+    settings: Settings, past: Past, lost: Lost, others: int, monkeypatch: pytest.MonkeyPatch
+):
+    """It had to be started again as well, and nothing said so. Where others stand in the place of
+    what was lost, it goes on waiting."""
+    monkeypatch.setattr(follower, "LOOK_AGAIN_SECONDS", 0.1)
+    looks: list[object] = []
+
+    def look(ledger: Ledger, inbox: Inbox) -> None:
+        looks.append(ledger)
+        check_continuity(ledger, inbox)
+
+    monkeypatch.setattr(follower, "check_continuity", look)
+    shutil.copytree(lost.folder, settings.ledger.parent, dirs_exist_ok=True)
+    past.put_back("whole")
+    folder = settings.ledger.parent / "elsewhere"
+    elsewhere = settings_in(folder, inbox=past.location, keeper_url="http://127.0.0.1:9")
+    with closing(LedgerService(elsewhere)) as second:
+        second.start()
+        wait_until(lambda: second.status().last_seq == SHARED + LOST)
+        past.put_back("shared")
+        in_inbox(settings, range(200, 200 + others))
+        wait_until(lambda: second.fork is not None)
+        if others:
+            reconciled(settings)
+        else:
+            followed(settings)
+            wait_until(lambda: second.status().is_verified)
+        with closing(LedgerService(settings)) as keeper:
+            deliver(keeper.inbox, range(300, 303))
+        if others:
+            before = len(looks)
+            wait_until(lambda: len(looks) > before + 1)
+            assert "they part after entry 20" in (second.status().problem or "")
+            assert second.status().last_seq == SHARED + LOST
+        else:
+            wait_until(lambda: second.status().last_seq == SHARED + LOST + 3)
+            assert audit(second).faults == []
 
 
 def test_an_audit_says_so_before_the_follower_has_looked(

@@ -1,4 +1,4 @@
-"""Examines alerts: their file, its secrets, whether somebody is told, and whether somebody tells."""
+"""Examines alerts: their file, its secrets, whether anybody is told, and whether anybody tells."""
 
 import os
 from collections.abc import Iterator

@@ -4,7 +4,8 @@ After each commit the keeper leaves the ledger's size and root (its *head*) in t
 file on another engine, and signed in a file beside the ledger; every few minutes it leaves a signed
 checkpoint in the inbox. `recovery.py` compares all of them before a ledger is served.
 
-An inbox that was put back from an older copy is not followed (`continuity.py`).
+An inbox that was put back from an older copy is not followed (`continuity.py`), until it has again
+what was recorded in it.
 """
 
 import contextlib
@@ -58,6 +59,9 @@ LOOK_FOR_KEY_SECONDS: Final = 10.0
 MAKE_AGAIN_SECONDS: Final = 600.0
 """Before a ledger that can be opened is made again once more: a disk that fails would be filled."""
 
+LOOK_AGAIN_SECONDS: Final = 5.0
+"""Between two looks whether the inbox has again what it lacked."""
+
 Recover = Callable[[str, Callable[[], bool]], Opened]
 """Makes the ledger's file again, which is closed, given what is damaged; and for as long as asked.
 """
@@ -100,12 +104,13 @@ class Follower:
         head_file: Path,
         fork: InboxForked | None = None,
         recover: Recover | None = None,
+        prove: Callable[[Inbox], None] = lambda _: None,
     ) -> None:
         """`signing`: given to whoever may be the keeper, which leaves heads in the inbox and signs
         them once the log's key is on this machine. `is_verified`, `recovered`: of `Status`, from
         when the ledger was opened. `head_file`: where the keeper leaves its newest head. `fork`:
-        why the inbox is not to be followed at all. `recover`: has the ledger's damaged file made
-        again."""
+        why the inbox is not to be followed as it is. `recover`: has the ledger's damaged file made
+        again. `prove`: raises `InboxForked` where the inbox lacks what was signed."""
         self.ledger = ledger
         self._inbox = inbox
         self._newest = Newest(inbox)
@@ -122,7 +127,7 @@ class Follower:
         self._recovered = recovered
         self._behind_since: _Behind | None = None
         self._head_file = head_file
-        self._recover = recover
+        self._recover, self._prove = recover, prove
         self._make_again_at = -math.inf  # on the monotonic clock, at the earliest
         self._kept_size = 0  # of the head that was last left there
         self.fork = fork
@@ -144,7 +149,8 @@ class Follower:
         """Appends what one commit takes, and leaves or compares the head; 0 when there was nothing
         to do. `may_go_on`: as `Appending.append` asks it.
 
-        Raises `InboxForked`, now and ever after, where the inbox lacks what was recorded in it.
+        Raises `InboxForked` where the inbox lacks what was recorded in it, and from then on, unless
+        the thread that follows finds it right again.
         """
         with self._watching():
             self.ledger.open_again()
@@ -237,7 +243,7 @@ class Follower:
         self._kept_size = size
 
     def check_continuity(self) -> None:
-        """Raises `InboxForked`, now and ever after, where the inbox lacks the newest entry."""
+        """Raises `InboxForked` where the inbox lacks the newest entry, or as `follow_once` does."""
         with self._watching():
             check_continuity(self.ledger, self._inbox)
 
@@ -303,7 +309,8 @@ class Follower:
             except LedgerRefused as error:
                 self._problem, self._is_verified = str(error), False
                 LOG.critical("%s", error)
-                return  # a false past must not grow; a person has to look
+                if self.fork is None or not self._is_right_again():
+                    return  # a false past must not grow; a person has to look
             except Exception as error:
                 # Whatever it is, this thread goes on: a dead one would show an ever older past.
                 self.ledger.saw(error)
@@ -315,6 +322,24 @@ class Follower:
             self._problem, pause = None, RETRY_SECONDS
             if self._note_lag() < MAX_ENTRIES_PER_BATCH or not appended:
                 self._stop.wait(max(LINGER_SECONDS, (time.monotonic() - began) / 2))
+
+    def _is_right_again(self) -> bool:
+        """Waits until the inbox has again what it lacked, by all that a start would prove: the
+        right one was put back, or the log's keeper gave back what was missing. What was reconciled
+        is another past: that takes a start. False where the follower ends before."""
+        while not self._stop.wait(LOOK_AGAIN_SECONDS):
+            try:
+                check_continuity(self.ledger, self._inbox)
+                self._prove(self._inbox)
+                head = self._inbox.head()
+                if head is not None and head.size <= self.ledger.size:
+                    self._compare(head, self.ledger.root_at(head.size))
+            except (PrazoError, duckdb.Error):
+                continue
+            self.fork = self._problem = None
+            LOG.warning("the inbox has again what was recorded in it: it is followed")
+            return True
+        return False
 
     def _make_again_in_time(self) -> None:
         """Has the file made again, as a start would, once it is damaged: nobody restarts what seems
@@ -347,7 +372,7 @@ class Follower:
         while self.ledger.size < seq:
             if self._thread is None:
                 self.catch_up()
-            elif time.monotonic() < until and self._thread.is_alive():
+            elif self.fork is None and time.monotonic() < until and self._thread.is_alive():
                 time.sleep(LINGER_SECONDS / 4)
             else:
                 raise OperatorError(

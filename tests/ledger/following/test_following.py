@@ -290,6 +290,7 @@ def test_an_inbox_that_went_on_after_it_lost_entries_is_refused(followed: Settin
 
 def test_an_inbox_of_another_log_is_refused(followed: Settings, tmp_path):
     other = followed.model_copy(update={"inbox": str(tmp_path / "other.db")})
+    open_inbox(other.inbox).close()
     with pytest.raises(LedgerRefused, match="another log"):
         LedgerService(other)
 
