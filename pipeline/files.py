@@ -64,15 +64,23 @@ def written_whole(path: Path, *, may_replace: bool = True, mode: int = 0o600) ->
         draft.unlink(missing_ok=True)
 
 
-def check_place(path: Path, settings: Iterable[tuple[str, Any]]) -> None:
+def check_place(
+    path: Path, settings: Iterable[tuple[str, Any]], *, may_replace: bool = True
+) -> None:
     """Raises the `OSError` with which `written_whole` would fail before its first byte: for what
     is recorded, or done but once, before its file is written. Raises `WrongUsage` where that file
-    would take the place of one that `settings` name."""
+    would take the place of one that `settings` name, or of any unless it `may_replace` one."""
     if named := named_by(settings, path):
         raise WrongUsage(
             "Nothing was written",
             f"{path} is what {named} names: what is there would be lost",
             "choose another file",
+        )
+    if not may_replace and os.path.lexists(path):
+        raise WrongUsage(
+            "Nothing was written",
+            f"{path} is there already: what is in it would be lost",
+            "choose another file, or move that one away",
         )
     with contextlib.suppress(_Looked), written_whole(path):
         raise _Looked

@@ -76,7 +76,9 @@ def export(
         recorded_by=user(),
     )
     settings = Settings.load()
-    check_place(out, settings)  # else it is recorded first, and uses up a second person's word
+    # Else it is recorded first, and uses up a second person's word. What would be lost may be the
+    # only package that shows how things stood then.
+    check_place(out, settings, may_replace=False)
     with open_ledger(settings) as ledger, terminal.progress() as on_progress:
         exported = ledger.export(request, out, on_progress)
     say(

@@ -41,6 +41,10 @@ def test_the_commands_export_and_verify(settings: Settings, tmp_path: Path) -> N
         0,
         "p1.zip: 9 entries, 0 bodies withheld; the export is entry 17",
     )
+    made = (tmp_path / "p1.zip").read_bytes()
+    again = command(settings, *asked, "--actor", "Ana")  # which took the former one's place
+    assert (again.returncode, "p1.zip is there already" in again.stderr) == (2, True)
+    assert (tmp_path / "p1.zip").read_bytes() == made
     key = command(settings, "checkpoint", "--key").stdout.strip()
     assert f"--key '{key}'" in exported.stdout
     (tmp_path / "now.note").write_text(command(settings, "checkpoint").stdout, encoding="utf-8")
@@ -52,7 +56,8 @@ def test_the_commands_export_and_verify(settings: Settings, tmp_path: Path) -> N
     assert (stores.returncode, stores.stdout.splitlines()[-1]) == (0, "VERIFIED")
     assert "  checked  17 entries stand in inbox and ledger" in stores.stdout
     (tmp_path / "other.note").write_bytes(b"\xff not a note, which was a traceback")
-    other = command(settings, *asked, "--actor", "Ana", "--against", "other.note")
+    named = ("--out", "p2.zip", "--actor", "Ana", "--against", "other.note")
+    other = command(settings, *asked, *named)
     assert (other.returncode, "To fix it: give one that `prazo check" in other.stderr) == (1, True)
     files = forgery.read(tmp_path / "p1.zip")
     forgery.write(tmp_path / "p1.zip", {**files, "data/query.sql": b"select 1;"})
