@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 import click
 
 from pipeline.cli.group import main, say, user
+from pipeline.cli.views import as_of_instant, as_rows, print_view
 from pipeline.errors import CallerError
 from pipeline.settings import Settings
 from pipeline.texts import counted
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from pipeline.alert.links import Fresh
     from pipeline.alert_rules.recipients import Mail, Via
     from pipeline.inbox import Inbox
-
-_ROWS = click.Choice(["table", "json", "ndjson", "csv"])
 
 
 @main.group(invoke_without_command=True)
@@ -34,27 +33,23 @@ def alerts(context: click.Context) -> None:
 
 
 @alerts.command()
-@click.option("--as-of", help="Instant to look at, ISO 8601; now if not given.")
-@click.option("--format", "form", type=_ROWS, default="table", show_default=True)
+@as_of_instant
+@as_rows
 def due(as_of: str | None, form: str) -> None:
     """List what is alarming now, for whom, and since when.
 
     Example: prazo alerts due --format json
     """
-    from pipeline.cli.views import print_view
-
     print_view("alerts", as_of, (), None, form, None, None)
 
 
 @alerts.command()
-@click.option("--format", "form", type=_ROWS, default="table", show_default=True)
+@as_rows
 def sent(form: str) -> None:
     """List who was told of what, when, and what the channel answered.
 
     Example: prazo alerts sent --format csv
     """
-    from pipeline.cli.views import print_view
-
     print_view("alerts_sent", None, (), None, form, None, None)
 
 
@@ -208,7 +203,7 @@ def acknowledge(alert: str, actor: str, reason: str | None) -> None:
 
 @alerts.command()
 @click.argument("alert")
-@click.option("--until", required=True, metavar="INSTANT", help="ISO 8601.")
+@click.option("--until", required=True, metavar="INSTANT", help="ISO 8601, UTC without an offset.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why it can wait.")
 @click.option("--actor", required=True, metavar="NAME", help="Who puts it off.")
 def snooze(alert: str, until: str, reason: str, actor: str) -> None:
@@ -268,14 +263,13 @@ def new(assignee: str | None, is_for_all: bool, actor: str) -> None:
 
 
 @calendar.command("list")
-def list_feeds() -> None:
+@as_rows
+def list_feeds(form: str) -> None:
     """List the feeds, with who made and who revoked them.
 
     Example: prazo calendar list
     """
-    from pipeline.cli.views import print_view
-
-    print_view("calendar_feeds", None, (), None, "table", None, None)
+    print_view("calendar_feeds", None, (), None, form, None, None)
 
 
 @calendar.command()

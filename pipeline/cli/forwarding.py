@@ -132,7 +132,10 @@ def dead(endpoint: str) -> None:
 @_signed
 @click.option("--seq", type=click.IntRange(1), help="This delivery alone: a dead letter, or any.")
 @click.option("--from-seq", type=click.IntRange(1), help="Everything from this entry on.")
-@click.option("--from-time", help="Everything recorded from this instant on, ISO 8601.")
+@click.option(
+    "--from-time",
+    help="Everything recorded from this instant on, ISO 8601, UTC without an offset.",
+)
 def replay(
     endpoint: str,
     reason: str,
@@ -169,11 +172,13 @@ def replay(
             operating.replay_one(inbox, given, endpoint, seq, by)
             say(f"Delivery {seq} goes to {endpoint} once more.")
             return
+        recorded = ""
         if from_seq is not None:
             operating.replay_from(inbox, endpoint, from_seq, by)
-        else:
-            from_seq = operating.replay_since(inbox, endpoint, since or 0, by)
-    say(f"Everything from entry {from_seq} on goes to {endpoint} once more.")
+        elif since is not None:
+            from_seq = operating.replay_since(inbox, endpoint, since, by)
+            recorded = f", the first since {instants.readable(since)},"
+    say(f"Everything from entry {from_seq} on{recorded} goes to {endpoint} once more.")
 
 
 @forward.command()

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from pipeline.cli.group import bars, main, say, user
-from pipeline.cli.views import print_view
+from pipeline.cli.views import as_rows, print_view
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.errors import CallerError, Unreadable, WrongUsage
 from pipeline.settings import Settings
@@ -87,8 +87,14 @@ def collect(file: Path) -> None:
 @click.option("--supply", type=int, metavar="SEQ", help="Read this one with what you supply.")
 @click.option("--reason", default="", help="Why you know it; needed to supply.")
 @click.option("--actor", help="Who supplies it; needed to supply.")
+@as_rows
 def quarantine(
-    supplied: Sequence[str], replay: bool, supply: int | None, reason: str, actor: str | None
+    supplied: Sequence[str],
+    replay: bool,
+    supply: int | None,
+    reason: str,
+    actor: str | None,
+    form: str,
 ) -> None:
     """Show deliveries that could not be read; --replay reads them again, --supply completes one.
 
@@ -102,12 +108,14 @@ def quarantine(
             "It is not clear what to do with the quarantine",
             remedy="give --replay alone, or --supply SEQ with one PATH=VALUE or more",
         )
+    if form != "table" and (replay or supply is not None):
+        raise click.UsageError("--format is for the list of what is in quarantine")
     if supply is not None:
         _supply(supply, _parts(supplied), reason, actor)
     elif replay:
         _replay()
     else:
-        print_view("quarantine", None, (), None, "table", None, None)
+        print_view("quarantine", None, (), None, form, None, None)
 
 
 def _parts(texts: Sequence[str]) -> dict[str, JsonValue]:

@@ -15,7 +15,9 @@ from pipeline.texts import counted, printable
 @main.command()
 @click.option("--process", metavar="ID", help="One review process.")
 @click.option("--seller", metavar="ID", help="One seller, with all its processes.")
-@click.option("--from", "since", metavar="T", help="A period's start, ISO 8601.")
+@click.option(
+    "--from", "since", metavar="T", help="A period's start, ISO 8601, UTC without an offset."
+)
 @click.option("--to", "until", metavar="T", help="Its end, not included.")
 @click.option("--out", type=OutFile(), required=True)
 @click.option("--reason", required=True, help="Why; an entry in the log.")

@@ -15,10 +15,22 @@ TABLE_ROWS = 50
 MAX_LIMIT = 2**63 - 1
 """DuckDB takes no more."""
 
+as_of_instant = click.option(
+    "--as-of", help="Instant to look at, ISO 8601, UTC without an offset; now if not given."
+)
+as_rows = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "ndjson", "csv"]),
+    default="table",
+    show_default=True,
+)
+"""Of a command that lists the rows of one view."""
+
 
 @main.command()
 @click.argument("view", required=False)
-@click.option("--as-of", help="Instant to look at, ISO 8601; now if not given.")
+@as_of_instant
 @click.option("--where", "filters", multiple=True, metavar="COL=VALUE", help="Only these rows.")
 @click.option("--limit", type=click.IntRange(0, MAX_LIMIT), help="At most so many rows.")
 @click.option(

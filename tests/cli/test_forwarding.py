@@ -81,8 +81,11 @@ def test_what_a_person_asks_for_is_done_and_recorded(prazo, begun) -> None:
     once = prazo("forward", "replay", "erp", "--seq", "2", *by)
     assert once.stdout == "Delivery 2 goes to erp once more.\n"
     assert prazo("forward", "dead", "erp").stdout == "No delivery was given up.\n"
-    since = prazo("forward", "replay", "erp", "--from-time", "2026-01-01T00:00:00Z", *by)
-    assert since.stdout == "Everything from entry 1 on goes to erp once more.\n"
+    # Without an offset it is UTC, and the answer says how it was read.
+    since = prazo("forward", "replay", "erp", "--from-time", "2026-01-01T00:00:00", *by)
+    assert since.stdout == (
+        "Everything from entry 1 on, the first since 2026-01-01T00:00:00Z, goes to erp once more.\n"
+    )
     with closing(open_inbox(begun / "inbox.db")) as inbox:
         entries = inbox.find(kind="forwarding")
     assert [it.recorded_by.partition(":")[0] for it in entries] == ["forwarder", *["user"] * 4]

@@ -191,6 +191,9 @@ def test_an_unreadable_event_goes_to_quarantine_and_makes_exit_1(prazo):
     [held] = json.loads(prazo("show", "quarantine", "--format", "json").stdout)
     assert held["seq"] == 2
     assert held["replayed_as"] is None
+    assert json.loads(prazo("quarantine", "--format", "json").stdout) == [held]
+    mixed = prazo("quarantine", "--replay", "--format", "json")
+    assert (mixed.returncode, "--format is for the list" in mixed.stderr) == (2, True)
     replayed = prazo("quarantine", "--replay")
     assert replayed.returncode == 1
     assert "0 replayed, 1 still cannot be read" in replayed.stdout

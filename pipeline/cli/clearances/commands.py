@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli.group import main, say, user
+from pipeline.cli.views import as_rows, print_view
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
@@ -16,16 +17,17 @@ _who = click.option("--actor", required=True, metavar="NAME", help="Who decides.
 
 
 @main.group(invoke_without_command=True)
+@as_rows
 @click.pass_context
-def clearances(context: click.Context) -> None:
+def clearances(context: click.Context, form: str) -> None:
     """List what waits for a second person, approve or refuse it (docs/operations.md#four-eyes).
 
     Without a command it lists all requests. Example: prazo clearances
     """
     if context.invoked_subcommand is None:
-        from pipeline.cli.views import print_view
-
-        print_view("clearances", None, (), None, "table", None, None)
+        print_view("clearances", None, (), None, form, None, None)
+    elif form != "table":
+        raise click.UsageError("--format is for the list of all requests")
 
 
 @clearances.command()
