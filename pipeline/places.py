@@ -5,6 +5,7 @@ An empty value, such as a variable leaves that is not set, is refused: as a path
 folder that Prazo runs in.
 """
 
+import contextlib
 import io
 import os
 import re
@@ -64,7 +65,10 @@ def _path_or_postgresql(location: str) -> str:
             " postgresql:// either (the value is not repeated here, since it may hold a"
             " password)"
         )
-    _names_a_file(Path(location))
+    path = _names_a_file(Path(location))
+    with contextlib.suppress(OSError):  # whoever opens it says what is wrong with that path
+        if path.is_dir():
+            raise ValueError(f"{path} is a folder: name a file in it, such as {path / 'inbox.db'}")
     return location
 
 

@@ -1,7 +1,8 @@
 """Defines every setting, with its default, unit and meaning.
 
 Set them as `PRAZO_*` environment variables or in a `.env` file. A secret is given as the path of a
-file, so that it appears in no process list and can be rotated without a restart.
+file, so that it appears in no process list and can be rotated without a restart. Whatever runs goes
+on with the settings of its start.
 """
 
 from pathlib import Path

@@ -62,6 +62,13 @@ def test_paths_and_addresses_of_databases_are_taken(location: str) -> None:
     assert Settings.load(inbox=location).inbox == location
 
 
+def test_an_inbox_that_is_a_folder_is_refused_in_words(tmp_path: Path) -> None:
+    """SQLite could not open it, and the remedy was to make room on the disk."""
+    with pytest.raises(SettingsError) as refused:
+        Settings.load(inbox=str(tmp_path))
+    assert f"{tmp_path} is a folder: name a file in it, such as" in refused.value.why
+
+
 @pytest.mark.parametrize("name", ["platform_url", "keeper_url", "timestamp_url"])
 @pytest.mark.parametrize(
     "url", ["https://", "https://a:s3cret", "ana:s3cret@a.example", "https://[s3"]

@@ -478,6 +478,6 @@ def _identity(path: Path) -> tuple[int, int]:
 def _missing(path: Path) -> InboxMissing:
     return InboxMissing(
         f"There is no inbox at {path}",
-        "the file does not exist",
+        "the file does not exist" if path.is_absolute() else f"{Path.cwd()} has no such file",
         "set PRAZO_INBOX to the file that `prazo receive` writes, or start that first",
     )

@@ -367,6 +367,18 @@ def test_without_create_a_missing_inbox_is_reported_and_nothing_is_made(location
     assert "PRAZO_INBOX" in raised.value.remedy
 
 
+def test_of_a_path_within_a_folder_that_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Somebody stood in another one, and saw `data/inbox.db`, as ever."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InboxMissing) as raised:
+        open_inbox("data/inbox.db", create=False)
+    assert (
+        raised.value.finding == f"There is no inbox at data/inbox.db: {tmp_path} has no such file"
+    )
+
+
 def test_without_create_an_inbox_that_is_there_opens(inbox: Inbox, location: str):
     inbox.append([note()])
     again = open_inbox(location, create=False)
