@@ -5,6 +5,7 @@
     │   ├── SettingsError
     │   ├── InboxUnavailable    the inbox cannot be read or written           exit code 1
     │   │   └── InboxMissing
+    │   ├── PortTaken           another program listens there                 exit code 1
     │   ├── NoRoom              a disk is full                                exit code 1
     │   ├── NotRestored         a backup is damaged, changed or unsigned      exit code 1
     │   ├── InboxChanged        rows of the inbox are not as recorded         exit code 1
@@ -75,6 +76,12 @@ class InboxUnavailable(OperatorError):
 
 class InboxMissing(InboxUnavailable):
     """There is no inbox, and whoever asks for it begins none."""
+
+
+class PortTaken(OperatorError):
+    """Another program listens where this one should."""
+
+    exit_code = 1  # it may be free in a moment, so a supervisor starts us again
 
 
 class NoRoom(OperatorError):

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pipeline.errors import OperatorError
+from pipeline.errors import OperatorError, PortTaken
 
 _LISTENING: Final = "0A"  # in the fourth column of /proc/net/tcp
 _SEARCHED: Final = 100
+_TAKEN: Final = "is taken by"
 
 
 class Wanted(NamedTuple):
@@ -21,7 +22,8 @@ class Wanted(NamedTuple):
 
 
 def check(*wanted: Wanted) -> None:
-    """Raises `OperatorError` that names every port that cannot be had, and free ones instead."""
+    """Raises `OperatorError` that names every port that cannot be had, and free ones instead;
+    `PortTaken` where another program has one of them."""
     ports = [it.port for it in wanted]
     refused = {
         each: why
@@ -35,7 +37,8 @@ def check(*wanted: Wanted) -> None:
         port = _free_port(taken.host, taken.port, besides=ports)
         ports.append(port)
         options.append(f"{taken.option} {port}")
-    raise OperatorError(
+    is_taken = any(_TAKEN in why for why in refused.values())
+    raise (PortTaken if is_taken else OperatorError)(
         "It cannot start here",
         "; ".join(f"port {it.port}, for the {it.what}, {why}" for it, why in refused.items()),
         f"choose another with {' '.join(options)}, or stop what is there",
@@ -80,7 +83,7 @@ def _refusal(wanted: Wanted) -> str | None:
         if not _is_answered(wanted):
             return f"cannot be used on {wanted.host} ({error.strerror})"
         holder = _holder(wanted.port)
-        return f"is taken by {holder}" if holder else "is taken by another program"
+        return f"{_TAKEN} {holder or 'another program'}"
     return None
 
 

@@ -10,7 +10,6 @@ import click
 
 from pipeline import memory
 from pipeline.cli.group import Number, main, say
-from pipeline.errors import OperatorError
 from pipeline.settings import Settings, unknown
 from pipeline.turns import give_way
 
@@ -62,13 +61,7 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
 
     settings = Settings.load(dashboard_host=host, dashboard_port=port)
     option = "PRAZO_DASHBOARD_PORT" if port is None else "--port"
-    try:
-        ports.check(
-            ports.Wanted("dashboard", settings.dashboard_host, settings.dashboard_port, option)
-        )
-    except OperatorError as taken:
-        taken.exit_code = 1  # it may be free in a moment: `prazo serve` receives, and tries again
-        raise
+    ports.check(ports.Wanted("dashboard", settings.dashboard_host, settings.dashboard_port, option))
     _say_what_is_misspelt()
     _hand_over_address(settings)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # a proxy is known by its own address, not by a header
@@ -140,6 +133,7 @@ def serve(
         page = (settings.journey_host, settings.journey_port, "PRAZO_JOURNEY_PORT")
         listening.append(ports.Wanted("seller's page", *page))
     ports.check_apart(*listening)
+    ports.check(listening[0])  # a second `prazo serve`, say; what takes another port is waited for
     environment = {
         **os.environ,
         "PRAZO_RECEIVER_HOST": settings.receiver_host,

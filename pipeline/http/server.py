@@ -18,7 +18,7 @@ from typing import Any, Final
 import httptools
 import uvicorn
 
-from pipeline.errors import OperatorError
+from pipeline.errors import OperatorError, PortTaken
 from pipeline.http.asgi import App, folded
 from pipeline.http.limits import Limited
 from pipeline.http.short import Exchange, ShortPosts, is_short
@@ -260,7 +260,7 @@ def _listen(host: str, port: int) -> list[socket.socket]:
     except OSError as error:
         for listener in listeners:
             listener.close()
-        raise OperatorError(
+        raise (PortTaken if error.errno == errno.EADDRINUSE else OperatorError)(
             f"Nothing can listen on {host}, port {port}",
             error.strerror or str(error),
             "choose a port from 1024 on: those below are the system administrator's"

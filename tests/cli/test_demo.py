@@ -37,7 +37,7 @@ def test_a_taken_port_ends_the_demo_before_it_prints_an_address(
         environment |= {"PRAZO_DASHBOARD_PORT": str(taken)}
 
     done = prazo("demo", "--folder", str(folder), *options)
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "http" not in done.stdout
     assert f"port {taken}, for the dashboard, is taken by " in done.stderr
     assert "receiver" not in done.stderr

@@ -10,11 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli import main
+from pipeline.errors import PortTaken
 from pipeline.inbox import open_inbox
 from pipeline.receive import receiver
+from pipeline.serve import api
 from tests import depth
 from tests.support.machine import free_port
-from tests.support.stores import environment_in
+from tests.support.stores import environment_in, settings_in
 
 ASIDE = (
     *("jinja2", "streamlit", "pandas", "numpy", "pyarrow", "pydantic_settings", "dotenv"),
@@ -25,6 +27,7 @@ ASIDE = (
 PROGRAM = f"""
 import contextlib, sys
 from pipeline.cli import main
+from pipeline.errors import PortTaken
 with contextlib.suppress(SystemExit):
     main(sys.argv[1:], standalone_mode=False)
 asked = "httpx" in sys.modules
@@ -161,3 +164,20 @@ def test_one_port_is_not_meant_for_two() -> None:
     ended = CliRunner().invoke(main, ["serve", "--port", "8466", "--dashboard-port", "8466"])
     assert ended.exit_code == 2
     assert "port 8466, for the dashboard, is already meant for the receiver" in ended.output
+
+
+def test_a_taken_port_ends_whatever_should_listen_there_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dashboard ended with 1, a receiver and a follower with 2, as if their settings were wrong:
+    the port may be free in a moment."""
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        served = CliRunner().invoke(main, ["serve", "--port", str(port)])
+        with pytest.raises(PortTaken) as refused:
+            api.serve(
+                settings_in(tmp_path, dashboard_port=port), is_keeper=True, without_bodies=False
+            )
+    assert (served.exit_code, refused.value.exit_code) == (1, 1)
+    assert f"port {port}, for the receiver, is taken by" in served.output

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from pipeline.cli.services import serve
 from pipeline.cli.supervisor import Supervisor, _Child
+from tests.support.machine import free_port
 
 SUPERVISE = """
 import sys
@@ -118,6 +119,7 @@ def test_of_what_serve_starts_the_receiver_alone_is_vital(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PRAZO_ALERTS_FILE", "gone.toml")
+    monkeypatch.setenv("PRAZO_RECEIVER_PORT", str(free_port()))
     monkeypatch.setattr(Supervisor, "add", add)
     monkeypatch.setattr(Supervisor, "run", lambda self: 0)
     assert CliRunner().invoke(serve).exit_code == 0
