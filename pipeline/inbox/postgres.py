@@ -25,6 +25,7 @@ from pipeline.inbox.session import (
     STATEMENT_SECONDS,
     Session,
     connection_of,
+    remedy_for,
     said,
 )
 from pipeline.inbox.store import (
@@ -256,7 +257,7 @@ class PostgresInbox(Inbox):
             raise InboxUnavailable(
                 f"The inbox {self._place_name} cannot be {done}",
                 said(error),
-                "check that the server runs, its disk, and this user's rights; then try again",
+                remedy_for(error),
             ) from error
 
     # --- writing ---

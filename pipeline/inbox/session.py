@@ -88,6 +88,10 @@ machine of a frozen process answers them. Ending its session always works."""
 
 _LOCK: Final = "select pg_advisory_xact_lock(%s), current_setting('prazo.session', true)"
 
+_NO_MORE: Final = ("too many clients", "too many connections", "connection slots are reserved")
+"""What a server says that takes no more connections: of all, of a role's or a database's, and of
+all but those that it keeps for its administrators."""
+
 RV = TypeVar("RV")
 
 
@@ -210,6 +214,18 @@ def said(error: psycopg.Error) -> str:
     """What the server or the driver says, in one line: messages come with hints on lines of their
     own, and places that show one line would show how those are written."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def remedy_for(error: psycopg.Error) -> str:
+    """What to do where the database fails. A server that refuses a connection gives no code, so it
+    is known by its words: in English, else the remedy is the one for anything."""
+    if any(it in str(error) for it in _NO_MORE):
+        return (
+            "raise max_connections in the server's postgresql.conf and restart it, or the limit"
+            " that it names (`alter role` or `alter database ... connection limit`): a machine that"
+            " runs all parts takes about 12 connections, and 40 under load"
+        )
+    return "check that the server runs, its disk, and this user's rights; then try again"
 
 
 def connection_of(url: str) -> tuple[str, str]:

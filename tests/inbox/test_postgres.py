@@ -1,5 +1,6 @@
 """What only the PostgreSQL inbox has to get right: its server and the way to it."""
 
+import contextlib
 import signal
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -28,6 +29,15 @@ def inbox(database: str) -> Iterator[PostgresInbox]:
 
 
 _run = PostgresServer.execute
+
+
+def _takes_connections(postgres: PostgresServer) -> bool:
+    """A session ends some time after its connection was closed."""
+    try:
+        [(sessions,)] = _run(postgres.url(), "select count(*) from pg_stat_activity")
+    except psycopg.OperationalError:
+        return False
+    return int(sessions) < 30
 
 
 def _cut_off(database: str) -> None:
@@ -170,6 +180,28 @@ def test_a_url_that_cannot_be_read_is_not_repeated():
     with pytest.raises(InboxUnavailable, match="not a valid PostgreSQL URL") as raised:
         PostgresInbox("postgresql://prazo:secret@[::1/prazo")
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("what", ["server", "user"])
+def test_a_server_that_takes_no_more_connections_is_said_to_and_which_limit_to_raise(
+    postgres: PostgresServer, database: str, what: str
+):
+    """It said to check that the server runs, its disk, and the user's rights."""
+    PostgresInbox(database).close()
+    with contextlib.ExitStack() as held:
+        if what == "user":
+            postgres.execute(database, "create role few login connection limit 0")
+            held.callback(postgres.execute, database, "drop role few")
+            database = postgres.url("prazo", user="few")
+        else:
+            held.callback(wait_until, lambda: _takes_connections(postgres))
+            with contextlib.suppress(psycopg.OperationalError):
+                while True:
+                    held.enter_context(psycopg.connect(postgres.url()))
+        with pytest.raises(InboxUnavailable, match="too many") as refused:
+            PostgresInbox(database, create=False)
+    assert refused.value.remedy.startswith("raise max_connections in the server's postgresql.conf")
+    assert "`alter role`" in refused.value.remedy
 
 
 def test_a_writer_waits_for_the_lock_no_longer_than_its_limit(
