@@ -1,5 +1,6 @@
 """Finds out before a start whether its ports are free, and what takes those that are not."""
 
+import errno
 import socket
 from collections.abc import Iterable
 from pathlib import Path
@@ -80,7 +81,7 @@ def _refusal(wanted: Wanted) -> str | None:
     except PermissionError:
         return "may only be used by the system's administrator"
     except OSError as error:
-        if not _is_answered(wanted):
+        if error.errno != errno.EADDRINUSE and not _is_answered(wanted):
             return f"cannot be used on {wanted.host} ({error.strerror})"
         holder = _holder(wanted.port)
         return f"{_TAKEN} {holder or 'another program'}"
