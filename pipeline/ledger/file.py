@@ -3,7 +3,8 @@
 import contextlib
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -57,6 +58,9 @@ _NOT_OPENED: Final = {
     ("Too many open files",): "let what runs Prazo open more at once (`ulimit -n`)",
 }
 """What an error says where the file itself may be sound -> what helps."""
+READING_SECONDS: Final = 10.0
+"""For what others read while the file is to be closed."""
+
 INDEX_SHARE: Final = 1 / 4
 """Of the memory, that indexes may take: DuckDB keeps what was touched of them until a checkpoint of
 the file, 116 MB a million entries, and fails once the memory is full of it."""
@@ -251,6 +255,24 @@ def holds_much_of_indexes(connection: duckdb.DuckDBPyConnection, memory_bytes: f
     """Whether DuckDB keeps more of indexes than it should until the next checkpoint."""
     [(held,)] = connection.cursor().execute(_INDEX_MEMORY).fetchall()
     return bool(held > INDEX_SHARE * memory_bytes)
+
+
+def close_once_read(path: Path | None, close: Callable[[], None]) -> None:
+    """Closes a ledger once others have read what they are reading: DuckDB refuses to close under
+    them, and has then closed the rest. Raises `LedgerStalled` where they go on for too long; the
+    next call goes on with it."""
+    until = time.monotonic() + READING_SECONDS
+    while True:
+        try:
+            return close()
+        except duckdb.ResourceInUseException:
+            if time.monotonic() >= until:
+                raise LedgerStalled(
+                    f"The ledger {path} could not be closed",
+                    f"somebody has been reading it for {READING_SECONDS:.0f} s",
+                    "wait until they are done: it is tried again",
+                ) from None
+            time.sleep(0.01)
 
 
 def corruption(error: BaseException) -> str | None:

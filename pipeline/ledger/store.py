@@ -344,15 +344,15 @@ class Ledger:
                 raise file.fault(self.path, error, failed) from error
 
     def reopen(self) -> None:
-        """Closes the file, under whoever is reading, and opens it at what is durable. Raises as
-        the constructor does, and `open_again` then tries once more; `LedgerClosed` after `close`.
-        """
+        """Closes the file, once what is read at this moment is read, and opens it at what is
+        durable. Raises as `file.close_once_read` and the constructor do, and `open_again` then
+        tries once more; `LedgerClosed` after `close`."""
         with self._lock, self._opening:
             self._check_not_closed()
             self.times_reopened += 1  # first: whoever it is closed under looks here
-            self._connection.close()
             self._shut = None
             try:
+                file.close_once_read(self.path, self._connection.close)
                 self._open()
             except LedgerDamaged as fault:  # `prazo rebuild` would need the file to itself
                 remedy = "what holds it makes it again from the inbox, at once or when it starts"

@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 from pipeline.errors import LedgerDamaged, LedgerStalled
-from pipeline.ledger import refresh
+from pipeline.ledger import file, refresh
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from tests.ledger.conftest import deliver
@@ -93,6 +93,34 @@ def test_a_question_that_comes_while_the_file_is_closed_waits(service, closed):
         assert service.reader.count("timeline") == 302
         with pytest.raises(LedgerStalled):
             settling.result(10)
+
+
+def test_the_file_is_opened_again_once_what_is_being_read_is_read(service, monkeypatch):
+    """DuckDB refuses to close the file under a reader, and has closed it for all others by then:
+    after a commit that found the disk full, everybody read "Connection already closed!"."""
+    ledger, begun, may_end = service.ledger, threading.Event(), threading.Event()
+
+    def slowly(seq: int) -> int:
+        begun.set()
+        assert may_end.wait(20)
+        return seq
+
+    cursor = ledger.cursor()
+    cursor.create_function("slowly", slowly, ["BIGINT"], "BIGINT")
+    monkeypatch.setattr(file, "READING_SECONDS", 0.0)
+    with ThreadPoolExecutor(2) as threads:
+        reading = threads.submit(cursor.execute, "select slowly(min(seq)) from log")
+        assert begun.wait(10)
+        with pytest.raises(LedgerStalled, match="could not be closed"):
+            ledger.reopen()
+        with pytest.raises(LedgerStalled, match="could not be closed"):
+            ledger.cursor()  # and nobody reads of a connection that is closed
+        monkeypatch.setattr(file, "READING_SECONDS", 20.0)
+        opening = threads.submit(ledger.open_again)
+        may_end.set()
+        opening.result(20)
+        reading.result(20)
+    assert ledger.cursor().execute("select count(*) from log").fetchall() == [(302,)]
 
 
 def test_a_question_that_is_wrong_itself_is_asked_once(service):

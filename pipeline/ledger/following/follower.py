@@ -25,6 +25,7 @@ from pipeline.files import is_full, write_whole
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.clock import COMPARE_SECONDS
 from pipeline.inbox.signing_keys import KeyElsewhere, SigningKeys
+from pipeline.ledger.file import close_once_read
 from pipeline.ledger.following.appending import MAX_ENTRIES_PER_BATCH, Appending
 from pipeline.ledger.following.continuity import check_continuity
 from pipeline.ledger.following.newest import Newest
@@ -47,8 +48,6 @@ LONGEST_RETRY_SECONDS: Final = 30.0
 BEHIND_SECONDS: Final = 5.0
 """A ledger that is so far behind does not count as verified: nobody has looked at what it lacks."""
 REACH_SECONDS: Final = 60.0
-READING_SECONDS: Final = 10.0
-"""For what others read while the ledger is to be closed."""
 CHECKPOINT_SECONDS: Final = 300.0
 """Between signed checkpoints while entries come in: each stays in the inbox, so that a package can
 later be shown to continue it. Whoever needs one of this moment calls `Follower.checkpoint`."""
@@ -349,7 +348,7 @@ class Follower:
         if why is None or self._recover is None or time.monotonic() < self._make_again_at:
             return
         self._is_verified, self._problem = False, f"the ledger is made again from the inbox: {why}"
-        _once_read(lambda: self.ledger.shut(why))
+        close_once_read(self.ledger.path, lambda: self.ledger.shut(why))
         try:
             opened = self._recover(why, lambda: not self._stop.is_set())
         except BaseException:
@@ -428,19 +427,7 @@ class Follower:
             self._thread.join()
         self._appending.close()
         with contextlib.suppress(PrazoError):
-            _once_read(self.ledger.close)
-
-
-def _once_read(close: Callable[[], None]) -> None:
-    """Closes a ledger once others have read what they are reading, or raises after a while."""
-    until = time.monotonic() + READING_SECONDS
-    while True:
-        try:
-            return close()
-        except duckdb.ResourceInUseException:
-            if time.monotonic() >= until:
-                raise
-            time.sleep(0.01)
+            close_once_read(self.ledger.path, self.ledger.close)
 
 
 def _said(error: Exception) -> str:
