@@ -15,7 +15,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import config
 
-from app_pages.desk import find, visits
+from app_pages.desk import find, people, visits
 from app_pages.door import access, audience, starting
 from app_pages.door.early import Early
 from app_pages.door.lobby import Lobby
@@ -109,7 +109,7 @@ def _draw() -> None:
     with search:
         find.box()
     with bell:
-        frame.bell()
+        frame.bell(people.mine)
     line = freshness.place(heading)
     views.begin()
     with heading:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import streamlit as st
 
-from app_pages.desk import casework, clearances, mailed, records, saved
+from app_pages.desk import casework, clearances, mailed, people, records, saved
 from app_pages.door import access
 from app_pages.language import formats, next_actions, occurrences, rulebook, words
 from app_pages.language.i18n import _, language, ngettext
@@ -24,16 +24,20 @@ from pipeline.serve.roles import Permission
 
 SNOOZES: dict[str, int] = {"1": 1, "4": 4, "24": 24, "72": 72}  # hours
 OPEN, TAKEN = "open", "taken"
+ALL, MINE = "all", "mine"
 SENT = 50
 NEW_CALENDAR = "address of the new calendar"
 
 
 def standing(row: views.Row) -> str:
     """How far telling somebody of it has come, in a few words."""
+    taken = []
     if row["acknowledged_at"] is not None:
-        return _("{name} sees to it", name=row["acknowledged_by"] or "–")
+        taken.append(_("{name} sees to it", name=row["acknowledged_by"] or "–"))
     if row["snoozed_until"] is not None:
-        return _("waits until {instant}", instant=formats.minute(row["snoozed_until"]))
+        taken.append(_("waits until {instant}", instant=formats.minute(row["snoozed_until"])))
+    if taken:
+        return " · ".join(taken)
     if row["undelivered"]:
         return _("not delivered")
     if row["told"]:
@@ -389,46 +393,60 @@ st.markdown(
     _("What is alarming now, the gravest first; each is sent once to those who must know in time.")
 )
 
-of = lists.counts("alerts", ["severity", "is_open"])
+shown = address.asked_for("shown", (OPEN, TAKEN))
 with lists.filters():
     with st.container(width="content"):
         saved.show("alerts")
+    by_severity, by_taken = st.container(width="content"), st.container(width="content")
     with st.container(width="content"):
-        severities = address.choices(
-            _("Severity"),
-            {
-                code: f"{words.word(rulebook.SEVERITIES, code)} ({of('severity', code)})"
-                for code in rulebook.SEVERITIES
-            },
-            "severity",
-        )
-    with st.container(width="content"):
-        taken = address.choices(
-            _("Shown"),
-            {
-                OPEN: f"{_('Nobody sees to it')} ({of('is_open', True)})",
-                TAKEN: f"{_('Taken or put off')} ({of('is_open', False)})",
-            },
-            "shown",
-        )
+        whose = address.choice(_("Assigned to"), {ALL: _("Anybody"), MINE: _("Mine")}, "whose")
     with st.container(width=170):
         assignee = address.text(
-            _("Assigned to"), "assignee", placeholder=_("Part of the name"), width="stretch"
+            _("Assignee"), "assignee", placeholder=_("Part of the name"), width="stretch"
         )
-
-lists.with_card(
-    "alerts",
-    listed(),
-    card,
-    counted=lambda total: ngettext("{n} alert", "{n} alerts", total, n=formats.number(total)),
-    where={"severity": severities, "is_open": [it == OPEN for it in taken]},
-    contains={"assignee": assignee},
-    nothing_matches=_("No alert matches these filters"),
-    when_empty=lambda: elements.empty_of_processes(
-        _("Nothing is alarming"),
-        _("Alerts appear here by themselves: deadlines that come near, breaches and silence."),
-    ),
-)
+names: Sequence[object] = people.mine() if whose == MINE else []
+where: dict[str, Sequence[object]] = {
+    "severity": address.asked_for("severity", rulebook.SEVERITIES),
+    "is_open": [it == OPEN for it in shown],
+    "assignee": names,
+}
+facets = views.Facets("alerts", where, views.filtered({}, {"assignee": assignee}))
+# Only now is it known among which alerts each of these counts.
+with by_severity:
+    address.choices(
+        _("Severity"),
+        {
+            code: f"{words.word(rulebook.SEVERITIES, code)} ({facets.of('severity', code)})"
+            for code in rulebook.SEVERITIES
+        },
+        "severity",
+    )
+with by_taken:
+    address.choices(
+        _("Shown"),
+        {
+            OPEN: f"{_('Nobody sees to it')} ({facets.of('is_open', True)})",
+            TAKEN: f"{_('Taken or put off')} ({facets.of('is_open', False)})",
+        },
+        "shown",
+    )
+if whose == MINE and not names:
+    acting.ask_for_name("list")
+else:
+    lists.with_card(
+        "alerts",
+        listed(),
+        card,
+        counted=lambda total: ngettext("{n} alert", "{n} alerts", total, n=formats.number(total)),
+        where=where,
+        contains={"assignee": assignee},
+        total=facets.rows(),
+        nothing_matches=_("No alert matches these filters"),
+        when_empty=lambda: elements.empty_of_processes(
+            _("Nothing is alarming"),
+            _("Alerts appear here by themselves: deadlines that come near, breaches and silence."),
+        ),
+    )
 sent()
 try:
     in_force = alert_rules.load(service.current().settings.alerts_file)

@@ -79,28 +79,31 @@ packages.show()
 # --- the collections -----------------------------------------------------------------------------
 
 st.header(_("Collections"), anchor=False)
-of = lists.counts("collections", ["step"])
 with lists.filters():
     with st.container(width="content"):
         saved.show("evidence")
-    with st.container(width="content"):
-        steps = address.choices(
-            _("Step"),
-            {
-                code: f"{words.word(occurrences.STEPS, code)} ({of('step', code)})"
-                for code in occurrences.STEPS
-            },
-            "step",
-        )
+    by_step = st.container(width="content")
     with st.container(width=220):
         process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")
+where = {"step": address.asked_for("step", occurrences.STEPS)}
+facets = views.Facets("collections", where, views.filtered({}, {"process_id": process}))
+with by_step:
+    address.choices(
+        _("Step"),
+        {
+            code: f"{words.word(occurrences.STEPS, code)} ({facets.of('step', code)})"
+            for code in occurrences.STEPS
+        },
+        "step",
+    )
 lists.with_card(
     "collections",
     listed(),
     card,
     counted=counted,
-    where={"step": steps},
+    where=where,
     contains={"process_id": process},
+    total=facets.rows(),
     nothing_matches=_("No collection matches these filters"),
     when_empty=none_yet,
 )

@@ -234,55 +234,65 @@ if waiting:
 # --- each attempt --------------------------------------------------------------------------------
 
 st.header(_("Each attempt"), anchor=False)
-of = lists.counts("submission_attempts", ["outcome", "via"])
 with lists.filters():
     with st.container(width="content"):
         saved.show("submissions")
-    with st.container(width=300):
-        outcomes = address.choices(
-            _("Outcome"),
-            {
-                code: f"{words.word(words.OUTCOMES, code)} ({of('outcome', code)})"
-                for code in words.OUTCOMES
-            },
-            "outcome",
-            placeholder=_("Any"),
-        )
-    with st.container(width="content"):
-        vias = address.choices(
-            _("Via"),
-            {
-                code: f"{words.word(occurrences.VIAS, code)} ({of('via', code)})"
-                for code in occurrences.VIAS
-            },
-            "via",
-        )
+    by_outcome, by_via = st.container(width=300), st.container(width="content")
     with st.container(width=220):
         process = address.text(_("Process"), "of", placeholder=lists.sought_id(), width="stretch")
 
 place = st.query_params.get("place", "")
 numbers: Sequence[int] = [int(place)] if place in ("1", "2", "3", "4") else []
 since_number = (LAST_PLACE, None) if place == str(LAST_PLACE) else (None, None)
-if numbers or since_number[0]:
-    only_led("place", _("Attempts at place **{n}** of their process.", n=place))
 day = address.day("day")
-if day is not None:
-    only_led("day", _("Started on **{day}**, a UTC day.", day=formats.day(day)))
 standing: dict[str, Sequence[object]] = {}
 if st.query_params.get("standing") in STANDINGS:
-    column, sentence = STANDINGS[st.query_params["standing"]]
-    only_led("standing", _(sentence))
-    standing = {column: [True]}
+    standing = {STANDINGS[st.query_params["standing"]][0]: [True]}
+led_to: dict[str, Sequence[object]] = {"attempt_number": numbers, **standing}
+contains = {"process_id": process}
+between = {
+    "attempt_number": since_number,
+    "started_at": (None, None) if day is None else periods.utc_days(day, day),
+}
+where: dict[str, Sequence[object]] = {
+    "outcome": address.asked_for("outcome", words.OUTCOMES),
+    "via": address.asked_for("via", occurrences.VIAS),
+}
+facets = views.Facets("submission_attempts", where, views.filtered(led_to, contains, between))
+# Only now is it known among which attempts each of these counts.
+with by_outcome:
+    address.choices(
+        _("Outcome"),
+        {
+            code: f"{words.word(words.OUTCOMES, code)} ({facets.of('outcome', code)})"
+            for code in words.OUTCOMES
+        },
+        "outcome",
+        placeholder=_("Any"),
+    )
+with by_via:
+    address.choices(
+        _("Via"),
+        {
+            code: f"{words.word(occurrences.VIAS, code)} ({facets.of('via', code)})"
+            for code in occurrences.VIAS
+        },
+        "via",
+    )
+if numbers or since_number[0]:
+    only_led("place", _("Attempts at place **{n}** of their process.", n=place))
+if day is not None:
+    only_led("day", _("Started on **{day}**, a UTC day.", day=formats.day(day)))
+if standing:
+    only_led("standing", _(STANDINGS[st.query_params["standing"]][1]))
 lists.with_card(
     "submission_attempts",
     listed(),
     card,
     counted=counted,
-    where={"outcome": outcomes, "via": vias, "attempt_number": numbers, **standing},
-    between={
-        "attempt_number": since_number,
-        "started_at": (None, None) if day is None else periods.utc_days(day, day),
-    },
-    contains={"process_id": process},
+    where={**where, **led_to},
+    between=between,
+    contains=contains,
+    total=facets.rows(),
     nothing_matches=_("No attempt matches these filters"),
 )

@@ -107,6 +107,13 @@ def card(row: views.Row) -> None:
     st.markdown(elements.paths(fields))
 
 
+def adds_up(shown: Sequence[str]) -> str:
+    """The states that a lane has, each with how many are left: together they are its number."""
+    left = [it for it in shown if facets.rows(state=[it])]
+    parts = [f"{words.word(words.STATES, it)} {facets.of('state', it)}" for it in left]
+    return " + ".join(parts) or formats.number(0)
+
+
 with st.container(key="intro"):
     st.markdown(
         _(
@@ -115,30 +122,10 @@ with st.container(key="intro"):
         )
     )
 
-facets = views.groups(
-    "open_processes", ["state", "is_due_within_7_days", "review_type", "next_action"]
-)
-
-
-def of(column: str, *values: object, within: Sequence[str] = UNFINISHED) -> str:
-    """How many unfinished processes in these states have one of these values."""
-    fitting = (row["rows"] for row in facets if row["state"] in within and row[column] in values)
-    return formats.number(sum(fitting))
-
-
 with lists.filters():
     with st.container(width="content"):
         saved.show("watchlist")
-    with st.container(width="content"):
-        lane = address.choice(
-            _("Lane"),
-            {
-                ALL: _("Watchlist ({n})", n=of("state", *WATCHED)),
-                SAVABLE: _("Can still be saved ({n})", n=of("state", *IN_TIME)),
-                EXPIRED: _("Expired ({n})", n=of("state", EXPIRED)),
-            },
-            "lane",
-        )
+    by_lane = st.container(width="content")
     with st.container(width="content"):
         whose = address.choice(
             _("Assigned to"),
@@ -146,22 +133,8 @@ with lists.filters():
             "whose",
         )
     by_type, by_action = st.container(width="content"), st.container(width=190)
-    offered = UNFINISHED if lane == ALL else LANES[lane]
     with st.container(width="content"), lists.more_filters(FOLDED):
-        states = address.choices(
-            _("State"),
-            {
-                code: f"{words.STATE_ICONS[code]} {words.word(words.STATES, code)}"
-                f" ({of('state', code)})"
-                for code in offered
-            },
-            "state",
-        )
-        soon = address.choices(
-            _("Deadline"),
-            {SOON: _("Due in 7 days ({n})", n=of("is_due_within_7_days", True, within=offered))},
-            "due",
-        )
+        by_state, by_nearness = st.container(), st.container()
         period = address.one_of(
             _("Deadline in"),
             {code: _(name) for code, name in moments.PERIODS.items() if code != "all"},
@@ -176,64 +149,86 @@ with lists.filters():
         )
 
 day = address.day("day")
-within = UNFINISHED if (soon or day is not None) and lane == ALL else LANES[lane]
-listed_states = states or within
+deadline = periods.period(period or "all", views.moment(), formats.zone())
+if day is not None:
+    deadline = periods.common(deadline, periods.utc_days(day, day))
+assigned: Sequence[object] = people.mine() if whose == MINE else [None] * (whose == UNASSIGNED)
+contains = {"seller_id": seller, "assignee": assignee}
+between = {"deadline_at": deadline}
+where: dict[str, Sequence[object]] = {
+    "is_due_within_7_days": [True] * len(address.asked_for("due", (SOON,))),
+    "review_type": address.asked_for("type", words.REVIEW_TYPES),
+    "next_action": address.asked_for("action", next_actions.ACTIONS),
+    "assignee": assigned,
+}
+others = views.filtered({}, contains, between)
+facets = views.Facets("open_processes", {"state": [], **where}, others)
 # Only now is it known among which rows these count.
+is_wide = bool(where["is_due_within_7_days"]) or day is not None
+lanes = {**LANES, ALL: UNFINISHED if is_wide else WATCHED}
+lane_labels = {
+    ALL: _("Watchlist ({n})", n=facets.of("state", *lanes[ALL])),
+    SAVABLE: _("Can still be saved ({n})", n=facets.of("state", *IN_TIME)),
+    EXPIRED: _("Expired ({n})", n=facets.of("state", EXPIRED)),
+}
+explained = [_("What is in tolerance can still be saved: it counts in both lanes.")]
+explained += [f"**{label}** = {adds_up(lanes[code])}" for code, label in lane_labels.items()]
+with by_lane:
+    lane = address.choice(_("Lane"), lane_labels, "lane", help="\n\n".join(explained))
+offered = UNFINISHED if lane == ALL else lanes[lane]
+with by_state:
+    states = address.choices(
+        _("State"),
+        {
+            code: f"{words.STATE_ICONS[code]} {words.word(words.STATES, code)}"
+            f" ({facets.of('state', code)})"
+            for code in offered
+        },
+        "state",
+    )
+listed_states = states or lanes[lane]
+with by_nearness:
+    in_days = facets.of("is_due_within_7_days", True, state=states or offered)
+    address.choices(_("Deadline"), {SOON: _("Due in 7 days ({n})", n=in_days)}, "due")
 with by_type:
-    types = address.choices(
+    address.choices(
         _("Type"),
         {
-            code: f"{code} ({of('review_type', code, within=listed_states)})"
+            code: f"{code} ({facets.of('review_type', code, state=listed_states)})"
             for code in words.REVIEW_TYPES
         },
         "type",
     )
 with by_action:
-    actions = address.choices(
+    address.choices(
         _("Next action"),
         {
-            code: f"{next_actions.action(code)} ({of('next_action', code, within=listed_states)})"
+            code: f"{next_actions.action(code)}"
+            f" ({facets.of('next_action', code, state=listed_states)})"
             for code in next_actions.ACTIONS
         },
         "action",
         placeholder=_("Any"),
     )
-assigned: dict[str, Sequence[object]] = {UNASSIGNED: [None]}
-if whose == MINE:
-    assigned[MINE] = people.mine()
-    if not assigned[MINE]:
-        acting.ask_for_name("list")
-        elements.end_page()
-deadline = periods.period(period or "all", views.moment(), formats.zone())
+if whose == MINE and not assigned:
+    acting.ask_for_name("list")
+    elements.end_page()
 if day is not None:
-    deadline = periods.common(deadline, periods.utc_days(day, day))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(_("Due on **{day}**, a UTC day.", day=formats.day(day)), width="content")
         st.button(_("All days"), icon=":material/close:", on_click=address.leave_out, args=("day",))
-where: dict[str, Sequence[object]] = {
-    "state": states,
-    "is_due_within_7_days": [True] if soon else [],
-    "review_type": types,
-    "next_action": actions,
-}
-chosen = {column: some for column, some in where.items() if some}
-fitting = sum(
-    row["rows"]
-    for row in facets
-    if all(row[column] in some for column, some in ({"state": within} | chosen).items())
-)
 lists.with_card(
     "open_processes",
     listed(),
     card,
     counted=formats.processes,
-    where={**where, "assignee": assigned.get(whose, [])},
-    within={"state": within},
-    contains={"seller_id": seller, "assignee": assignee},
+    where={"state": states, **where},
+    within={"state": lanes[lane]},
+    contains=contains,
     order_by="deadline_at" if lane == SAVABLE else None,
     # What the filters say beside their names is one question, and answers this one, too.
-    total=None if seller or assignee or whose != ALL or deadline != (None, None) else fitting,
-    between={"deadline_at": deadline},
+    total=facets.rows(state=listed_states),
+    between=between,
     nothing_matches=_("No process matches these filters"),
     when_empty=nothing_late,
 )

@@ -6,7 +6,7 @@ no language, and is bound by Streamlit, which carries it from page to page.
 """
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Final, Literal
 
@@ -49,8 +49,13 @@ def choices(
 
     Few options stand side by side; with a placeholder they fold away into a list.
     """
-    asked = [code for code in st.query_params.get_all(key) if code in options]
-    _follow(key, asked)
+    asked = asked_for(key, options)
+    labels: Mapping[str, str] = st.session_state.get(_labels(key), {})
+    is_renamed = any(labels.get(code) != options[code] for code in asked)
+    if is_renamed or st.session_state.get(key) != asked:
+        st.session_state[key] = asked
+    st.session_state[_labels(key)] = dict(options)
+    st.session_state[f"{_labels(key)} before"] = labels
     names = options.__getitem__
     chosen: list[str]
     if placeholder is None:
@@ -63,13 +68,30 @@ def choices(
     return chosen
 
 
-def choice(label: str, options: Mapping[str, str], key: str) -> str:
+def asked_for(key: str, codes: Container[str]) -> list[str]:
+    """What `choices` will give back: for numbers of other filters that are drawn before it.
+
+    A browser sends what is chosen by its label, and a label ends with a number. Of one that has
+    another number by now, Streamlit's folded list says nothing but that label: so the last two
+    labels of each option are known.
+    """
+    linked = st.query_params.get_all(key)
+    if key not in st.session_state or st.session_state.get(_in_url(key)) != linked:
+        return [code for code in linked if code in codes]
+    known: dict[str, str] = {}
+    for labels in (f"{_labels(key)} before", _labels(key)):
+        known |= {name: code for code, name in st.session_state.get(labels, {}).items()}
+    found = (known.get(it, it) for it in st.session_state[key])
+    return [code for code in dict.fromkeys(found) if code in codes]
+
+
+def choice(label: str, options: Mapping[str, str], key: str, *, help: str | None = None) -> str:
     """One of the options (code -> label); the first of them until another is chosen."""
     codes = list(options)
     asked = st.query_params.get(key, codes[0])
     _follow(key, asked if asked in options else codes[0])
     picked = st.segmented_control(
-        label, codes, format_func=options.__getitem__, required=True, key=key
+        label, codes, format_func=options.__getitem__, required=True, key=key, help=help
     )
     chosen = picked or codes[0]
     _write(key, [chosen] if chosen != codes[0] else [])
@@ -192,6 +214,11 @@ def turn_pages(pages: int) -> None:
     width: int | Literal["content"] = PAGE_WIDTH * (pages + 2) if pages <= FEW_PAGES else "content"
     chosen = st.pagination(pages, key=PAGE, width=width)
     _write(PAGE, [str(chosen)] if chosen > 1 else [])
+
+
+def _labels(key: str) -> str:
+    """Under which name the session keeps how options were called when they were last drawn."""
+    return f"{key} labels"
 
 
 def _in_url(key: str) -> str:

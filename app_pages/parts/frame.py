@@ -1,5 +1,6 @@
 """What stands around every page: instant, zone and language, and which instant it shows."""
 
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -8,7 +9,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats, moments
 from app_pages.language.i18n import LANGUAGES, _, ngettext, preferred
-from app_pages.parts import acting, elements, links, views
+from app_pages.parts import elements, links, views
 from pipeline import instants
 from pipeline.ledger import service
 
@@ -90,9 +91,10 @@ def lead_keyboard() -> None:
     st.html(f"<script>{KEYBOARD_SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
-def bell() -> None:
-    """How many alerts nobody has taken yet, how many of them wait for whoever looks, how many
-    requests wait for a second person, and the way to them; nothing where there is none."""
+def bell(names: Callable[[], Sequence[str]]) -> None:
+    """How many alerts nobody has taken yet, how many requests wait for a second person, and how
+    many of the alerts wait for whoever looks, under any of these names: each leads to what it
+    counts. Nothing where there is none."""
     if not access.may_open("alerts"):
         return
     by_assignee = views.groups("alerts", ["assignee"], where={"is_open": True})
@@ -101,14 +103,14 @@ def bell() -> None:
     if not waiting and not to_approve:
         return
     label = ngettext("{n} alert", "{n} alerts", waiting, n=formats.number(waiting))
-    reader = acting.reader_name()
-    names = service.current().alert_rules.get().names_of(reader) if reader else set()
-    theirs = sum(row["rows"] for row in by_assignee if (row["assignee"] or "").casefold() in names)
-    if theirs:
-        label += " · " + _("{n} for you", n=formats.number(theirs))
     if to_approve:
         label += " · " + _("{n} to approve", n=formats.number(to_approve))
-    links.to_alerts(label)
+    own = set(names())
+    theirs = sum(row["rows"] for row in by_assignee if row["assignee"] in own)
+    with st.container(horizontal=True, vertical_alignment="center", gap=None, key="bell"):
+        links.to_alerts(label)
+        if theirs:
+            links.to_alerts(_("{n} for you", n=formats.number(theirs)), whose="mine")
 
 
 def _to_approve() -> int:

@@ -19,7 +19,6 @@ from app_pages.parts import acting, address, compared, downloads, elements, link
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.formats import plain
 from pipeline.ledger.syntax.filters import Ranges
-from pipeline.serve import identifiers
 from pipeline.serve.roles import Permission
 from pipeline.texts import printable
 
@@ -135,24 +134,17 @@ def with_card(
     """A filtered view page by page, with what there is to say of the chosen row beside it.
 
     A click anywhere on a row chooses it, one on the head of a column sorts all rows by it; both
-    stand in the URL. Whoever may not see people finds an id that they have, and no part of one:
-    asked often enough, parts would spell it out. A filter without a value filters nothing, but for
-    what the list is about: `within` holds for each column until the reader chooses otherwise,
-    `order_by` likewise. So does `period`, which is no filter either. `total` is how many rows
-    there are, where that is known. `when_empty` speaks where the list has no row and no filter
-    could be removed.
+    stand in the URL. A filter without a value filters nothing, but for what the list is about:
+    `within` holds for each column until the reader chooses otherwise, `order_by` likewise. So does
+    `period`, which is no filter either. `total` is how many rows there are, where that is known.
+    `when_empty` speaks where the list has no row and no filter could be removed.
     """
-    values = {column: chosen for column, chosen in where.items() if chosen}
-    parts = {column: part for column, part in contains.items() if part}
-    if not access.may(Permission.UNMASK):
-        ids = {it for it in parts if identifiers.mask_of(it)}
-        values |= {column: [parts.pop(column)] for column in ids}
-    ranges = {column: ends for column, ends in (between or {}).items() if ends != (None, None)}
+    asked = views.filtered(where, contains, between)
     order = address.order(_sorts(view, listed).values()) or order_by
     chosen: dict[str, Any] = {
-        "where": {**(within or {}), **values} or None,
-        "contains": parts or None,
-        "between": {**(period or {}), **ranges} or None,
+        "where": {**(within or {}), **asked.where} or None,
+        "contains": asked.contains or None,
+        "between": {**(period or {}), **asked.between} or None,
     }
     compared.show(view, listed.cells, listed.columns, grid, **chosen)
     drawn = _Grid(view, listed, order)
@@ -184,7 +176,7 @@ def with_card(
                 _say_left(view)
             else:
                 card(page.drawn.row)
-    elif when_empty is not None and not values and not parts and not ranges:
+    elif when_empty is not None and not any(asked):
         when_empty()
     else:
         elements.empty(nothing_matches, _("Remove a filter to see more."))
@@ -374,17 +366,6 @@ def sought_id() -> str:
 def filters() -> Any:
     """Where the filters of a list stand, side by side, their labels in one line."""
     return st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="filters")
-
-
-def counts(view: str, columns: Sequence[str]) -> Callable[..., str]:
-    """`of("step", "invited")`: how many rows of a view have one of these values in a column, as it
-    stands beside a filter's name. `columns`: of few values; all are counted by one question."""
-    facets = views.groups(view, columns)
-
-    def of(column: str, *values: object) -> str:
-        return formats.number(sum(row["rows"] for row in facets if row[column] in values))
-
-    return of
 
 
 @contextmanager

@@ -3,17 +3,20 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import streamlit as st
 
 from app_pages.door import access
+from app_pages.language import formats
 from app_pages.parts.answers import Answers
 from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.ledger import service
+from pipeline.ledger.catalogue import public
 from pipeline.ledger.syntax.filters import Ranges
 from pipeline.serve import identifiers
+from pipeline.serve.roles import Permission
 
 TICK_SECONDS: Final = 5
 """How often an answer about now is worked out again although no entry came in."""
@@ -21,6 +24,8 @@ TICK_SECONDS: Final = 5
 SUBJECTS: Final = ("process_id", "seller_id")
 """Whoever asks about one of these wants to know how that one stands: every entry that names it
 counts, down to the newest. Figures and lists of many may be older."""
+FEW: Final = 500
+"""Rows of a view that are found by another one, up to which counting them one by one is faster."""
 _OLDEST: Final = "oldest_answer"
 
 Row = dict[str, Any]
@@ -98,6 +103,66 @@ def groups(
 
     question = (view, tuple(columns), _frozen(asked))
     return _given(_ROWS, held, at, question, rows, asked.get("where"), is_shown=is_shown)
+
+
+class Filters(NamedTuple):
+    """What is asked of a view, as `read`, `count` and `groups` take it."""
+
+    where: Mapping[str, Sequence[object]]
+    contains: Mapping[str, str]
+    between: Ranges
+
+
+def filtered(
+    where: Mapping[str, Sequence[object]],
+    contains: Mapping[str, str],
+    between: Ranges | None = None,
+) -> Filters:
+    """What a list's filters ask; one without a value filters nothing. Whoever may not see people
+    finds an id that they have, and no part of one: asked often enough, parts would spell it out."""
+    values = {column: chosen for column, chosen in where.items() if chosen}
+    parts = {column: part for column, part in contains.items() if part}
+    if not access.may(Permission.UNMASK):
+        ids = {it for it in parts if identifiers.mask_of(it)}
+        values |= {column: [parts.pop(column)] for column in ids}
+    ranges = {column: ends for column, ends in (between or {}).items() if ends != (None, None)}
+    return Filters(values, parts, ranges)
+
+
+class Facets:
+    """How many rows of a view each value of its filters leaves, beside the others that are set:
+    what stands behind a filter's name is what a click on it leads to.
+
+    `chosen`: what is set of the columns that are counted, which are of few values, so that one
+    question answers for all of them, and for all readers. `asked`: what else is set.
+    """
+
+    def __init__(
+        self, view: str, chosen: Mapping[str, Sequence[object]], asked: Filters | None = None
+    ) -> None:
+        self._chosen = dict(chosen)
+        others = {} if asked is None else {k: it for k, it in asked._asdict().items() if it}
+        # A part of an id leaves a few rows, which are found sooner than all are grouped.
+        is_found = bool(others) and bool(public()[view].found_by)
+        few = read(view, **others, limit=FEW) if is_found else ()
+        if is_found and len(few) < FEW:
+            self._rows: Sequence[Row] = [{**row, "rows": 1} for row in few]
+        else:
+            self._rows = groups(view, list(chosen), **others)
+
+    def rows(self, **instead: Sequence[object]) -> int:
+        """How many are left, with other values in the place of those that are chosen; a column
+        without any filters nothing."""
+        asked = {column: some for column, some in (self._chosen | instead).items() if some}
+        return sum(
+            row["rows"]
+            for row in self._rows
+            if all(row[column] in some for column, some in asked.items())
+        )
+
+    def of(self, column: str, *values: object, **instead: Sequence[object]) -> str:
+        """The number that stands beside a filter for these values."""
+        return formats.number(self.rows(**instead | {column: values}))
 
 
 def forget_answers() -> None:

@@ -174,7 +174,7 @@ def bell() -> None:
 @pytest.fixture(autouse=True)
 def _without_bell(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if "bell" not in request.fixturenames:
-        monkeypatch.setattr(frame, "bell", lambda: None)
+        monkeypatch.setattr(frame, "bell", lambda names: None)
 
 
 @pytest.fixture

@@ -40,16 +40,25 @@ def test_what_is_due_is_listed_the_gravest_first_and_filtered_by_severity(
     assert deadline.proto.color == deadline.proto.RED  # as everywhere; it was green
 
 
-def bell(app: AppTest) -> str:
-    [label] = [label for label, query in all_links(app) if query == BELL]
-    return label
+def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = visit("alerts", severity="breach")
+    assert app.pills(key="severity").options == ["Breach (1)", "Risk (1)", "Notice (0)"]
+    assert app.pills(key="shown").options == ["Nobody sees to it (1)", "Taken or put off (0)"]
+
+
+def bell(app: AppTest) -> list[str]:
+    return [label for label, query in all_links(app) if query.startswith(BELL)]
 
 
 @pytest.mark.usefixtures("bell")
 def test_the_bell_says_how_many_wait_for_the_reader(
     open_log: OpenLog, visit: Visit, tmp_path: Path
 ) -> None:
-    """Bia is called otherwise in assignments; Caio has nothing to see to."""
+    """Bia is called otherwise in assignments; Caio has nothing to see to. What is Bia's led to all
+    alerts, among which she had to look for it."""
     file = tmp_path / "alerts.toml"
     file.write_text(
         """
@@ -73,11 +82,19 @@ def test_the_bell_says_how_many_wait_for_the_reader(
         service.inbox.append([hers._replace(occurred_at=instants.from_datetime(before(days=27)))])
         follow(service)
         app = visit("ledger")
-        assert bell(app) == "2 alerts"
+        assert bell(app) == ["2 alerts"]
         app.session_state[acting._NAME] = "bia"
-        assert bell(app.run()) == "2 alerts · 1 for you"
+        assert bell(app.run()) == ["2 alerts", "1 for you"]
+        assert ("1 for you", "shown=open&whose=mine") in all_links(app)
         app.session_state[acting._NAME] = "Caio"
-        assert bell(app.run()) == "2 alerts"
+        assert bell(app.run()) == ["2 alerts"]
+
+        page = visit("alerts", shown="open", whose="mine")
+        assert "Your name" in page_text(page)
+        assert all("process_id" not in it.value for it in page.dataframe)
+        page.session_state[acting._NAME] = "bia"
+        assert list(page.run().dataframe[0].value["process_id"]) == ["prc_soon"]
+        assert "Nobody sees to it (1)" in page.pills(key="shown").options
 
 
 def test_without_recipients_the_page_says_that_nobody_hears_of_it(
@@ -213,5 +230,8 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         there.button(key="acknowledge prc_late").click().run()  # it thought that it was Bia's
         assert "Nothing was recorded: Eva has seen to it since" in page_text(there)
         assert len(service.inbox.find(kind="alert")) == 4
+        # One who sees to it puts it off all the same, and the page had no trace of it.
+        [both] = visit("alerts", as_of=None, shown="taken").dataframe[0].value["standing"]
+        assert both.startswith("Eva sees to it · waits until ")
         steps = service.reader.read("timeline", where={"process_id": "prc_late"}).to_pylist()
         assert "Bia" in [row["actor"] for row in steps]

@@ -98,6 +98,16 @@ def test_collections_are_listed_with_their_fields(open_log: OpenLog, visit: Visi
     assert [list(paths) for paths in answered["paths"]] == [["revenue"]]
 
 
+def test_a_step_says_how_many_there_are_of_the_process_that_is_asked_for(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        every = visit("evidence", step="answered").pills(key="step").options
+        none = visit("evidence", of="prc_2").pills(key="step").options
+    assert [it for it in every if "(0)" not in it] == ["Seller invited (1)", "Seller answered (1)"]
+    assert [it for it in none if "(0)" not in it] == []
+
+
 def test_a_collection_leads_to_its_process_and_its_seller(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         app = visit("evidence", step="answered")

@@ -63,6 +63,20 @@ def test_attempts_are_listed_newest_first_and_filtered(open_log: OpenLog, visit:
     assert list(one["status"]) == [400]
 
 
+def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Also those that have no number: a part of the id, and what a figure or a bar led to."""
+    with open_log(HISTORY):
+        every, of_second, first = (
+            set(visit("submissions", **asked).multiselect(key="outcome").options)
+            for asked in ({}, {"of": "_2"}, {"place": "1", "outcome": "accepted"})
+        )
+    assert {"Accepted (2)", "Platform error (1)", "Payload refused (1)"} <= every
+    assert {"Accepted (1)", "Platform error (1)", "Payload refused (0)"} <= of_second
+    assert {"Accepted (1)", "Platform error (1)", "Payload refused (1)"} <= first
+
+
 def test_an_attempt_leads_to_its_process_and_its_seller(drawn: Visit) -> None:
     app = drawn("submissions", outcome="platform_error")
     assert "Platform error HTTP 500" in page_text(app)

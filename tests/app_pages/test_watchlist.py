@@ -146,9 +146,81 @@ def test_a_number_beside_a_filter_is_how_many_rows_it_leaves_in_this_lane(
         app = visit("watchlist", **asked)
     assert sorted(app.pills(key="type").options) == types
     assert [plain(it) for it in app.pills(key="state").options if "(0)" not in it] == states
-    # What is pending can still be saved, and is not on the watchlist: its lane may have more rows.
-    lanes = ["Watchlist (4)", "Can still be saved (3)", "Expired (2)"]
-    assert app.segmented_control(key="lane").options == lanes
+    lane = app.segmented_control(key="lane")
+    assert lane.options == ["Watchlist (4)", "Can still be saved (3)", "Expired (2)"]
+    # 4 and 3 are more than all: what is in tolerance counts in both, and the page says so.
+    assert plain(lane.help).split("\n\n") == [
+        "What is in tolerance can still be saved: it counts in both lanes.",
+        "Watchlist (4) = Expired 2 + In tolerance 2",
+        "Can still be saved (3) = In tolerance 2 + Pending 1",
+        "Expired (2) = Expired 2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "lanes", "states", "types", "actions"),
+    [
+        (
+            {"type": "ACI"},
+            [3, 1, 2],
+            ["Expired (2)", "In tolerance (1)"],
+            ["ACI (3)", "ACP (1)"],
+            ["Check the credentials (1)", "Start a collection (1)", "Submit the answers (1)"],
+        ),
+        (
+            {"seller": "caio"},
+            [1, 2, 0],
+            ["In tolerance (1)", "Pending (1)"],
+            ["ACP (1)"],
+            ["Start a collection (1)"],
+        ),
+        (
+            {"action": "start_collection", "state": ["EXPIRED", "PENDING"]},
+            [2, 2, 1],
+            ["Expired (1)", "In tolerance (1)", "Pending (1)"],
+            ["ACI (1)", "ACP (1)"],
+            ["Check the credentials (1)", "Start a collection (2)"],
+        ),
+        # Among those that are due in 7 days, pending ones would be on the first lane, too.
+        (
+            {"due": "7"},
+            [2, 2, 0],
+            ["In tolerance (2)"],
+            ["ACI (1)", "ACP (1)"],
+            ["Start a collection (1)", "Submit the answers (1)"],
+        ),
+    ],
+)
+def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
+    asked: dict[str, str | list[str]],
+    lanes: list[int],
+    states: list[str],
+    types: list[str],
+    actions: list[str],
+    open_log: OpenLog,
+    visit: Visit,
+) -> None:
+    """Whoever had chosen a type read "In tolerance (12)", and found three."""
+    with open_log(HISTORY):
+        app = visit("watchlist", **asked)
+
+    def left(key: str) -> list[str]:
+        widget = app.multiselect(key=key) if key == "action" else app.pills(key=key)
+        return sorted(plain(it) for it in widget.options if "(0)" not in it)
+
+    names = ["Watchlist", "Can still be saved", "Expired"]
+    named = [f"{name} ({n})" for name, n in zip(names, lanes, strict=True)]
+    assert app.segmented_control(key="lane").options == named
+    assert (left("state"), left("type"), left("action")) == (states, types, actions)
+
+
+def test_a_number_is_what_a_click_on_its_filter_leads_to(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY):
+        app = visit("watchlist", type="ACI")
+        assert "In tolerance (1)" in [plain(it) for it in app.pills(key="state").options]
+        app.pills(key="state").set_value(["OVERDUE"]).run()
+        assert listed(app) == ["prc_soon"]
+        assert app.pills(key="type").options == ["ACP (1)", "ACI (1)"]
 
 
 def test_a_filter_stays_when_its_number_changes(open_log: OpenLog, visit: Visit) -> None:

@@ -184,7 +184,7 @@ def test_a_run_that_another_one_overtook_is_drawn_again_once(
     the page had failed."""
     overtakes = iter([True])
 
-    def overtaken() -> None:
+    def overtaken(names: object) -> None:
         for _ in overtakes:
             raise RuntimeError("dictionary changed size during iteration")
 

@@ -151,3 +151,17 @@ def test_an_analyst_spells_out_no_id_and_finds_one_that_they_have(
     assert "1 seller came back" in found
     assert "does not have" not in found
     assert shown in found
+
+
+def test_a_number_beside_a_filter_tells_an_analyst_nothing_of_a_part_of_an_id(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+):
+    """The list found nothing by a part; numbers that follow it must not, either."""
+    monkeypatch.setattr(access, "person", lambda: Person("bia", frozenset({Role.ANALYST})))
+    with open_log(HISTORY):
+        part, whole = (
+            visit("submissions", of=sought).multiselect(key="outcome").options
+            for sought in (CNPJ[:6], CNPJ)
+        )
+    assert "Payload refused (0)" in part
+    assert "Payload refused (1)" in whole

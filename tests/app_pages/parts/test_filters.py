@@ -1,0 +1,44 @@
+"""Filters of a list in a real browser, which sends what is chosen by the words that it shows."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.app_pages.conftest import fill
+from tests.app_pages.support.occurrences import AS_OF, before, review
+from tests.support.dashboard import Reader, dashboard
+
+HISTORY = [
+    review("prc_0", before(days=50)),
+    review("prc_1", before(days=40)),
+    review("prc_2", before(days=20)),
+]
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    folder = tmp_path_factory.mktemp("filters")
+    fill(folder, HISTORY)
+    with dashboard(folder) as url:
+        page = browser.new_page(locale="en-GB", viewport={"width": 1440, "height": 1100})
+        page.set_default_timeout(12_000)
+        yield Reader(page, url)
+        page.close()
+
+
+def test_what_is_chosen_from_a_folded_list_stays_when_its_number_changes(tab: Reader) -> None:
+    """The list shows "Start a collection (3)", and was not asked for it any more as soon as that
+    was another number: after two clicks on other filters the action was no filter."""
+    page = tab.open(f"/watchlist?as_of={AS_OF}&action=start_collection").page
+    chosen = page.get_by_test_id("stMultiSelect")
+    chosen.get_by_text("Start a collection (3)").wait_for()
+    page.get_by_role("radio", name="Expired (2)").click()
+    chosen.get_by_text("Start a collection (2)").wait_for()
+    page.get_by_role("button", name="ACI (2)").click()
+    page.wait_for_url(re.compile("type=ACI"))
+    tab.settled()
+    assert "action=start_collection" in page.url
+    assert chosen.get_by_text("Start a collection (2)").is_visible()
+    assert tab.complaints == []
