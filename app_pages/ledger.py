@@ -1,13 +1,15 @@
 """Ledger: how fresh and how sound the log is, what is in quarantine, and the proof to hand out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import streamlit as st
 
-from app_pages.language import formats, occurrences
-from app_pages.language.i18n import _, ngettext
-from app_pages.parts import elements, links, lists, views
+from app_pages.door import access
+from app_pages.language import formats, occurrences, words
+from app_pages.language.i18n import N_, _, ngettext
+from app_pages.parts import address, elements, links, lists, views
 from pipeline.audit import stores
 from pipeline.ledger import service
 
@@ -65,6 +67,102 @@ def quarantined(rows: Sequence[views.Row], key: str) -> None:
     )
 
 
+def deliveries(rows: Sequence[views.Row], key: str) -> None:
+    """Each delivery that could be read: what came when, and whether for the first time."""
+    again = {True: _("delivered again"), False: _("for the first time")}
+    lists.grid(
+        [row | {"came": again[row["is_redelivery"]]} for row in rows],
+        {
+            "occurred_at": lists.instant(_("Received")),
+            "event_type": lists.text(_("Event"), 260),
+            "event_id": lists.text(_("Id of the event"), 240),
+            "created_at": lists.instant(_("Created by the platform")),
+            "came": lists.text(_("Came"), 130),
+            "seq": lists.number(_("Entry"), 80),
+        },
+        alt=_("Deliveries, newest first"),
+        key=key,
+    )
+
+
+def entries(rows: Sequence[views.Row], key: str) -> None:
+    """Each entry: what happened, about whom, and its leaf."""
+    lists.grid(
+        [row | {"kind": words.word(occurrences.KINDS, row["kind"])} for row in rows],
+        {
+            "seq": lists.number(_("Entry"), 80),
+            "occurred_at": lists.instant(_("When")),
+            "kind": lists.text(_("Kind"), 180),
+            "process_id": lists.text(_("Process"), 150),
+            "seller_id": lists.text(_("Seller"), 150),
+            "recorded_by": lists.text(_("Recorded by"), 150),
+            "leaf_hash": lists.text(_("Leaf"), 260),
+        },
+        alt=_("Entries, newest first"),
+        key=key,
+    )
+
+
+def show_rows(asked: str) -> None:
+    """The rows that a figure counts, in the place of the rest of the page."""
+    view, where, title, draw, count = LISTS[asked]
+    st.header(_(title), anchor=False)
+    back = _("Back to the ledger")
+    st.button(back, icon=":material/arrow_back:", on_click=address.leave_out, args=("list",))
+    lists.paged(view, draw, counted=count, where=where, order_by="seq desc")
+
+
+def count_deliveries(total: int) -> str:
+    return ngettext("{n} delivery", "{n} deliveries", total, n=formats.number(total))
+
+
+def count_entries(total: int) -> str:
+    return ngettext("{n} entry", "{n} entries", total, n=formats.number(total))
+
+
+def lead_to(asked: str) -> Callable[[], None] | None:
+    """The way to the rows of a figure, for whoever may read them."""
+    return partial(links.to_rows, list=asked) if access.may_read(LISTS[asked].view) else None
+
+
+def what_to_do(waiting: views.Row | None) -> None:
+    """The commands that read a delivery in quarantine again, for whoever runs Prazo. `waiting`: the
+    newest that was not read since."""
+    if waiting is None:
+        st.markdown(_("All of them could be read since, as the entries in the last column."))
+        return
+    st.markdown(
+        _("Once the cause is corrected, whoever runs Prazo has these deliveries read again:")
+    )
+    st.code("prazo quarantine --replay", language=None)
+    st.markdown(
+        _(
+            "Where a part is missing that somebody knows for certain, it is supplied for one entry,"
+            " under a name and a reason:"
+        )
+    )
+    supply = 'PATH=VALUE --reason "..." --actor "..."'
+    st.code(f"prazo quarantine --supply {waiting['seq']} {supply}", language=None, wrap_lines=True)
+    st.markdown(formats.muted(_("See *Files of occurrences* in the guide *Operations*.")))
+
+
+class Counted(NamedTuple):
+    """Rows that a figure of this page counts."""
+
+    view: str
+    where: Mapping[str, object] | None
+    title: str
+    draw: Callable[[Sequence[views.Row], str], None]
+    counted: Callable[[int], str]
+
+
+LISTS = {
+    "deliveries": Counted(
+        "deliveries", {"kind": "webhook"}, N_("Deliveries"), deliveries, count_deliveries
+    ),
+    "entries": Counted("timeline", None, N_("Entries"), entries, count_entries),
+}
+
 held = service.current()
 status = held.status()
 health = views.read_one("ledger_health")
@@ -78,7 +176,7 @@ with elements.facts(4):
         if not health["missing"]
         else _("{n} missing", n=formats.number(health["missing"])),
         "red" if health["missing"] else "green",
-        lead=partial(links.to_more, "dictionary", q="log_entries"),
+        lead=lead_to("entries"),
     )
     elements.fact(
         _("Deliveries"),
@@ -89,7 +187,7 @@ with elements.facts(4):
             health["redeliveries"],
             n=formats.number(health["redeliveries"]),
         ),
-        lead=partial(links.to_more, "dictionary", q="deliveries"),
+        lead=lead_to("deliveries"),
     )
     elements.fact(
         _("In quarantine"),
@@ -104,6 +202,10 @@ with elements.facts(4):
         else formats.seconds(health["slowest_record_seconds"]),
         _("the platform waits 30 s"),
     )
+asked = st.query_params.get("list", "")
+if asked in LISTS and lead_to(asked) is not None:
+    show_rows(asked)
+    elements.end_page()
 if status.recovered:
     st.info(elements.in_its_words(status.recovered), icon=":material/healing:")
 
@@ -164,14 +266,9 @@ st.header(_("Deliveries in quarantine"), anchor=False)
 page = lists.paged(
     "quarantine",
     quarantined,
-    counted=lambda n: ngettext("{n} delivery", "{n} deliveries", n, n=formats.number(n)),
+    counted=count_deliveries,
 )
 if not page.total:
     st.markdown(_("None: every delivery could be read."))
 else:
-    st.markdown(
-        _(
-            "Once the cause is corrected, whoever runs Prazo lets it read these deliveries again:"
-            " see *Files of occurrences* in the guide *Operations*."
-        )
-    )
+    what_to_do(views.read_one("quarantine", where={"replayed_as": None}))

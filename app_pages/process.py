@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from app_pages.charts.course import process_clock
-from app_pages.desk import casework, processes
+from app_pages.desk import casework, journeys, processes
 from app_pages.language import formats, occurrences, rulebook, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import (
@@ -172,6 +172,8 @@ with st.container(border=True):
     if next_up is not None:
         remedy.markdown(elements.next_step({**next_up, "review_type": process["review_type"]}))
     elements.say_deleted(process)
+    if next_up is not None and next_up["next_action"] == "submit":
+        journeys.say_if_held(process)
 
 with elements.facts(4):
     if process["finished_at"] is None:

@@ -64,10 +64,8 @@ def assign(process: views.Row) -> None:
     own = records.key_of(process)
 
     def record() -> acting.Told:
-        assignee, why = records.assignee_of(own), acting.typed(f"assignment_text {own}")
         actor = acting.actor_of(f"assignment_actor {own}")
-        if not assignee:
-            return acting.Told(_("Say who will take care of it."), kept=why)
+        assignee, why = records.assignee_of(own, actor), acting.typed(f"assignment_text {own}")
         told = records.assign([process], assignee, why, actor)
         return told._replace(empties=(f"assignment_text {own}",))
 

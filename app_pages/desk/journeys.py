@@ -21,6 +21,7 @@ AT_ONCE: Final = 500
 """Reviews that one press submits."""
 _LOOKED: Final = "ready reviews"
 _CHOSEN: Final = "ready reviews that were chosen"
+_HELD: Final = "whether a review is held"
 _READY: Final = {"next_action": "submit"}
 
 
@@ -174,9 +175,37 @@ def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
     stopped = ngettext("{n} held", "{n} held", held, n=formats.number(held))
     st.markdown(f"{sent}, {stopped}.")
     for each in [it for it in looked if it.is_held][:SHOWN]:
-        masked = (replace(it, path=views.masked(it.path)) for it in each.held)
-        why = "; ".join(map(refusals.reason, masked)) or _("another attempt is under way")
+        why = _why_held(each) or _("another attempt is under way")
         st.markdown(f"{formats.code(views.shown('process_id', each.process_id))}: {why}")
+
+
+def _why_held(looked: Ready) -> str:
+    """What our own rules name, as Markdown."""
+    masked = (replace(it, path=views.masked(it.path)) for it in looked.held)
+    return "; ".join(map(refusals.reason, masked))
+
+
+def say_if_held(process: views.Row) -> None:
+    """Says of a review that is fully answered what keeps the answers from being sent, as *Check* on
+    Submissions does. That takes as long as the rest of a page, so it is looked at again only once
+    an entry names the process or its seller."""
+    from pipeline.submit import ready
+
+    if views.as_of() is not None:
+        return
+    held, process_id = service.current(), process["process_id"]
+    named = [process[it] for it in views.SUBJECTS if process[it] is not None]
+    standing = (process_id, *map(held.ledger.last_named.of, named))
+    looked_at, looked = st.session_state.get(_HELD, ((), None))
+    if looked_at != standing:
+        try:
+            [looked] = ready.look(held.settings, [process_id])
+        except PrazoError:  # the page goes on: what sends the answers looks again
+            return
+        st.session_state[_HELD] = standing, looked
+    if why := _why_held(looked):
+        title = _("Held back: our own rules would not send these answers")
+        st.warning(why, title=title, icon=":material/front_hand:")
 
 
 def _button(

@@ -70,14 +70,14 @@ def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.
     text = acting.typed(
         {"note": "many_note", "ticket": records.number_key("many")}.get(what, "many_why")
     )
-    assignee, channel = records.assignee_of("many"), records.channel_of("many")
+    assignee, channel = records.assignee_of("many", actor), records.channel_of("many")
     made: Mapping[str, Callable[[views.Row], Draft]] = {
         "note": lambda row: records.note(row, text, actor),
         "remind": lambda row: reminder(channel, **records.signed(row, actor)),
     }
     if what == "note" and (lacking := acting.missing(text, actor)) is not None:
         return acting.Told(lacking, kept=text)
-    if (what == "assign" and not assignee) or (what == "ticket" and not text):
+    if what == "ticket" and not text:
         wanted = _("Something is still missing: what is recorded goes into the log.")
         return acting.Told(wanted, kept=text)
     if what == "assign":

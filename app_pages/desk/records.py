@@ -69,9 +69,10 @@ def submit(key: str, label: str, press: acting.Press, *, about: object = "") -> 
 
 
 def ask_whom(key: str) -> None:
-    """Asks who takes care of something: chosen, or typed."""
+    """Asks who takes care of something: chosen, or typed. Nobody writes their own name: who acts is
+    asked for once, or known."""
     st.selectbox(
-        _("Who will take care of it?"),
+        _("Who will take care of it? Empty: you"),
         people.known(),
         index=None,
         accept_new_options=True,
@@ -80,8 +81,9 @@ def ask_whom(key: str) -> None:
     )
 
 
-def assignee_of(key: str) -> str:
-    return acting.typed(f"assignee {key}")[: acting.MAX_NAME_CHARACTERS]
+def assignee_of(key: str, actor: str) -> str:
+    """Who was chosen or typed; whoever acts where nobody was."""
+    return acting.typed(f"assignee {key}")[: acting.MAX_NAME_CHARACTERS] or actor
 
 
 def ask_channel(key: str) -> None:

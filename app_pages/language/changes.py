@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from app_pages.language import occurrences, rulebook
+from app_pages.language import occurrences, rulebook, sellers
 from app_pages.language.i18n import N_
 from app_pages.language.words import Colour
 
@@ -27,10 +27,13 @@ CHANGES: Final[Mapping[str, Change]] = {
 }
 
 
-def code(row: Mapping[str, Any]) -> str | None:
-    """What a row of `changes` says beyond its kind: the rule, or what an alert is about."""
+def what(row: Mapping[str, Any]) -> str:
+    """What a row of `changes` says beyond its kind: the rule, what an alert is about, or why a
+    seller was denied; empty for others."""
+    if row["change"] == "denied":
+        return ", ".join(sellers.reason(pair) for pair in row["reasons"] or ())
     if row["code"] is None:
-        return None
+        return ""
     if row["change"] == "finding":
         return rulebook.name(row["code"])
     return occurrences.alert_name(row["code"])

@@ -153,6 +153,9 @@ _AS_ACI: Final = N_(
 )
 
 
+_ABOUT_TICKETS: Final = ("open_ticket", "await_platform")
+
+
 def action(code: str) -> str:
     """The short name of a next action."""
     return _(ACTIONS[code].name)
@@ -160,17 +163,22 @@ def action(code: str) -> str:
 
 def how(process: Mapping[str, Any]) -> str:
     """How the next action of a process is done; of a reminder also how much is answered already, of
-    a submission also as what a review of a type that the contract does not list is answered."""
-    sentence = _(ACTIONS[process["next_action"]].how)
-    if process["next_action"] == "submit" and process["review_type"] is None:
-        return f"{sentence} {_(_AS_ACI)}"
-    if process["next_action"] != "remind_seller" or not process["fields_required"]:
-        return sentence
-    answered = ngettext(
-        "Answered: {n} of {total} required field.",
-        "Answered: {n} of {total} required fields.",
-        process["fields_required"],
-        n=formats.number(process["fields_answered"]),
-        total=formats.number(process["fields_required"]),
-    )
-    return f"{sentence} {answered}"
+    a submission also as what a review of a type that the contract does not list is answered. A
+    ticket comes before all that is left for the seller (docs/rules.md#next-actions), who has to
+    answer all the same."""
+    action, required = process["next_action"], process.get("fields_required")
+    said = [_(ACTIONS[action].how)]
+    if action == "submit" and process["review_type"] is None:
+        said.append(_(_AS_ACI))
+    if action in _ABOUT_TICKETS and required and process["fields_answered"] < required:
+        said.append(_("The seller still has to answer, too: the ticket does not do it for them."))
+    if action in ("remind_seller", *_ABOUT_TICKETS) and required:
+        answered = ngettext(
+            "Answered: {n} of {total} required field.",
+            "Answered: {n} of {total} required fields.",
+            required,
+            n=formats.number(process["fields_answered"]),
+            total=formats.number(required),
+        )
+        said.append(answered)
+    return " ".join(said)

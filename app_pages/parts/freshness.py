@@ -49,7 +49,7 @@ def _freshness(drawn_at: datetime, drawn_seq: int) -> None:
     parts = [
         _("As of {instant}", instant=formats.second(drawn_at)),
         formats.plain(str(formats.zone())),
-        _("up to entry {seq}", seq=formats.number(drawn_seq)),
+        _included(drawn_seq),
     ]
     found = intake.current(service.current())
     badges = [
@@ -77,6 +77,15 @@ def _freshness(drawn_at: datetime, drawn_seq: int) -> None:
             title=_("The ledger does not follow its inbox: these pages may miss what came last"),
             icon=":material/error:",
         )
+
+
+def _included(drawn_seq: int) -> str:
+    """Which entries count. Of an instant that is over, those that had occurred by then, out of all
+    that the log holds: what comes later, such as a file, may still tell of that time."""
+    seq = formats.number(drawn_seq)
+    if views.as_of() is not None:
+        return _("what had occurred by then, in the log up to entry {seq}", seq=seq)
+    return _("up to entry {seq}", seq=seq)
 
 
 def _offer_redraw(new_entries: int, age: timedelta) -> None:

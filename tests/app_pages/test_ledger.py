@@ -9,7 +9,8 @@ import pytest
 
 from pipeline.audit import stores
 from pipeline.audit.verify import Verdict
-from tests.app_pages.conftest import OpenLog, Visit
+from pipeline.log import deliveries
+from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import NOW, before, review
 from tests.app_pages.support.reading import metrics, page_text, plain, press
 
@@ -26,6 +27,47 @@ def test_deliveries_and_quarantine_are_counted_and_shown(open_log: OpenLog, visi
     assert shown["In quarantine"] == ("1", "one may hide a review")
     assert list(app.dataframe[0].value["seq"]) == [2]
     assert "Files of occurrences in the guide Operations" in page_text(app)
+
+
+def test_a_delivery_in_quarantine_stands_with_the_commands_that_read_it_again(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """The page named a chapter of a guide, and whoever runs Prazo had to look for the rest."""
+    nameless = review("prc_2", before(days=2))
+    del nameless["body"]["payload"]["object"]["process_id"]
+    with open_log([nameless]) as service:
+        commands = [it.value for it in visit("ledger").code]
+        assert "prazo quarantine --replay" in commands
+        supply = 'prazo quarantine --supply 1 PATH=VALUE --reason "..." --actor "..."'
+        assert supply in commands
+        held = service.inbox.entry(1)
+        assert held is not None
+        named = {"payload.object.process_id": "prc_2"}
+        why = {"reason": "support named it", "actor": "Ana", "recorded_by": "test"}
+        service.inbox.append(deliveries.supply(held, named, **why))
+        follow(service)
+        app = visit("ledger", as_of=None)
+        assert "All of them could be read since" in page_text(app)
+        assert not [it.value for it in app.code if it.value.startswith("prazo quarantine")]
+
+
+def test_a_figure_leads_to_its_rows(open_log: OpenLog, visit: Visit) -> None:
+    """It led to the description of the view."""
+    again = review("prc_1", before(days=10), at=before(days=9))
+    history = [*HISTORY, again, {**again, "occurred_at": "2026-05-31T12:00:00Z"}]
+    with open_log(history):
+        app = visit("ledger")
+        _, show_deliveries = (it for it in app.button if it.label == "Show")
+        show_deliveries.click().run()
+        grid = app.dataframe[0].value
+        assert list(grid["seq"]) == [4, 3, 1]
+        assert list(grid["came"]) == ["delivered again", "for the first time", "for the first time"]
+        assert "Is the log intact?" not in page_text(app)
+        press(app, "Back to the ledger")
+        assert "Is the log intact?" in page_text(app)
+        grid = visit("ledger", list="entries").dataframe[0].value
+        assert list(grid["seq"]) == [4, 3, 2, 1]
+        assert list(grid["kind"]) == ["Delivery", "Delivery", "Delivery quarantined", "Delivery"]
 
 
 def test_the_checkpoint_and_its_key_are_there_to_take_away(open_log: OpenLog, visit: Visit) -> None:

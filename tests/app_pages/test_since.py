@@ -9,7 +9,7 @@ from app_pages.desk import visits
 from app_pages.language import moments
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event
-from tests.app_pages.support.reading import page_text
+from tests.app_pages.support.reading import page_text, plain
 
 # AS_OF is Monday, 1 June 2026, 09:00 in São Paulo.
 HISTORY = [
@@ -39,6 +39,24 @@ def test_what_changed_since_yesterday_is_shown_first(open_log: OpenLog, visit: V
     assert "Finished (0)" in text
     # What the badge says stands in no heading once more.
     assert "Denied" not in [it.value for it in app.header]
+
+
+def test_a_denial_stands_with_its_reasons(open_log: OpenLog, visit: Visit) -> None:
+    """It said that somebody was denied, and not why. An id in a reason stays masked."""
+    reasons = [
+        {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"},
+        {"reason": "REGISTRATION_INCONSISTENCY", "detail": "CPF 529.982.247-25"},
+    ]
+    denied = seller_event("sel_bia", "denied", before(hours=3), decision_reasons=reasons)
+    with open_log([*HISTORY[:-1], denied]):
+        app = visit("since", change="denied")
+        plainly = visit("since", change="expired")
+    [said] = app.dataframe[0].value["code"]
+    [heading] = [plain(it.value) for it in app.header if "Document" in it.value]
+    assert said == heading
+    assert said.startswith("Document: photo quality too low, Registration data: CPF ***25~")
+    assert "529.982.247-25" not in said
+    assert [*plainly.dataframe[0].value["code"]] == [""]
 
 
 def test_friday_goes_further_back_and_a_kind_is_a_click_away(

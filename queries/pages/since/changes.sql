@@ -13,6 +13,7 @@
 -- column: seller_id | the seller it is about; null where it is about none
 -- column: review_type | ACP or ACI of the process; null for an unknown type, or no process
 -- column: code | the broken rule of a finding, or what an alert is about; null for others
+-- column: reasons | of a denial, the sorted distinct list of {reason, detail}; null for others
 -- column: severity | of a finding or an alert; null for others
 
 with processes as (
@@ -47,6 +48,7 @@ select
     seller_id,
     review_type,
     cast(null as varchar) as code,
+    reason_pairs(null) as reasons,
     cast(null as varchar) as severity
 from processes
 where changed_at is not null
@@ -59,6 +61,7 @@ select
     seller_id,
     cast(null as varchar) as review_type,
     cast(null as varchar) as code,
+    reason_pairs(reasons) as reasons,
     cast(null as varchar) as severity
 from seller_events
 where event_type = 'seller.denied'
@@ -71,6 +74,7 @@ select
     seller_id,
     cast(null as varchar) as review_type,
     rule as code,
+    reason_pairs(null) as reasons,
     severity
 from findings
 union all
@@ -82,6 +86,7 @@ select
     seller_id,
     cast(null as varchar) as review_type,
     kind as code,
+    reason_pairs(null) as reasons,
     severity
 from alert_steps
 where step = 'raised'

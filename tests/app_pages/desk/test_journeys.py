@@ -130,6 +130,7 @@ def test_what_is_answered_is_checked_and_sent_from_submissions(
         checked = page_text(app)
         in_portuguese = visit("submissions", as_of=None, lang="pt")
         press(in_portuguese, "Verificar todos (2)")
+        on_their_own_pages = [visit("process", as_of=None, process=it) for it in (sent, held)]
         checked_in_portuguese = page_text(in_portuguese)
         app.checkbox(key=f"choose {held}").check().run()
         press(app, "Check 1 chosen")
@@ -148,6 +149,11 @@ def test_what_is_answered_is_checked_and_sent_from_submissions(
     assert "would be sent" not in of_others
     why = "the value is not in the form that the platform takes"
     assert f"{held}: revenue: {why}" in checked
+    # There it said "Submit the answers", and whoever looked did not know why nothing was sent.
+    of_sent, of_held = map(page_text, on_their_own_pages)
+    assert "Held back" not in of_sent
+    assert "Held back: our own rules would not send these answers" in of_held
+    assert f"revenue: {why}" in of_held
     why = "o valor não está no formato que a plataforma aceita"
     assert f"{held}: revenue: {why}" in checked_in_portuguese
     assert (start.process_id, start.recorded_by) == (sent, "dashboard:Ana Lima")

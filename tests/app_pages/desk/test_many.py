@@ -113,13 +113,26 @@ def test_ticks_stay_on_their_rows_when_others_leave_the_list_or_it_is_filtered(
         assert recorded(service, "note") == [("prc_2", "called")]
 
 
+def test_whoever_takes_many_on_writes_their_name_once(open_log: OpenLog, visit: Visit) -> None:
+    """Who will take care of it, and who says so: the first time both asked for the same name."""
+    with open_log(HISTORY) as service:
+        app = visit("watchlist", as_of=None)
+        tick(app, 1, 2)
+        app.text_input(key="many_actor").set_value("Bia")
+        press(app, "Record it")
+        assert not app.warning
+        rows = service.reader.read("assignments").to_pylist()
+    assigned = sorted((row["process_id"], row["assignee"]) for row in rows)
+    assert assigned == [("prc_1", "Bia"), ("prc_2", "Bia")]
+
+
 def test_each_act_says_what_it_lacks_and_one_about_alerts_that_there_are_none(
     open_log: OpenLog, visit: Visit
 ) -> None:
     with open_log(HISTORY) as service:
         app = visit("watchlist", as_of=None)
         for what, says in {
-            "assign": "Something is still missing",
+            "assign": "A name is needed",
             "remind": "A name is needed",
             "ticket": "Something is still missing",
             "acknowledge": "A name is needed",

@@ -25,6 +25,25 @@ def test_a_reminder_says_how_many_of_how_many_are_answered(
     assert said not in waiting
 
 
+@pytest.mark.parametrize("action", ["await_platform", "open_ticket"])
+def test_a_ticket_does_not_hide_that_the_seller_still_has_to_answer(
+    action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once a ticket was recorded, nothing said any more that nobody had asked the seller."""
+    monkeypatch.setattr(i18n, "language", lambda: "en")
+    ticket = {"next_action": action, "fields_required": 5}
+    missing = next_actions.how(ticket | {"fields_answered": 3})
+    assert missing.endswith(
+        "The seller still has to answer, too: the ticket does not do it for them."
+        " Answered: 3 of 5 required fields."
+    )
+    every = next_actions.how(ticket | {"fields_answered": 5})
+    assert "still has to answer" not in every
+    assert every.endswith("Answered: 5 of 5 required fields.")
+    nothing = {"next_action": action, "fields_required": None, "fields_answered": None}
+    assert "answer" not in next_actions.how(nothing)
+
+
 def test_a_review_of_an_unknown_type_is_sent_only_with_the_word_that_it_is_answered_like_an_aci(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

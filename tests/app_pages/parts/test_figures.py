@@ -116,19 +116,6 @@ def test_figures_of_a_process_lead_to_its_collections_and_attempts(
     assert list(tried) == ["prc_soon"]
 
 
-def test_figures_of_the_ledger_lead_to_the_views_with_their_rows(
-    open_log: OpenLog, visit: Visit
-) -> None:
-    with open_log(HISTORY):
-        app = visit("ledger")
-        entries, deliveries = leads(app)
-        opened = [
-            [view.label.split("`")[1] for view in found.expander if view.proto.expanded]
-            for found in (visit("dictionary", **entries), visit("dictionary", **deliveries))
-        ]
-    assert opened == [["log_entries"], ["deliveries"]]
-
-
 def test_each_end_of_the_overviews_flow_leads_to_exactly_the_processes_that_it_counts(
     open_log: OpenLog, visit: Visit
 ) -> None:

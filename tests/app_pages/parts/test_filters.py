@@ -42,3 +42,20 @@ def test_what_is_chosen_from_a_folded_list_stays_when_its_number_changes(tab: Re
     assert "action=start_collection" in page.url
     assert chosen.get_by_text("Start a collection (2)").is_visible()
     assert tab.complaints == []
+
+
+def test_what_a_grid_offers_does_not_stand_over_the_filters_above_it(tab: Reader) -> None:
+    """With the pointer on a row, it took the clicks of the filters: of *Next action* on a screen,
+    of whatever was in sight on a phone, where a tap on a row left it there."""
+    page = tab.open(f"/watchlist?as_of={AS_OF}").page
+    grid, offered = page.get_by_test_id("stDataFrame"), page.get_by_test_id("stElementToolbar")
+    grid.hover()
+    offered.wait_for()
+    around, box = grid.bounding_box(), offered.bounding_box()
+    assert around is not None
+    assert box is not None
+    assert around["y"] <= box["y"]
+    assert box["y"] + box["height"] <= around["y"] + around["height"] + 1
+    page.set_viewport_size({"width": 390, "height": 844})
+    grid.hover()
+    assert not offered.is_visible()

@@ -40,7 +40,8 @@ def test_every_page_states_its_instant_its_last_entry_its_proof_and_that_it_is_n
         for page in depth.few(PAGES, 3):
             shown, now = page_text(visit(page)), page_text(visit(page, as_of=None))
             for stated in (
-                "As of 1 Jun 2026, 09:00:00 · America/Sao_Paulo · up to entry 2",
+                "As of 1 Jun 2026, 09:00:00 · America/Sao_Paulo · what had occurred by then,"
+                " in the log up to entry 2",
                 "Ledger verified",
                 "0 s behind",
                 "Deliveries are not authenticated",
