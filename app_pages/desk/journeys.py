@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import formats, occurrences, refusals, words
+from app_pages.language import formats, next_actions, occurrences, refusals, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, links, views
 from pipeline.errors import InboxUnavailable, PrazoError
@@ -22,7 +22,8 @@ AT_ONCE: Final = 500
 _LOOKED: Final = "ready reviews"
 _CHOSEN: Final = "ready reviews that were chosen"
 _HELD: Final = "whether a review is held"
-_READY: Final = {"next_action": "submit"}
+_SUBMIT: Final = "submit"
+_READY: Final = {"next_action": _SUBMIT}
 
 
 # --- a link --------------------------------------------------------------------------------------
@@ -110,8 +111,10 @@ def ready_to_send() -> None:
     if not rows:
         return
     st.header(_("Answered, ready to send"), anchor=False)
+    st.markdown(formats.muted(_(next_actions.ACTIONS[_SUBMIT].how)))  # of each of them the same
     shown = rows[:SHOWN]
-    chosen = [row["process_id"] for row in shown if _ready_row(row, may_choose=may_send)]
+    with st.container(border=True, gap="xsmall"):
+        chosen = [row["process_id"] for row in shown if _ready_row(row, may_choose=may_send)]
     elements.say_if_cut("open_processes", shown, SHOWN, where=_READY)
     if may_send:
         _say_which_left(chosen, {row["process_id"] for row in rows})
@@ -122,20 +125,17 @@ def _ready_row(row: views.Row, *, may_choose: bool) -> bool:
     """One review that is answered; whether it is chosen."""
     process_id, is_chosen = row["process_id"], False
     own = views.shown("process_id", process_id)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key=f"ready_{own}"
+    ):
         if may_choose:
             label = _("Choose {process}", process=formats.plain(own))
             is_chosen = st.checkbox(label, key=f"choose {own}", label_visibility="collapsed")
-        with st.container():
-            badges = [formats.badge(formats.time_left(row["seconds_to_deadline"]), "gray")]
-            if row["review_type"] is None:  # it is sent like an ACI
-                badges.append(formats.badge(_("type of review unknown"), "orange"))
-            elements.action_row(
-                row["next_action"],
-                " ".join(badges),
-                partial(links.to_process, process_id, is_named=True),
-                key=f"ready_{own}",
-            )
+        links.to_process(process_id, is_named=True)
+        badges = [formats.badge(formats.time_left(row["seconds_to_deadline"]), "gray")]
+        if row["review_type"] is None:  # it is sent like an ACI
+            badges.append(formats.badge(_("type of review unknown"), "orange"))
+        st.markdown(" ".join(badges), width="content")
     return is_chosen
 
 

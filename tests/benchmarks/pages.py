@@ -245,6 +245,9 @@ class _Bench:
     tokens: Any = None
     alert_rules: Any = None
 
+    def now(self) -> int:
+        return instants.now()
+
     def status(self) -> Any:
         from pipeline.ledger.following.follower import Status
 
@@ -266,6 +269,7 @@ def _serve(port: int, path: Path) -> None:
     from pipeline.http.tokens import Tokens
     from pipeline.ledger import service
     from pipeline.ledger.facts import Keys
+    from pipeline.ledger.file import close_once_read
     from pipeline.ledger.reader import Reader
     from pipeline.ledger.store import Ledger
     from pipeline.settings import Settings
@@ -290,7 +294,7 @@ def _serve(port: int, path: Path) -> None:
         finally:
             is_over.set()
             growing.join()
-            ledger.close()
+            close_once_read(ledger.path, ledger.close)
 
     service.ledger_service = over_this_ledger  # type: ignore[assignment]
     from app import app  # only now: it takes the ledger from what was put in place above
