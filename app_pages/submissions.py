@@ -14,7 +14,7 @@ from app_pages.parts import address, elements, explained, links, lists, views
 from pipeline import periods
 
 DAYS = 30
-WAITING = 20
+WAITING = 15
 LAST_PLACE = 5  # it stands for all later ones
 FAILURES = [code for code in words.OUTCOMES if code not in ("accepted", "in_flight", "refused")]
 # What a figure counts, as it stands in the URL: the column that says so, and a sentence.

@@ -16,7 +16,7 @@ from pipeline.ledger import service
 from pipeline.serve.roles import Permission
 from pipeline.submit.ready import Ready
 
-SHOWN: Final = 20
+SHOWN: Final = 15
 AT_ONCE: Final = 500
 """Reviews that one press submits."""
 _LOOKED: Final = "ready reviews"

@@ -136,9 +136,7 @@ def action_row(code: str, badges: str, lead: Callable[[], None], *, key: str) ->
     """A next action with how it is done, what waits for it, and the way there."""
     action = next_actions.ACTIONS[code]
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=key):
-        said = f"{action.icon} **{_(action.name)}**  \n{formats.muted(_(action.how))}"
-        with st.container():  # in it the sentence breaks; else what stands beside it would
-            st.markdown(said)
+        st.markdown(f"{action.icon} **{_(action.name)}**  \n{formats.muted(_(action.how))}")
         st.markdown(badges, width="content")
         lead()
 
